@@ -133,7 +133,8 @@ private func checkRequestHead(_ head: RawSpan, _ operation: Opcode, _ flags: Req
                 limit: request.limit, owner: request.owner.of(head),
                 cursor: request.cursor.of(head), isRead: request.isRead,
                 actionState: request.actionState, group: request.group.of(head),
-                app: request.app.of(head), into: &out)
+                app: request.app.of(head), platform: request.platform.of(head),
+                targetHost: request.targetHost.of(head), into: &out)
         }
     } catch {
         precondition(error.status == 400 && !error.detail.isEmpty)

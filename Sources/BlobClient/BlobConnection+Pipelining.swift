@@ -139,11 +139,18 @@ extension BlobConnection {
             throw .invalid(ProtocolError(.badGroup, "the group must not be empty"))
         }
         if filter.app == "" { throw .invalid(ProtocolError(.badApp, "the app must not be empty")) }
+        if filter.platform == "" {
+            throw .invalid(ProtocolError(.badPlatform, "the platform must not be empty"))
+        }
+        if filter.targetHost == "" {
+            throw .invalid(ProtocolError(.badTargetHost, "the target host must not be empty"))
+        }
         return try queue(.watch) { (out) throws(ProtocolError) in
             try Watch.Request.compose(
                 limit: limit, owner: owner, cursor: since, isRead: filter.isRead,
                 actionState: filter.actionState?.wireValue, group: filter.group ?? "",
-                app: filter.app ?? "", into: &out)
+                app: filter.app ?? "", platform: filter.platform ?? "",
+                targetHost: filter.targetHost ?? "", into: &out)
         }
     }
 }

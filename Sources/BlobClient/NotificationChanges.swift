@@ -25,6 +25,10 @@ public struct PatchRequest: Sendable, Hashable {
     public var actions = Member<[NotificationRecord.Action]>.keep
     /// The group.
     public var group = Member<String>.keep
+    /// The platforms that it is for; cleared: all.
+    public var platforms = Member<[String]>.keep
+    /// The host that it is for.
+    public var targetHost = Member<String>.keep
     /// How urgent it is.
     public var priority = Member<NotificationRecord.Priority>.keep
     /// How long it should be shown, in seconds.
@@ -60,6 +64,8 @@ public struct PatchRequest: Sendable, Hashable {
         add("category", category) { .string($0) }
         add("actions", actions) { .array($0.map(\.json)) }
         add("group", group) { .string($0) }
+        add("platforms", platforms) { .array($0.map { .string($0) }) }
+        add("target_host", targetHost) { .string($0) }
         add("priority", priority) { .string($0.rawValue) }
         add("display_ttl", displayTTLSeconds) { .number(JSONNumber(Int64($0))) }
         add("data", data) { $0 }
@@ -74,7 +80,7 @@ public struct PatchRequest: Sendable, Hashable {
 public struct ResponseRequest: Sendable, Hashable {
     /// `default` (opened), `dismiss` (dismissed), or the identifier of an action.
     public var action: String
-    /// An idempotency key, 1…64 bytes: two responses with the same key count once.
+    /// An idempotency key, 1…64 bytes: two responses of one device with the same key count once.
     public var key: String?
     /// Whether the notification stays on screen. Then it is neither marked read nor activated.
     public var staysOnScreen: Bool
@@ -117,16 +123,23 @@ public struct NotificationFilter: Sendable, Hashable {
     public var actionState: NotificationRecord.ActionState?
     /// Only those of this group.
     public var group: String?
+    /// Only those for this platform: they name it, or none.
+    public var platform: String?
+    /// Only those for this host: they name it, or none.
+    public var targetHost: String?
 
     /// All of them.
     public init(
         app: String? = nil, isRead: Bool? = nil,
-        actionState: NotificationRecord.ActionState? = nil, group: String? = nil
+        actionState: NotificationRecord.ActionState? = nil, group: String? = nil,
+        platform: String? = nil, targetHost: String? = nil
     ) {
         self.app = app
         self.isRead = isRead
         self.actionState = actionState
         self.group = group
+        self.platform = platform
+        self.targetHost = targetHost
     }
 
     /// Adds what is asked for to a query.
@@ -135,6 +148,8 @@ public struct NotificationFilter: Sendable, Hashable {
         target.add("read", isRead.map { "\($0)" })
         target.add("action_state", actionState?.rawValue)
         target.add("group", group)
+        target.add("platform", platform)
+        target.add("target_host", targetHost)
     }
 }
 

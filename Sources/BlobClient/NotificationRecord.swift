@@ -111,6 +111,10 @@ public struct NotificationRecord: Sendable, Hashable {
     public let actions: [Action]?
     /// What it belongs to, together with others of its owner, or nil.
     public let group: String?
+    /// The platforms that it is for; none: all.
+    public let platforms: [String]
+    /// The host that it is for, or nil.
+    public let targetHost: String?
     /// How urgent it is; nil from a daemon that knows no urgency.
     public let priority: Priority?
     /// How long it should be shown, in seconds, or nil.
@@ -149,6 +153,8 @@ public struct NotificationRecord: Sendable, Hashable {
         category = try reader.optionalText("category")
         actions = try reader.optionalList("actions", Action.init)
         group = try reader.optionalText("group")
+        platforms = try reader.optionalTexts("platforms")
+        targetHost = try reader.optionalText("target_host")
         priority = try reader.optionalChoice("priority")
         displayTTLSeconds = try reader.optionalInteger("display_ttl")
         data = reader.member("data")

@@ -48,6 +48,10 @@ public struct NotificationUpload: Sendable, Hashable {
     public var actions: [NotificationRecord.Action]?
     /// What it belongs to, 1…128 bytes.
     public var group: String?
+    /// The platforms that it is for, at most 16 of 1…32 bytes; none: all.
+    public var platforms: [String] = []
+    /// The host that it is for, 1…255 bytes.
+    public var targetHost: String?
     /// How urgent it is; nil: high.
     public var priority: NotificationRecord.Priority?
     /// How long it should be shown, in seconds, at most 2,592,000.
@@ -94,6 +98,10 @@ public struct NotificationUpload: Sendable, Hashable {
         document.add("category", category)
         document.add("actions", actions.map { .array($0.map(\.json)) })
         document.add("group", group)
+        if !platforms.isEmpty {
+            document.add("platforms", .array(platforms.map { .string($0) }))
+        }
+        document.add("target_host", targetHost)
         document.add("priority", priority?.rawValue)
         document.add("display_ttl", displayTTLSeconds.map { .number(JSONNumber(Int64($0))) })
         document.add("data", data)

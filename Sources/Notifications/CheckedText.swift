@@ -45,6 +45,8 @@ package enum MediaTypeRule: TextRule { package static var kind: TextKind { .medi
 package enum CategoryRule: TextRule { package static var kind: TextKind { .category } }
 package enum GroupRule: TextRule { package static var kind: TextKind { .group } }
 package enum DeviceRule: TextRule { package static var kind: TextKind { .device } }
+package enum PlatformRule: TextRule { package static var kind: TextKind { .platform } }
+package enum TargetHostRule: TextRule { package static var kind: TextKind { .targetHost } }
 
 package typealias NotificationID = CheckedText<IDRule>
 package typealias PartName = CheckedText<PartRule>
@@ -57,6 +59,8 @@ package typealias MediaType = CheckedText<MediaTypeRule>
 package typealias CategoryName = CheckedText<CategoryRule>
 package typealias GroupName = CheckedText<GroupRule>
 package typealias DeviceName = CheckedText<DeviceRule>
+package typealias PlatformName = CheckedText<PlatformRule>
+package typealias TargetHost = CheckedText<TargetHostRule>
 
 extension PartName {
     /// The part of a request that names none.

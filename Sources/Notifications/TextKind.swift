@@ -6,9 +6,9 @@ internal import Bytes
 @usableFromInline
 @frozen package enum TextKind: Sendable {
     /// Names: neither control characters (U+0000–001F, U+007F–009F) nor `/`.
-    case id, part, app, category, device, actionIdentifier, responseAction, responseKey
+    case id, part, app, category, device, actionIdentifier, responseAction, responseKey, platform
     /// Lines: no control characters.
-    case owner, group, richType, title, actionTitle
+    case owner, group, richType, title, actionTitle, targetHost
     /// Several lines: no control characters but tab, line feed and carriage return.
     case message
     /// Which device a push service delivers to: visible ASCII.
@@ -21,9 +21,10 @@ internal import Bytes
     @inline(__always)
     package var byteCountMax: Int {
         switch self {
+        case .platform: 32
         case .part, .app, .category, .device, .actionIdentifier, .responseAction, .responseKey: 64
         case .group: 128
-        case .id, .owner, .richType, .mediaType: 255
+        case .id, .owner, .richType, .mediaType, .targetHost: 255
         case .title, .actionTitle: 256
         case .message, .pushToken: 4_096
         }
@@ -42,6 +43,8 @@ internal import Bytes
         case .responseKey: "response key"
         case .owner: "owner"
         case .group: "group"
+        case .platform: "platform"
+        case .targetHost: "target host"
         case .richType: "rich type"
         case .title: "title"
         case .message: "message"
@@ -62,7 +65,8 @@ internal import Bytes
         }
         let words: String?
         switch self {
-        case .owner, .group, .richType, .title, .actionTitle: words = UTF8Text.fault(in: bytes)
+        case .owner, .group, .richType, .title, .actionTitle, .targetHost:
+            words = UTF8Text.fault(in: bytes)
         case .message: words = UTF8Text.fault(in: bytes, allowingBreaks: true)
         case .pushToken:
             let visible = UInt8(0x21)...0x7E
@@ -74,7 +78,7 @@ internal import Bytes
                 "must have the form type/subtype, such as image/jpeg (invalid at byte \($0))"
             }
         case .id, .part, .app, .category, .device, .actionIdentifier, .responseAction,
-            .responseKey:
+            .responseKey, .platform:
             // Nearly all are plain and need no second look.
             if bytes.isPlainName { return nil }
             let slash = bytes.index(of: UInt8(ascii: "/"))

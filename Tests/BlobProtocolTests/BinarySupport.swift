@@ -38,7 +38,9 @@ func recomposed(
         try Watch.Request.compose(
             limit: request.limit, owner: request.owner.of(head), cursor: request.cursor.of(head),
             isRead: request.isRead, actionState: request.actionState,
-            group: request.group.of(head), app: request.app.of(head), into: &out)
+            group: request.group.of(head), app: request.app.of(head),
+            platform: request.platform.of(head), targetHost: request.targetHost.of(head),
+            into: &out)
     }
     return out
 }

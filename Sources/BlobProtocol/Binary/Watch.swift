@@ -4,7 +4,7 @@ import Notifications
 /// A subscription to an owner's changes. The connection serves nothing else afterwards: pages come
 /// until either side ends it.
 public enum Watch {
-    /// What the client says, 8 bytes and four texts:
+    /// What the client says, 12 bytes and six texts:
     ///
     ///     OFFSET  SIZE  DESCRIPTION
     ///          0     2  most changes in one answer, 1…1,000; 0: 100
@@ -14,10 +14,13 @@ public enum Watch {
     ///          5     1  1…4: only those with the action state 0…3; 0: all
     ///          6     1  g: bytes in the group; 0: all
     ///          7     1  a: bytes in the app; 0: all
-    ///          8     …  owner (o), cursor (c), group (g), app (a)
+    ///          8     1  p: bytes in the platform; 0: all
+    ///          9     1  h: bytes in the target host; 0: all
+    ///         10     2  reserved, 0
+    ///         12     …  owner (o), cursor (c), group (g), app (a), platform (p), target host (h)
     public struct Request: Sendable, Hashable {
         /// The size of the part before the texts, in bytes.
-        public static let fixedByteCount = 8
+        public static let fixedByteCount = 12
 
         /// The most changes in one answer as it was sent, 0…1,000.
         public var limit: Int
@@ -33,10 +36,14 @@ public enum Watch {
         public var group: Slice
         /// Only those of this app, or an empty slice.
         public var app: Slice
+        /// Only those for this platform, or an empty slice.
+        public var platform: Slice
+        /// Only those for this target host, or an empty slice.
+        public var targetHost: Slice
 
         /// Reads a whole head and checks its texts; whether the cursor is one of this owner and
         /// store is for the daemon to say. Throws `bad_limit`, `bad_owner`, `bad_cursor`,
-        /// `bad_query`, `bad_action_state`, `bad_group`, `bad_app`.
+        /// `bad_query`, `bad_action_state`, `bad_group`, `bad_app`, `bad_platform`, `bad_target_host`.
         public static func parse(
             _ head: RawSpan, flags: RequestFlags = []
         ) throws(ProtocolError) -> Request {
@@ -46,10 +53,15 @@ public enum Watch {
             let cursor = texts.next(Int(head.byte(3)))
             let group = texts.next(Int(head.byte(6)))
             let app = texts.next(Int(head.byte(7)))
+            let platform = texts.next(Int(head.byte(8)))
+            let targetHost = texts.next(Int(head.byte(9)))
             try texts.checkEnd(of: head, .watch)
+            try head.checkReserved(from: 10, upTo: 12, .watch)
             let limit = Int(head.integer(0, as: UInt16.self))
             try check(limit, owner: owner.of(head), cursor: cursor.of(head))
-            try check(group: group.of(head), app: app.of(head))
+            try check(
+                group: group.of(head), app: app.of(head), platform: platform.of(head),
+                targetHost: targetHost.of(head))
             let read = head.byte(4)
             guard read <= 2 else {
                 throw ProtocolError(
@@ -63,7 +75,8 @@ public enum Watch {
             }
             return Request(
                 limit: limit, owner: owner, cursor: cursor, isRead: read == 0 ? nil : read == 2,
-                actionState: state == 0 ? nil : state - 1, group: group, app: app)
+                actionState: state == 0 ? nil : state - 1, group: group, app: app,
+                platform: platform, targetHost: targetHost)
         }
 
         /// How many action states there are.
@@ -76,10 +89,11 @@ public enum Watch {
         public static func compose(
             limit: Int, owner: RawSpan, cursor: RawSpan, isRead: Bool? = nil,
             actionState: UInt8? = nil, group: RawSpan = RawSpan(), app: RawSpan = RawSpan(),
+            platform: RawSpan = RawSpan(), targetHost: RawSpan = RawSpan(),
             into out: inout [UInt8]
         ) throws(ProtocolError) {
             try check(limit, owner: owner, cursor: cursor)
-            try check(group: group, app: app)
+            try check(group: group, app: app, platform: platform, targetHost: targetHost)
             if let actionState, actionState >= actionStateCount {
                 throw ProtocolError(
                     .badActionState,
@@ -92,31 +106,42 @@ public enum Watch {
             out.append(actionState.map { $0 + 1 } ?? 0)
             out.append(UInt8(group.byteCount))
             out.append(UInt8(app.byteCount))
+            out.append(UInt8(platform.byteCount))
+            out.append(UInt8(targetHost.byteCount))
+            out.appendZeros(2)
             out.append(contentsOf: owner)
             out.append(contentsOf: cursor)
             out.append(contentsOf: group)
             out.append(contentsOf: app)
+            out.append(contentsOf: platform)
+            out.append(contentsOf: targetHost)
         }
 
         /// The same with texts.
         public static func compose(
             limit: Int = 0, owner: String, cursor: String, isRead: Bool? = nil,
             actionState: UInt8? = nil, group: String = "", app: String = "",
-            into out: inout [UInt8]
+            platform: String = "", targetHost: String = "", into out: inout [UInt8]
         ) throws(ProtocolError) {
             let owner = Array(owner.utf8)
             let cursor = Array(cursor.utf8)
             let group = Array(group.utf8)
             let app = Array(app.utf8)
+            let platform = Array(platform.utf8)
+            let targetHost = Array(targetHost.utf8)
             try compose(
                 limit: limit, owner: owner.span.bytes, cursor: cursor.span.bytes, isRead: isRead,
                 actionState: actionState, group: group.span.bytes, app: app.span.bytes,
-                into: &out)
+                platform: platform.span.bytes, targetHost: targetHost.span.bytes, into: &out)
         }
 
-        private static func check(group: RawSpan, app: RawSpan) throws(ProtocolError) {
+        private static func check(
+            group: RawSpan, app: RawSpan, platform: RawSpan, targetHost: RawSpan
+        ) throws(ProtocolError) {
             if !group.isEmpty { try TextKind.group.check(group) }
             if !app.isEmpty { try TextKind.app.check(app) }
+            if !platform.isEmpty { try TextKind.platform.check(platform) }
+            if !targetHost.isEmpty { try TextKind.targetHost.check(targetHost) }
         }
 
         private static func check(

@@ -49,6 +49,7 @@ public enum ErrorCode: String, CaseIterable, Sendable {
     case badWait = "bad_wait"
     case badPlatform = "bad_platform"
     case badProfile = "bad_profile"
+    case badTargetHost = "bad_target_host"
     // 403 to 431: what it asks for.
     case forbidden
     case notFound = "not_found"
@@ -110,7 +111,7 @@ public enum ErrorCode: String, CaseIterable, Sendable {
             .unknownCategory,
             .unknownAction, .unknownDigest, .digestMismatch, .badMultipart, .partMissing,
             .partUnexpected, .tooManyParts, .badCursor, .badLimit, .badWait, .badPlatform,
-            .badProfile:
+            .badProfile, .badTargetHost:
             400
         case .forbidden: 403
         case .notFound: 404
@@ -220,6 +221,7 @@ public enum ErrorCode: String, CaseIterable, Sendable {
         case .badWait: "Bad wait"
         case .badPlatform: "Bad platform"
         case .badProfile: "Bad profile"
+        case .badTargetHost: "Bad target host"
         case .responseConflict: "Response conflict"
         case .resync: "Cursor too old"
         case .recordTooLarge: "Record too large"

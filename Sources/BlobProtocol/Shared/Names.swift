@@ -59,6 +59,8 @@ extension TextKind {
         case .responseAction, .responseKey: .badResponse
         case .owner: .badOwner
         case .group: .badGroup
+        case .platform: .badPlatform
+        case .targetHost: .badTargetHost
         case .richType: .badRichType
         case .title: .badTitle
         case .message: .badMessage

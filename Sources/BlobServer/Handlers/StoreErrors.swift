@@ -124,6 +124,8 @@ extension ProtocolError {
         case .payload: .payloadTooLarge
         case .category: .badCategory
         case .group: .badGroup
+        case .platform, .platforms: .badPlatform
+        case .targetHost: .badTargetHost
         case .actions: .badActions
         case .data: .badData
         case .device: .badDevice

@@ -37,6 +37,10 @@ enum DetailsFields {
         }
         append(.title, details.title, to: &bytes)
         append(.app, details.app, to: &bytes)
+        if !details.platforms.isEmpty {
+            append(.platforms, platforms(details.platforms), to: &bytes)
+        }
+        append(.targetHost, details.targetHost, to: &bytes)
         return bytes
     }
 
@@ -73,6 +77,16 @@ enum DetailsFields {
             bytes.append(contentsOf: key.utf8)
             bytes.append(contentsOf: response.action.utf8)
             bytes.append(contentsOf: device.utf8)
+        }
+        return bytes
+    }
+
+    /// Each with its length before it, which fits: the rules were checked when they came in.
+    private static func platforms(_ platforms: [String]) -> [UInt8] {
+        var bytes: [UInt8] = []
+        for platform in platforms {
+            bytes.append(UInt8(platform.utf8.count))
+            bytes.append(contentsOf: platform.utf8)
         }
         return bytes
     }
@@ -125,11 +139,32 @@ enum DetailsFields {
         case .app:
             details.app = text(value, byteCountMax: StoreLimits.appByteCountMax)
             return details.app != nil
+        case .platforms: return readPlatforms(value, into: &details)
+        case .targetHost:
+            details.targetHost = text(value, byteCountMax: StoreLimits.targetHostByteCountMax)
+            return details.targetHost != nil
         }
     }
 
     private static func text(_ value: RawSpan, byteCountMax: Int) -> String? {
         value.byteCount > 0 && value.byteCount <= byteCountMax ? value.text() : nil
+    }
+
+    private static func readPlatforms(
+        _ value: RawSpan, into details: inout NotificationDetails
+    ) -> Bool {
+        var offset = 0
+        while offset < value.byteCount {
+            let start = offset + 1
+            let end = start + Int(value.byte(offset))
+            guard end <= value.byteCount, details.platforms.count < StoreLimits.platformCountMax,
+                let platform = text(
+                    value.extracting(start..<end), byteCountMax: StoreLimits.platformByteCountMax)
+            else { return false }
+            details.platforms.append(platform)
+            offset = end
+        }
+        return !details.platforms.isEmpty
     }
 
     private static func readState(

@@ -154,6 +154,8 @@ enum RecordField: UInt16 {
     case responses = 11
     case title = 12
     case app = 13
+    case platforms = 14
+    case targetHost = 15
 
     static let headerByteCount = 8
 }

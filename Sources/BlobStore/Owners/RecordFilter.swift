@@ -15,26 +15,47 @@ public struct RecordFilter: Sendable, Hashable {
     public var actionState: ActionState?
     /// Only those of this group.
     public var group: String?
+    /// Only those for this platform: they name it, or none.
+    public var platform: String?
+    /// Only those for this host: they name it, or none.
+    public var targetHost: String?
 
     /// All of them.
     public init(
         app: String? = nil, isRead: Bool? = nil, actionState: ActionState? = nil,
-        group: String? = nil
+        group: String? = nil, platform: String? = nil, targetHost: String? = nil
     ) {
         self.app = app
         self.isRead = isRead
         self.actionState = actionState
         self.group = group
+        self.platform = platform
+        self.targetHost = targetHost
     }
 
     /// Whether that is one of those.
     public func matches(_ record: Record) -> Bool {
         if app != nil, !isOfApp(record.app) { return false }
-        guard isRead != nil || actionState != nil || group != nil else { return true }
+        guard
+            isRead != nil || actionState != nil || group != nil || platform != nil
+                || targetHost != nil
+        else { return true }
         let details = record.details
         return (isRead ?? details.isRead) == details.isRead
             && (actionState ?? details.actionState) == details.actionState
             && (group == nil || group.isSame(as: details.group))
+            && isTarget(details)
+    }
+
+    /// Whether that is for the platform and the host. One that names none is for all.
+    private func isTarget(_ details: NotificationDetails) -> Bool {
+        if let platform, !details.platforms.isEmpty,
+            !details.platforms.contains(where: { $0.isSame(as: platform) })
+        {
+            return false
+        }
+        return targetHost == nil || details.targetHost == nil
+            || targetHost.isSame(as: details.targetHost)
     }
 
     /// Whether those of `app` may be among them.

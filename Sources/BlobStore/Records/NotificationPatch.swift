@@ -30,6 +30,10 @@ public struct NotificationPatch: Sendable {
     public var group = FieldPatch<String>.keep
     /// Its own actions; cleared, those of its category hold.
     public var actions = FieldPatch<[NotificationAction]>.keep
+    /// The platforms that it is for; cleared or empty: all.
+    public var platforms = FieldPatch<[String]>.keep
+    /// The host that it is for.
+    public var targetHost = FieldPatch<String>.keep
     /// How urgent it is.
     public var priority = FieldPatch<NotificationPriority>.keep
     /// How long it should be shown, in seconds.
@@ -66,6 +70,8 @@ extension NotificationPatch {
         try TextKind.category.check(category.given)
         try TextKind.group.check(group.given)
         if let actions = actions.given { try Rules.check(actions) }
+        if let platforms = platforms.given { try Rules.check(platforms: platforms) }
+        try TextKind.targetHost.check(targetHost.given)
         if let seconds = displayTTLSeconds.given { try Rules.check(displayTTLSeconds: seconds) }
         guard expiresAt != .clear else {
             throw Rules.refuse(.expiry, "must not be null: every notification expires")
@@ -92,6 +98,8 @@ extension NotificationPatch {
         details.category = category.applied(to: details.category)
         details.group = group.applied(to: details.group)
         details.actions = actions.applied(to: details.actions)
+        details.platforms = platforms.applied(to: details.platforms) ?? []
+        details.targetHost = targetHost.applied(to: details.targetHost)
         details.priority = priority.applied(to: details.priority) ?? .high
         details.displayTTLSeconds = displayTTLSeconds.applied(to: details.displayTTLSeconds) ?? 0
         details.isRead = isRead.applied(to: details.isRead) ?? false

@@ -14,6 +14,10 @@ public struct NotificationDetails: Sendable, Hashable {
     public var group: String?
     /// Its buttons, at most 10; nil: those of its category. Empty: none.
     public var actions: [NotificationAction]?
+    /// The platforms that it is for, at most 16, each 1…32 bytes and no two the same; none: all.
+    public var platforms: [String] = []
+    /// The host that it is for, 1…255 bytes; nil: none in particular.
+    public var targetHost: String?
     /// How urgent it is.
     public var priority = NotificationPriority.high
     /// How long it should be shown, in seconds, at most 2,592,000; 0: not said.

@@ -42,8 +42,24 @@ enum Rules {
         try TextKind.category.check(details.category)
         try TextKind.group.check(details.group)
         if let actions = details.actions { try check(actions) }
+        try check(platforms: details.platforms)
+        try TextKind.targetHost.check(details.targetHost)
         try check(displayTTLSeconds: details.displayTTLSeconds)
         if let data = details.data { try check(dataByteCount: data.bytes.count) }
+    }
+
+    /// So many at the most, and no two the same.
+    static func check(platforms: [String]) throws(StoreError) {
+        guard platforms.count <= StoreLimits.platformCountMax else {
+            throw refuse(
+                .platforms, "are \(platforms.count); the limit is \(StoreLimits.platformCountMax)")
+        }
+        for (index, platform) in platforms.enumerated() {
+            try TextKind.platform.check(platform)
+            guard !platforms[..<index].contains(where: { $0.isSame(as: platform) }) else {
+                throw refuse(.platforms, "have \"\(platform)\" twice")
+            }
+        }
     }
 
     /// Buttons: so many at the most, no two with one identifier, none with a reserved one.

@@ -104,6 +104,8 @@ public struct InvalidInput: Error, Sendable, Hashable, CustomStringConvertible {
         case category, group, actions, data, device, record, response, parts, limit
         case displayTTL = "display ttl"
         case responseKey = "response key"
+        case platform, platforms
+        case targetHost = "target host"
     }
 
     /// Which input it is.

@@ -31,6 +31,12 @@ public enum StoreLimits {
     static let categoryEditOwnerCountMax = 64
     /// Bytes of UTF-8 in a group's name.
     public static var groupByteCountMax: Int { TextKind.group.byteCountMax }
+    /// Bytes of UTF-8 in a platform's name.
+    public static var platformByteCountMax: Int { TextKind.platform.byteCountMax }
+    /// Bytes of UTF-8 in a target host.
+    public static var targetHostByteCountMax: Int { TextKind.targetHost.byteCountMax }
+    /// Platforms that a notification is for.
+    public static let platformCountMax = 16
     /// Actions of a notification or a category.
     public static let actionCountMax = 10
     /// Bytes of UTF-8 in an action's identifier.

@@ -18,6 +18,14 @@ struct FilterOptions: ParsableArguments {
     @Option(help: ArgumentHelp("Only notifications of this group.", valueName: "name"))
     var group: String?
 
+    @Option(
+        help: ArgumentHelp("Only notifications for this platform, or for all.", valueName: "name"))
+    var platform: String?
+
+    @Option(
+        help: ArgumentHelp("Only notifications for this host, or for all.", valueName: "host"))
+    var targetHost: String?
+
     func validate() throws {
         guard !(read && unread) else {
             throw ValidationError("--read and --unread exclude each other: give one of them")
@@ -27,6 +35,6 @@ struct FilterOptions: ParsableArguments {
     var filter: NotificationFilter {
         NotificationFilter(
             app: app, isRead: read ? true : unread ? false : nil, actionState: state,
-            group: group)
+            group: group, platform: platform, targetHost: targetHost)
     }
 }

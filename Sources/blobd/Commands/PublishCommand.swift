@@ -50,6 +50,16 @@ struct PublishCommand: ParsableCommand {
     @Option(help: ArgumentHelp("The group it belongs to.", valueName: "name"))
     var group: String?
 
+    @Option(
+        name: .customLong("platform"),
+        help: ArgumentHelp(
+            "A platform that it is for, such as ios. Repeatable; default: all.",
+            valueName: "name"))
+    var platforms: [String] = []
+
+    @Option(help: ArgumentHelp("The host that it is for.", valueName: "host"))
+    var targetHost: String?
+
     @Option(help: ArgumentHelp("The priority.", valueName: "priority"))
     var priority: NotificationRecord.Priority?
 
@@ -116,6 +126,8 @@ struct PublishCommand: ParsableCommand {
         upload.richType = richType
         upload.category = category
         upload.group = group
+        upload.platforms = platforms
+        upload.targetHost = targetHost
         upload.priority = priority
         upload.displayTTLSeconds = try displayTTLSeconds()
         upload.data = try data.map { try JSONTexts.value($0, of: "--data") }
@@ -145,8 +157,8 @@ struct PublishCommand: ParsableCommand {
     private var saysSomething: Bool {
         [
             id, owner, app, title, message, richType, category, group, displayTTL, data, actions,
-            life.ttl, life.expiresAt, profile,
-        ].contains { $0 != nil } || priority != nil || !parts.isEmpty
+            life.ttl, life.expiresAt, profile, targetHost,
+        ].contains { $0 != nil } || priority != nil || !parts.isEmpty || !platforms.isEmpty
     }
 
     private func displayTTLSeconds() throws -> Int? {

@@ -42,6 +42,10 @@ struct StatCommand: ParsableCommand {
         if let richType = record.richType { lines.append(("rich type", HumanText.line(richType))) }
         if let category = record.category { lines.append(("category", HumanText.line(category))) }
         if let group = record.group { lines.append(("group", HumanText.line(group))) }
+        if !record.platforms.isEmpty {
+            lines.append(("platforms", HumanText.line(record.platforms.joined(separator: ", "))))
+        }
+        if let host = record.targetHost { lines.append(("host", HumanText.line(host))) }
         if let state = Self.state(record) { lines.append(("state", state)) }
         lines.append(("created", record.createdAt))
         lines.append(("expires", record.expiresAt + Self.remaining(record.expiresAt, now: now)))

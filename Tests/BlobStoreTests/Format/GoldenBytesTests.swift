@@ -302,5 +302,9 @@ import Testing
         #expect(RecordField.device.rawValue == 9)
         #expect(RecordField.sequence.rawValue == 10)
         #expect(RecordField.responses.rawValue == 11)
+        #expect(RecordField.title.rawValue == 12)
+        #expect(RecordField.app.rawValue == 13)
+        #expect(RecordField.platforms.rawValue == 14)
+        #expect(RecordField.targetHost.rawValue == 15)
     }
 }

@@ -88,6 +88,12 @@ import Testing
         case .responseAction: return ([.respond(ActionResponse(id: "a", action: text))], [])
         case .responseKey:
             return ([.respond(ActionResponse(id: "a", action: "default", key: text))], [])
+        case .platform:
+            let (short, long) = patch { $0.platforms = .set([text]) }
+            return (short + [draft { $0.details.platforms = [text] }], long)
+        case .targetHost:
+            let (short, long) = patch { $0.targetHost = .set(text) }
+            return (short + [draft { $0.details.targetHost = text }], long)
         // No change says it.
         case .pushToken: return ([], [])
         }
@@ -95,7 +101,8 @@ import Testing
 
     private static let kinds: [TextKind] = [
         .id, .part, .app, .category, .device, .actionIdentifier, .responseAction, .responseKey,
-        .owner, .group, .richType, .title, .actionTitle, .message, .mediaType,
+        .owner, .group, .richType, .title, .actionTitle, .message, .mediaType, .platform,
+        .targetHost,
     ]
 
     /// Texts that a kind refuses.
@@ -103,7 +110,7 @@ import Testing
         let texts = ["x\u{7}", String(repeating: "x", count: kind.byteCountMax + 1)]
         return switch kind {
         case .title, .richType, .message, .actionTitle: texts
-        case .owner, .group, .mediaType: texts + [""]
+        case .owner, .group, .mediaType, .targetHost: texts + [""]
         default: texts + ["", "a/b"]
         }
     }

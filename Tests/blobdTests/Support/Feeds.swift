@@ -155,12 +155,13 @@ func callFrame(
 /// A watch's frame.
 func watchFrame(
     _ owner: String, since: String, limit: Int = 0, isRead: Bool? = nil,
-    actionState: UInt8? = nil, group: String = "", app: String = "", requestID: UInt32 = 0
+    actionState: UInt8? = nil, group: String = "", app: String = "", platform: String = "",
+    targetHost: String = "", requestID: UInt32 = 0
 ) throws -> [UInt8] {
     var head: [UInt8] = []
     try Watch.Request.compose(
         limit: limit, owner: owner, cursor: since, isRead: isRead, actionState: actionState,
-        group: group, app: app, into: &head)
+        group: group, app: app, platform: platform, targetHost: targetHost, into: &head)
     return frame(.watch, id: requestID, head: head)
 }
 

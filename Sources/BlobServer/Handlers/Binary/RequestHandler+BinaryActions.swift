@@ -52,7 +52,8 @@ extension FeedQuery {
             filter: RecordFilter(
                 app: text(request.app), isRead: request.isRead,
                 actionState: request.actionState.flatMap { ActionState(rawValue: $0) },
-                group: text(request.group)))
+                group: text(request.group), platform: text(request.platform),
+                targetHost: text(request.targetHost)))
     }
 }
 

@@ -39,7 +39,7 @@ struct NotificationDocument: Sendable {
             [
                 "id", "owner", "app", "title", "message", "rich_type", "category", "actions",
                 "group", "priority", "display_ttl", "data", "read", "action_state", "ttl",
-                "expires_at", "parts", "profile",
+                "expires_at", "parts", "profile", "platforms", "target_host",
             ], immutable: ["created_at", "revision", "device", "responses"])
         texts.id = try Self.id(object, in: id)
         texts.owner = try object.checked("owner")
@@ -50,6 +50,8 @@ struct NotificationDocument: Sendable {
         details.category = try object.text("category")
         details.group = try object.text("group")
         details.actions = try object.actions()
+        details.platforms = try object.platforms() ?? []
+        details.targetHost = try object.text("target_host")
         details.priority = try object.priority() ?? .high
         details.displayTTLSeconds = try object.displayTTLSeconds() ?? 0
         details.data = object["data"].map { JSONFragment($0) }

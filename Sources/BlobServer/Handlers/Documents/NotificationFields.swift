@@ -5,7 +5,7 @@ import Bytes
 import Notifications
 
 // What a document says of a notification's fields. Each throws what is wrong with the value; those
-// of categories, groups, actions and data are checked with the change that is made of them.
+// of categories, groups, actions, platforms, target hosts and data are checked with the change that is made of them.
 
 extension JSONObject {
     /// A text that is checked; nil when it is absent.
@@ -47,6 +47,22 @@ extension JSONObject {
     func actions() throws(ProtocolError) -> [NotificationAction]? {
         guard let value = self["actions"] else { return nil }
         return try ActionsDocument.parse(value)
+    }
+
+    /// `platforms`; nil when it is absent.
+    func platforms() throws(ProtocolError) -> [String]? {
+        guard let value = self["platforms"] else { return nil }
+        guard case .array(let elements) = value else {
+            throw .wrongType("platforms", "an array of strings", value)
+        }
+        var platforms: [String] = []
+        for element in elements {
+            guard case .string(let platform) = element else {
+                throw .wrongType("platforms[\(platforms.count)]", "a string", element)
+            }
+            platforms.append(platform)
+        }
+        return platforms
     }
 
     /// `expires_at` in milliseconds since 1970; nil when it is absent.

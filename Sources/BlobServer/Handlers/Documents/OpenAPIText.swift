@@ -1001,7 +1001,8 @@ enum OpenAPIText {
         "tags": ["feeds"],
         "parameters": [
           {"$ref": "#/components/parameters/limit"}, {"$ref": "#/components/parameters/before"}, {"$ref": "#/components/parameters/app"},
-          {"$ref": "#/components/parameters/read"}, {"$ref": "#/components/parameters/actionState"}, {"$ref": "#/components/parameters/group"}
+          {"$ref": "#/components/parameters/read"}, {"$ref": "#/components/parameters/actionState"}, {"$ref": "#/components/parameters/group"},
+          {"$ref": "#/components/parameters/targetPlatform"}, {"$ref": "#/components/parameters/targetHost"}
         ],
         "responses": {
           "200": {
@@ -1028,7 +1029,8 @@ enum OpenAPIText {
         "tags": ["feeds"],
         "parameters": [
           {"$ref": "#/components/parameters/limit"}, {"$ref": "#/components/parameters/before"}, {"$ref": "#/components/parameters/app"},
-          {"$ref": "#/components/parameters/read"}, {"$ref": "#/components/parameters/actionState"}, {"$ref": "#/components/parameters/group"}
+          {"$ref": "#/components/parameters/read"}, {"$ref": "#/components/parameters/actionState"}, {"$ref": "#/components/parameters/group"},
+          {"$ref": "#/components/parameters/targetPlatform"}, {"$ref": "#/components/parameters/targetHost"}
         ],
         "responses": {
           "200": {"$ref": "#/components/responses/Head"}, "4XX": {"$ref": "#/components/responses/HeadError"},
@@ -1095,7 +1097,8 @@ enum OpenAPIText {
         "parameters": [
           {"$ref": "#/components/parameters/since"}, {"$ref": "#/components/parameters/limit"}, {"$ref": "#/components/parameters/wait"},
           {"$ref": "#/components/parameters/app"}, {"$ref": "#/components/parameters/read"}, {"$ref": "#/components/parameters/actionState"},
-          {"$ref": "#/components/parameters/group"}, {"$ref": "#/components/parameters/lastEventID"}
+          {"$ref": "#/components/parameters/group"}, {"$ref": "#/components/parameters/targetPlatform"},
+          {"$ref": "#/components/parameters/targetHost"}, {"$ref": "#/components/parameters/lastEventID"}
         ],
         "responses": {
           "200": {"$ref": "#/components/responses/Changes"}, "400": {"$ref": "#/components/responses/BadRequest"},
@@ -1113,7 +1116,8 @@ enum OpenAPIText {
         "parameters": [
           {"$ref": "#/components/parameters/since"}, {"$ref": "#/components/parameters/limit"}, {"$ref": "#/components/parameters/wait"},
           {"$ref": "#/components/parameters/app"}, {"$ref": "#/components/parameters/read"}, {"$ref": "#/components/parameters/actionState"},
-          {"$ref": "#/components/parameters/group"}, {"$ref": "#/components/parameters/lastEventID"}
+          {"$ref": "#/components/parameters/group"}, {"$ref": "#/components/parameters/targetPlatform"},
+          {"$ref": "#/components/parameters/targetHost"}, {"$ref": "#/components/parameters/lastEventID"}
         ],
         "responses": {
           "200": {"$ref": "#/components/responses/Head"}, "4XX": {"$ref": "#/components/responses/HeadError"},
@@ -1209,7 +1213,8 @@ enum OpenAPIText {
           {"$ref": "#/components/parameters/e"}, {"$ref": "#/components/parameters/k"}, {"$ref": "#/components/parameters/sig"},
           {"$ref": "#/components/parameters/since"}, {"$ref": "#/components/parameters/limit"}, {"$ref": "#/components/parameters/wait"},
           {"$ref": "#/components/parameters/app"}, {"$ref": "#/components/parameters/read"}, {"$ref": "#/components/parameters/actionState"},
-          {"$ref": "#/components/parameters/group"}, {"$ref": "#/components/parameters/lastEventID"}
+          {"$ref": "#/components/parameters/group"}, {"$ref": "#/components/parameters/targetPlatform"},
+          {"$ref": "#/components/parameters/targetHost"}, {"$ref": "#/components/parameters/lastEventID"}
         ],
         "responses": {
           "200": {"$ref": "#/components/responses/Changes"}, "400": {"$ref": "#/components/responses/BadRequest"},
@@ -1229,7 +1234,8 @@ enum OpenAPIText {
           {"$ref": "#/components/parameters/e"}, {"$ref": "#/components/parameters/k"}, {"$ref": "#/components/parameters/sig"},
           {"$ref": "#/components/parameters/since"}, {"$ref": "#/components/parameters/limit"}, {"$ref": "#/components/parameters/wait"},
           {"$ref": "#/components/parameters/app"}, {"$ref": "#/components/parameters/read"}, {"$ref": "#/components/parameters/actionState"},
-          {"$ref": "#/components/parameters/group"}, {"$ref": "#/components/parameters/lastEventID"}
+          {"$ref": "#/components/parameters/group"}, {"$ref": "#/components/parameters/targetPlatform"},
+          {"$ref": "#/components/parameters/targetHost"}, {"$ref": "#/components/parameters/lastEventID"}
         ],
         "responses": {
           "200": {"$ref": "#/components/responses/Head"}, "4XX": {"$ref": "#/components/responses/HeadError"},
@@ -1253,6 +1259,15 @@ enum OpenAPIText {
       "App": {"type": "string", "minLength": 1, "maxLength": 64, "x-max-bytes": 64, "pattern": "^[^/\\u0000-\\u001f\\u007f-\\u009f]+$"},
       "CategoryName": {"type": "string", "minLength": 1, "maxLength": 64, "x-max-bytes": 64, "pattern": "^[^/\\u0000-\\u001f\\u007f-\\u009f]+$"},
       "Device": {"type": "string", "minLength": 1, "maxLength": 64, "x-max-bytes": 64, "pattern": "^[^/\\u0000-\\u001f\\u007f-\\u009f]+$"},
+      "Platform": {"type": "string", "minLength": 1, "maxLength": 32, "x-max-bytes": 32, "pattern": "^[^/\\u0000-\\u001f\\u007f-\\u009f]+$"},
+      "Platforms": {
+        "type": "array",
+        "maxItems": 16,
+        "uniqueItems": true,
+        "items": {"$ref": "#/components/schemas/Platform"},
+        "description": "What it is for; empty: all."
+      },
+      "TargetHost": {"type": "string", "minLength": 1, "maxLength": 255, "x-max-bytes": 255, "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f]*$"},
       "Group": {"type": "string", "minLength": 1, "maxLength": 128, "x-max-bytes": 128, "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f]*$"},
       "Title": {"type": "string", "minLength": 1, "maxLength": 256, "x-max-bytes": 256, "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f]*$"},
       "RichType": {"type": "string", "minLength": 1, "maxLength": 255, "x-max-bytes": 255, "pattern": "^[^\\u0000-\\u001f\\u007f-\\u009f]*$"},
@@ -1348,6 +1363,8 @@ enum OpenAPIText {
           "category": {"$ref": "#/components/schemas/CategoryName"},
           "actions": {"$ref": "#/components/schemas/Actions"},
           "group": {"$ref": "#/components/schemas/Group"},
+          "platforms": {"$ref": "#/components/schemas/Platforms"},
+          "target_host": {"$ref": "#/components/schemas/TargetHost"},
           "priority": {"$ref": "#/components/schemas/Priority"},
           "display_ttl": {"$ref": "#/components/schemas/DisplayTTL"},
           "data": {"$ref": "#/components/schemas/Data"},
@@ -1370,6 +1387,8 @@ enum OpenAPIText {
           "category": {"anyOf": [{"$ref": "#/components/schemas/CategoryName"}, {"type": "null"}]},
           "actions": {"anyOf": [{"$ref": "#/components/schemas/Actions"}, {"type": "null"}]},
           "group": {"anyOf": [{"$ref": "#/components/schemas/Group"}, {"type": "null"}]},
+          "platforms": {"anyOf": [{"$ref": "#/components/schemas/Platforms"}, {"type": "null"}]},
+          "target_host": {"anyOf": [{"$ref": "#/components/schemas/TargetHost"}, {"type": "null"}]},
           "priority": {"anyOf": [{"$ref": "#/components/schemas/Priority"}, {"type": "null"}]},
           "display_ttl": {"anyOf": [{"$ref": "#/components/schemas/DisplayTTL"}, {"type": "null"}]},
           "data": {"$ref": "#/components/schemas/Data"},
@@ -1405,6 +1424,8 @@ enum OpenAPIText {
           "category": {"anyOf": [{"$ref": "#/components/schemas/CategoryName"}, {"type": "null"}]},
           "actions": {"anyOf": [{"$ref": "#/components/schemas/Actions"}, {"type": "null"}]},
           "group": {"anyOf": [{"$ref": "#/components/schemas/Group"}, {"type": "null"}]},
+          "platforms": {"anyOf": [{"$ref": "#/components/schemas/Platforms"}, {"type": "null"}]},
+          "target_host": {"anyOf": [{"$ref": "#/components/schemas/TargetHost"}, {"type": "null"}]},
           "priority": {"anyOf": [{"$ref": "#/components/schemas/Priority"}, {"type": "null"}]},
           "display_ttl": {"anyOf": [{"$ref": "#/components/schemas/DisplayTTL"}, {"type": "null"}]},
           "data": {"$ref": "#/components/schemas/Data"},
@@ -1663,12 +1684,12 @@ enum OpenAPIText {
           "unknown_member", "immutable_member", "bad_action_state", "bad_priority", "bad_display_ttl", "bad_category", "bad_group", "bad_device",
           "bad_data", "bad_response", "bad_actions", "bad_options", "unknown_category", "unknown_action", "unknown_digest", "digest_mismatch",
           "bad_multipart", "part_missing", "part_unexpected", "too_many_parts", "bad_cursor", "bad_limit", "bad_wait", "bad_platform", "bad_profile",
-          "forbidden", "not_found", "method_not_allowed", "not_acceptable", "timeout", "expired", "length_required", "precondition_failed",
-          "precondition_required", "payload_too_large", "uri_too_long", "unsupported_content_coding", "bad_range", "expectation_failed",
-          "too_many_requests", "headers_too_large", "response_conflict", "resync", "record_too_large", "unsupported_media_type", "envelope_too_large",
-          "attachment_too_large", "unsupported_attachment", "no_message", "empty_notification", "internal", "corrupt", "outcome_unknown",
-          "unsupported_transfer_coding", "stopping", "unavailable", "follower", "unreplicated", "behind", "sequence_lost", "not_replicated",
-          "version_not_supported", "full", "quota_exceeded"
+          "bad_target_host", "forbidden", "not_found", "method_not_allowed", "not_acceptable", "timeout", "expired", "length_required",
+          "precondition_failed", "precondition_required", "payload_too_large", "uri_too_long", "unsupported_content_coding", "bad_range",
+          "expectation_failed", "too_many_requests", "headers_too_large", "response_conflict", "resync", "record_too_large", "unsupported_media_type",
+          "envelope_too_large", "attachment_too_large", "unsupported_attachment", "no_message", "empty_notification", "internal", "corrupt",
+          "outcome_unknown", "unsupported_transfer_coding", "stopping", "unavailable", "follower", "unreplicated", "behind", "sequence_lost",
+          "not_replicated", "version_not_supported", "full", "quota_exceeded"
         ],
         "description": "docs/PROTOCOL.md has their meanings. Codes may be added."
       }
@@ -1691,7 +1712,7 @@ enum OpenAPIText {
                         "too_deep", "bad_document", "unknown_member", "immutable_member", "bad_action_state", "bad_priority", "bad_display_ttl",
                         "bad_category", "bad_group", "bad_device", "bad_data", "bad_response", "bad_actions", "bad_options", "unknown_category",
                         "unknown_action", "unknown_digest", "digest_mismatch", "bad_multipart", "part_missing", "part_unexpected", "too_many_parts",
-                        "bad_cursor", "bad_limit", "bad_wait", "bad_platform", "bad_profile"
+                        "bad_cursor", "bad_limit", "bad_wait", "bad_platform", "bad_profile", "bad_target_host"
                       ]
                     }
                   }
@@ -2124,6 +2145,18 @@ enum OpenAPIText {
         "schema": {"type": "integer", "minimum": 0, "maximum": 60, "default": 0}
       },
       "after": {"name": "after", "in": "query", "description": "next of the previous page.", "schema": {"type": "string"}},
+      "targetPlatform": {
+        "name": "platform",
+        "in": "query",
+        "schema": {"$ref": "#/components/schemas/Platform"},
+        "description": "Without notifications that name only other platforms."
+      },
+      "targetHost": {
+        "name": "target_host",
+        "in": "query",
+        "schema": {"$ref": "#/components/schemas/TargetHost"},
+        "description": "Without notifications that name another host."
+      },
       "platform": {"name": "platform", "in": "query", "required": true, "schema": {"enum": ["apns", "fcm", "wns"]}},
       "style": {
         "name": "style",

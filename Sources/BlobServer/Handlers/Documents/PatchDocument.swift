@@ -16,7 +16,8 @@ struct PatchDocument {
         try object.check(
             [
                 "title", "message", "rich_type", "category", "actions", "group", "priority",
-                "display_ttl", "data", "read", "action_state", "expires_at",
+                "display_ttl", "data", "read", "action_state", "expires_at", "platforms",
+                "target_host",
             ],
             immutable: [
                 "id", "owner", "app", "created_at", "revision", "parts", "device", "responses",
@@ -27,6 +28,8 @@ struct PatchDocument {
         patch.category = object.patch("category", try object.text("category"))
         patch.group = object.patch("group", try object.text("group"))
         patch.actions = object.patch("actions", try object.actions())
+        patch.platforms = object.patch("platforms", try object.platforms())
+        patch.targetHost = object.patch("target_host", try object.text("target_host"))
         patch.priority = object.patch("priority", try object.priority())
         patch.displayTTLSeconds = object.patch("display_ttl", try object.displayTTLSeconds())
         patch.data = object.patch("data", object["data"])

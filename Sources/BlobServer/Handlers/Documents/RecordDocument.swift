@@ -59,6 +59,15 @@ enum RecordDocument {
             ActionsDocument.append(actions, to: &out)
         }
         append(",\"group\":", details.group, to: &out)
+        if !details.platforms.isEmpty {
+            out.append(",\"platforms\":[")
+            for (index, platform) in details.platforms.enumerated() {
+                if index > 0 { out.append(",") }
+                JSONText.append(platform, to: &out)
+            }
+            out.append("]")
+        }
+        append(",\"target_host\":", details.targetHost, to: &out)
         append(",\"priority\":", details.priority.name, to: &out)
         if details.displayTTLSeconds > 0 {
             out.append(",\"display_ttl\":")

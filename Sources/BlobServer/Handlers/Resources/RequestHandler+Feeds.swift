@@ -11,7 +11,7 @@ extension RequestHandler {
     ) throws(ProtocolError) -> FeedQuery {
         let query = try ResourceQuery(
             request.query, isLink: request.link != nil, "since", "limit", "wait", "app", "read",
-            "action_state", "group")
+            "action_state", "group", "platform", "target_host")
         let limit = try query.number(
             "limit", in: 1...WireLimits.feedPageLimitMax, .badLimit,
             default: WireLimits.feedPageLimitDefault)
@@ -105,7 +105,8 @@ extension RequestHandler {
         of owner: String, _ request: ResourceRequest
     ) throws(ProtocolError) -> HistoryQuery {
         let query = try ResourceQuery(
-            request.query, "limit", "before", "app", "read", "action_state", "group")
+            request.query, "limit", "before", "app", "read", "action_state", "group", "platform",
+            "target_host")
         var history = HistoryQuery()
         history.limit = try query.number(
             "limit", in: 1...WireLimits.feedPageLimitMax, .badLimit,

@@ -66,11 +66,16 @@ struct ResourceQuery {
         return try AppName(onWire: bytes.span.bytes)
     }
 
-    /// What `app`, `read`, `action_state` and `group` ask for. Throws the code of the one that is
-    /// wrong.
+    /// What the parameters of a filter ask for. Throws the code of the one that is wrong.
     func filter() throws(ProtocolError) -> RecordFilter {
         var filter = RecordFilter(
             app: try app()?.text, isRead: try flag("read"), group: try group()?.text)
+        if let bytes = self["platform"] {
+            filter.platform = try PlatformName(onWire: bytes.span.bytes).text
+        }
+        if let bytes = self["target_host"] {
+            filter.targetHost = try TargetHost(onWire: bytes.span.bytes).text
+        }
         if let name = try text("action_state", .badActionState) {
             guard let state = ActionState(name: name) else {
                 throw ProtocolError(

@@ -63,6 +63,65 @@ import Testing
         }
     }
 
+    @Test("Platforms and target host are kept, returned, patched, and a filter in every way in")
+    func targets() throws {
+        try publish("1", #","platforms":["ios","watch"],"target_host":"a.example""#)
+        try publish("2", #","platforms":["web"]"#)
+        try publish("3", #","platforms":[],"target_host":"b.example""#)
+        let record = try client.request("GET", "/v1/notifications/1")
+        #expect(
+            record.text.contains(#""platforms":["ios","watch"],"target_host":"a.example","#),
+            "\(record.text)")
+        #expect(try !client.request("GET", "/v1/notifications/3").text.contains("platforms"))
+        for (platform, host, words) in [
+            ("ios", "", ["published 1", "published 3"]),
+            ("web", "", ["published 2", "published 3"]),
+            ("", "a.example", ["published 1", "published 2"]),
+            ("tv", "a.example", []), ("watch", "b.example", ["published 3"]),
+        ] {
+            var query = platform.isEmpty ? "" : "&platform=\(platform)"
+            if !host.isEmpty { query += "&target_host=\(host)" }
+            #expect(
+                try client.changes(of: "anna", since: "0", query: query).words == words, "\(query)")
+            let watcher = try daemon.connectBinary()
+            let page = try watcher.exchange(
+                try watchFrame("anna", since: "0", platform: platform, targetHost: host))
+            for word in ["1", "2", "3"] {
+                let isTold = words.contains("published \(word)")
+                #expect(page.text.contains(#""id":"\#(word)""#) == isTold, "\(query): \(page.text)")
+            }
+            let history = try client.request("GET", "/v1/users/anna/notifications?limit=9\(query)")
+            #expect(history.text.ranges(of: #""owner":"#).count == words.count, "\(history.text)")
+        }
+        try daemon.patch("1", #"{"platforms":["web"],"target_host":null}"#)
+        try daemon.patch("2", #"{"platforms":null}"#)
+        let place = try client.changes(of: "anna", since: "0", query: "&platform=web")
+        #expect(place.words.map { $0.suffix(1) } == ["3", "1", "2"])
+        let before = try daemon.statistic("revision")
+        for (document, code) in [
+            (#"{"platforms":"ios"}"#, "bad_document"), (#"{"platforms":[1]}"#, "bad_document"),
+            (#"{"platforms":[""]}"#, "bad_platform"), (#"{"platforms":["a/b"]}"#, "bad_platform"),
+            (#"{"platforms":["a","a"]}"#, "bad_platform"),
+            (#"{"target_host":""}"#, "bad_target_host"),
+            (#"{"target_host":"a\u0007"}"#, "bad_target_host"),
+        ] {
+            for (method, type) in [("PUT", "application/json"), ("PATCH", "application/json")] {
+                let refused = try client.request(
+                    method, "/v1/notifications/1", ["Content-Type": type],
+                    body: Array(document.utf8))
+                #expect(refused.status == 400 && refused.code == code, "\(refused.text)")
+            }
+        }
+        for (query, code) in [
+            ("&platform=", "bad_platform"), ("&platform=a%2Fb", "bad_platform"),
+            ("&target_host=", "bad_target_host"), ("&target_host=%07", "bad_target_host"),
+        ] {
+            let refused = try client.request("GET", "/v1/users/anna/changes?since=0\(query)")
+            #expect(refused.status == 400 && refused.code == code, "\(query): \(refused.text)")
+        }
+        #expect(try daemon.statistic("revision") == before)
+    }
+
     /// A wait that a change of another app ends would be asked again at once, for each such change.
     @Test("A wait goes on over what is not told, and its place goes with it")
     func waits() throws {
@@ -120,13 +179,13 @@ import Testing
             ([255, 0, 0, 0], "bad_query"),
         ] as [([UInt8], String)] {
             let answer = try client.exchange(
-                frame(.watch, head: [0, 0, 1, 1] + bytes + Array("o0".utf8)))
+                frame(.watch, head: [0, 0, 1, 1] + bytes + [0, 0, 0, 0] + Array("o0".utf8)))
             #expect(answer.status == 400 && answer.code == code)
         }
         for (head, code) in [
-            ([0, 0, 1, 1, 0, 0, 1, 0] + Array("o0\n".utf8), "bad_group"),
-            ([0, 0, 1, 1, 0, 0, 0, 3] + Array("o0a/b".utf8), "bad_app"),
-            ([0, 0, 1, 1, 0, 0, 0, 4] + Array("o0app".utf8), "malformed"),
+            ([0, 0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0] + Array("o0\n".utf8), "bad_group"),
+            ([0, 0, 1, 1, 0, 0, 0, 3, 0, 0, 0, 0] + Array("o0a/b".utf8), "bad_app"),
+            ([0, 0, 1, 1, 0, 0, 0, 4, 0, 0, 0, 0] + Array("o0app".utf8), "malformed"),
         ] as [([UInt8], String)] {
             let answer = try client.exchange(frame(.watch, head: head))
             #expect(answer.status == 400 && answer.code == code)
