@@ -52,7 +52,8 @@ extension Upload {
             ? content.finishingByteCount
             : content.document == nil
                 ? StoreLimits.payloadInMemoryByteCountMax
-                : content.finishingByteCount + plan.documentByteCountMax
+                : content.finishingByteCount
+                    + min(plan.documentByteCountMax, byteCount * DaemonLimits.inflationRatioMax)
         guard more > 0, let reservation else { return nil }
         let need = content.heldByteCount + more
         // A batch may be long, and counts among the long ones also now.

@@ -248,6 +248,8 @@ package struct DaemonLimits: Sendable {
     /// The least memory a body reserves that is not known to need less, in bytes. It reserves twice
     /// as much each time, as its bytes come.
     package static let bodyPieceByteCountMin = 1 << 10
+    /// How many bytes come out of one byte of a gzip or deflate coding at the most: 258 of each two bits.
+    package static let inflationRatioMax = 1_032
     /// In how many parts the memory and the spool files are cut of which a peer has one at most
     /// while others wait for some.
     package static let bodyPeerParts = 2

@@ -109,4 +109,18 @@ import Testing
         #expect(coded.makeRoomToFinish() == nil)
         #expect(coded.reservedByteCount == 300 + StoreLimits.payloadInMemoryByteCountMax)
     }
+
+    @Test("A batch in gzip reserves what it can become, and no more than a batch may be")
+    func codedBatch() throws {
+        let short = upload(300, coding: .gzip)
+        try receive(short, 300)
+        #expect(short.makeRoomToFinish() == nil)
+        #expect(short.reservedByteCount == 300 + 300 * DaemonLimits.inflationRatioMax)
+        short.abandon()
+        let long = upload(20_000, coding: .gzip)
+        try receive(long, 20_000)
+        #expect(long.makeRoomToFinish() == nil)
+        #expect(long.reservedByteCount == 20_000 + WireLimits.batchByteCountMax)
+        long.abandon()
+    }
 }
