@@ -110,12 +110,15 @@ import BlobProtocol
         ),
         (.call, [.mustBeAbsent], [2, 0, 1, 0, 0] + zeros(19) + Array("/".utf8)),
         (.call, [.mustExist], [5, 0, 1, 0, 0] + zeros(19) + Array("/".utf8)),
-        (.watch, [], [0, 0, 1, 1] + zeros(8) + Array("o0".utf8)),
-        (.watch, [], [0xE8, 3, 2, 6] + zeros(8) + Array("élatest".utf8)),
-        (.watch, [], [1, 0, 1, 32] + zeros(8) + Array("o".utf8) + ones(32)),
-        (.watch, [], [0, 0, 1, 1, 1, 4, 3, 4] + zeros(4) + Array("o0g/1mail".utf8)),
-        (.watch, [], [0, 0, 1, 1, 2, 1, 0, 0] + zeros(4) + Array("o0".utf8)),
-        (.watch, [], [0, 0, 1, 1, 0, 0, 0, 1, 3, 4, 0, 0] + Array("o0aiosh.io".utf8)),
+        (.watch, [], [0, 0, 1, 1] + zeros(4) + Array("o0".utf8)),
+        (.watch, [], [0xE8, 3, 2, 6] + zeros(4) + Array("élatest".utf8)),
+        (.watch, [], [1, 0, 1, 32] + zeros(4) + Array("o".utf8) + ones(32)),
+        (.watch, [], [0, 0, 1, 1, 1, 4, 3, 4] + Array("o0g/1mail".utf8)),
+        (.watch, [], [0, 0, 1, 1, 2, 1, 0, 0] + Array("o0".utf8)),
+        (
+            .watch, [],
+            [0, 0, 1, 1, 0, 0, 0, 1] + Array("o0a".utf8) + [3, 4] + Array("iosh.io".utf8)
+        ),
     ]
 
     private static func zeros(_ count: Int) -> [UInt8] { Array(repeating: 0, count: count) }
@@ -198,17 +201,17 @@ import BlobProtocol
         #expect(refusal(.call, [], [1, 1, 1, 0] + Self.zeros(20) + [47, 47]) == .badDevice)
         #expect(
             refusal(.call, [], [1, 0, 1, 0, 1] + Self.zeros(19) + [47, 97]) == .badMediaType)
-        #expect(refusal(.watch, [], [0, 0, 0, 1] + Self.zeros(8) + [48]) == .badOwner)
-        #expect(refusal(.watch, [], [0, 0, 1, 0] + Self.zeros(8) + [97]) == .badCursor)
-        #expect(refusal(.watch, [], [0, 0, 1, 1] + Self.zeros(8) + [97, 49]) == .badCursor)
+        #expect(refusal(.watch, [], [0, 0, 0, 1] + Self.zeros(4) + [48]) == .badOwner)
+        #expect(refusal(.watch, [], [0, 0, 1, 0] + Self.zeros(4) + [97]) == .badCursor)
+        #expect(refusal(.watch, [], [0, 0, 1, 1] + Self.zeros(4) + [97, 49]) == .badCursor)
         #expect(
-            refusal(.watch, [], [0xE9, 3, 1, 1] + Self.zeros(8) + [97, 48]) == .badLimit)
-        #expect(
-            refusal(.watch, [], [0, 0, 1, 1] + Self.zeros(4) + [1, 0, 0, 0, 97, 48, 47])
-                == .badPlatform)
-        #expect(
-            refusal(.watch, [], [0, 0, 1, 1] + Self.zeros(4) + [0, 1, 0, 0, 97, 48, 7])
-                == .badTargetHost)
+            refusal(.watch, [], [0xE9, 3, 1, 1] + Self.zeros(4) + [97, 48]) == .badLimit)
+        let watch = [0, 0, 1, 1] + Self.zeros(4) + [97, 48]
+        #expect(refusal(.watch, [], watch + [1, 0, 47]) == .badPlatform)
+        #expect(refusal(.watch, [], watch + [0, 1, 7]) == .badTargetHost)
+        for rest: [UInt8] in [[0], [0, 0], [1, 0], [0, 0, 97], [0, 2, 97]] {
+            #expect(refusal(.watch, [], watch + rest) == .malformed)
+        }
         #expect(refusal(.put, [], Self.zeros(32)) == .badID)
         let givenID = Self.zeros(16) + [1] + Self.zeros(15) + [97]
         #expect(refusal(.put, .idAssigned, givenID) == .badID)

@@ -18,6 +18,9 @@ struct HeadTexts {
         return Slice(offset: position, count: count)
     }
 
+    /// How many bytes of the head are behind the texts so far; less than 0: they do not fit.
+    func byteCountLeft(in head: RawSpan) -> Int { head.byteCount - position }
+
     /// Throws `malformed` unless the texts end where the head does. Called before any slice is
     /// used.
     func checkEnd(of head: RawSpan, _ operation: Opcode) throws(ProtocolError) {

@@ -4,7 +4,7 @@ import Notifications
 /// A subscription to an owner's changes. The connection serves nothing else afterwards: pages come
 /// until either side ends it.
 public enum Watch {
-    /// What the client says, 12 bytes and six texts:
+    /// What the client says, 8 bytes and four texts, and for a target two bytes and two texts more:
     ///
     ///     OFFSET  SIZE  DESCRIPTION
     ///          0     2  most changes in one answer, 1…1,000; 0: 100
@@ -14,13 +14,15 @@ public enum Watch {
     ///          5     1  1…4: only those with the action state 0…3; 0: all
     ///          6     1  g: bytes in the group; 0: all
     ///          7     1  a: bytes in the app; 0: all
-    ///          8     1  p: bytes in the platform; 0: all
-    ///          9     1  h: bytes in the target host; 0: all
-    ///         10     2  reserved, 0
-    ///         12     …  owner (o), cursor (c), group (g), app (a), platform (p), target host (h)
+    ///          8     …  owner (o), cursor (c), group (g), app (a)
+    ///          …     1  p: bytes in the platform; 0: all
+    ///          …     1  h: bytes in the target host; 0: all
+    ///          …     …  platform (p), target host (h)
+    ///
+    /// A head that ends behind the app is of all targets; one that does not names one.
     public struct Request: Sendable, Hashable {
         /// The size of the part before the texts, in bytes.
-        public static let fixedByteCount = 12
+        public static let fixedByteCount = 8
 
         /// The most changes in one answer as it was sent, 0…1,000.
         public var limit: Int
@@ -53,10 +55,14 @@ public enum Watch {
             let cursor = texts.next(Int(head.byte(3)))
             let group = texts.next(Int(head.byte(6)))
             let app = texts.next(Int(head.byte(7)))
-            let platform = texts.next(Int(head.byte(8)))
-            let targetHost = texts.next(Int(head.byte(9)))
+            var (platform, targetHost) = (Slice.empty, Slice.empty)
+            // One of the two has at least a byte.
+            if texts.byteCountLeft(in: head) >= 3 {
+                let counts = texts.next(2).of(head)
+                platform = texts.next(Int(counts.byte(0)))
+                targetHost = texts.next(Int(counts.byte(1)))
+            }
             try texts.checkEnd(of: head, .watch)
-            try head.checkReserved(from: 10, upTo: 12, .watch)
             let limit = Int(head.integer(0, as: UInt16.self))
             try check(limit, owner: owner.of(head), cursor: cursor.of(head))
             try check(
@@ -106,13 +112,13 @@ public enum Watch {
             out.append(actionState.map { $0 + 1 } ?? 0)
             out.append(UInt8(group.byteCount))
             out.append(UInt8(app.byteCount))
-            out.append(UInt8(platform.byteCount))
-            out.append(UInt8(targetHost.byteCount))
-            out.appendZeros(2)
             out.append(contentsOf: owner)
             out.append(contentsOf: cursor)
             out.append(contentsOf: group)
             out.append(contentsOf: app)
+            guard !platform.isEmpty || !targetHost.isEmpty else { return }
+            out.append(UInt8(platform.byteCount))
+            out.append(UInt8(targetHost.byteCount))
             out.append(contentsOf: platform)
             out.append(contentsOf: targetHost)
         }

@@ -179,13 +179,13 @@ import Testing
             ([255, 0, 0, 0], "bad_query"),
         ] as [([UInt8], String)] {
             let answer = try client.exchange(
-                frame(.watch, head: [0, 0, 1, 1] + bytes + [0, 0, 0, 0] + Array("o0".utf8)))
+                frame(.watch, head: [0, 0, 1, 1] + bytes + Array("o0".utf8)))
             #expect(answer.status == 400 && answer.code == code)
         }
         for (head, code) in [
-            ([0, 0, 1, 1, 0, 0, 1, 0, 0, 0, 0, 0] + Array("o0\n".utf8), "bad_group"),
-            ([0, 0, 1, 1, 0, 0, 0, 3, 0, 0, 0, 0] + Array("o0a/b".utf8), "bad_app"),
-            ([0, 0, 1, 1, 0, 0, 0, 4, 0, 0, 0, 0] + Array("o0app".utf8), "malformed"),
+            ([0, 0, 1, 1, 0, 0, 1, 0] + Array("o0\n".utf8), "bad_group"),
+            ([0, 0, 1, 1, 0, 0, 0, 3] + Array("o0a/b".utf8), "bad_app"),
+            ([0, 0, 1, 1, 0, 0, 0, 4] + Array("o0app".utf8), "malformed"),
         ] as [([UInt8], String)] {
             let answer = try client.exchange(frame(.watch, head: head))
             #expect(answer.status == 400 && answer.code == code)
