@@ -175,8 +175,8 @@ extension BlobConnection {
     /// The push to send for a notification, and the fields of the request that carries it. Throws `refused` with `envelope_too_large` over the
     /// provider's limit, and with `no_message` for an alert that has nothing to say.
     ///
-    /// - Parameter token: the device's registration token, which FCM's push has in its body; nil for other
-    ///   services, which take it in the request's URL.
+    /// `token` is the device's registration token, which FCM's push has in its body; nil for other services,
+    /// which take it in the request's URL.
     public mutating func envelope(
         _ id: String, _ platform: EnvelopePlatform, style: EnvelopeStyle = .silent,
         token: String? = nil

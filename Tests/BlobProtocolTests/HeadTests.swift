@@ -115,10 +115,6 @@ import BlobProtocol
         (.watch, [], [1, 0, 1, 32] + zeros(4) + Array("o".utf8) + ones(32)),
         (.watch, [], [0, 0, 1, 1, 1, 4, 3, 4] + Array("o0g/1mail".utf8)),
         (.watch, [], [0, 0, 1, 1, 2, 1, 0, 0] + Array("o0".utf8)),
-        (
-            .watch, [],
-            [0, 0, 1, 1, 0, 0, 0, 1] + Array("o0a".utf8) + [3, 4] + Array("iosh.io".utf8)
-        ),
     ]
 
     private static func zeros(_ count: Int) -> [UInt8] { Array(repeating: 0, count: count) }
@@ -206,7 +202,10 @@ import BlobProtocol
         #expect(refusal(.watch, [], [0, 0, 1, 1] + Self.zeros(4) + [97, 49]) == .badCursor)
         #expect(
             refusal(.watch, [], [0xE9, 3, 1, 1] + Self.zeros(4) + [97, 48]) == .badLimit)
+        // The only head whose end is optional.
         let watch = [0, 0, 1, 1] + Self.zeros(4) + [97, 48]
+        let targeted = watch + [3, 4] + Array("iosh.io".utf8)
+        #expect(recompose(head: targeted, of: .watch, flags: []) == targeted)
         #expect(refusal(.watch, [], watch + [1, 0, 47]) == .badPlatform)
         #expect(refusal(.watch, [], watch + [0, 1, 7]) == .badTargetHost)
         for rest: [UInt8] in [[0], [0, 0], [1, 0], [0, 0, 97], [0, 2, 97]] {

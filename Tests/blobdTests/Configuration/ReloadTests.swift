@@ -36,7 +36,7 @@ import Testing
 
         func put(_ byteCount: Int, _ query: String = "") throws -> Int {
             try daemon.request(
-                "PUT", "/v1/notifications/1/payload\(query)",
+                "PUT", "/v1/notifications/1/payload\(query)", ["Content-Type": "image/png"],
                 body: [UInt8](repeating: 1, count: byteCount)
             ).status
         }

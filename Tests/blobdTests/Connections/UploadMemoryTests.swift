@@ -120,7 +120,9 @@ import Testing
         let long = upload(20_000, coding: .gzip)
         try receive(long, 20_000)
         #expect(long.makeRoomToFinish() == nil)
-        #expect(long.reservedByteCount == 20_000 + WireLimits.batchByteCountMax)
+        // More than long bodies may have here: all of that.
+        #expect(20_000 + WireLimits.batchByteCountMax > 2 << 20)
+        #expect(long.reservedByteCount == 2 << 20)
         long.abandon()
     }
 }

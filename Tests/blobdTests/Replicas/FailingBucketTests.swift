@@ -204,8 +204,14 @@ struct FailingBucketTests {
         try follower.wait(for: "nothing is there") { try $0.has("1") }
         #expect(try follower.run("promote").status == 0)
         shard.fail { $0.isList ? [.error(403, "AccessDenied")] : nil }
-        let refused = try leader.run("promote")
-        #expect(refused.status != 0 && refused.errors.contains("may not list there"))
+        // It says so when it follows, which may take a moment.
+        let patience = Patience()
+        while true {
+            let refused = try leader.run("promote")
+            #expect(refused.status != 0)
+            if refused.errors.contains("may not list there") { break }
+            try patience.wait(orThrow: refused.errors)
+        }
     }
 
     @Test("Without the right to delete a leader serves, and says at its start what will stay")

@@ -501,7 +501,7 @@ import Testing
         #expect(patch.status == 405 && patch["Allow"] == "GET, HEAD, PUT")
         let coded = try client.request(
             "PUT", "/v1/notifications/x",
-            ["Content-Type": "application/json", "Content-Encoding": "gzip"], body: [1])
+            ["Content-Type": "application/json", "Content-Encoding": "br"], body: [1])
         #expect(coded.code == "unsupported_content_coding")
         #expect(try counters(daemon) == before)
     }
