@@ -120,6 +120,34 @@ import Testing
         #expect(first.lowerBound > 100)
     }
 
+    // A base has changes that were shipped behind its segment, and what was removed before it is deleted from the
+    // bucket. A follower at that segment waited for such a payload for ever.
+    @Test("A follower at the segment of the oldest base that needs a deleted payload begins anew")
+    func atTheSegmentOfABase() throws {
+        let objects = MemoryObjects()
+        let leader = try Member("one", objects)
+        try leader.begin()
+        try leader.writeBase()
+        let follower = try Member("two", seededFrom: objects)
+        try leader.store.put("before", [1])
+        try leader.ship()
+        try follower.follow()
+        let old = objects.names.filter { $0.hasPrefix("base/") }
+        try leader.store.put("long", SeededGenerator.bytes(300_000, seed: 1))
+        _ = try leader.store.delete("long", asOf: noon)
+        try leader.writeBase()
+        // As the collector does, when the first base is older than the retention.
+        for name in old + objects.names.filter({ $0.hasPrefix("blob/") }) { objects[name] = nil }
+        let error = #expect(throws: ReplicationError.self) { try follower.follow() }
+        guard case .tooOld = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        let fresh = try Member("three", seededFrom: objects)
+        try fresh.follow()
+        #expect(try fresh.contents() == leader.contents())
+    }
+
     @Test("Packs, bases and collecting come to the same, wherever a request is cut")
     func cuts() throws {
         // Every so many requests, until a run ends before its cut.

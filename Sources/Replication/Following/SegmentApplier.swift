@@ -84,14 +84,14 @@ package struct SegmentApplier {
         do throws(ReplicationError) {
             return try LongBlobs.bytes(of: blobs, in: store.id, on: bucket)
         } catch {
-            // From where this store is, and not from the last of several segments: the base may lie between.
-            let applied = store.replicationState?.position.number ?? 0
-            if case .damaged = error, let oldest = try? BaseManifest.numbers(on: bucket).first,
-                oldest > applied
-            {
-                throw .tooOld(position: applied)
-            }
-            throw error
+            // From where this store is, and not from the last of several segments: the base may lie between. By
+            // its changes: a base has some that were shipped behind its segment.
+            guard case .damaged = error, let state = store.replicationState,
+                let oldest = try? BaseManifest.numbers(on: bucket).first,
+                let base = try? BaseManifest.read(oldest, on: bucket),
+                base.sequence > state.sequence
+            else { throw error }
+            throw .tooOld(position: state.position.number)
         }
     }
 }
