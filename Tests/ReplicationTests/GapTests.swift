@@ -63,6 +63,24 @@ import Testing
         }
     }
 
+    /// Two wrong answers were taken for a gap: the leader that had written the segment was deposed by itself.
+    @Test("A name that is listed and not given is no gap")
+    func listed() throws {
+        let (leader, follower) = try shard()
+        let name = ShardNames.log(try #require(leader.shipper).position.number - 2)
+        try leader.writeBase()
+        let (objects, bytes) = (leader.bucket.shared, leader.bucket.shared[name])
+        follower.bucket.onRequest = { (operation, asked) throws(BucketError) in
+            objects[name] = operation == .get && asked == name ? nil : bytes
+        }
+        let error = ReplicationError.damaged(name: name, why: "is listed, and cannot be read")
+        #expect(throws: error) { try follower.follow() }
+        follower.bucket.onRequest = { _, _ in }
+        objects[name] = bytes
+        try follower.follow()
+        #expect(try follower.contents() == leader.contents())
+    }
+
     /// It was taken for a gap that a segment was appended, and another one, between two looks.
     @Test("A segment that comes while a follower looks is no gap")
     func appendedMeanwhile() throws {

@@ -235,6 +235,31 @@ struct RoleTests {
         #expect(a.lines.last?.contains("leads on") == true)
     }
 
+    // The end of the epoch was on its way when the request was given up. The leader took changes again, then the end
+    // arrived: it could not follow with changes of its own, and took none from then on.
+    @Test("A leader whose end of the epoch may be in the bucket takes no more changes")
+    func endOnItsWay() throws {
+        let a = try leader()
+        let b = try follower("b", of: a)
+        let promotion = TestPromotion()
+        b.promotion = promotion
+        try b.step()
+        a.uptime += 1_000
+        try a.run { a.activity == .changes }
+        a.bucket.onRequest = { (operation, _) throws(BucketError) in
+            if operation == .create { throw BucketError("403 AccessDenied") }
+        }
+        for _ in 0..<5 { try a.step() }
+        try b.run { promotion.answer != nil }
+        for _ in 0..<5 {
+            a.uptime += 11_000
+            try a.step()
+            if a.isLeading { try a.store.put("late", [1]) }
+        }
+        a.bucket.onRequest = { _, _ in }
+        try ReplicaUnderTest.run([a, b]) { a.activity == .follows && b.isLeading }
+    }
+
     // The leader ended its epoch just after the request was given up: nobody led until it claimed the lead.
     @Test("A leader that hands over late hands over to the one that asked")
     func late() throws {

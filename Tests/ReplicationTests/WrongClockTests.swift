@@ -45,6 +45,34 @@ import Testing
         #expect(numbers.isDisjoint(with: try bases()), "and no others")
     }
 
+    /// Times of bases in hours, and of the present: the one that a retention of 24 hours begins with, where one is
+    /// due every 6 hours.
+    @Test(
+        "A clock that is set forward ends the retention of one interval, and one that is set back of none",
+        arguments: [
+            ([0, 6, 12, 18, 24, 30], 30, 1), ([0, 6, 12, 18, 24], 23, nil), ([], 9, nil),
+            // Set forward by years, before the present and before the last base.
+            ([0, 6, 12, 18], 90_000, 0), ([0, 6, 12, 18, 90_000], 90_001, 0),
+            ([0, 6, 12, 18, 90_000, 90_005], 90_006, 1), ([0, 6, 90_000], 90_001, nil),
+            // It was wrong for a moment, and right since: what it made lies in the future, or says nothing.
+            ([0, 6, 12, 90_000, 18, 24], 30, 1), ([0, 6, 12, -90_000, 18, 24], 30, 1),
+            // Two hosts whose clocks differ lead in turn.
+            ([0, 18, 6, 24, 12, 30, 18], 30, nil),
+            // Nobody led for years.
+            ([0, 6, 90_000], 90_003, nil),
+        ] as [([Int64], Int64, Int?)])
+    func oldestKept(hours: [Int64], now: Int64, expected: Int?) throws {
+        let schedule = BaseSchedule(
+            intervalMilliseconds: 6 * 3_600_000, retentionMilliseconds: 24 * 3_600_000)
+        let bases = hours.enumerated().map { index, hour in
+            BaseManifest(
+                storeID: "", epoch: 1, position: .start, sequence: UInt64(index),
+                time: noon.adding(seconds: hour * 3_600), nextBlobNumber: 0, parts: [])
+        }
+        let kept = schedule.oldestKept(of: bases, asOf: noon.adding(seconds: now * 3_600))
+        #expect(kept.map { Int($0.sequence) } == expected)
+    }
+
     @Test("A clock that is set pauses deletions for ten minutes")
     func clock() {
         var clock = DeletionClock()

@@ -30,6 +30,7 @@ extension World {
         case .clockJump:
             let span = Int64(chance.logarithmic(60_000...800_000_000))
             host.clockOffset = chance.chance(50) ? span : -span
+            sometimes("set a clock")
         case .pause:
             host.pausedUntil = clock + Int64(chance.logarithmic(1_000...300_000))
         case .promote, .force:

@@ -28,8 +28,13 @@ struct Device {
                     let revision = try store.withSnapshot { (snapshot) throws(StoreError) in
                         try snapshot.lastRevision()
                     }
-                    // A follower that is behind, or what is in the log alone.
-                    if found.position > revision { return false }
+                    // What is in the log alone is committed first.
+                    if found.position > revision, store.pendingChanges.isPending {
+                        guard host.commit() else { return false }
+                        continue
+                    }
+                    // A follower may be behind. What a leader does not have was another copy's.
+                    if found.position > revision, !host.leads { return false }
                     start = .after(found)
                 } else {
                     copy = [:]

@@ -209,14 +209,24 @@ extension World {
         // Nobody is answered by a process that is dead.
         guard !host.disk.isFrozen else { return host.settle() }
         var contents = timeline.contents ?? timeline.first
+        // Behind each batch: a segment may end with any of them.
+        var steps: [Contents] = []
         for (plan, outcome) in zip(planned, outcomes) {
             switch outcome {
             case .refused(let error): try checkRefusal(error, by: host)
             case .notFound: break
-            default: plan.effect(&contents, now)
+            default:
+                plan.effect(&contents, now)
+                steps.append(contents)
             }
         }
         trace("\(host.name) \(before)→\(store.lastSequence): \(outcomes.count) changes")
+        if before == host.timeline?.last, before + UInt64(steps.count) == store.lastSequence {
+            for (index, contents) in steps.enumerated() {
+                host.append(
+                    upTo: before + UInt64(index + 1), contents, isAcknowledged: true)
+            }
+        }
         host.append(upTo: store.lastSequence, contents, isAcknowledged: true)
         host.candidates = []
         let last = store.lastSequence

@@ -102,9 +102,8 @@ extension World {
         guard leader.expected != nil || history.contents(history.last) == nil else {
             throw Finding("the leader's contents are not known")
         }
-        // Without damage: a base of a store that has some is refused.
-        let digest = leader.damaged.isEmpty ? try digest(of: leader) : nil
-        for host in hosts where host !== leader && host.damaged.isEmpty && digest != nil {
+        let digest = leader.hasDamage ? nil : try digest(of: leader)
+        for host in hosts where host !== leader && !host.hasDamage && digest != nil {
             guard try self.digest(of: host) == digest else {
                 throw Finding("a follower's tables are not its leader's", host.name)
             }
@@ -150,14 +149,13 @@ extension World {
     private func checkRestore() throws {
         let bucket = SimulatedBucket(hosts[0])
         guard firstRestorable <= history.last else { return }
-        // Where clocks are wrong, a base may be taken for older than it is.
-        let span = swarm.retentionMilliseconds
-        let bound = clock - (swarm.has(.clockJump) ? span * 2 / 3 : span)
-        let oldest = history.batches.firstIndex { $0.milliseconds >= bound } ?? 0
+        let bound = restorableSince
+        let oldest =
+            history.batches.firstIndex { $0.milliseconds >= bound } ?? history.batches.count - 1
         let first = max(firstRestorable, UInt64(oldest + 1))
         var targets = [history.last]
         if first < history.last {
-            if !swarm.has(.clockJump) { targets.append(first) }
+            targets.append(first)
             targets.append(first + UInt64(chance.below(Int(history.last - first))))
         }
         for target in targets where target > 0 {
@@ -189,6 +187,11 @@ extension World {
 }
 
 extension Host {
+    /// Whether payloads are damaged here: by a bit of this disk, or in the base that the store was made of.
+    fileprivate var hasDamage: Bool {
+        !damaged.isEmpty || store?.quarantinedBlobs.isEmpty == false
+    }
+
     /// Why a task does not get on, without numbers.
     func reason(_ task: String) -> String { Self.words(errors[task] ?? "") }
 

@@ -69,14 +69,13 @@ extension World {
     /// A name is deleted.
     func delete(_ name: String) {
         objects.delete(name)
-        // Where clocks are wrong, a base may be taken for older than it is.
-        guard name.hasSuffix("manifest.json"), !swarm.has(.clockJump) else { return }
+        guard name.hasSuffix("manifest.json") else { return }
         note { try self.checkBases() }
     }
 
     /// The bases that are left must reach back as far as the retention.
     private func checkBases() throws {
-        let bound = clock - swarm.retentionMilliseconds
+        let bound = restorableSince
         let index = history.batches.lastIndex { $0.milliseconds <= bound }
         let target = UInt64((index ?? -1) + 1)
         guard firstRestorable <= target else { return }

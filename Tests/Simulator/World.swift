@@ -71,6 +71,13 @@ final class World {
             retentionMilliseconds: swarm.retentionMilliseconds)
     }
 
+    /// Since when everything can be restored. A clock that is set makes a base look older than it is, by one interval.
+    var restorableSince: Int64 {
+        let jumpCount = Int64(reached["set a clock"] ?? 0)
+        let lost = jumpCount * schedule.intervalMilliseconds
+        return clock - max(0, schedule.retentionMilliseconds - lost)
+    }
+
     // MARK: - Running
 
     /// Plays the whole run.

@@ -36,13 +36,24 @@ package struct BaseSchedule: Sendable, Hashable {
     /// The base that the retention begins with: the newest one that is as old as it or older; nil where there is
     /// none, and all are kept. All newer ones are kept.
     ///
-    /// A base may bear a wrong time, of a clock that was wrong when it was made. It is taken for no older than those
-    /// before it, so that a clock that was behind does not end their retention; and what lies in the future says
-    /// nothing of the others.
+    /// A base may bear a wrong time, of a clock that was wrong when it was made, and the present may be wrong, too.
+    /// So a base is as old as the bases behind it are apart, and from one to the next counts at most the interval:
+    /// a clock that was set forward ends the retention of no more than that, and one that was set back ends none.
+    /// What lies in the future says nothing of the others.
     ///
     /// - Parameter bases: in the order of their segments.
     package func oldestKept(of bases: [BaseManifest], asOf now: Timestamp) -> BaseManifest? {
-        let end = now.adding(milliseconds: -retentionMilliseconds)
-        return bases.filter { $0.time <= now }.prefix { $0.time <= end }.last
+        let past = bases.filter { $0.time <= now }
+        guard var latest = past.first?.time.milliseconds else { return nil }
+        // When each was made, by a clock that runs while bases are made.
+        var elapsed: Int64 = 0
+        func advance(to time: Timestamp) -> Int64 {
+            elapsed += min(max(time.milliseconds - latest, 0), intervalMilliseconds)
+            latest = max(latest, time.milliseconds)
+            return elapsed
+        }
+        let times = past.map { advance(to: $0.time) }
+        let end = advance(to: now) - retentionMilliseconds
+        return times.lastIndex { $0 <= end }.map { past[$0] }
     }
 }

@@ -21,7 +21,9 @@ package struct Shipper {
     private var pending: (sequence: UInt64, batchCount: Int, byteCount: Int)
     /// Whether the epoch was ended: nothing is shipped behind that.
     package private(set) var hasEnded = false
-    private var isEnding = false
+    /// Whether the end of the epoch is being appended, or is in the log: it may be there already where nobody
+    /// knows yet.
+    package private(set) var isEnding = false
 
     /// A shipper of a store that leads.
     package init(_ store: BlobStore, _ writer: LogWriter) {

@@ -95,14 +95,17 @@ package struct LogFollower {
     }
 
     /// Finds out whether a name that is in no pack is the end of the log: nil, or a gap. It may have been appended
-    /// since the last look, with others behind it.
+    /// since the last look, with others behind it. What is listed is there, whatever a GET says of it.
     private func readLate(on bucket: some Bucket) throws(ReplicationError) -> Segment? {
         let name = ShardNames.log(wanted)
-        let later = try onBucket { () throws(BucketError) in
-            try bucket.list(ShardNames.logPrefix, after: name)
+        let listed = try onBucket { () throws(BucketError) in
+            try bucket.list(ShardNames.logPrefix, after: ShardNames.log(position.number))
         }
-        guard !later.isEmpty else { return nil }
-        if let segment = try Segment.read(wanted, on: bucket) { return segment }
+        guard let first = listed.first else { return nil }
+        if first == name {
+            if let segment = try Segment.read(wanted, on: bucket) { return segment }
+            throw .damaged(name: name, why: "is listed, and cannot be read")
+        }
         // A store behind the gap goes on from a base that is on its other side.
         if let newest = try BaseManifest.numbers(on: bucket).last, newest >= wanted {
             throw .tooOld(position: position.number)

@@ -111,6 +111,8 @@ struct Leader {
     private mutating func step(
         _ shipper: inout Shipper, on bucket: any Bucket
     ) throws -> Outcome {
+        // Until the store has stepped down: a full disk may keep it from that.
+        if shipper.hasEnded { return try handOver(on: bucket) }
         let wasHandingOver = isHandingOver
         if host.hasWaiters || wasHandingOver {
             // What they wait for can be shipped when it is committed. Behind the first of these no change is taken
@@ -119,8 +121,9 @@ struct Leader {
         }
         let begun = host.uptime
         let isAllShipped = store.shippedSequence == store.lastSequence
-        // Before the epoch ends, too. The follower may have given up meanwhile: nobody would lead.
-        if begun >= nextHandoverLook || (wasHandingOver && isAllShipped) {
+        // Before the epoch ends, too. The follower may have given up meanwhile: nobody would lead. Once its end may
+        // be in the log there is no way back: whoever finds it takes the lead, without what was changed here since.
+        if !shipper.isEnding, begun >= nextHandoverLook || (wasHandingOver && isAllShipped) {
             try lookForHandover(on: bucket)
         }
         if isEpochAbandoned(at: begun) {
