@@ -22,6 +22,9 @@ enum PayloadContents {
     /// A content that nearly fills a chunk; most often one that nobody has stored yet.
     static func medium(_ number: Int) -> Int { 11 * (100 + number) + 9 }
 
+    /// A content of several chunks; most often one that nobody has stored yet.
+    static func long(_ number: Int) -> Int { 11 * (100 + number) + 6 }
+
     static func bytes(_ number: Int, isBulk: Bool) -> [UInt8] {
         let key = isBulk ? ~number : number
         if let bytes = made[key] { return bytes }

@@ -65,6 +65,9 @@ extension World {
             }
             return
         }
+        if swarm.has(.upkeep), swarm.retentionMilliseconds < 10_000_000, chance.below(200) == 0 {
+            return try letPayloadVanish(host)
+        }
         if swarm.has(.logging), chance.chance(6) {
             // So many bytes that the log has the places of the payloads alone.
             sometimes("changes too long for the log")
@@ -79,6 +82,29 @@ extension World {
         try apply(
             (0..<count).map { _ in try anyChange(host, isShort: false) }, to: host,
             isAwaited: chance.chance(50))
+    }
+
+    /// A long payload comes and goes; a base of the moment behind that is made before it is shipped; and then so much
+    /// time passes that the payload is collected. All others stand still meanwhile, some at the segment of that base.
+    private func letPayloadVanish(_ host: Host) throws {
+        sometimes("a payload vanished")
+        let (retention, number) = (swarm.retentionMilliseconds, chance.below(swarm.idCount))
+        for other in hosts where other !== host {
+            other.pausedUntil = max(other.pausedUntil, clock + retention * 5 / 2)
+        }
+        // The next base is due.
+        clock += retention / 3
+        operation += 1
+        let long = try publish(PayloadContents.long(chance.below(400)), number, host)
+        try apply([long], to: host, isAwaited: false)
+        let deletion: Planned = (
+            .delete(id: "n\(number)"), { contents, _ in contents[number] = nil }
+        )
+        try apply([deletion], to: host, isAwaited: false)
+        let upkeep = host.tasks.first { $0.name == "upkeep" }
+        guard host.isUp, host.commit(), let upkeep else { return }
+        for _ in 0..<8 { try host.run(upkeep) }
+        for _ in 0..<4 { pause(nil, retention / 2) }
     }
 
     /// A change, and what it makes of the contents where it is done.
