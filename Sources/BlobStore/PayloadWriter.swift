@@ -101,15 +101,11 @@ public struct PayloadWriter: ~Copyable, Sendable {
     }
 
     private consuming func prepared(_ mediaType: String) throws(StoreError) -> PreparedPayload {
-        switch coding {
-        case .identity:
-            return try .prepare(
-                content, digest: Digest(hash.digest()), mediaType: mediaType, in: store)
-        case .gzip:
-            return try .prepare(coded: content, .gzip, mediaType: mediaType, in: store)
-        case .deflate:
-            return try .prepare(coded: content, .deflate, mediaType: mediaType, in: store)
+        if let container = coding.container {
+            return try .prepare(coded: content, container, mediaType: mediaType, in: store)
         }
+        return try .prepare(
+            content, digest: Digest(hash.digest()), mediaType: mediaType, in: store)
     }
 }
 

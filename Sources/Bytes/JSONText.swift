@@ -6,6 +6,16 @@ package enum JSONText {
         append(utf8: text.utf8.span.bytes, to: &out)
     }
 
+    /// Appends an array of texts.
+    package static func append(_ texts: [String], to out: inout [UInt8]) {
+        out.append("[")
+        for (index, text) in texts.enumerated() {
+            if index > 0 { out.append(",") }
+            append(text, to: &out)
+        }
+        out.append("]")
+    }
+
     /// Appends bytes, which must be UTF-8, in quotes.
     package static func append(utf8 bytes: RawSpan, to out: inout [UInt8]) {
         out.append(UInt8(ascii: "\""))

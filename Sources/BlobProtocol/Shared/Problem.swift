@@ -26,13 +26,7 @@ public enum Problem {
             out.append(":")
             switch member.value {
             case .text(let text): JSONText.append(text, to: &out)
-            case .texts(let texts):
-                out.append("[")
-                for (index, text) in texts.enumerated() {
-                    if index > 0 { out.append(",") }
-                    JSONText.append(text, to: &out)
-                }
-                out.append("]")
+            case .texts(let texts): JSONText.append(texts, to: &out)
             case .number(let number): Decimal.append(number, to: &out)
             case .null: out.append("null")
             }

@@ -8,7 +8,7 @@ extension Worker {
     /// At each tick: ends what has taken too long, and releases what is not needed any more.
     func checkDeadlines(_ batch: inout AnswerBatch) {
         nextTick = now.after(milliseconds: DaemonLimits.tickMilliseconds)
-        if awaitsFirstRequests { stopWhenAllHaveBegun(&batch) }
+        stopWhenAllHaveBegun(&batch)
         guard connections.count > 0 else { return }
         checkAnswerMemory()
         for connection in connections.all {
@@ -76,6 +76,7 @@ extension Worker {
         stopWhenAllHaveBegun(&batch)
     }
 
+    /// Stops where a stop waits for first requests and none is missing any more, or its time is over.
     private func stopWhenAllHaveBegun(_ batch: inout AnswerBatch) {
         guard let firstRequestEnd,
             now >= firstRequestEnd || connections.all.allSatisfy(\.state.hasBegun)

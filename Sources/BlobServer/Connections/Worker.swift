@@ -70,7 +70,6 @@ final class Worker {
     var isStopping: Bool { stopsAt != nil }
     /// Until when a stop waits for those who have not asked for anything yet; nil: none waits.
     var firstRequestEnd: Instant?
-    var awaitsFirstRequests: Bool { firstRequestEnd != nil }
 
     init(
         index: Int, inbox: WorkerInbox, environment: WorkerEnvironment
@@ -162,7 +161,7 @@ final class Worker {
     /// How long to block at the most, in milliseconds; negative: without end.
     private var pause: Int {
         if !runQueue.isEmpty { return 0 }
-        guard connections.count > 0 || isStopping || awaitsFirstRequests else { return -1 }
+        guard connections.count > 0 || isStopping || firstRequestEnd != nil else { return -1 }
         return max(0, nextTick.milliseconds(since: now)) + 1
     }
 }

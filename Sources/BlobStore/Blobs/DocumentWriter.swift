@@ -45,10 +45,8 @@ public struct DocumentWriter: ~Copyable, Sendable {
     /// - Throws: ``StoreError/invalid(_:)`` for a coding that is damaged, cut short or followed by
     ///   something else, and as soon as more comes out than may.
     public consuming func finish() throws(StoreError) -> [UInt8] {
-        switch coding {
-        case .identity: break
-        case .gzip: return try Self.decoded(content, .gzip, byteCountMax: byteCountMax)
-        case .deflate: return try Self.decoded(content, .deflate, byteCountMax: byteCountMax)
+        if let container = coding.container {
+            return try Self.decoded(content, container, byteCountMax: byteCountMax)
         }
         switch content {
         case .memory(let bytes): return bytes

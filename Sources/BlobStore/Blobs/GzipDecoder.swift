@@ -143,3 +143,14 @@ final class GzipDecoder {
             InvalidInput(field: .contentCoding, reason: "\(container.rawValue) \(reason)"))
     }
 }
+
+extension BodyCoding {
+    /// What the bytes are decoded from; nil: they come as they are.
+    var container: GzipDecoder.Container? {
+        switch self {
+        case .identity: nil
+        case .gzip: .gzip
+        case .deflate: .deflate
+        }
+    }
+}

@@ -30,6 +30,6 @@ enum SocketAdvice {
         return "\(words) Become a member: sudo usermod -aG \(group) \(user), and log in again."
     }
 
-    /// Who asks.
+    /// The user that the command runs as.
     private static var user: String { SystemFiles.user(geteuid()) }
 }

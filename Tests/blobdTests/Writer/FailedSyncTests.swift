@@ -4,10 +4,10 @@ import Testing
 /// A sync that fails: whether the change is on disk is not known, and the kernel has forgotten
 /// which pages were not written, so nothing may be synced again. `strace` makes the call fail.
 @Suite(.enabled(if: Machine.canTrace)) struct FailedSyncTests {
-    @Test(
-        "The publisher is told, and the daemon stops with an error", arguments: [true, false])
-    func failedSync(isLogging: Bool) throws {
-        let folder = TemporaryFolder()
+    /// A daemon on a store with one notification, whose syncs fail soon.
+    private func daemon(
+        _ arguments: [String], in folder: TemporaryFolder
+    ) throws -> DaemonProcess {
         // The store is made before, so that its own syncs are not counted.
         do {
             let daemon = try DaemonProcess(in: folder)
@@ -16,12 +16,19 @@ import Testing
         }
         // strace counts the calls of each thread: the main one's three work, as do the writer's first
         // three; the writer's others fail.
-        let daemon = try DaemonProcess(
-            isLogging ? [] : ["--no-write-ahead-log"], in: folder,
+        return try DaemonProcess(
+            arguments, in: folder,
             under: [
                 "/usr/bin/strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync", "-e",
                 "inject=fdatasync:error=EIO:when=4+",
             ])
+    }
+
+    @Test(
+        "The publisher is told, and the daemon stops with an error", arguments: [true, false])
+    func failedSync(isLogging: Bool) throws {
+        let folder = TemporaryFolder()
+        let daemon = try daemon(isLogging ? [] : ["--no-write-ahead-log"], in: folder)
         var answers: [HTTPAnswer] = []
         for number in 2..<9 where answers.last?.status ?? 201 == 201 {
             do {
@@ -49,18 +56,8 @@ import Testing
         arguments: [false, true])
     func waitingRead(isBinary: Bool) throws {
         let folder = TemporaryFolder()
-        do {
-            let daemon = try DaemonProcess(in: folder)
-            #expect(try daemon.put("1", [1]).status == 201)
-            #expect(daemon.stop() == 0)
-        }
         // Of the writer's syncs each second one is a commit, which the read of what was just published causes.
-        let daemon = try DaemonProcess(
-            ["--workers", "1"], in: folder,
-            under: [
-                "/usr/bin/strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=fdatasync", "-e",
-                "inject=fdatasync:error=EIO:when=4+",
-            ])
+        let daemon = try daemon(["--workers", "1"], in: folder)
         let speaker = try Speaker(daemon, isBinary: isBinary)
         var read = (status: 200, body: [UInt8]())
         for number in 2..<9 where read.status == 200 {

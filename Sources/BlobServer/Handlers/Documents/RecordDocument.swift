@@ -60,12 +60,8 @@ enum RecordDocument {
         }
         append(",\"group\":", details.group, to: &out)
         if !details.platforms.isEmpty {
-            out.append(",\"platforms\":[")
-            for (index, platform) in details.platforms.enumerated() {
-                if index > 0 { out.append(",") }
-                JSONText.append(platform, to: &out)
-            }
-            out.append("]")
+            out.append(",\"platforms\":")
+            JSONText.append(details.platforms, to: &out)
         }
         append(",\"target_host\":", details.targetHost, to: &out)
         append(",\"priority\":", details.priority.name, to: &out)
