@@ -65,9 +65,8 @@ extension World {
             }
             return
         }
-        if swarm.has(.upkeep), swarm.retentionMilliseconds < 10_000_000, chance.below(200) == 0 {
-            return try letPayloadVanish(host)
-        }
+        let mayVanish = swarm.has(.upkeep) && swarm.retentionMilliseconds < 10_000_000 && !isSafe
+        if mayVanish, chance.below(200) == 0 { return try letPayloadVanish(host) }
         if swarm.has(.logging), chance.chance(6) {
             // So many bytes that the log has the places of the payloads alone.
             sometimes("changes too long for the log")
