@@ -145,6 +145,10 @@ extension BlobConnection {
         if filter.targetHost == "" {
             throw .invalid(ProtocolError(.badTargetHost, "the target host must not be empty"))
         }
+        if filter.status != nil {
+            throw .invalid(
+                ProtocolError(.badQuery, "a watch has no status: ask for pages of changes"))
+        }
         return try queue(.watch) { (out) throws(ProtocolError) in
             try Watch.Request.compose(
                 limit: limit, owner: owner, cursor: since, isRead: filter.isRead,

@@ -115,6 +115,16 @@ public struct ResponseRequest: Sendable, Hashable {
 /// not as `left`. A local copy belongs to one filter. For another filter read the history with it, and
 /// go on from that history's cursor.
 public struct NotificationFilter: Sendable, Hashable {
+    /// Whether notifications are there.
+    public enum Status: String, Sendable, Hashable, CaseIterable {
+        /// They are there.
+        case active
+        /// They were deleted or have expired, and the daemon remembers that. Only `app` goes with this.
+        case deleted
+    }
+
+    /// Those that are there, or those that are not any more; nil: the former. `queueWatch` takes nil only.
+    public var status: Status?
     /// Only those of this app. A feed does not report other apps' notifications, not even as `left`.
     public var app: String?
     /// Only read ones, or only unread ones.
@@ -150,6 +160,7 @@ public struct NotificationFilter: Sendable, Hashable {
         target.add("group", group)
         target.add("platform", platform)
         target.add("target_host", targetHost)
+        target.add("status", status?.rawValue)
     }
 }
 
@@ -186,8 +197,10 @@ public struct HistoryRequest: Sendable, Hashable {
 
 /// A page of an owner's notifications, newest first, without those that have expired.
 public struct NotificationHistory: Sendable, Hashable {
-    /// The notifications.
+    /// The notifications; none where deleted ones were asked for.
     public let notifications: [NotificationRecord]
+    /// What is remembered of deleted and expired ones, where these were asked for.
+    public let deleted: [DeletedNotification]
     /// Where to go on; nil at the end.
     public let next: String?
     /// The feed's cursor at the time of this page. Reading changes from the first page's cursor on
@@ -197,9 +210,40 @@ public struct NotificationHistory: Sendable, Hashable {
     /// Reads the document that `historyDocument` answers.
     public init(document: [UInt8]) throws(ClientError) {
         let reader = try DocumentReader(document)
-        notifications = try reader.list("notifications", NotificationRecord.init)
+        let isOfDeleted = reader.member("deleted") != nil
+        notifications =
+            isOfDeleted ? [] : try reader.list("notifications", NotificationRecord.init)
+        deleted = isOfDeleted ? try reader.list("deleted", DeletedNotification.init) : []
         next = try reader.optionalText("next")
         cursor = try reader.text("cursor")
+    }
+}
+
+/// What the daemon remembers of a notification that was deleted or has expired.
+public struct DeletedNotification: Sendable, Hashable {
+    /// Its id, which another notification may have by now.
+    public let id: String
+    /// `deleted` or `expired`.
+    public let kind: NotificationChange.Kind
+    /// The number of the change that removed it.
+    public let revision: UInt64
+    /// The device that removed it, or nil.
+    public let device: String?
+    /// Its app, or nil.
+    public let app: String?
+    /// Until when the daemon remembers it, as RFC 3339 has it.
+    public let rememberedUntil: String
+
+    init(_ reader: DocumentReader) throws(ClientError) {
+        id = try reader.text("id")
+        guard let kind = try reader.optionalChoice("kind", of: NotificationChange.Kind.self) else {
+            throw .protocolViolation("a deleted notification lacks its kind")
+        }
+        self.kind = kind
+        revision = try reader.integer("revision")
+        device = try reader.optionalText("device")
+        app = try reader.optionalText("app")
+        rememberedUntil = try reader.text("remembered_until")
     }
 }
 

@@ -24,7 +24,10 @@ BEYOND_SCHEMAS = {
     "unknown_category", "unknown_digest", "unsupported_attachment", "unsupported_content_coding",
     "unsupported_media_type",
 }
-WORDS_BEYOND_SCHEMAS = ("bytes long", "twice", "duplicate", "token is for fcm", '.0"; it must be a whole number')
+WORDS_BEYOND_SCHEMAS = (
+    "bytes long", "twice", "duplicate", "token is for fcm", '.0"; it must be a whole number',
+    "allows app and no other filter",
+)
 
 DOCUMENTS = ("application/json", "multipart/form-data")
 

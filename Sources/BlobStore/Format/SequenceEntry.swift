@@ -54,6 +54,9 @@ struct SequenceEntry: Equatable {
         self.app = app
     }
 
+    /// Whether it is the tombstone of a notification.
+    var isOfNotification: Bool { kind == .deleted || kind == .expired }
+
     /// What finds it, where it is a tombstone.
     func finderKey(_ owner: String) -> [UInt8] {
         kind == .category

@@ -61,9 +61,27 @@ public struct HistoryToken: Sendable, Hashable {
 public struct HistoryPage: Sendable {
     /// At most as many as were asked for.
     public var records: [Record]
+    /// Those that are not there any more, where these were asked for, newest first by when they were removed.
+    public var deleted: [DeletedNotification] = []
     /// Where to go on; nil at the end. A page may have fewer than the limit and yet not be the
     /// last.
     public var next: HistoryToken?
     /// The cursor of the feed at this moment: a reader that continues from the first page's misses nothing.
     public var cursor: FeedCursor
+}
+
+/// What is remembered of a notification that was deleted or has expired.
+public struct DeletedNotification: Sendable, Hashable {
+    /// Its id, which another notification may have by now.
+    public var id: String
+    /// Whether its time was over.
+    public var hasExpired: Bool
+    /// The number of the change that removed it.
+    public var revision: UInt64
+    /// The device that removed it, if it said so.
+    public var device: String?
+    /// Its app.
+    public var app: String?
+    /// Until when it is remembered.
+    public var rememberedUntil: Timestamp
 }

@@ -7,6 +7,18 @@ internal import Bytes
 /// belongs to one filter: cursors do not carry it, and who wants another filter reads the history
 /// with that, and goes on from its cursor.
 public struct RecordFilter: Sendable, Hashable {
+    /// Whether notifications are there.
+    public enum Status: String, Sendable, Hashable, CaseIterable {
+        /// They are there.
+        case active
+        /// They were deleted or have expired, and are remembered: see
+        /// ``StoreOptions/tombstoneRetentionMilliseconds``. Of these only id, app and device are known, and nothing
+        /// but an app is asked for.
+        case deleted
+    }
+
+    /// Those that are there, or those that are not any more.
+    public var status = Status.active
     /// Only those of this app. A feed tells of no other app's notifications, not even what left.
     public var app: String?
     /// Only read ones, or only unread ones.
@@ -35,11 +47,9 @@ public struct RecordFilter: Sendable, Hashable {
 
     /// Whether that is one of those.
     public func matches(_ record: Record) -> Bool {
+        guard status == .active else { return false }
         if app != nil, !isOfApp(record.app) { return false }
-        guard
-            isRead != nil || actionState != nil || group != nil || platform != nil
-                || targetHost != nil
-        else { return true }
+        guard asksForDetails else { return true }
         let details = record.details
         return (isRead ?? details.isRead) == details.isRead
             && (actionState ?? details.actionState) == details.actionState
@@ -56,6 +66,17 @@ public struct RecordFilter: Sendable, Hashable {
         }
         return targetHost == nil || details.targetHost == nil
             || targetHost.isSame(as: details.targetHost)
+    }
+
+    /// Whether it asks for more than an app.
+    public var asksForDetails: Bool {
+        isRead != nil || actionState != nil || group != nil || platform != nil || targetHost != nil
+    }
+
+    /// Whether something that is not there any more is one of those.
+    func matches(_ tombstone: SequenceEntry) -> Bool {
+        status == .deleted && tombstone.isOfNotification && !asksForDetails
+            && isOfApp(tombstone.app)
     }
 
     /// Whether those of `app` may be among them.

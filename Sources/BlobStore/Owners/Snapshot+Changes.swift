@@ -160,7 +160,9 @@ extension OwnerWalk {
         }
         // What is said of a category of all apps is for each of them.
         let isForAll = entry.kind == .category && entry.app == nil
-        guard !isOld, isForAll || filter.isOfApp(entry.app) else { return (nil, 0) }
+        guard !isOld || filter.matches(entry), isForAll || filter.isOfApp(entry.app) else {
+            return (nil, 0)
+        }
         let change = FeedChange(
             kind: kind, id: entry.id, revision: revision, device: entry.device, record: nil,
             cursor: cursor)

@@ -1,7 +1,8 @@
 internal import LMDB
 
 extension Snapshot {
-    /// An owner's notifications, newest first by when they came to it; expired ones are left out.
+    /// An owner's notifications, newest first by when they came to it; expired ones are left out. Or those that are
+    /// not there any more, newest first by when they were removed.
     ///
     /// One seek, then one lookup for each notification, two of a group's, all past what is
     /// remembered for fetches. A page has at most ``StoreLimits/pageByteCountMax`` stored bytes of
@@ -37,16 +38,23 @@ extension Snapshot {
             var isFull = budget.isSpent
             if !isFull {
                 let sequence = walk.number
-                let found =
+                var byteCount = 0
+                if query.filter.status == .deleted {
+                    if let deleted = try walk.deleted(query.filter) {
+                        isFull = !budget.take(0)
+                        if !isFull { page.deleted.append(deleted) }
+                    }
+                } else if let (record, count) =
                     query.group == nil
                     ? try walk.historyRecord() : try all.historyRecord(of: sequence)
-                if let (record, count) = found, record.expiresAt > now,
-                    query.filter.matches(record)
                 {
-                    isFull = !budget.take(count)
-                    if !isFull { page.records.append(record) }
+                    byteCount = count
+                    if record.expiresAt > now, query.filter.matches(record) {
+                        isFull = !budget.take(count)
+                        if !isFull { page.records.append(record) }
+                    }
                 }
-                budget.read(found?.byteCount ?? 0)
+                budget.read(byteCount)
                 if !isFull { last = sequence }
             }
             if isFull {
@@ -77,6 +85,17 @@ extension OwnerWalk {
             throw .corrupt("member \(sequence) of a group is not in its owner's history")
         }
         return found
+    }
+
+    /// What the walk stands at, where it is a tombstone that matches.
+    fileprivate func deleted(
+        _ filter: RecordFilter
+    ) throws(StoreError) -> DeletedNotification? {
+        let entry = try entry()
+        guard filter.matches(entry), let end = entry.end else { return nil }
+        return DeletedNotification(
+            id: entry.id, hasExpired: entry.kind == .expired, revision: number,
+            device: entry.device, app: entry.app, rememberedUntil: end)
     }
 
     /// The record whose place in the history the walk stands at; nil where it stands at a place in

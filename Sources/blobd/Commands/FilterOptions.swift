@@ -26,6 +26,12 @@ struct FilterOptions: ParsableArguments {
         help: ArgumentHelp("Only notifications for this host, or for all.", valueName: "host"))
     var targetHost: String?
 
+    @Option(
+        help: ArgumentHelp(
+            "active: notifications that are there. deleted: what is remembered of deleted and expired ones; only --app goes with it.",
+            valueName: "status"))
+    var status: NotificationFilter.Status?
+
     func validate() throws {
         guard !(read && unread) else {
             throw ValidationError("--read and --unread exclude each other: give one of them")
@@ -33,8 +39,10 @@ struct FilterOptions: ParsableArguments {
     }
 
     var filter: NotificationFilter {
-        NotificationFilter(
+        var filter = NotificationFilter(
             app: app, isRead: read ? true : unread ? false : nil, actionState: state,
             group: group, platform: platform, targetHost: targetHost)
+        filter.status = status
+        return filter
     }
 }

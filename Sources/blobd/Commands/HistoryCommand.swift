@@ -17,6 +17,7 @@ struct HistoryCommand: ParsableCommand {
               blobd history ann
               blobd history ann --unread --limit 20
               blobd history ann --group weekend --json | jq -r .message
+              blobd history ann --status deleted
             """)
 
     @Argument(help: ArgumentHelp("The user.", valueName: "user"))
@@ -44,10 +45,8 @@ struct HistoryCommand: ParsableCommand {
         var request = HistoryRequest()
         request.before = before
         request.filter = filter.filter
-        var table = TextTable([
-            ("ID", .left), ("CREATED", .left), ("STATE", .left), ("PARTS", .right),
-            ("MESSAGE", .left),
-        ])
+        let isOfDeleted = filter.status == .deleted
+        var table = TextTable(isOfDeleted ? Self.deletedTitles : Self.titles)
         var left = limit ?? .max
         var isFirst = true
         var cursor = ""
@@ -57,19 +56,37 @@ struct HistoryCommand: ParsableCommand {
             let page = try NotificationHistory(document: document)
             if isFirst { cursor = page.cursor }
             if json {
-                try StandardOutput.write(JSONTexts.lines("notifications", in: document).joined())
+                let member = isOfDeleted ? "deleted" : "notifications"
+                try StandardOutput.write(JSONTexts.lines(member, in: document).joined())
             } else {
                 for record in page.notifications { table.append(Self.row(record)) }
+                for deleted in page.deleted { table.append(Self.row(deleted)) }
                 if isFirst || !table.isEmpty {
                     try StandardOutput.write(table.takeText(withTitles: isFirst))
                 }
             }
             isFirst = false
-            left -= page.notifications.count
+            left -= page.notifications.count + page.deleted.count
             request.before = page.next
         } while left > 0 && request.before != nil
         if let next = request.before { StandardError.write("more: --before \(next)\n") }
         StandardError.write("cursor: \(cursor)\n")
+    }
+
+    private static let titles: [(String, TextTable.Alignment)] = [
+        ("ID", .left), ("CREATED", .left), ("STATE", .left), ("PARTS", .right), ("MESSAGE", .left),
+    ]
+    private static let deletedTitles: [(String, TextTable.Alignment)] = [
+        ("ID", .left), ("KIND", .left), ("DEVICE", .left), ("APP", .left),
+        ("REMEMBERED UNTIL", .left),
+    ]
+
+    private static func row(_ deleted: DeletedNotification) -> [String] {
+        [
+            HumanText.line(deleted.id, characterCountMax: 255), deleted.kind.rawValue,
+            deleted.device.map { HumanText.line($0) } ?? "",
+            deleted.app.map { HumanText.line($0) } ?? "", deleted.rememberedUntil,
+        ]
     }
 
     private static func row(_ record: NotificationRecord) -> [String] {

@@ -8,6 +8,7 @@ import Notifications
 
 extension NotificationRecord.Priority: ExpressibleByArgument {}
 extension NotificationRecord.ActionState: ExpressibleByArgument {}
+extension NotificationFilter.Status: ExpressibleByArgument {}
 extension NotificationRecord.ContentExtensionAnswer: ExpressibleByArgument {}
 extension NotificationCategory.Option: ExpressibleByArgument {}
 extension EnvelopePlatform: ExpressibleByArgument {}

@@ -58,14 +58,25 @@ enum ChangesDocument {
 
 /// A stretch of an owner's history.
 enum HistoryDocument {
-    /// Appends `{"notifications":[…],"next":"…","cursor":"…"}`, with `null` for `next` at the end.
+    /// Appends `{"notifications":[…],"next":"…","cursor":"…"}`, with `null` for `next` at the end; `deleted` in place
+    /// of `notifications` where these were asked for.
     static func append(
-        _ page: HistoryPage, owner: String, store: StoreID, to out: inout [UInt8]
+        _ page: HistoryPage, _ status: RecordFilter.Status, owner: String, store: StoreID,
+        to out: inout [UInt8]
     ) {
-        out.append("{\"notifications\":[")
-        for (index, record) in page.records.enumerated() {
-            if index > 0 { out.append(",") }
-            RecordDocument.append(record, to: &out)
+        switch status {
+        case .active:
+            out.append("{\"notifications\":[")
+            for (index, record) in page.records.enumerated() {
+                if index > 0 { out.append(",") }
+                RecordDocument.append(record, to: &out)
+            }
+        case .deleted:
+            out.append("{\"deleted\":[")
+            for (index, deleted) in page.deleted.enumerated() {
+                if index > 0 { out.append(",") }
+                append(deleted, to: &out)
+            }
         }
         out.append("],\"next\":")
         if let next = page.next {
@@ -77,6 +88,27 @@ enum HistoryDocument {
         }
         out.append(",\"cursor\":\"")
         page.cursor.append(owner: owner.utf8.span.bytes, store: store, to: &out)
+        out.append("\"}")
+    }
+
+    /// Appends `{"id":"…","kind":"deleted","revision":…,"remembered_until":"…"}`, with `device` and `app` where there
+    /// are any.
+    private static func append(_ deleted: DeletedNotification, to out: inout [UInt8]) {
+        out.append("{\"id\":")
+        JSONText.append(deleted.id, to: &out)
+        out.append(deleted.hasExpired ? ",\"kind\":\"expired\"" : ",\"kind\":\"deleted\"")
+        out.append(",\"revision\":")
+        Decimal.append(deleted.revision, to: &out)
+        if let device = deleted.device {
+            out.append(",\"device\":")
+            JSONText.append(device, to: &out)
+        }
+        if let app = deleted.app {
+            out.append(",\"app\":")
+            JSONText.append(app, to: &out)
+        }
+        out.append(",\"remembered_until\":\"")
+        RFC3339.append(deleted.rememberedUntil.milliseconds, to: &out)
         out.append("\"}")
     }
 }

@@ -1002,7 +1002,8 @@ enum OpenAPIText {
         "parameters": [
           {"$ref": "#/components/parameters/limit"}, {"$ref": "#/components/parameters/before"}, {"$ref": "#/components/parameters/app"},
           {"$ref": "#/components/parameters/read"}, {"$ref": "#/components/parameters/actionState"}, {"$ref": "#/components/parameters/group"},
-          {"$ref": "#/components/parameters/targetPlatform"}, {"$ref": "#/components/parameters/targetHost"}
+          {"$ref": "#/components/parameters/targetPlatform"}, {"$ref": "#/components/parameters/targetHost"},
+          {"$ref": "#/components/parameters/status"}
         ],
         "responses": {
           "200": {
@@ -1030,7 +1031,8 @@ enum OpenAPIText {
         "parameters": [
           {"$ref": "#/components/parameters/limit"}, {"$ref": "#/components/parameters/before"}, {"$ref": "#/components/parameters/app"},
           {"$ref": "#/components/parameters/read"}, {"$ref": "#/components/parameters/actionState"}, {"$ref": "#/components/parameters/group"},
-          {"$ref": "#/components/parameters/targetPlatform"}, {"$ref": "#/components/parameters/targetHost"}
+          {"$ref": "#/components/parameters/targetPlatform"}, {"$ref": "#/components/parameters/targetHost"},
+          {"$ref": "#/components/parameters/status"}
         ],
         "responses": {
           "200": {"$ref": "#/components/responses/Head"}, "4XX": {"$ref": "#/components/responses/HeadError"},
@@ -1098,7 +1100,7 @@ enum OpenAPIText {
           {"$ref": "#/components/parameters/since"}, {"$ref": "#/components/parameters/limit"}, {"$ref": "#/components/parameters/wait"},
           {"$ref": "#/components/parameters/app"}, {"$ref": "#/components/parameters/read"}, {"$ref": "#/components/parameters/actionState"},
           {"$ref": "#/components/parameters/group"}, {"$ref": "#/components/parameters/targetPlatform"},
-          {"$ref": "#/components/parameters/targetHost"}, {"$ref": "#/components/parameters/lastEventID"}
+          {"$ref": "#/components/parameters/targetHost"}, {"$ref": "#/components/parameters/status"}, {"$ref": "#/components/parameters/lastEventID"}
         ],
         "responses": {
           "200": {"$ref": "#/components/responses/Changes"}, "400": {"$ref": "#/components/responses/BadRequest"},
@@ -1117,7 +1119,7 @@ enum OpenAPIText {
           {"$ref": "#/components/parameters/since"}, {"$ref": "#/components/parameters/limit"}, {"$ref": "#/components/parameters/wait"},
           {"$ref": "#/components/parameters/app"}, {"$ref": "#/components/parameters/read"}, {"$ref": "#/components/parameters/actionState"},
           {"$ref": "#/components/parameters/group"}, {"$ref": "#/components/parameters/targetPlatform"},
-          {"$ref": "#/components/parameters/targetHost"}, {"$ref": "#/components/parameters/lastEventID"}
+          {"$ref": "#/components/parameters/targetHost"}, {"$ref": "#/components/parameters/status"}, {"$ref": "#/components/parameters/lastEventID"}
         ],
         "responses": {
           "200": {"$ref": "#/components/responses/Head"}, "4XX": {"$ref": "#/components/responses/HeadError"},
@@ -1214,7 +1216,7 @@ enum OpenAPIText {
           {"$ref": "#/components/parameters/since"}, {"$ref": "#/components/parameters/limit"}, {"$ref": "#/components/parameters/wait"},
           {"$ref": "#/components/parameters/app"}, {"$ref": "#/components/parameters/read"}, {"$ref": "#/components/parameters/actionState"},
           {"$ref": "#/components/parameters/group"}, {"$ref": "#/components/parameters/targetPlatform"},
-          {"$ref": "#/components/parameters/targetHost"}, {"$ref": "#/components/parameters/lastEventID"}
+          {"$ref": "#/components/parameters/targetHost"}, {"$ref": "#/components/parameters/status"}, {"$ref": "#/components/parameters/lastEventID"}
         ],
         "responses": {
           "200": {"$ref": "#/components/responses/Changes"}, "400": {"$ref": "#/components/responses/BadRequest"},
@@ -1235,7 +1237,7 @@ enum OpenAPIText {
           {"$ref": "#/components/parameters/since"}, {"$ref": "#/components/parameters/limit"}, {"$ref": "#/components/parameters/wait"},
           {"$ref": "#/components/parameters/app"}, {"$ref": "#/components/parameters/read"}, {"$ref": "#/components/parameters/actionState"},
           {"$ref": "#/components/parameters/group"}, {"$ref": "#/components/parameters/targetPlatform"},
-          {"$ref": "#/components/parameters/targetHost"}, {"$ref": "#/components/parameters/lastEventID"}
+          {"$ref": "#/components/parameters/targetHost"}, {"$ref": "#/components/parameters/status"}, {"$ref": "#/components/parameters/lastEventID"}
         ],
         "responses": {
           "200": {"$ref": "#/components/responses/Head"}, "4XX": {"$ref": "#/components/responses/HeadError"},
@@ -1496,13 +1498,27 @@ enum OpenAPIText {
       },
       "History": {
         "type": "object",
-        "required": ["notifications", "next", "cursor"],
+        "required": ["next", "cursor"],
+        "oneOf": [{"required": ["notifications"]}, {"required": ["deleted"]}],
         "properties": {
           "notifications": {"type": "array", "maxItems": 1000, "items": {"$ref": "#/components/schemas/Record"}},
+          "deleted": {"type": "array", "maxItems": 1000, "items": {"$ref": "#/components/schemas/DeletedNotification"}},
           "next": {"anyOf": [{"$ref": "#/components/schemas/Cursor"}, {"type": "null"}]},
           "cursor": {"$ref": "#/components/schemas/Cursor"}
         },
-        "description": "next is the value for before, null at the end. A page may be short and not be the last. cursor is the position in the changes to continue from."
+        "description": "deleted in place of notifications with status=deleted. next is the value for before, null at the end. A page may be short and not be the last. cursor is the position in the changes to continue from."
+      },
+      "DeletedNotification": {
+        "type": "object",
+        "required": ["id", "kind", "revision", "remembered_until"],
+        "properties": {
+          "id": {"$ref": "#/components/schemas/NotificationID"},
+          "kind": {"enum": ["deleted", "expired"]},
+          "revision": {"$ref": "#/components/schemas/Revision"},
+          "device": {"$ref": "#/components/schemas/Device"},
+          "app": {"$ref": "#/components/schemas/App"},
+          "remembered_until": {"type": "string", "format": "date-time"}
+        }
       },
       "Change": {
         "type": "object",
@@ -2156,6 +2172,12 @@ enum OpenAPIText {
         "in": "query",
         "schema": {"$ref": "#/components/schemas/TargetHost"},
         "description": "Without notifications that name another host."
+      },
+      "status": {
+        "name": "status",
+        "in": "query",
+        "schema": {"enum": ["active", "deleted"], "default": "active"},
+        "description": "deleted: what is remembered of deleted and expired notifications. No other filter but app goes with it."
       },
       "platform": {"name": "platform", "in": "query", "required": true, "schema": {"enum": ["apns", "fcm", "wns"]}},
       "style": {

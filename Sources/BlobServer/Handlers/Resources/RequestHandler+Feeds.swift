@@ -11,7 +11,7 @@ extension RequestHandler {
     ) throws(ProtocolError) -> FeedQuery {
         let query = try ResourceQuery(
             request.query, isLink: request.link != nil, "since", "limit", "wait", "app", "read",
-            "action_state", "group", "platform", "target_host")
+            "action_state", "group", "platform", "target_host", "status")
         let limit = try query.number(
             "limit", in: 1...WireLimits.feedPageLimitMax, .badLimit,
             default: WireLimits.feedPageLimitDefault)
@@ -96,8 +96,9 @@ extension RequestHandler {
         let page = try asked { () throws(StoreError) in
             try snapshot.history(of: owner.utf8.span.bytes, query, asOf: now)
         }
+        let status = query.filter.status
         return .document {
-            HistoryDocument.append(page, owner: owner, store: store.id, to: &$0)
+            HistoryDocument.append(page, status, owner: owner, store: store.id, to: &$0)
         }
     }
 
@@ -106,7 +107,7 @@ extension RequestHandler {
     ) throws(ProtocolError) -> HistoryQuery {
         let query = try ResourceQuery(
             request.query, "limit", "before", "app", "read", "action_state", "group", "platform",
-            "target_host")
+            "target_host", "status")
         var history = HistoryQuery()
         history.limit = try query.number(
             "limit", in: 1...WireLimits.feedPageLimitMax, .badLimit,

@@ -85,6 +85,20 @@ struct ResourceQuery {
             }
             filter.actionState = state
         }
+        if let name = try text("status", .badQuery) {
+            guard let status = RecordFilter.Status(rawValue: name) else {
+                throw ProtocolError(
+                    .badQuery,
+                    "status is \(name.utf8.span.bytes.excerpt()); it must be active or deleted")
+            }
+            filter.status = status
+        }
+        guard filter.status == .active || !filter.asksForDetails else {
+            throw ProtocolError(
+                .badQuery,
+                "status=deleted allows app and no other filter: of a deleted notification only the id, the app and the device are known"
+            )
+        }
         return filter
     }
 

@@ -63,6 +63,52 @@ import Testing
         }
     }
 
+    @Test("What was deleted or has expired is listed by status, in the history and in the feed")
+    func status() throws {
+        try publish("1", #","app":"mail""#)
+        try publish("2", #","app":"chat","ttl":1"#)
+        try publish("3")
+        for id in ["1", "3"] {
+            let answer = try client.request(
+                "DELETE", "/v1/notifications/\(id)", ["Blobd-Device": "phone"])
+            #expect(answer.status == 204)
+        }
+        try publish("3")
+        try daemon.waitUntil("tombstones") { $0 == 2 }
+        func deleted(_ query: String) throws -> [String] {
+            let answer = try client.request(
+                "GET", "/v1/users/anna/notifications?status=deleted\(query)")
+            let document = try JSONValue.parse(answer.body.span.bytes)
+            #expect(document["notifications"] == nil)
+            guard case .array(let deleted)? = document["deleted"] else {
+                throw TestFailure(answer.text)
+            }
+            return deleted.map { value in
+                ["kind", "id", "app", "device"].compactMap { value[$0]?.text }
+                    .joined(separator: " ")
+            }
+        }
+        #expect(try deleted("") == ["expired 2 chat", "deleted 1 mail phone"])
+        #expect(try deleted("&app=mail") == ["deleted 1 mail phone"])
+        #expect(try deleted("&limit=1") == ["expired 2 chat"])
+        let active = try client.request("GET", "/v1/users/anna/notifications?status=active")
+        #expect(active.text.ranges(of: #""owner":"#).count == 1, "\(active.text)")
+        let page = try client.changes(of: "anna", since: "0", query: "&status=deleted")
+        #expect(page.words == ["deleted 1", "expired 2"])
+        // A copy of what is deleted loses what is published again.
+        try publish("1")
+        let left = try client.changes(of: "anna", since: page.next, query: "&status=deleted")
+        #expect(left.words == ["left 1"])
+        for query in [
+            "status=gone", "status=", "status=deleted&read=true", "status=deleted&group=g",
+        ] {
+            for path in ["notifications", "changes"] {
+                let refused = try client.request("GET", "/v1/users/anna/\(path)?\(query)")
+                #expect(refused.status == 400 && refused.code == "bad_query", "\(refused.text)")
+            }
+        }
+    }
+
     @Test("Platforms and target host are kept, returned, patched, and a filter in every way in")
     func targets() throws {
         try publish("1", #","platforms":["ios","watch"],"target_host":"a.example""#)

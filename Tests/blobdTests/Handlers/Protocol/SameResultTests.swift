@@ -81,7 +81,7 @@ import Testing
         func history(_ owner: String, _ query: HistoryQuery = HistoryQuery()) throws -> Seen {
             let page = try store.history(of: owner, query, asOf: .now)
             var document: [UInt8] = []
-            HistoryDocument.append(page, owner: owner, store: store.id, to: &document)
+            HistoryDocument.append(page, .active, owner: owner, store: store.id, to: &document)
             return try SameResultTests.seen(200, document)
         }
     }
