@@ -107,6 +107,9 @@ public struct NotificationRecord: Sendable, Hashable {
     public let richType: String?
     /// The category whose actions it has unless it has its own, or nil.
     public let category: String?
+    /// The category's revision when the notification was changed last, or nil. Read the category again where the
+    /// copy of it has a lower one.
+    public let categoryRevision: UInt64?
     /// Its own actions; nil: the category's.
     public let actions: [Action]?
     /// What it belongs to, together with others of its owner, or nil.
@@ -151,6 +154,7 @@ public struct NotificationRecord: Sendable, Hashable {
         message = try reader.optionalText("message")
         richType = try reader.optionalText("rich_type")
         category = try reader.optionalText("category")
+        categoryRevision = try reader.optionalInteger("category_revision")
         actions = try reader.optionalList("actions", Action.init)
         group = try reader.optionalText("group")
         platforms = try reader.optionalTexts("platforms")

@@ -41,6 +41,11 @@ enum DetailsFields {
             append(.platforms, platforms(details.platforms), to: &bytes)
         }
         append(.targetHost, details.targetHost, to: &bytes)
+        if details.categoryRevision != 0 {
+            var number: [UInt8] = []
+            number.append(littleEndian: details.categoryRevision)
+            append(.categoryRevision, number, to: &bytes)
+        }
         return bytes
     }
 
@@ -143,6 +148,10 @@ enum DetailsFields {
         case .targetHost:
             details.targetHost = text(value, byteCountMax: StoreLimits.targetHostByteCountMax)
             return details.targetHost != nil
+        case .categoryRevision:
+            guard value.byteCount == 8, details.category != nil else { return false }
+            details.categoryRevision = value.integer(0)
+            return details.categoryRevision > 0 && details.categoryRevision < revision
         }
     }
 

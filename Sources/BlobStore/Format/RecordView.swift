@@ -156,6 +156,7 @@ enum RecordField: UInt16 {
     case app = 13
     case platforms = 14
     case targetHost = 15
+    case categoryRevision = 16
 
     static let headerByteCount = 8
 }

@@ -170,6 +170,12 @@ extension Record {
         details.device = device
     }
 
+    /// Sets ``details``' category's revision likewise; 0: none.
+    mutating func setCategoryRevision(_ revision: UInt64) {
+        guard (box?.value.categoryRevision ?? 0) != revision else { return }
+        details.categoryRevision = revision
+    }
+
     /// Sets ``details``' sequence likewise; 0: the record's own revision.
     mutating func setSequence(_ sequence: UInt64) {
         guard (box?.value.sequence ?? 0) != sequence else { return }

@@ -8,6 +8,7 @@ extension ChangeTransaction {
         counters.revision += 1
         record.revision = counters.revision
         record.parts = RecordEncoder.sorted(record.parts)
+        record.setCategoryRevision(categoryRevision(of: record))
         try moveInIndex(old, to: &record)
         let oldExpiry = old?.expiresAt
         if oldExpiry != record.expiresAt {
@@ -33,6 +34,13 @@ extension ChangeTransaction {
         counters.parts = try counters.parts.changed(
             by: record.parts.count - (old?.parts.count ?? 0), "parts")
         try countUsage(old, record)
+    }
+
+    /// Of the category that a record names; 0 where there is none. A lookup or two. One that is damaged keeps no
+    /// notification from being changed.
+    private borrowing func categoryRevision(of record: Record) -> UInt64 {
+        guard let name = record.box?.value.category else { return 0 }
+        return (try? category(name, for: record.app))?.revision ?? 0
     }
 
     /// Removes a notification with everything it refers to. Its owner hears of it.

@@ -9,6 +9,9 @@ public struct NotificationDetails: Sendable, Hashable {
     public var app: String?
     /// The category whose actions it has unless it has its own, 1…64 bytes; nil: none.
     public var category: String?
+    /// The revision of that category when the notification was changed last; 0: none. The store sets it. An edit
+    /// that comes later is told in the owner's feed.
+    public internal(set) var categoryRevision: UInt64 = 0
     /// What it belongs to, so that it can be changed together with others of its owner, 1…128
     /// bytes; nil: nothing.
     public var group: String?

@@ -156,7 +156,9 @@ extension JSONValue {
     fileprivate var publishable: JSONValue {
         guard case .object(var members) = self else { return self }
         let parts = elements("parts").map { $0.only("name", "media_type", "digest") }
-        let own = ["created_at", "revision", "device", "responses", "parts"]
+        let own = [
+            "created_at", "revision", "category_revision", "device", "responses", "parts",
+        ]
         members.removeAll { own.contains($0.name) }
         if !parts.isEmpty { members.append(JSONMember("parts", .array(parts))) }
         return .object(members)

@@ -306,5 +306,6 @@ import Testing
         #expect(RecordField.app.rawValue == 13)
         #expect(RecordField.platforms.rawValue == 14)
         #expect(RecordField.targetHost.rawValue == 15)
+        #expect(RecordField.categoryRevision.rawValue == 16)
     }
 }

@@ -10,9 +10,9 @@ import Testing
     /// As `docs/FORMAT.md` prints it; computed apart from this code.
     static let bytes = hex(
         """
-        01 00 00 00 1f 3b e0 da 80 3e 93 18 a3 01 00 00
+        01 00 00 00 98 67 b3 58 80 3e 93 18 a3 01 00 00
         00 50 5c 18 a3 01 00 00 0d 00 00 00 00 00 00 00
-        0a 01 00 00 28 00 00 00 01 00 00 00 04 00 00 00
+        1a 01 00 00 28 00 00 00 01 00 00 00 04 00 00 00
         61 6e 6e 61 02 00 00 00 02 00 00 00 48 69 04 00
         00 00 05 00 00 00 72 65 70 6c 79 05 00 00 00 04
         00 00 00 6e 65 77 73 06 00 00 00 08 00 00 00 01
@@ -26,7 +26,8 @@ import Testing
         00 00 00 04 00 00 00 4e 65 77 73 0d 00 00 00 04
         00 00 00 6d 61 69 6c 0e 00 00 00 08 00 00 00 03
         69 6f 73 03 77 65 62 0f 00 00 00 0b 00 00 00 65
-        78 61 6d 70 6c 65 2e 63 6f 6d
+        78 61 6d 70 6c 65 2e 63 6f 6d 10 00 00 00 08 00
+        00 00 0b 00 00 00 00 00 00 00
         """)
 
     /// What ``bytes`` says: id `43`, without parts.
@@ -35,6 +36,7 @@ import Testing
         details.title = "News"
         details.app = "mail"
         details.category = "reply"
+        details.categoryRevision = 11
         details.group = "news"
         details.platforms = ["ios", "web"]
         details.targetHost = "example.com"
@@ -151,7 +153,7 @@ import Testing
             (.platforms, []), (.platforms, [0]), (.platforms, [1]), (.platforms, [1, 65, 2, 65]),
             (.platforms, [33] + [UInt8](repeating: 65, count: 33)),
             (.platforms, Array([[UInt8]](repeating: [1, 65], count: 17).joined())),
-            (.targetHost, []), (.targetHost, [UInt8](repeating: 65, count: 256)),
+            (.categoryRevision, [1, 0, 0, 0, 0, 0, 0, 0]), (.targetHost, []), (.targetHost, [UInt8](repeating: 65, count: 256)),
         ]
         for (field, value) in wrong {
             let bytes = Self.sealed(field: field.rawValue, value)
@@ -213,6 +215,9 @@ import Testing
         }
         var details = NotificationDetails()
         details.category = maybe { text(StoreLimits.categoryByteCountMax) }
+        if details.category != nil, revision > 1 {
+            details.categoryRevision = .random(in: 0..<revision, using: &generator)
+        }
         details.group = maybe { text(StoreLimits.groupByteCountMax) }
         details.platforms =
             (0..<Int.random(in: 0...StoreLimits.platformCountMax, using: &generator))

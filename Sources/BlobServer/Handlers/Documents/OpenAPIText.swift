@@ -1363,6 +1363,7 @@ enum OpenAPIText {
           "revision": {"$ref": "#/components/schemas/Revision"},
           "parts": {"type": "array", "maxItems": 32, "items": {"$ref": "#/components/schemas/Part"}},
           "category": {"$ref": "#/components/schemas/CategoryName"},
+          "category_revision": {"$ref": "#/components/schemas/Revision"},
           "actions": {"$ref": "#/components/schemas/Actions"},
           "group": {"$ref": "#/components/schemas/Group"},
           "platforms": {"$ref": "#/components/schemas/Platforms"},

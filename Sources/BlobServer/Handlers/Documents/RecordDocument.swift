@@ -54,6 +54,10 @@ enum RecordDocument {
     /// What it says and what became of it. Priority, `read` and `action_state` are always there.
     private static func append(_ details: NotificationDetails, to out: inout [UInt8]) {
         append(",\"category\":", details.category, to: &out)
+        if details.categoryRevision > 0 {
+            out.append(",\"category_revision\":")
+            Decimal.append(details.categoryRevision, to: &out)
+        }
         if let actions = details.actions {
             out.append(",\"actions\":")
             ActionsDocument.append(actions, to: &out)

@@ -39,6 +39,34 @@ import Testing
         #expect(other.code == "unknown_category")
     }
 
+    // A device that had read the first version showed its buttons: no notification of its user named the category when
+    // it was edited, so the feed did not tell.
+    @Test("A record has the revision that its category had when it was changed last")
+    func revision() throws {
+        func edit(_ title: String) throws -> String {
+            let document = #"{"actions":[{"identifier":"yes","title":"\#(title)"}]}"#
+            let set = try client.request(
+                "PUT", "/v1/categories/INVITE", json, body: Array(document.utf8))
+            return try #require(set.member("revision"))
+        }
+        func told() throws -> String? {
+            try client.request("GET", "/v1/notifications/n").member("category_revision")
+        }
+        let first = try edit("Yes")
+        _ = try daemon.publish("n", #"{"owner":"anna","message":"m","category":"INVITE"}"#)
+        #expect(try told() == first)
+        let second = try edit("Sure")
+        #expect(try told() == first, "its user is told of the edit")
+        _ = try client.request("DELETE", "/v1/notifications/n")
+        _ = try daemon.publish("n", #"{"owner":"anna","message":"m","category":"INVITE"}"#)
+        #expect(try told() == second)
+        let third = try edit("Of course")
+        try daemon.patch("n", #"{"read":true}"#)
+        #expect(try told() == third)
+        try daemon.patch("n", #"{"category":null}"#)
+        #expect(try told() == nil)
+    }
+
     @Test("Options are kept and answered; an unknown one is refused with those there are")
     func options() throws {
         let target = "/v1/categories/INVITE"
