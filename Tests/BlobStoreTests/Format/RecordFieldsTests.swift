@@ -153,7 +153,9 @@ import Testing
             (.platforms, []), (.platforms, [0]), (.platforms, [1]), (.platforms, [1, 65, 2, 65]),
             (.platforms, [33] + [UInt8](repeating: 65, count: 33)),
             (.platforms, Array([[UInt8]](repeating: [1, 65], count: 17).joined())),
-            (.categoryRevision, [1, 0, 0, 0, 0, 0, 0, 0]), (.targetHost, []), (.targetHost, [UInt8](repeating: 65, count: 256)),
+            (.categoryRevision, [1, 0, 0, 0, 0, 0, 0, 0]),
+            (.targetHost, []),
+            (.targetHost, [UInt8](repeating: 65, count: 256)),
         ]
         for (field, value) in wrong {
             let bytes = Self.sealed(field: field.rawValue, value)
