@@ -17,11 +17,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+// The socket gets its name once it listens: a client that finds it is never refused.
 static int listening(const char *path) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    strncpy(address.sun_path, path, sizeof address.sun_path - 1);
+    snprintf(address.sun_path, sizeof address.sun_path, "%s.new", path);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 || listen(fd, 4096) != 0) {
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 || listen(fd, 4096) != 0 ||
+        rename(address.sun_path, path) != 0) {
         perror(path);
         exit(2);
     }

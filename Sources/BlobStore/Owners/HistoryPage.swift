@@ -62,7 +62,7 @@ public struct HistoryPage: Sendable {
     /// At most as many as were asked for.
     public var records: [Record]
     /// Those that are not there any more, where these were asked for, newest first by when they were removed.
-    public var deleted: [DeletedNotification] = []
+    public var deleted: [Tombstone] = []
     /// Where to go on; nil at the end. A page may have fewer than the limit and yet not be the
     /// last.
     public var next: HistoryToken?
@@ -71,7 +71,7 @@ public struct HistoryPage: Sendable {
 }
 
 /// What is remembered of a notification that was deleted or has expired.
-public struct DeletedNotification: Sendable, Hashable {
+public struct Tombstone: Sendable, Hashable {
     /// Its id, which another notification may have by now.
     public var id: String
     /// Whether its time was over.

@@ -90,10 +90,10 @@ extension OwnerWalk {
     /// What the walk stands at, where it is a tombstone that matches.
     fileprivate func deleted(
         _ filter: RecordFilter
-    ) throws(StoreError) -> DeletedNotification? {
+    ) throws(StoreError) -> Tombstone? {
         let entry = try entry()
         guard filter.matches(entry), let end = entry.end else { return nil }
-        return DeletedNotification(
+        return Tombstone(
             id: entry.id, hasExpired: entry.kind == .expired, revision: number,
             device: entry.device, app: entry.app, rememberedUntil: end)
     }

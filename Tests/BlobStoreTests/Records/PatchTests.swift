@@ -38,6 +38,7 @@ import Testing
         var expected = NotificationDetails()
         expected.title = "Ann"
         expected.category = "mail"
+        expected.categoryRevision = try #require(try store.category("mail")).revision
         expected.group = "h"
         expected.actions = []
         expected.priority = .low

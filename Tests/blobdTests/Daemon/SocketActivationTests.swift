@@ -19,15 +19,14 @@ struct SocketActivationTests {
             DispatchQueue(label: "client \(client)").async(group: group) {
                 for number in 0..<connectCount {
                     #expect(throws: Never.self) {
-                        let connection = try RawClient(path)
                         if number.isMultiple(of: 10) {
                             let id = "\(client)-\(number)"
-                            let answer = try connection.request(
-                                "PUT", "/v1/notifications/\(id)/payload", body: [1, 2, 3])
-                            #expect(answer.status == 201)
+                            let status = try Self.status(
+                                path, "PUT", "/v1/notifications/\(id)/payload", body: [1, 2, 3])
+                            #expect(status == 201 || status == 200)
                             acknowledged.withLock { $0.append(id) }
                         } else {
-                            #expect(try connection.request("GET", "/livez").status == 200)
+                            #expect(try Self.status(path, "GET", "/livez") == 200)
                         }
                     }
                     count.add(1, ordering: .relaxed)
@@ -53,6 +52,25 @@ struct SocketActivationTests {
         activator.stop()
         #expect(activator.statuses == [String](repeating: "0", count: 11), "\(activator.log)")
         #expect(access(path, F_OK) == 0, "a passed socket is not the daemon's to remove")
+    }
+
+    /// Connects and asks. A stop waits `DaemonLimits.firstRequestMilliseconds` for the request of a client that has
+    /// connected. One that a busy machine kept from sending for as long may be closed without an answer, and asks again.
+    private static func status(
+        _ path: String, _ method: String, _ target: String, body: [UInt8] = []
+    ) throws -> Int {
+        var lateCount = 0
+        while true {
+            let start = ContinuousClock.now
+            do {
+                return try RawClient(path).request(method, target, body: body).status
+            } catch {
+                lateCount += 1
+                guard lateCount < 4, ContinuousClock.now - start > .milliseconds(900) else {
+                    throw error
+                }
+            }
+        }
     }
 
     @Test("The socket of devices is passed by its name")

@@ -93,7 +93,7 @@ enum HistoryDocument {
 
     /// Appends `{"id":"…","kind":"deleted","revision":…,"remembered_until":"…"}`, with `device` and `app` where there
     /// are any.
-    private static func append(_ deleted: DeletedNotification, to out: inout [UInt8]) {
+    private static func append(_ deleted: Tombstone, to out: inout [UInt8]) {
         out.append("{\"id\":")
         JSONText.append(deleted.id, to: &out)
         out.append(deleted.hasExpired ? ",\"kind\":\"expired\"" : ",\"kind\":\"deleted\"")
