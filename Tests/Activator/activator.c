@@ -6,8 +6,8 @@
 //
 // The line "stop" ends it, too.
 //
-// After each end of the program it prints its status, as the shell has it. The names of the sockets are in the
-// variable LISTEN_FDNAMES.
+// It prints "listening" once all sockets listen, and after each end of the program its status, as the shell has it.
+// The names of the sockets are in the variable LISTEN_FDNAMES.
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,13 +17,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-// The socket gets its name once it listens: a client that finds it is never refused.
 static int listening(const char *path) {
     struct sockaddr_un address = {.sun_family = AF_UNIX};
-    snprintf(address.sun_path, sizeof address.sun_path, "%s.new", path);
+    strncpy(address.sun_path, path, sizeof address.sun_path - 1);
     int fd = socket(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0);
-    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 || listen(fd, 4096) != 0 ||
-        rename(address.sun_path, path) != 0) {
+    if (fd < 0 || bind(fd, (struct sockaddr *)&address, sizeof address) != 0 || listen(fd, 4096) != 0) {
         perror(path);
         exit(2);
     }
@@ -63,6 +61,8 @@ int main(int argc, char **argv) {
         sockets[count++] = listening(argv[index]);
     }
     if (index + 1 >= argc) return 2;
+    printf("listening\n");
+    fflush(stdout);
     char **program = argv + index + 1;
     pid_t pid = start(sockets, count, program);
     char line[64];

@@ -40,11 +40,9 @@ final class Activator: @unchecked Sendable {
                 + ["--", DaemonProcess.program, "serve", "--data", folder.path("data")] + arguments,
             input: input, output: .file(folder.path("statuses")), errors: .file(folder.path("log")),
             environment: ["LISTEN_FDNAMES": hasDevices ? "blobd:devices" : "blobd"])
-        // The sockets are there before the daemon is.
+        // The sockets listen before the daemon is there. A socket's file alone says only that it has a name.
         let patience = Patience()
-        while !sockets.allSatisfy({ access($0, F_OK) == 0 }) {
-            try patience.wait(orThrow: "no socket")
-        }
+        while !lines.contains("listening") { try patience.wait(orThrow: "no socket listens") }
     }
 
     deinit {
@@ -56,8 +54,11 @@ final class Activator: @unchecked Sendable {
 
     /// The statuses of the daemons that have ended, which wrote a line each to the same file at their start.
     var statuses: [String] {
+        lines.filter { $0 != "listening" && !$0.hasPrefix("blobd ") }
+    }
+
+    private var lines: [String] {
         Files.text(folder.path("statuses")).split(separator: "\n").map(String.init)
-            .filter { !$0.hasPrefix("blobd ") }
     }
 
     /// Stops the daemon and starts it again, without waiting for it.
