@@ -7,20 +7,21 @@ struct DueConnections {
     private var messages: [WorkerMessage] = []
     private var queue: [ConnectionToken] = []
     private var nextQueued = 0
-    /// When the pass over the run queue ends, whatever is left of it.
-    private var queueEnd = Instant(nanoseconds: 0)
+    /// When the pass ends, whatever is left of it.
+    private var passEnd = Instant(nanoseconds: 0)
     /// A connection whose event was taken, and which could not join a batch. It is next.
     private var held: Unmanaged<Connection>?
 
     /// Begins a pass over the events of a wait.
-    mutating func takeEvents(_ count: Int) {
+    mutating func takeEvents(_ count: Int, asOf now: Instant) {
+        passEnd = now.after(microseconds: DaemonLimits.passMicroseconds)
         eventCount = count
         nextEvent = 0
     }
 
     /// Begins a pass over a run queue, and empties it: what is added meanwhile waits for the next pass.
     mutating func take(_ runQueue: inout [ConnectionToken], asOf now: Instant) {
-        queueEnd = now.after(microseconds: DaemonLimits.queuePassMicroseconds)
+        passEnd = now.after(microseconds: DaemonLimits.passMicroseconds)
         queue.removeAll(keepingCapacity: true)
         nextQueued = 0
         swap(&queue, &runQueue)
@@ -50,6 +51,10 @@ struct DueConnections {
         held = connection
     }
 
+    /// Whether the pass has taken its time. Connections whose events are still to come wait in the run queue.
+    @inline(__always)
+    func isPassOver(asOf now: Instant) -> Bool { now >= passEnd }
+
     /// The number of the next event, or nil. What comes before it must be taken first.
     @inline(__always)
     mutating func takeEvent() -> Int? {
@@ -66,7 +71,7 @@ struct DueConnections {
 
     /// The next of the run queue, or nil: the pass is over.
     mutating func takeQueued(asOf now: Instant) -> ConnectionToken? {
-        guard nextQueued < queue.count, now < queueEnd else { return nil }
+        guard nextQueued < queue.count, !isPassOver(asOf: now) else { return nil }
         defer { nextQueued += 1 }
         return queue[nextQueued]
     }

@@ -77,7 +77,7 @@ extension Worker {
     ///
     /// - Returns: the connection to be served for it; nil: the event brought messages, or its connection
     ///   has ended or is in the run queue. One that has output to send is put there: its client has had a
-    ///   turn, and comes behind those that have just asked.
+    ///   turn, and comes after those that have just asked. So is every one once the pass has taken its time.
     @inline(__always)
     private func noteEvent(_ index: Int) -> Unmanaged<Connection>? {
         let event = poller.event(index)
@@ -94,7 +94,7 @@ extension Worker {
                 finishTimeSlice(connection)
                 return nil
             }
-            if !connection.output.isEmpty {
+            if !connection.output.isEmpty || due.isPassOver(asOf: handler.observer.moment) {
                 if connection.state.enterRunQueue() { runQueue.append(connection.token) }
                 return nil
             }

@@ -112,7 +112,7 @@ final class Worker {
             input.readByteCountMax =
                 environment.bodyMemory.isWanted
                 ? DaemonLimits.inputWhileShortByteCountMax : .max
-            due.takeEvents(count)
+            due.takeEvents(count, asOf: now)
             serve(&input, &batch)
             if !runQueue.isEmpty {
                 due.take(&runQueue, asOf: handler.observer.moment)

@@ -157,9 +157,9 @@ package struct DaemonLimits: Sendable {
     /// How long the requests of one connection are answered before the others run, in microseconds.
     /// At least one is. Fetches in a row do not count: many of them are cheaper than one statistic.
     package static let timeSliceMicroseconds = 1_000
-    /// How long connections that have more to do are served before new events are looked for, in
-    /// microseconds.
-    package static let queuePassMicroseconds = 5_000
+    /// How long a worker serves the connections that are due before it looks for new events, in microseconds.
+    /// The others wait in the run queue, behind what has just come.
+    package static let passMicroseconds = 5_000
     /// A body that comes with a refused request is skipped up to this size, in bytes; else the
     /// connection is closed.
     package static let skippedBodyByteCountMax = 64 << 10
