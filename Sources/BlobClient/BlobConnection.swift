@@ -39,7 +39,7 @@ public struct BlobConnection: ~Copyable, Sendable {
     /// too. A daemon that is not replicated refuses them then.
     public var awaitsReplication = false
 
-    let options: Options
+    private(set) var options: Options
     var socket: UnixSocket
     var input = InputBuffer()
     var output: [UInt8] = []
@@ -90,6 +90,12 @@ public struct BlobConnection: ~Copyable, Sendable {
     /// while nothing is unanswered. One system call.
     public var isFinished: Bool {
         failure != nil || input.isAtEnd || socket.isFinished()
+    }
+
+    /// Changes how long the next calls wait for the daemon to say or take anything, in milliseconds; 0: forever.
+    package mutating func setTimeout(milliseconds: Int) {
+        options.timeoutMilliseconds = milliseconds
+        socket.setTimeout(milliseconds: milliseconds)
     }
 
     /// How many requests are queued or sent and have no answer yet.

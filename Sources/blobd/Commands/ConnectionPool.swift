@@ -6,8 +6,11 @@ import BlobClient
 /// Requests of one connection follow one another, each change with a sync of its own. Those of
 /// several connections are committed together: so many connections make so many changes with one sync.
 final class ConnectionPool {
-    /// Connections for changes, which wait for syncs. For fetching one is enough.
-    static let changeCountMax = 128
+    /// Connections for changes, which wait for syncs: 10,000 changes take fewer than 100 syncs. For fetching one
+    /// is enough.
+    static let changeCountMax = 512
+    /// How long a further connection may take. A daemon that has all the connections it takes leaves it waiting.
+    static let connectMilliseconds = 500
 
     private final class Member {
         var connection: BlobConnection
@@ -20,8 +23,8 @@ final class ConnectionPool {
     private let members: [Member]
     private let inFlightMax: Int
 
-    /// Makes connections beside `first`: `count` together, as far as `inFlightMax`, the most
-    /// requests that may be unanswered, has work for them.
+    /// Makes connections in addition to `first`: `count` together, as far as `inFlightMax`, the most requests that
+    /// may be unanswered, has work for them. Where the daemon or this process takes fewer, these do the work.
     init(
         _ first: consuming BlobConnection, count: Int, inFlightMax: Int = .max,
         _ options: SocketOptions
@@ -29,7 +32,10 @@ final class ConnectionPool {
         let daemon = first.daemon
         var members = [Member(first)]
         while members.count < min(count, inFlightMax) {
-            members.append(Member(try options.connect()))
+            guard let next = try options.connectAgain(within: Self.connectMilliseconds) else {
+                break
+            }
+            members.append(Member(next))
         }
         self.members = members
         // Each connection has the next request waiting at the daemon while it waits for the one before.

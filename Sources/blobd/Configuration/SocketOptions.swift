@@ -31,6 +31,18 @@ struct SocketOptions: ParsableArguments {
         try BlobConnection.connect(to: try path(), options: options())
     }
 
+    /// Makes a further connection to a daemon that has answered; nil where it takes no more in this time, or this
+    /// process has too many descriptors.
+    func connectAgain(within milliseconds: Int) throws -> BlobConnection? {
+        var options = options()
+        options.timeoutMilliseconds = milliseconds
+        guard var connection = try? BlobConnection.connect(to: try path(), options: options) else {
+            return nil
+        }
+        connection.setTimeout(milliseconds: timeout * 1_000)
+        return connection
+    }
+
     func options() -> BlobConnection.Options {
         var options = BlobConnection.Options()
         options.timeoutMilliseconds = timeout * 1_000

@@ -167,6 +167,23 @@ import Testing
         #expect(verified.text.contains("\"clean\":true"))
     }
 
+    /// The command waited 30 s for its first connection over the limit, and stopped.
+    @Test("A list is stored also where the daemon, or the command's shell, allows few connections")
+    func fewConnections() throws {
+        let daemon = try DaemonProcess(["--max-connections", "4"])
+        let ids = (0..<100).map { "n\($0)\n" }.joined()
+        let list = try daemon.folder.write("ids", Array(ids.utf8))
+        let put = try daemon.run("put", "--ids-from", list, list, "--json")
+        #expect(put.status == 0, "\(put.errors)")
+        #expect(put.text.contains("\"created\":100"))
+        let command = "ulimit -n 20; exec \(DaemonProcess.program) put --json --ids-from"
+        let few = try run(
+            ["/bin/bash", "-c", "\(command) \(list) \(list)"],
+            environment: ["BLOBD_SOCKET": daemon.socketPath])
+        #expect(few.end == .exited(0), "\(few.errors)")
+        #expect(String(decoding: few.output, as: UTF8.self).contains("\"replaced\":100"))
+    }
+
     @Test func aBadIdInAListIsFoundBeforeAnythingIsDone() throws {
         let daemon = try DaemonProcess()
         let list = try daemon.folder.write("ids", Array("1\n\n2\na/b\n3\n".utf8))
