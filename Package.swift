@@ -43,6 +43,8 @@ let package = Package(
         .target(name: "CChecksum", dependencies: ["CZlib"]),
         .target(name: "CLinux"),
         .target(name: "CLoad"),
+        // Has docs/openapi.json in it.
+        .target(name: "COpenAPI"),
 
         .target(
             name: "LMDB", dependencies: ["CLMDB", "CLinux"],
@@ -84,8 +86,8 @@ let package = Package(
         .target(
             name: "BlobServer",
             dependencies: [
-                "BlobJSON", "BlobStore", "BlobProtocol", "Bytes", "CLinux", "Notifications",
-                "ObjectStore", "Replication",
+                "BlobJSON", "BlobStore", "BlobProtocol", "Bytes", "CLinux", "COpenAPI",
+                "Notifications", "ObjectStore", "Replication",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: borrowing),

@@ -94,14 +94,21 @@ private func checkSlices(_ head: HTTPRequestHead, _ bytes: RawSpan) {
             precondition(lower < upper && upper <= length)
         }
     }
-    checkRoute(head.path.of(bytes))
+    checkPath(head.path.of(bytes))
     _ = try? PublishQuery.parse(head.query.of(bytes))
 }
 
-private func checkRoute(_ path: RawSpan) {
-    switch Route.parse(path: path) {
-    case .notification(let id), .payload(let id), .classicPayload(let id), .part(let id, _):
+private let patterns = [
+    PathPattern("/v1/notifications/{id}"), PathPattern("/v1/notifications/{id}/parts/{name}"),
+]
+
+private func checkPath(_ path: RawSpan) {
+    let count = PathPattern.segmentCount(of: path)
+    for pattern in patterns {
+        guard let match = pattern.match(path, segmentCount: count) else { continue }
+        let id = match.first
         precondition(id.end <= path.byteCount && !id.isEmpty)
+        precondition(match.second.end <= path.byteCount)
         var decoded: [UInt8] = []
         guard (try? PercentCoding.decode(id.of(path), into: &decoded)) != nil else { return }
         _ = try? TextKind.id.check(decoded.span.bytes)
@@ -110,8 +117,12 @@ private func checkRoute(_ path: RawSpan) {
         var again: [UInt8] = []
         try! PercentCoding.decode(encoded.span.bytes, into: &again)
         precondition(again == decoded)
+    }
+    switch PayloadPath.parse(path) {
+    case .part(let id, let name), .link(let id, let name):
+        precondition(id.end <= path.byteCount && name.end <= path.byteCount && !id.isEmpty)
     case .blob(let digest): _ = try? Digest(onWire: digest.of(path))
-    default: break
+    case nil: break
     }
 }
 
@@ -206,7 +217,7 @@ private func checkTexts(_ bytes: RawSpan) {
     _ = Decimal.parse(bytes)
     _ = try? Digest(onWire: bytes)
     _ = try? PublishQuery.parse(bytes)
-    checkRoute(bytes)
+    checkPath(bytes)
     if let time = try? RFC3339.parse(bytes) {
         var text: [UInt8] = []
         RFC3339.append(time, to: &text)

@@ -5,130 +5,84 @@ import BlobProtocol
 
 /// Paths, percent-encoding, queries and times.
 @Suite struct TargetTests {
-    /// A route with its slices as text.
-    private func route(_ path: String) -> [String] {
+    /// What a path has in the place of a pattern's parameters; nil when it does not match.
+    private func match(_ pattern: PathPattern, _ path: String) -> [String]? {
         let bytes = Array(path.utf8)
-        switch Route.parse(path: bytes.span.bytes) {
-        case .livez: return ["live"]
-        case .readyz: return ["ready"]
-        case .stats: return ["stats"]
-        case .metrics: return ["metrics"]
-        case .backup: return ["backup"]
-        case .scrub: return ["scrub"]
-        case .replication: return ["replication"]
-        case .openAPI: return ["openapi"]
-        case .notifications: return ["notifications"]
-        case .notification(let id): return ["notification", text(id, in: bytes)!]
-        case .payload(let id): return ["payload", text(id, in: bytes)!]
-        case .part(let id, let name): return ["part", text(id, in: bytes)!, text(name, in: bytes)!]
-        case .classicPayload(let id): return ["classic", text(id, in: bytes)!]
-        case .blob(let digest): return ["blob", text(digest, in: bytes)!]
-        case .blobs: return ["blobs"]
-        case .batch: return ["batch"]
-        case .responses(let id): return ["responses", text(id, in: bytes)!]
-        case .envelope(let id): return ["envelope", text(id, in: bytes)!]
-        case .categories: return ["categories"]
-        case .category(let name): return ["category", text(name, in: bytes)!]
-        case .owner(let owner): return ["owner", text(owner, in: bytes)!]
-        case .ownerNotifications(let owner): return ["history", text(owner, in: bytes)!]
-        case .ownerChanges(let owner): return ["changes", text(owner, in: bytes)!]
-        case .link(let id): return ["link", text(id, in: bytes)!]
-        case .partLink(let id, let name):
-            return ["part link", text(id, in: bytes)!, text(name, in: bytes)!]
-        case .changesLink(let owner): return ["changes link", text(owner, in: bytes)!]
-        case .unknown: return []
+        let match = pattern.match(
+            bytes.span.bytes, segmentCount: PathPattern.segmentCount(of: bytes.span.bytes))
+        return match.map { match in
+            [match.first, match.second].filter { !$0.isEmpty }.map { text($0, in: bytes)! }
         }
     }
 
-    @Test("Each path leads to its resource")
-    func routes() {
-        #expect(route("/livez") == ["live"])
-        #expect(route("/readyz") == ["ready"])
-        #expect(route("/healthz") == ["ready"])
-        #expect(route("/v1/stats") == ["stats"])
-        #expect(route("/v1/backup") == ["backup"])
-        #expect(route("/metrics") == ["metrics"])
-        #expect(route("/v1/scrub") == ["scrub"])
-        #expect(route("/v1/scrub/1") == [])
-        #expect(route("/v1/replication") == ["replication"])
-        #expect(route("/v1/backups") == [])
-        #expect(route("/v1/openapi.json") == ["openapi"])
-        #expect(route("/v1/openapi") == [])
-        #expect(route("/d/4%2F2") == ["link", "4%2F2"])
-        #expect(route("/d/users") == ["link", "users"])
-        #expect(route("/d/42/parts/a.b") == ["part link", "42", "a.b"])
-        #expect(route("/d/users/parts/changes") == ["changes link", "parts"])
-        #expect(route("/d/%75sers/parts/changes") == ["part link", "%75sers", "changes"])
-        #expect(route("/d/users/parts/sound") == ["part link", "users", "sound"])
-        #expect(route("/d/users/users/changes") == ["changes link", "users"])
-        #expect(route("/d/users/parts/changes/x") == [])
-        #expect(route("/d/users/ann/changes") == ["changes link", "ann"])
-        for path in ["/d", "/d/", "/d/42/", "/d/42/payload", "/d/user/ann/changes", "/d//changes"] {
-            #expect(route(path) == [])
-        }
-        #expect(route("/v1/notifications") == ["notifications"])
-        #expect(route("/v1/notifications/4%2F2") == ["notification", "4%2F2"])
-        #expect(route("/v1/notifications/42/payload") == ["payload", "42"])
-        #expect(route("/v1/notifications/payload/parts/a.b") == ["part", "payload", "a.b"])
-        #expect(route("/api/notifications/42") == ["classic", "42"])
-        #expect(route("/v1/blobs/sha256:00") == ["blob", "sha256:00"])
-        #expect(route("/v1/blobs") == ["blobs"])
-        #expect(route("/v1/notifications:batch") == ["batch"])
-        #expect(route("/v1/notifications/4/responses") == ["responses", "4"])
-        #expect(route("/v1/notifications/4/envelope") == ["envelope", "4"])
-        #expect(route("/v1/categories") == ["categories"])
-        #expect(route("/v1/categories/INVITE") == ["category", "INVITE"])
-        #expect(route("/v1/users/a%2Fb") == ["owner", "a%2Fb"])
-        #expect(route("/v1/users/u/notifications") == ["history", "u"])
-        #expect(route("/v1/users/u/changes") == ["changes", "u"])
+    @Test("A path matches its pattern")
+    func patterns() {
+        #expect(match(PathPattern("/livez"), "/livez") == [])
+        let id = PathPattern("/v1/notifications/{id}")
+        #expect(id.parameters == ["id"])
+        #expect(match(id, "/v1/notifications/4%2F2") == ["4%2F2"])
+        #expect(match(id, "/v1/notifications/{id}") == ["{id}"])
+        let part = PathPattern("/v1/notifications/{id}/parts/{name}")
+        #expect(part.parameters == ["id", "name"])
+        #expect(match(part, "/v1/notifications/payload/parts/a.b") == ["payload", "a.b"])
+        #expect(match(part, "/v1/notifications/parts/parts/parts") == ["parts", "parts"])
+        let changes = PathPattern("/d/users/{owner}/changes")
+        #expect(match(changes, "/d/users/parts/changes") == ["parts"])
+        #expect(match(changes, "/d/%75sers/parts/changes") == nil)
+        #expect(match(PathPattern("/v1/notifications:batch"), "/v1/notifications:batch") == [])
     }
 
     @Test(
-        "Other paths are unknown",
+        "Empty segments, a slash at the end and other words make another path",
         arguments: [
-            "", "/", "*", "healthz", "/healthz/", "/healthz/x", "/livez/", "/readyz/x", "//healthz",
-            "/v1", "/v1/",
-            "/V1/stats",
-            "/v1/stats/", "/v1/notifications/", "/v1/notifications//payload",
-            "/v1/notifications/1/", "/v1/notifications/1/payload/", "/v1/notifications/1/other",
-            "/v1/notifications/1/parts", "/v1/notifications/1/parts/",
-            "/v1/notifications/1/parts/a/b",
-            "/api/notifications", "/api/notifications/", "/api/notifications/1/payload", "/api/x/1",
-            "/v1/blobs/", "/v1/blobs/a/b", "/v1/x", "/v1/notifications:batch/",
-            "/v1/notifications:batch/x", "/v1/notifications/1/responses/",
-            "/v1/notifications/1/responses/2", "/v1/notifications/1/envelope/", "/v1/categories/",
-            "/v1/categories//", "/v1/categories/a/b", "/v1/users", "/v1/users/",
-            "/v1/users//changes", "/v1/users/u/", "/v1/users/u/changes/", "/v1/users/u/other",
-            "/v1/users/u/notifications/1",
+            "", "/", "*", "//", "v1/a/1/b", "/v1/a/1", "/v1/a/1/", "/v1/a//b", "/v1/a/1/b/",
+            "/v1/a/1/c", "/v1/a/1/bb", "/v1/a/1/", "/V1/a/1/b", "//v1/a/1/b", "/v1/a/1/b/c",
         ])
-    func unknown(path: String) {
-        #expect(route(path) == [])
+    func others(path: String) {
+        #expect(match(PathPattern("/v1/a/{id}/b"), path) == nil)
+        #expect(match(PathPattern("/v1/a/{id}/b"), "/v1/a/1/b") == ["1"])
     }
 
-    @Test("Allow lists what the resource allows (RFC 9110, section 10.2.1)")
-    func allow() {
-        let slice = Slice.empty
-        let routes: [Route] = [
-            .livez, .readyz, .stats, .metrics, .backup, .scrub, .replication, .openAPI,
-            .notifications,
-            .notification(id: slice),
-            .payload(id: slice),
-            .part(id: slice, name: slice), .classicPayload(id: slice), .blob(digest: slice),
-            .batch, .responses(id: slice), .envelope(id: slice), .categories,
-            .category(name: slice), .owner(owner: slice), .ownerNotifications(owner: slice),
-            .ownerChanges(owner: slice), .link(id: slice), .partLink(id: slice, name: slice),
-            .changesLink(owner: slice), .unknown,
-        ]
-        let names: [(HTTPMethod, String)] = [
-            (.get, "GET"), (.head, "HEAD"), (.put, "PUT"), (.post, "POST"), (.delete, "DELETE"),
-            (.patch, "PATCH"), (.options, "OPTIONS"),
-        ]
-        for route in routes {
-            let allowed = "\(route.allow)".split(separator: ", ").map(String.init)
-            let expected = names.filter { route.allows($0.0) }.map(\.1)
-            #expect(Set(allowed) == Set(expected))
-            #expect(!route.allows(.other))
+    /// A payload's path with its slices as text.
+    private func payload(_ path: String) -> [String?]? {
+        let bytes = Array(path.utf8)
+        return switch PayloadPath.parse(bytes.span.bytes) {
+        case .part(let id, let name): ["part", text(id, in: bytes), text(name, in: bytes)]
+        case .link(let id, let name): ["link", text(id, in: bytes), text(name, in: bytes)]
+        case .blob(let digest): ["blob", text(digest, in: bytes)]
+        case nil: nil
         }
+    }
+
+    @Test("The paths of payloads")
+    func payloads() {
+        #expect(payload("/v1/notifications/4%2F2/payload") == ["part", "4%2F2", ""])
+        #expect(payload("/v1/notifications/payload/parts/a.b") == ["part", "payload", "a.b"])
+        #expect(payload("/api/notifications/42") == ["part", "42", ""])
+        #expect(payload("/v1/blobs/sha256:00") == ["blob", "sha256:00"])
+        #expect(payload("/d/4%2F2") == ["link", "4%2F2", ""])
+        #expect(payload("/d/users") == ["link", "users", ""])
+        #expect(payload("/d/42/parts/a.b") == ["link", "42", "a.b"])
+        #expect(payload("/d/users/parts/sound") == ["link", "users", "sound"])
+        #expect(payload("/d/%75sers/parts/changes") == ["link", "%75sers", "changes"])
+        // The feed of the owner `parts`.
+        #expect(payload("/d/users/parts/changes") == nil)
+    }
+
+    @Test(
+        "Other paths are no payload's",
+        arguments: [
+            "", "/", "*", "/d", "/d/", "/d//", "/d/1/", "/d/1/payload", "/d/1/parts/",
+            "/d/users/users/changes", "/v1/notifications", "/v1/notifications/",
+            "/v1/notifications/1", "/v1/notifications//payload", "/v1/notifications/1/payload/",
+            "/v1/notifications/1/payloads", "/v1/notifications/1/parts",
+            "/v1/notifications/1/parts/", "/v1/notifications/1/parts/a/b",
+            "/V1/notifications/1/payload", "/v1/notification/1/payload", "/api/notifications",
+            "/api/notifications/", "/api/notifications/1/payload", "/v1/blobs", "/v1/blobs/",
+            "/v1/blobs/a/b", "/v1/notifications:batch",
+        ])
+    func noPayload(path: String) {
+        #expect(payload(path) == nil)
     }
 
     private func decoded(_ text: String, plus: Bool = false) -> [UInt8]? {

@@ -84,7 +84,7 @@ import BlobProtocol
         #expect(count == 3)
     }
 
-    @Test("Each HTTP request that gets a good answer parses, routes and is consumed whole")
+    @Test("Each HTTP request that gets a good answer parses and is consumed whole")
     func httpRequests() throws {
         for transcript in try Transcript.all() {
             for exchange in transcript.exchanges {
@@ -94,10 +94,6 @@ import BlobProtocol
                     #expect(pattern.statusLine.contains("400"))
                     continue
                 }
-                let path = Array(bytes[head.path.offset..<head.path.end])
-                let route = Route.parse(path: path.span.bytes)
-                #expect(route != .unknown)
-                #expect(route.allows(head.method) == !pattern.statusLine.contains("405"))
                 let body = Array(bytes[consumed...])
                 if head.isChunked {
                     let decoded = ChunkedDecoderTests.decode(body)

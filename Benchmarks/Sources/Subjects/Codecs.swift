@@ -206,8 +206,8 @@ extension Subjects {
             guard let (head, consumed) = try HTTPRequestHead.parse(bytes) else {
                 throw SubjectFailure(reason: "half a head")
             }
-            let route = Route.parse(path: head.path.of(bytes))
-            guard consumed == bytes.byteCount, route.allows(.get) else {
+            let payload = PayloadPath.parse(head.path.of(bytes))
+            guard consumed == bytes.byteCount, payload != nil, head.method == .get else {
                 throw SubjectFailure(reason: "another head")
             }
         }

@@ -12,24 +12,9 @@ extension RequestHandler {
         _ action: Action, _ text: RawSpan, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
         switch action {
-        case .live: return .respond(.echo([]))
-        case .check(let reply):
-            if case .ready = reply, isStopping { throw .stopping }
-            if case .ready = reply, let refusal = replica.refusal {
-                throw ProtocolError(notReady: refusal)
-            }
-            return .write(.checkWritable, reply)
-        case .statistics:
-            let body = try asked { () throws(StoreError) in try statistics.compose() }
-            return .respond(.document(Response.Document(body: body)))
-        case .openAPI:
-            try requireAnswerMemory()
-            return .respond(.document { OpenAPIDocument.append(limits, to: &$0) })
-        case .metrics:
-            let body = try asked { () throws(StoreError) in try metrics.compose() }
-            return .respond(
-                .document(Response.Document(mediaType: MetricsText.mediaType, body: body)))
-        case .backup: return .sendBackup
+        case .endpoint(let request): return try perform(request, in: snapshot)
+        case .check(let reply): return .write(.checkWritable, reply)
+        case .statistics: return .respond(try statisticsResponse())
         case .record(let id):
             try requireAnswerMemory()
             return .respond(.record(try record(id.of(text), in: snapshot)))
@@ -41,14 +26,36 @@ extension RequestHandler {
             }
             return .respond(.document { PageDocument.append(page, to: &$0) })
         case .delete(let id):
+            try requireLead()
             return .write(.apply(.delete(id: id.of(text).text())), .removed("notification"))
         case .publish(let draft, let coding, let byteCount):
-            return try publish(draft, coding, byteCount: byteCount, in: snapshot)
-        case .resource(let request): return try perform(request, in: snapshot)
+            let step = try publish(draft, coding, byteCount: byteCount, in: snapshot)
+            try requireLead()
+            return step
         case .watch(var query, let cursor):
             query.start = try feedStart(cursor.of(text), of: query.owner)
             return .subscribe(query)
         }
+    }
+
+    /// Does what a call of the table asks for, or says what else is to be done first.
+    func perform(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        let endpoint = request.endpoint
+        guard case .perform(let method) = endpoint.action else {
+            throw ProtocolError(.internalError, "\(endpoint.name) is answered elsewhere")
+        }
+        if endpoint.body.isReceived, isStopping { throw .stopping }
+        if endpoint.method == .get {
+            if !endpoint.rules.contains(.withoutMemory) { try requireAnswerMemory() }
+        } else if !endpoint.rules.contains(.conditions), request.condition != .none {
+            throw ProtocolError(
+                .malformed, "this resource has no revision and does not support conditions")
+        }
+        let step = try method(self)(request, snapshot)
+        if endpoint.isChange { try requireLead() }
+        return step
     }
 
     /// A notification's record.
@@ -98,8 +105,7 @@ extension RequestHandler {
             return .numbers(("matched", change.matched), ("changed", change.changed))
         case (.ownerDeleted, .long(let change)): return .numbers(("deleted", change.changed))
         case (.promoted, .promoted):
-            return .document(
-                Response.Document(body: ReplicationDocument(store, replica).numbers.finished()))
+            return replicationResponse
         case (.batch, .lines(let lines)):
             return .document(mediaType: "application/x-ndjson") { body in
                 for line in lines { append(line, to: &body) }

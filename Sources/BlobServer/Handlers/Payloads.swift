@@ -78,6 +78,28 @@ extension RequestHandler {
             ?? .keepOrAfter(seconds: limits.defaultTTLSeconds)
     }
 
+    /// A PUT or POST of a payload's bytes. An id that the path does not name is chosen by the store, and a part that
+    /// it does not name is `payload`.
+    func putPayload(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        let query = try PublishQuery.parse(request.query.span.bytes)
+        var texts = query.texts
+        texts.id = request.id
+        let draft = PublicationDraft(
+            texts: texts, part: request.part ?? .payload,
+            mediaType: request.mediaType ?? .octetStream,
+            expiry: try expiry(
+                ttlSeconds: query.ttlSeconds, expiryMilliseconds: query.expiryMilliseconds),
+            condition: request.condition, profile: query.profile)
+        return try publish(draft, request.coding, byteCount: request.bodyByteCount, in: snapshot)
+    }
+
+    /// The most bytes of a payload or a blob, as they come.
+    func payloadByteCountMax(_ coding: BodyCoding) -> Int {
+        coding == .identity ? limits.payloadByteCountMax : limits.codedByteCountMax
+    }
+
     /// What is done with a part's payload. What can be refused is refused before it comes.
     ///
     /// - Parameter byteCount: nil where it is not said.
@@ -85,8 +107,7 @@ extension RequestHandler {
         _ draft: PublicationDraft, _ coding: BodyCoding, byteCount: UInt64?,
         in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
-        let byteCountMax =
-            coding == .identity ? limits.payloadByteCountMax : limits.codedByteCountMax
+        let byteCountMax = payloadByteCountMax(coding)
         if let byteCount, byteCount > UInt64(byteCountMax) {
             throw BodyPlan(kind: .payload(draft), coding: coding, byteCountMax: byteCountMax)
                 .tooLarge

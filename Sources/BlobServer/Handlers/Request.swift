@@ -17,19 +17,14 @@ enum PayloadKey {
     case digest(Digest)
 }
 
-/// What is asked for besides payloads.
+/// What is asked for besides payloads' bytes.
 enum Action {
-    /// The daemon answers.
-    case live
-    /// A publish can be stored: a ping, whose body comes back, or a health check.
+    /// A call of the table, in HTTP or in a frame.
+    case endpoint(EndpointRequest)
+    // The other frames.
+    /// A publish can be stored: a ping, whose body comes back.
     case check(Reply)
     case statistics
-    /// The daemon's numbers for Prometheus.
-    case metrics
-    /// The description of the HTTP interface.
-    case openAPI
-    /// All of the store, as a backup.
-    case backup
     /// A notification's record.
     case record(id: Slice)
     /// A page of all records.
@@ -37,13 +32,12 @@ enum Action {
     case delete(id: Slice)
     /// A part's payload, which follows; nil: its length is not known.
     case publish(PublicationDraft, BodyCoding, byteCount: UInt64?)
-    case resource(ResourceRequest)
     /// An owner's changes as they come, from a cursor on.
     case watch(FeedQuery, cursor: Slice)
 }
 
 /// What a request reads of the store, besides the name of the notification or the owner.
-enum Reads {
+enum Reads: Sendable {
     /// Nothing; or it is the writer that looks.
     case nothing
     case notification
@@ -76,28 +70,13 @@ extension Action {
         of text: RawSpan, in snapshot: borrowing Snapshot, of store: BlobStore
     ) -> Readiness {
         switch self {
-        case .record(let id):
-            return store.readiness(of: .notification, id.of(text), in: snapshot)
-        case .list, .backup: return store.readiness(of: .everything, RawSpan(), in: snapshot)
+        case .endpoint(let request):
+            store.readiness(of: request.endpoint.reads, request.name.utf8.span.bytes, in: snapshot)
+        case .record(let id): store.readiness(of: .notification, id.of(text), in: snapshot)
+        case .list: store.readiness(of: .everything, RawSpan(), in: snapshot)
         case .watch(let query, _):
-            return store.readiness(of: .owner, query.owner.utf8.span.bytes, in: snapshot)
-        case .resource(let request):
-            let name = request.resource.name
-            return store.readiness(of: request.reads, name.utf8.span.bytes, in: snapshot)
-        case .live, .check, .statistics, .metrics, .openAPI, .delete, .publish: return .ready
-        }
-    }
-}
-
-extension ResourceRequest {
-    /// What it reads before it is for the writer.
-    fileprivate var reads: Reads {
-        guard method == .get else { return .nothing }
-        return switch resource {
-        case .notification, .envelope: .notification
-        case .categories, .category: .everything
-        case .ownerNotifications, .ownerChanges: .owner
-        default: .nothing
+            store.readiness(of: .owner, query.owner.utf8.span.bytes, in: snapshot)
+        case .check, .statistics, .delete, .publish: .ready
         }
     }
 }

@@ -169,11 +169,6 @@ final class RequestHandler {
         expectsContinue: Bool = false, into batch: inout AnswerBatch
     ) throws(ProtocolError) -> Step {
         switch step {
-        case .write(.checkWritable, _), .write(.promote, _): break
-        case .write, .receiveBody: if let refusal = replica.refusal { throw refusal }
-        default: break
-        }
-        switch step {
         case .respond(let response):
             respond(response, form, into: &batch)
             return .answered
@@ -220,6 +215,11 @@ final class RequestHandler {
         throw ProtocolError(
             .unavailable, "the memory for unread answers is used up; try again",
             limit: limits.answerMemoryByteCountMax)
+    }
+
+    /// Throws why this daemon changes nothing: it follows another one.
+    func requireLead() throws(ProtocolError) {
+        if let refusal = replica.refusal { throw refusal }
     }
 
     /// So many bytes of records are in a page now.

@@ -230,40 +230,14 @@ extension Action {
     /// What it is counted as.
     var operation: Operation {
         switch self {
-        case .live, .check: .probe
+        case .endpoint(let request): request.endpoint.operation
+        case .check: .probe
         case .statistics: .stats
-        case .metrics: .metrics
-        case .openAPI: .openapi
-        case .backup: .backup
         case .record: .record
         case .list: .list
         case .delete: .delete
         case .publish: .publish
-        case .resource(let request): request.operation
         case .watch: .watch
-        }
-    }
-}
-
-extension ResourceRequest {
-    fileprivate var operation: Operation {
-        switch resource {
-        case .newNotification: .publish
-        case .batch: .batch
-        case .responses: .respond
-        case .envelope: .envelope
-        case .heldBlob, .newBlob: .blob
-        case .categories, .category: .category
-        case .ownerChanges: .changes
-        case .scrub: .scrub
-        case .replication: .replication
-        case .notification, .owner, .ownerNotifications:
-            switch method {
-            case .put, .post: .publish
-            case .patch: .patch
-            case .delete: .delete
-            default: if case .notification = resource { .record } else { .list }
-            }
         }
     }
 }

@@ -231,9 +231,9 @@ extension Action {
         switch self {
         case .record(let id), .delete(let id): LoggedRequest.text(id.of(text))
         case .publish(let draft, _, _): draft.texts.id?.text ?? ""
-        case .resource(let request): request.resource.name
+        case .endpoint(let request): request.name
         case .watch(let query, _): query.owner
-        case .live, .check, .statistics, .metrics, .openAPI, .backup, .list: ""
+        case .check, .statistics, .list: ""
         }
     }
 }

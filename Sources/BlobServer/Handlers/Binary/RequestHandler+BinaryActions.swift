@@ -20,8 +20,8 @@ extension RequestHandler {
             let request = try List.Request.parse(head)
             return .list(after: request.after, limit: request.limit)
         case .call:
-            return .resource(
-                try ResourceRequest(try Call.Request.parse(head, flags: frame.flags), head))
+            return .endpoint(
+                try EndpointRequest(try Call.Request.parse(head, flags: frame.flags), head))
         case .watch:
             let request = try Watch.Request.parse(head, flags: frame.flags)
             return .watch(FeedQuery(request, head), cursor: request.cursor)
@@ -54,32 +54,5 @@ extension FeedQuery {
                 actionState: request.actionState.flatMap { ActionState(rawValue: $0) },
                 group: text(request.group), platform: text(request.platform),
                 targetHost: text(request.targetHost)))
-    }
-}
-
-extension ResourceRequest {
-    /// What a call says about a resource. Throws `not_found` for one that calls do not have, and
-    /// `method_not_allowed`.
-    init(_ call: Call.Request, _ head: RawSpan) throws(ProtocolError) {
-        let (path, query) = call.split(head)
-        let route = Route.parse(path: path.of(head))
-        guard let resource = try Resource(route, in: path.of(head)) else {
-            throw .notFound("resource")
-        }
-        guard route.allows(call.method.http) else {
-            throw ProtocolError(
-                .methodNotAllowed, "this resource supports \(route.allow), not \(call.method)")
-        }
-        self.init(method: call.method.http, resource: resource)
-        self.query = query.of(head).array()
-        if call.coding == .gzip { coding = .gzip }
-        mediaType = call.type
-        device = call.deviceName
-        switch call.condition {
-        case .none: break
-        case .revision(let revision): condition = .revisions([revision])
-        case .absent: condition = .absent
-        case .exists: condition = .exists
-        }
     }
 }

@@ -5,24 +5,22 @@ import Notifications
 /// 15.5.6 and 15.5.16; RFC 5789, section 2.2).
 struct AnswerHint {
     let name: StaticString
-    let value: StaticString
+    let value: String
 
     /// The field that belongs to an error, if there is one.
     init?(_ error: ProtocolError, _ head: HTTPRequestHead, _ bytes: RawSpan) {
-        let route = Route.parse(path: head.path.of(bytes))
+        let path = head.path.of(bytes)
         switch error.code {
         case .methodNotAllowed:
             name = "Allow"
-            value = route == .unknown ? "GET, HEAD, PUT, POST, PATCH, DELETE" : route.allow
+            value = Endpoint.allow(path)
         case .unsupportedContentCoding:
             name = "Accept-Encoding"
             value = Self.isMultipart(head, bytes) ? "identity" : "gzip, deflate, identity"
-        case .unsupportedMediaType where head.method == .patch:
-            name = "Accept-Patch"
-            value = "application/merge-patch+json, application/json"
         case .unsupportedMediaType:
-            name = "Accept"
-            value = route.takesFiles ? "application/json, multipart/form-data" : "application/json"
+            name = head.method == .patch ? "Accept-Patch" : "Accept"
+            let endpoint = try? Endpoint.find(head.method, path, by: .mainSocket).endpoint
+            value = (endpoint?.body.mediaTypes ?? "application/json").description
         default: return nil
         }
     }
@@ -31,15 +29,5 @@ struct AnswerHint {
     private static func isMultipart(_ head: HTTPRequestHead, _ bytes: RawSpan) -> Bool {
         guard let type = head.contentType?.of(bytes) else { return false }
         return MediaType.isType(type, "multipart/form-data")
-    }
-}
-
-extension Route {
-    /// Whether a body may be a notification with its files.
-    fileprivate var takesFiles: Bool {
-        switch self {
-        case .notification, .notifications: true
-        default: false
-        }
     }
 }

@@ -67,7 +67,9 @@ final class HTTPCodec {
         into batch: inout AnswerBatch
     ) {
         begin(error.status, form, into: &batch.heads)
-        if let hint { HTTPResponseHead.field(hint.name, hint.value, into: &batch.heads) }
+        if let hint {
+            HTTPResponseHead.field(hint.name, hint.value.utf8.span.bytes, into: &batch.heads)
+        }
         if error.status == 503 {
             HTTPResponseHead.field(
                 "Retry-After", DaemonLimits.retryAfterSeconds, into: &batch.heads)

@@ -141,12 +141,6 @@ extension RequestHandler {
         var step = step
         switch step {
         case .respond(let response): step = .respond(response.known(to: head, bytes))
-        case .receiveBody(let plan):
-            if case .heldBlob = plan.kind { try HTTPCodec.checkLength(of: head) }
-        // What is answered later cannot throw a body away first.
-        default: try HTTPCodec.checkNoBody(head)
-        }
-        switch step {
         case .subscribe where form.isHead:
             http.appendEventsHead(form, into: &batch)
             observer.note(entry, status: 200, nil, batch)
@@ -247,41 +241,38 @@ extension RequestHandler {
     private func request(
         _ head: HTTPRequestHead, _ bytes: RawSpan, isDevice: Bool, decoding names: inout [UInt8]
     ) throws(ProtocolError) -> Request {
-        let method = head.method
         let path = head.path.of(bytes)
-        var route = Route.parse(path: path)
-        if isDevice, !route.isLink, route != .livez { route = .unknown }
-        if case .unknown = route, method != .other { throw .notFound("resource") }
-        guard route.allows(method) else {
-            throw ProtocolError(
-                .methodNotAllowed, "this resource does not support the method; see Allow")
+        if head.method == .get || head.method == .head {
+            switch PayloadPath.parse(path) {
+            case .part(let id, let name) where !isDevice:
+                return .fetch(try HTTPCodec.key(id, part: name, in: path, decoding: &names))
+            case .link(let id, let name):
+                try checkLink(head, bytes)
+                return .fetch(try HTTPCodec.key(id, part: name, in: path, decoding: &names))
+            case .blob(let digest) where !isDevice:
+                return .fetch(.digest(try Digest(onWire: digest.of(path))))
+            default: break
+            }
         }
-        let isFetch = method == .get || method == .head
-        switch route {
-        case .payload(let id) where isFetch, .classicPayload(let id) where isFetch:
-            return .fetch(
-                try HTTPCodec.key(
-                    id, part: Slice(offset: 0, count: 0), in: path, decoding: &names))
-        case .part(let id, let name) where isFetch:
-            return .fetch(try HTTPCodec.key(id, part: name, in: path, decoding: &names))
-        case .link(let id):
-            try checkLink(head, bytes)
-            return .fetch(
-                try HTTPCodec.key(
-                    id, part: Slice(offset: 0, count: 0), in: path, decoding: &names))
-        case .partLink(let id, let name):
-            try checkLink(head, bytes)
-            return .fetch(try HTTPCodec.key(id, part: name, in: path, decoding: &names))
-        case .changesLink:
-            let link = HeldLink(
-                path: path, query: head.query.of(bytes), asOf: now, links)
-            guard let link else { throw .linkNotValid }
-            return .perform(try action(route, head, bytes, link: link))
-        case .blob(let text) where method != .put:
-            return .fetch(.digest(try Resource.digest(text.of(path))))
-        default:
-            return .perform(try action(route, head, bytes))
+        return .perform(.endpoint(try endpointRequest(head, bytes, isDevice: isDevice)))
+    }
+
+    /// What a head asks for besides payloads' bytes.
+    @inline(never)
+    private func endpointRequest(
+        _ head: HTTPRequestHead, _ bytes: RawSpan, isDevice: Bool
+    ) throws(ProtocolError) -> EndpointRequest {
+        let path = head.path.of(bytes)
+        let (endpoint, names) = try Endpoint.find(
+            head.method, path, by: isDevice ? .deviceSocket : .mainSocket)
+        var link: HeldLink?
+        if endpoint.access == .linkHolders {
+            link = HeldLink(path: path, query: head.query.of(bytes), asOf: now, links)
+            guard link != nil else { throw .linkNotValid }
         }
+        var request = try EndpointRequest(endpoint, names, head, bytes)
+        request.link = link
+        return request
     }
 }
 

@@ -1,12 +1,13 @@
 import BlobProtocol
-import BlobServer
 import BlobStore
 import Foundation
 import Notifications
 import TestSupport
 import Testing
 
-/// The OpenAPI document beside the code: the same routes, methods, codes and limits.
+@testable import BlobServer
+
+/// The OpenAPI document beside the code: the same calls, codes and limits.
 @Suite struct OpenAPITests {
     private static let text = Files.text("\(Files.package)/docs/openapi.json")
     let document = OpenAPI(text)
@@ -16,8 +17,7 @@ import Testing
         let daemon = try DaemonProcess()
         let answer = try daemon.request("GET", "/v1/openapi.json")
         #expect(answer.status == 200 && answer["Content-Type"] == "application/json")
-        // Scripts/openapi writes the source that has the text.
-        #expect(answer.text == Self.text, "run Scripts/openapi")
+        #expect(answer.text == Self.text)
         let head = try daemon.connect().request("HEAD", "/v1/openapi.json")
         #expect(head["Content-Length"] == "\(answer.body.count)")
         #expect(try daemon.request("POST", "/v1/openapi.json", body: []).status == 405)
@@ -34,63 +34,53 @@ import Testing
         #expect(OpenAPI.walk(served.root, "info", "version") as? String == blobdVersion)
     }
 
-    @Test("It has every method of every route, and nothing else")
-    func routes() throws {
-        var found: Set<String> = []
+    @Test("It has every call of the table, and nothing else")
+    func calls() throws {
+        var documented: Set<String> = []
         for path in document.paths {
-            let route = Route.parse(path: Array(OpenAPI.filled(path).utf8).span.bytes)
-            #expect(route != .unknown, "\(path)")
-            found.insert(Self.name(route))
-            for method in HTTPMethod.allCases where method != .other {
-                let isDocumented = document.operation(path, "\(method)") != nil
-                #expect(isDocumented == route.allows(method), "\(method) \(path)")
+            for method in HTTPMethod.allCases {
+                guard let operation = document.operation(path, "\(method)") else { continue }
+                documented.insert("\(method) \(path) \(operation["operationId"] ?? "")")
             }
         }
-        var route: Route? = Self.next(nil)
-        while let known = route, known != .unknown {
-            #expect(found.contains(Self.name(known)), "\(known)")
-            route = Self.next(known)
+        var known: Set<String> = []
+        for endpoint in Endpoint.all {
+            known.insert("\(endpoint.method) \(endpoint.path.text) \(endpoint.name)")
+            guard endpoint.method == .get else { continue }
+            known.insert("head \(endpoint.path.text) \(endpoint.name)Head")
         }
-        #expect(document.paths.contains("/healthz"))
+        #expect(documented == known)
     }
 
-    /// The route without its slices.
-    private static func name(_ route: Route) -> String {
-        String("\(route)".prefix { $0 != "(" })
+    @Test("A path finds its row of the table, by the doors that it is open to")
+    func rows() throws {
+        for endpoint in Endpoint.all {
+            let path = Array(OpenAPI.filled(endpoint.path.text.description).utf8)
+            for door in [Endpoint.Door.mainSocket, .deviceSocket, .frame] {
+                let found = try? Endpoint.find(endpoint.method, path.span.bytes, by: door)
+                let isOpen =
+                    switch door {
+                    case .mainSocket: true
+                    case .deviceSocket: endpoint.access != .backends
+                    case .frame: endpoint.rules.contains(.inFrames)
+                    }
+                #expect(isOpen == (found != nil), "\(endpoint.name) \(door)")
+                #expect(found.map { "\($0.endpoint.name)" == "\(endpoint.name)" } ?? true)
+            }
+            let methods = Endpoint.allow(path.span.bytes).split(separator: ", ")
+            #expect(methods.contains { $0 == "\(endpoint.method.name)" })
+            #expect(Set(methods).count == methods.count)
+        }
     }
 
-    /// The routes in their order: a new one has to be put in here.
-    private static func next(_ route: Route?) -> Route? {
-        let slice = Slice.empty
-        return switch route {
-        case nil: .livez
-        case .livez: .readyz
-        case .readyz: .stats
-        case .stats: .metrics
-        case .metrics: .backup
-        case .backup: .scrub
-        case .scrub: .replication
-        case .replication: .openAPI
-        case .openAPI: .notifications
-        case .notifications: .notification(id: slice)
-        case .notification: .payload(id: slice)
-        case .payload: .part(id: slice, name: slice)
-        case .part: .classicPayload(id: slice)
-        case .classicPayload: .blob(digest: slice)
-        case .blob: .blobs
-        case .blobs: .batch
-        case .batch: .responses(id: slice)
-        case .responses: .envelope(id: slice)
-        case .envelope: .categories
-        case .categories: .category(name: slice)
-        case .category: .owner(owner: slice)
-        case .owner: .ownerNotifications(owner: slice)
-        case .ownerNotifications: .ownerChanges(owner: slice)
-        case .ownerChanges: .link(id: slice)
-        case .link: .partLink(id: slice, name: slice)
-        case .partLink: .changesLink(owner: slice)
-        case .changesLink: .unknown
-        case .unknown: nil
+    @Test("The paths of the calls that fetch, and no others, are a payload's")
+    func fetches() {
+        for endpoint in Endpoint.all where endpoint.method == .get {
+            let path = Array(OpenAPI.filled(endpoint.path.text.description).utf8)
+            let isPayload = PayloadPath.parse(path.span.bytes) != nil
+            var isFetch = false
+            if case .fetch = endpoint.action { isFetch = true }
+            #expect(isPayload == isFetch, "\(endpoint.name)")
         }
     }
 

@@ -1,15 +1,24 @@
 import BlobProtocol
 import BlobStore
 import Bytes
+import Notifications
 
-// Histories and changes of an owner, as documents.
+// The calls of an owner: history and changes, and changes of many notifications.
 
 extension RequestHandler {
+    /// An owner's changes, now or as they come.
+    func getChanges(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        let query = try feedQuery(of: request.required(request.owner).text, request)
+        return request.acceptsEvents ? .subscribe(query) : .awaitChanges(query)
+    }
+
     /// What is asked of a feed. A stream's last event id goes before `since`.
-    func feedQuery(
-        of owner: String, _ request: ResourceRequest
+    private func feedQuery(
+        of owner: String, _ request: EndpointRequest
     ) throws(ProtocolError) -> FeedQuery {
-        let query = try ResourceQuery(
+        let query = try EndpointQuery(
             request.query, isLink: request.link != nil, "since", "limit", "wait", "app", "read",
             "action_state", "group", "platform", "target_host", "status")
         let limit = try query.number(
@@ -88,24 +97,26 @@ extension RequestHandler {
     }
 
     /// A page of an owner's history.
-    func history(
-        of owner: String, _ request: ResourceRequest, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> Response {
+    func getHistory(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        let owner = try request.required(request.owner).text
         var query = try historyQuery(of: owner, request)
         query.byteCountMax = pageByteCountMax
         let page = try asked { () throws(StoreError) in
             try snapshot.history(of: owner.utf8.span.bytes, query, asOf: now)
         }
         let status = query.filter.status
-        return .document {
-            HistoryDocument.append(page, status, owner: owner, store: store.id, to: &$0)
-        }
+        return .respond(
+            .document {
+                HistoryDocument.append(page, status, owner: owner, store: store.id, to: &$0)
+            })
     }
 
     private func historyQuery(
-        of owner: String, _ request: ResourceRequest
+        of owner: String, _ request: EndpointRequest
     ) throws(ProtocolError) -> HistoryQuery {
-        let query = try ResourceQuery(
+        let query = try EndpointQuery(
             request.query, "limit", "before", "app", "read", "action_state", "group", "platform",
             "target_host", "status")
         var history = HistoryQuery()
@@ -126,5 +137,50 @@ extension RequestHandler {
         }
         history.filter = try query.filter()
         return history
+    }
+
+    // MARK: - Changes of many
+
+    func deleteOwner(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        _ = try EndpointQuery(request.query)
+        return .write(.long(.deleteOwner(try request.required(request.owner))), .ownerDeleted)
+    }
+
+    func deleteGroup(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        let (group, app) = try group(request)
+        let owner = try request.required(request.owner)
+        return .write(
+            .long(.deleteGroup(owner: owner, group: group, app: app, device: request.device)),
+            .ownerDeleted)
+    }
+
+    func patchGroup(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        let (group, app) = try group(request)
+        let owner = try request.required(request.owner)
+        return try receive(request, .groupPatched) { (reader, bytes, plan) throws(ProtocolError) in
+            let document = try reader.patch(bytes, plan)
+            return .long(
+                try reader.checked(
+                    try CheckedLongChange(
+                        patching: group, of: owner, app: app, document.patch, document.texts,
+                        asOf: .now)))
+        }
+    }
+
+    /// The group that a change of many is of, and the app, where it is of one app's alone.
+    private func group(
+        _ request: EndpointRequest
+    ) throws(ProtocolError) -> (group: GroupName, app: AppName?) {
+        let query = try EndpointQuery(request.query, "group", "app")
+        guard let group = try query.group() else {
+            throw ProtocolError(.badQuery, "the parameter group is missing")
+        }
+        return (group, try query.app())
     }
 }

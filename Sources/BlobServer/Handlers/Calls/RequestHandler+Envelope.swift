@@ -5,10 +5,10 @@ import Notifications
 
 extension RequestHandler {
     /// The push to send for a notification: itself, or with what goes with it.
-    func envelope(
-        _ id: String, _ request: ResourceRequest, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> Response {
-        let query = try ResourceQuery(request.query, "platform", "style", "format", "token")
+    func getEnvelope(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        let query = try EndpointQuery(request.query, "platform", "style", "format", "token")
         guard let name = try query.text("platform", .badPlatform) else {
             throw ProtocolError(
                 .badPlatform, "the parameter platform is missing; known are apns, fcm, wns")
@@ -29,7 +29,8 @@ extension RequestHandler {
         }
         let token = try Self.token(query, for: platform)
         let isWhole = try Self.isWhole(query)
-        let record = try record(id.utf8.span.bytes, in: snapshot)
+        let record = try record(
+            request.required(request.id).text.utf8.span.bytes, in: snapshot)
         let envelope: Envelope
         do throws(EnvelopeError) {
             envelope = try Envelope.render(
@@ -38,11 +39,12 @@ extension RequestHandler {
         } catch {
             throw ProtocolError(error)
         }
-        if isWhole { return .document { EnvelopeDocument.append(envelope, to: &$0) } }
-        return .document(
-            Response.Document(
-                mediaType: envelope.mediaType == "text/xml" ? "text/xml" : "application/json",
-                body: envelope.bytes))
+        if isWhole { return .respond(.document { EnvelopeDocument.append(envelope, to: &$0) }) }
+        return .respond(
+            .document(
+                Response.Document(
+                    mediaType: envelope.mediaType == "text/xml" ? "text/xml" : "application/json",
+                    body: envelope.bytes)))
     }
 
     /// A signed link to a notification's payload; nil where links are not wanted, or there is none. It is
@@ -61,7 +63,7 @@ extension RequestHandler {
     /// The device that FCM's message names, if one is given. Throws `bad_query` for what cannot be one,
     /// and for another service, which is told the device elsewhere in the request.
     private static func token(
-        _ query: ResourceQuery, for platform: PushPlatform
+        _ query: EndpointQuery, for platform: PushPlatform
     ) throws(ProtocolError) -> String? {
         guard let bytes = query["token"] else { return nil }
         guard platform == .fcm else {
@@ -75,7 +77,7 @@ extension RequestHandler {
     }
 
     /// Whether the request's fields are asked for as well: `format=json`, and not `format=body`.
-    private static func isWhole(_ query: ResourceQuery) throws(ProtocolError) -> Bool {
+    private static func isWhole(_ query: EndpointQuery) throws(ProtocolError) -> Bool {
         guard let format = query["format"] else { return false }
         if format.span.bytes.equals("json") { return true }
         guard format.span.bytes.equals("body") else {

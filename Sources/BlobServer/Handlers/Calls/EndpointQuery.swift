@@ -3,8 +3,8 @@ import BlobStore
 import Bytes
 import Notifications
 
-/// The parameters of a resource's query, decoded.
-struct ResourceQuery {
+/// The parameters of a query, decoded.
+struct EndpointQuery {
     private var parameters: [(name: [UInt8], value: [UInt8])] = []
 
     /// Throws `bad_query` for a name that is not among `names` or given twice, and for bad escapes.

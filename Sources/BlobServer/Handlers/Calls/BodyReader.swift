@@ -18,39 +18,14 @@ struct BodyReader: Sendable {
     func operation(
         _ bytes: [UInt8], _ plan: BodyPlan
     ) throws(ProtocolError) -> PendingChange.Operation {
-        let text = bytes.span.bytes
-        switch plan.kind {
-        case .notification(let id): return .apply(try publication(text, id: id, plan).change)
-        case .patch(let id):
-            var document = try patch(text)
-            document.texts.device = plan.device
-            document.patch.id = id.text
-            document.patch.condition = plan.condition
-            return .apply(
-                try checked(try CheckedChange(document.patch, document.texts, asOf: .now)))
-        case .groupPatch(let owner, let group, let app):
-            var document = try patch(text)
-            document.texts.device = plan.device
-            return .long(
-                try checked(
-                    try CheckedLongChange(
-                        patching: group, of: owner, app: app, document.patch, document.texts,
-                        asOf: .now)))
-        case .response(let id):
-            let response = try ResponseDocument.parse(text, id: id)
-            return .apply(try checked(try CheckedChange(response, device: plan.device)))
-        case .category(let name, let app):
-            let category = try CategoryDocument.parse(text, name: name, app: app)
-            return .apply(
-                try checked(
-                    try CheckedChange(category, named: name, app: app, condition: plan.condition)))
-        case .payload, .multipart, .batch, .heldBlob:
+        guard case .document(_, let read) = plan.kind else {
             throw ProtocolError(.internalError, "the body is not a document")
         }
+        return try read(self, bytes.span.bytes, plan)
     }
 
     /// A change that is checked, or what a client is told about one that cannot be made.
-    private func checked<Checked>(
+    func checked<Checked>(
         _ change: @autoclosure () throws(StoreError) -> Checked
     ) throws(ProtocolError) -> Checked {
         do throws(StoreError) {
@@ -60,8 +35,10 @@ struct BodyReader: Sendable {
         }
     }
 
-    private func patch(_ bytes: RawSpan) throws(ProtocolError) -> PatchDocument {
-        let document = try PatchDocument(parsing: bytes)
+    /// What a patch changes, and which device asks for it.
+    func patch(_ bytes: RawSpan, _ plan: BodyPlan) throws(ProtocolError) -> PatchDocument {
+        var document = try PatchDocument(parsing: bytes)
+        document.texts.device = plan.device
         if case .set(let moment) = document.patch.expiresAt {
             _ = try lifetimes.expiry(milliseconds: moment.milliseconds, asOf: .now)
         }
@@ -69,7 +46,7 @@ struct BodyReader: Sendable {
     }
 
     /// A document that comes without files.
-    private func publication(
+    func publication(
         _ bytes: RawSpan, id: NotificationID?, _ plan: BodyPlan
     ) throws(ProtocolError) -> (id: NotificationID?, change: CheckedChange) {
         let document = try NotificationDocument(parsing: bytes, id: id)

@@ -1,0 +1,76 @@
+import Bytes
+
+/// A path in which segments are parameters: `/v1/notifications/{id}/parts/{name}`, as OpenAPI writes it.
+///
+/// The slices that it finds are of the path that was matched and still percent-encoded: decode them
+/// (`PercentCoding`), then check them (`Names`). An encoded `/` is decoded only then, and refused by the names'
+/// rules.
+public struct PathPattern: Sendable {
+    /// The pattern as it was written.
+    public let text: StaticString
+    /// How many segments it has. A path with another number of slashes does not match.
+    let segmentCount: Int
+
+    /// What a path has in the place of the parameters, in their order; empty where the pattern has fewer.
+    public struct Match: Sendable, Hashable {
+        /// The first parameter.
+        public private(set) var first = Slice.empty
+        /// The second one.
+        public private(set) var second = Slice.empty
+
+        mutating func append(_ segment: Slice) {
+            if first.isEmpty { first = segment } else { second = segment }
+        }
+    }
+
+    /// A pattern of at most two parameters, each of which is a whole segment.
+    public init(_ text: StaticString) {
+        self.text = text
+        segmentCount = text.withUTF8Buffer { $0.count { $0 == UInt8(ascii: "/") } }
+    }
+
+    /// The names of the parameters.
+    public var parameters: [String] {
+        text.description.split(separator: "/").compactMap { segment in
+            segment.hasPrefix("{") ? String(segment.dropFirst().dropLast()) : nil
+        }
+    }
+
+    /// How many segments a path has: what is compared before a pattern is.
+    public static func segmentCount(of path: RawSpan) -> Int {
+        var count = 0
+        var index = path.index(of: UInt8(ascii: "/"))
+        while index < path.byteCount {
+            count += 1
+            index = path.index(of: UInt8(ascii: "/"), from: index + 1)
+        }
+        return count
+    }
+
+    /// What a path without its query has in the place of the parameters; nil when it does not match. An empty
+    /// segment matches no parameter, and a slash at the end makes another path.
+    ///
+    /// - Parameter segmentCount: the path's.
+    public func match(_ path: RawSpan, segmentCount: Int) -> Match? {
+        guard segmentCount == self.segmentCount else { return nil }
+        let start = text.utf8Start
+        let pattern = RawSpan(_unsafeStart: start, byteCount: text.utf8CodeUnitCount)
+        var match = Match()
+        var (index, patternIndex) = (0, 0)
+        while patternIndex < pattern.byteCount {
+            let byte = pattern.uncheckedByte(patternIndex)
+            if byte == UInt8(ascii: "{") {
+                let end = path.index(of: UInt8(ascii: "/"), from: index)
+                guard end > index else { return nil }
+                match.append(Slice(index, upTo: end))
+                index = end
+                patternIndex = pattern.index(of: UInt8(ascii: "/"), from: patternIndex)
+            } else {
+                guard index < path.byteCount, path.uncheckedByte(index) == byte else { return nil }
+                index += 1
+                patternIndex += 1
+            }
+        }
+        return index == path.byteCount ? match : nil
+    }
+}

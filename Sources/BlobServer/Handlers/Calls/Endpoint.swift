@@ -1,0 +1,197 @@
+import BlobProtocol
+import BlobStore
+import Bytes
+
+/// An HTTP call: a method of a path, and what is known of it before its handler looks at the request. The table of
+/// them is ``all``.
+struct Endpoint: Sendable {
+    /// GET is for HEAD as well.
+    let method: HTTPMethod
+    let path: PathPattern
+    /// What the path has in the place of its parameters.
+    let parameters: [Parameter]
+    /// Its `operationId` in `docs/openapi.json`.
+    let name: StaticString
+    /// What metrics and logs count it as.
+    let operation: Operation
+    let body: Body
+    /// What the answer to a GET shows of the store, so that it must be in the snapshot.
+    let reads: Reads
+    let access: Access
+    let rules: Rules
+    let action: Action
+
+    /// A parameter of a path, as OpenAPI calls it.
+    enum Parameter: String {
+        case id, owner, digest
+        /// A part's where the path has an id, else a category's.
+        case name
+    }
+
+    /// Who may make the call.
+    enum Access: Sendable {
+        /// Backends, by the main socket.
+        case backends
+        /// Devices too, by the device socket.
+        case everyone
+        /// Whoever has a signed link, by either socket.
+        case linkHolders
+    }
+
+    /// What follows the head.
+    enum Body: Sendable {
+        /// Nothing: a body is refused.
+        case none
+        /// Nothing: a body is thrown away.
+        case ignored
+        /// A payload, whose length must be said.
+        case payload
+        /// A blob, whose length must be said.
+        case blob
+        /// A JSON document.
+        case document
+        /// A merge patch (RFC 7396).
+        case patch
+        /// A notification's document, by itself or with its files. A POST may also be a payload's bytes.
+        case notification
+        /// A notification's document in each line.
+        case lines
+
+        /// Whether there is a body that is received.
+        var isReceived: Bool {
+            switch self {
+            case .none, .ignored: false
+            case .payload, .blob, .document, .patch, .notification, .lines: true
+            }
+        }
+
+        /// The media types to send instead of one that is not supported.
+        var mediaTypes: StaticString {
+            switch self {
+            case .patch: "application/merge-patch+json, application/json"
+            case .notification: "application/json, multipart/form-data"
+            default: "application/json"
+            }
+        }
+    }
+
+    /// What else is allowed.
+    struct Rules: OptionSet, Sendable {
+        let rawValue: UInt8
+
+        /// The binary protocol's `call` has it too.
+        static let inFrames = Rules(rawValue: 1 << 0)
+        /// A change may have a condition (RFC 9110, section 13.1). Without this rule, one that would be ignored is
+        /// refused.
+        static let conditions = Rules(rawValue: 1 << 1)
+        /// A follower carries it out, although it is no GET.
+        static let onFollowers = Rules(rawValue: 1 << 2)
+        /// It is answered while clients that do not read hold all memory for answers.
+        static let withoutMemory = Rules(rawValue: 1 << 3)
+    }
+
+    enum Action: Sendable {
+        /// The bytes of the payload that the path names: `PayloadPath` finds it before the table is searched, and
+        /// each dialect answers it in its own way.
+        case fetch
+        /// A method of the handler.
+        case perform(
+            @Sendable (RequestHandler) -> (EndpointRequest, borrowing Snapshot)
+                throws(ProtocolError) -> ActionStep)
+    }
+
+    init(
+        _ method: HTTPMethod, _ path: StaticString, _ name: StaticString, _ operation: Operation,
+        body: Body = .ignored, reads: Reads = .nothing, for access: Access = .backends,
+        also rules: Rules = [], _ action: Action
+    ) {
+        self.method = method
+        self.path = PathPattern(path)
+        parameters = self.path.parameters.map {
+            guard let parameter = Parameter(rawValue: $0) else {
+                preconditionFailure("\(path) has the unknown parameter \($0)")
+            }
+            return parameter
+        }
+        self.name = name
+        self.operation = operation
+        self.body = body
+        self.reads = reads
+        self.access = access
+        self.rules = rules
+        self.action = action
+    }
+
+    init(
+        _ method: HTTPMethod, _ path: StaticString, _ name: StaticString, _ operation: Operation,
+        body: Body = .ignored, reads: Reads = .nothing, for access: Access = .backends,
+        also rules: Rules = [],
+        _ perform:
+            @escaping @Sendable (RequestHandler) -> (EndpointRequest, borrowing Snapshot)
+            throws(ProtocolError) -> ActionStep
+    ) {
+        self.init(
+            method, path, name, operation, body: body, reads: reads, for: access, also: rules,
+            .perform(perform))
+    }
+
+    /// Whether it is for the leader alone, in a shard.
+    var isChange: Bool { method != .get && !rules.contains(.onFollowers) }
+}
+
+extension Endpoint {
+    /// By which way a request comes.
+    enum Door {
+        case mainSocket
+        case deviceSocket
+        /// The `call` of the binary protocol.
+        case frame
+    }
+
+    private func isOpen(to door: Door) -> Bool {
+        switch door {
+        case .mainSocket: true
+        case .deviceSocket: access != .backends
+        case .frame: rules.contains(.inFrames)
+        }
+    }
+
+    /// The call that a request makes, and what its path has in the place of the parameters.
+    ///
+    /// Throws `not_found` for a path that has no calls by this door, and `method_not_allowed` for one that has
+    /// others.
+    static func find(
+        _ method: HTTPMethod, _ path: RawSpan, by door: Door
+    ) throws(ProtocolError) -> (endpoint: Endpoint, names: PathPattern.Match) {
+        let count = PathPattern.segmentCount(of: path)
+        var isKnown = false
+        for endpoint in all {
+            guard let names = endpoint.path.match(path, segmentCount: count),
+                endpoint.isOpen(to: door)
+            else { continue }
+            if endpoint.method == method || (method == .head && endpoint.method == .get) {
+                return (endpoint, names)
+            }
+            isKnown = true
+        }
+        guard isKnown || method == .other else { throw .notFound("resource") }
+        throw ProtocolError(
+            .methodNotAllowed,
+            door == .frame
+                ? "this resource supports \(allow(path)), not \(method.name)"
+                : "this resource does not support the method; see Allow")
+    }
+
+    /// The methods of a path, for the `Allow` field of a 405 (RFC 9110, section 10.2.1); those that there are
+    /// where the path has no calls.
+    static func allow(_ path: RawSpan) -> String {
+        let count = PathPattern.segmentCount(of: path)
+        var names: [String] = []
+        for endpoint in all where endpoint.path.match(path, segmentCount: count) != nil {
+            let name = endpoint.method == .get ? "GET, HEAD" : endpoint.method.name.description
+            if !names.contains(name) { names.append(name) }
+        }
+        return names.isEmpty
+            ? "GET, HEAD, PUT, POST, PATCH, DELETE" : names.joined(separator: ", ")
+    }
+}

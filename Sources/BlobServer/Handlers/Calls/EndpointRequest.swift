@@ -1,0 +1,148 @@
+import BlobProtocol
+import BlobStore
+import Bytes
+import Notifications
+
+/// A request for a call of the table, in either dialect. All that its head says is checked but the query, which is
+/// its handler's.
+struct EndpointRequest: Sendable {
+    let endpoint: Endpoint
+    // What the path names.
+    private(set) var id: NotificationID?
+    private(set) var part: PartName?
+    private(set) var owner: OwnerID?
+    private(set) var category: CategoryName?
+    private(set) var digest: Digest?
+    /// As it came, percent-encoded.
+    var query: [UInt8] = []
+    /// The body's, with its parameters; nil when it was not said.
+    var mediaType: MediaType?
+    /// How the body is coded.
+    var coding = BodyCoding.identity
+    /// How long the body is; nil where that is not said.
+    var bodyByteCount: UInt64?
+    /// Whether the body is a payload's bytes.
+    var hasPayload = false
+    /// The device that makes a change.
+    var device: DeviceName?
+    /// What must hold of the notification or the category that is there.
+    var condition = Condition.none
+    /// The signed link that it came by, whose parameters are in the query; nil: it came by none.
+    var link: HeldLink?
+    /// Whether a stream of events is asked for.
+    var acceptsEvents = false
+    /// The place in the feed that a stream was read up to.
+    var lastEventID: [UInt8]?
+
+    /// Checks what a path names.
+    private init(
+        _ endpoint: Endpoint, _ names: PathPattern.Match, in path: RawSpan
+    ) throws(ProtocolError) {
+        self.endpoint = endpoint
+        var slice = names.first
+        for parameter in endpoint.parameters {
+            let text = slice.of(path)
+            switch parameter {
+            case .id: id = try NotificationID(inPath: text)
+            case .owner: owner = try OwnerID(inPath: text)
+            case .digest: digest = try Digest(onWire: text)
+            case .name where id == nil: category = try CategoryName(inPath: text)
+            case .name: part = try PartName(inPath: text)
+            }
+            slice = names.second
+        }
+    }
+
+    /// An HTTP request.
+    init(
+        _ endpoint: Endpoint, _ names: PathPattern.Match, _ head: HTTPRequestHead,
+        _ bytes: RawSpan
+    ) throws(ProtocolError) {
+        if endpoint.body == .none { try HTTPCodec.checkNoBody(head) }
+        try self.init(endpoint, names, in: head.path.of(bytes))
+        query = head.query.of(bytes).array()
+        condition = try Condition(head, bytes)
+        if endpoint.method != .get {
+            try readBody(head, bytes)
+        } else if endpoint.operation == .changes {
+            lastEventID = try head.value(of: "last-event-id", in: bytes)?.of(bytes).array()
+            if let accept = try head.value(of: "accept", in: bytes)?.of(bytes) {
+                acceptsEvents = MediaRanges.names("text/event-stream", in: accept)
+            }
+        }
+    }
+
+    /// What a head says of the body, and of the device that makes the change: a payload has none.
+    private mutating func readBody(
+        _ head: HTTPRequestHead, _ bytes: RawSpan
+    ) throws(ProtocolError) {
+        if endpoint.body == .notification, endpoint.method == .post {
+            hasPayload = try HTTPCodec.isRawPublish(head, bytes)
+        } else {
+            hasPayload = endpoint.body == .payload
+        }
+        if hasPayload || endpoint.body == .blob { try HTTPCodec.checkLength(of: head) }
+        bodyByteCount = head.contentLength
+        if endpoint.body.isReceived { coding = try BodyCoding(head, bytes) }
+        if let contentType = head.contentType?.of(bytes) {
+            mediaType = try MediaType(onWire: contentType)
+        }
+        if !hasPayload, let name = try head.value(of: "blobd-device", in: bytes)?.of(bytes) {
+            device = try DeviceName(onWire: name)
+        }
+    }
+
+    /// A frame of `call`. Throws `not_found` for what frames do not have, and `method_not_allowed`.
+    init(_ call: Call.Request, _ head: RawSpan) throws(ProtocolError) {
+        let (path, query) = call.split(head)
+        if call.method == .get, case .blob = PayloadPath.parse(path.of(head)) {
+            throw ProtocolError(
+                .methodNotAllowed, "call does not support GET of a blob; use getBlob")
+        }
+        let (endpoint, names) = try Endpoint.find(
+            call.method.http, path.of(head), by: .frame)
+        try self.init(endpoint, names, in: path.of(head))
+        self.query = query.of(head).array()
+        if call.coding == .gzip { coding = .gzip }
+        mediaType = call.type
+        device = call.deviceName
+        switch call.condition {
+        case .none: break
+        case .revision(let revision): condition = .revisions([revision])
+        case .absent: condition = .absent
+        case .exists: condition = .exists
+        }
+    }
+
+    /// The notification's id, the owner or the category; empty where the path has none.
+    var name: String { id?.text ?? owner?.text ?? category?.text ?? "" }
+
+    /// A name that the endpoint's path has.
+    func required<Name>(_ name: Name?) throws(ProtocolError) -> Name {
+        guard let name else {
+            throw ProtocolError(.internalError, "\(endpoint.name) has no such name in its path")
+        }
+        return name
+    }
+}
+
+extension BodyCoding {
+    /// How the body of a request is coded (RFC 9110, section 8.4). Throws
+    /// `unsupported_content_coding` for more than one coding, and for any but deflate and gzip, which may be
+    /// called `x-gzip`.
+    init(_ head: HTTPRequestHead, _ bytes: RawSpan) throws(ProtocolError) {
+        self = .identity
+        guard let name = head.contentEncoding?.of(bytes), !name.equalsIgnoringCase("identity")
+        else { return }
+        if name.equalsIgnoringCase("gzip") || name.equalsIgnoringCase("x-gzip") {
+            self = .gzip
+        } else if name.equalsIgnoringCase("deflate") {
+            self = .deflate
+        } else {
+            throw ProtocolError(
+                .unsupportedContentCoding,
+                "the content coding \(name.excerpt()) is not supported; known are gzip, deflate, identity"
+            )
+        }
+    }
+}

@@ -1,0 +1,133 @@
+import BlobProtocol
+
+extension Endpoint {
+    /// Every HTTP call. The methods of a path stand together, in the order in which `Allow` lists them; a path
+    /// that another pattern matches too stands before it.
+    ///
+    /// The router, `Allow`, the limits of each socket and dialect, a follower's refusals, the checks of bodies and
+    /// conditions, and the labels of metrics and logs read this table. `docs/openapi.json` is compared with it by
+    /// a test.
+    static let all: [Endpoint] = [
+        payloads, notifications, categories, owners, links, operation,
+    ].flatMap { $0 }
+
+    private static let payloads = [
+        Endpoint(.get, "/v1/notifications/{id}/payload", "getPayload", .fetch, .fetch),
+        Endpoint(
+            .put, "/v1/notifications/{id}/payload", "putPayload", .publish, body: .payload,
+            also: .conditions, RequestHandler.putPayload),
+        Endpoint(.get, "/v1/notifications/{id}/parts/{name}", "getPart", .fetch, .fetch),
+        Endpoint(
+            .put, "/v1/notifications/{id}/parts/{name}", "putPart", .publish, body: .payload,
+            also: .conditions, RequestHandler.putPayload),
+        Endpoint(.get, "/api/notifications/{id}", "getClassicPayload", .fetch, .fetch),
+        Endpoint(.get, "/v1/blobs/{digest}", "getBlob", .fetch, .fetch),
+        Endpoint(
+            .put, "/v1/blobs/{digest}", "hold", .blob, body: .blob, also: .inFrames,
+            RequestHandler.holdBlob),
+        Endpoint(
+            .post, "/v1/blobs", "holdNew", .blob, body: .blob, also: .inFrames,
+            RequestHandler.holdBlob),
+    ]
+
+    private static let notifications = [
+        Endpoint(
+            .get, "/v1/notifications/{id}", "notification", .record, reads: .notification,
+            also: .inFrames, RequestHandler.getNotification),
+        Endpoint(
+            .put, "/v1/notifications/{id}", "publish", .publish, body: .notification,
+            also: [.inFrames, .conditions], RequestHandler.putNotification),
+        Endpoint(
+            .patch, "/v1/notifications/{id}", "patch", .patch, body: .patch,
+            also: [.inFrames, .conditions], RequestHandler.patchNotification),
+        Endpoint(
+            .delete, "/v1/notifications/{id}", "delete", .delete, body: .none,
+            also: [.inFrames, .conditions], RequestHandler.deleteNotification),
+        Endpoint(
+            .post, "/v1/notifications", "publishNew", .publish, body: .notification,
+            also: [.inFrames, .conditions], RequestHandler.putNotification),
+        Endpoint(
+            .post, "/v1/notifications:batch", "publishBatch", .batch, body: .lines, also: .inFrames,
+            RequestHandler.postBatch),
+        Endpoint(
+            .post, "/v1/notifications/{id}/responses", "respond", .respond, body: .document,
+            also: .inFrames, RequestHandler.postResponse),
+        Endpoint(
+            .get, "/v1/notifications/{id}/envelope", "envelope", .envelope, reads: .notification,
+            also: .inFrames, RequestHandler.getEnvelope),
+    ]
+
+    private static let categories = [
+        Endpoint(
+            .get, "/v1/categories", "categories", .category, reads: .everything, also: .inFrames,
+            RequestHandler.getCategories),
+        Endpoint(
+            .get, "/v1/categories/{name}", "category", .category, reads: .everything,
+            also: .inFrames, RequestHandler.getCategory),
+        Endpoint(
+            .put, "/v1/categories/{name}", "setCategory", .category, body: .document,
+            also: [.inFrames, .conditions], RequestHandler.putCategory),
+        Endpoint(
+            .delete, "/v1/categories/{name}", "deleteCategory", .category, body: .none,
+            also: [.inFrames, .conditions], RequestHandler.deleteCategory),
+    ]
+
+    private static let owners = [
+        Endpoint(
+            .delete, "/v1/users/{owner}", "deleteOwner", .delete, body: .none, also: .inFrames,
+            RequestHandler.deleteOwner),
+        Endpoint(
+            .get, "/v1/users/{owner}/notifications", "history", .list, reads: .owner,
+            also: .inFrames, RequestHandler.getHistory),
+        Endpoint(
+            .patch, "/v1/users/{owner}/notifications", "patchGroup", .patch, body: .patch,
+            also: .inFrames, RequestHandler.patchGroup),
+        Endpoint(
+            .delete, "/v1/users/{owner}/notifications", "deleteGroup", .delete, body: .none,
+            also: .inFrames, RequestHandler.deleteGroup),
+        Endpoint(
+            .get, "/v1/users/{owner}/changes", "changes", .changes, body: .none, reads: .owner,
+            also: .inFrames, RequestHandler.getChanges),
+    ]
+
+    private static let links = [
+        Endpoint(
+            .get, "/d/users/{owner}/changes", "linkedChanges", .changes, body: .none,
+            reads: .owner, for: .linkHolders, RequestHandler.getChanges),
+        Endpoint(.get, "/d/{id}", "linkedPayload", .fetch, for: .linkHolders, .fetch),
+        Endpoint(.get, "/d/{id}/parts/{name}", "linkedPart", .fetch, for: .linkHolders, .fetch),
+    ]
+
+    private static let operation = [
+        Endpoint(
+            .get, "/livez", "live", .probe, body: .none, for: .everyone, also: .withoutMemory,
+            RequestHandler.getLive),
+        Endpoint(
+            .get, "/readyz", "ready", .probe, body: .none, also: .withoutMemory,
+            RequestHandler.getReady),
+        Endpoint(
+            .get, "/healthz", "healthy", .probe, body: .none, also: .withoutMemory,
+            RequestHandler.getReady),
+        Endpoint(
+            .get, "/v1/stats", "statistics", .stats, also: .withoutMemory,
+            RequestHandler.getStatistics),
+        Endpoint(
+            .get, "/metrics", "metrics", .metrics, also: .withoutMemory, RequestHandler.getMetrics),
+        Endpoint(.get, "/v1/openapi.json", "openAPI", .openapi, RequestHandler.getOpenAPI),
+        Endpoint(
+            .get, "/v1/backup", "backup", .backup, body: .none, reads: .everything,
+            also: .withoutMemory, RequestHandler.getBackup),
+        Endpoint(
+            .get, "/v1/scrub", "scrub", .scrub, body: .none, also: .inFrames,
+            RequestHandler.getScrub),
+        Endpoint(
+            .post, "/v1/scrub", "startScrub", .scrub, body: .none, also: [.inFrames, .onFollowers],
+            RequestHandler.postScrub),
+        Endpoint(
+            .get, "/v1/replication", "replication", .replication, body: .none, also: .inFrames,
+            RequestHandler.getReplication),
+        Endpoint(
+            .post, "/v1/replication", "promote", .replication, body: .none,
+            also: [.inFrames, .onFollowers], RequestHandler.postReplication),
+    ]
+}

@@ -1,0 +1,110 @@
+import BlobProtocol
+import BlobStore
+
+// The calls about the daemon itself: probes, numbers, the description of the interface, backup, scrub and
+// replication.
+
+extension RequestHandler {
+    /// The process answers.
+    func getLive(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        .respond(.echo([]))
+    }
+
+    /// Whether a publish can be stored.
+    func getReady(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        if isStopping { throw .stopping }
+        if let refusal = replica.refusal { throw ProtocolError(notReady: refusal) }
+        return .write(.checkWritable, .ready)
+    }
+
+    func getStatistics(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        .respond(try statisticsResponse())
+    }
+
+    func statisticsResponse() throws(ProtocolError) -> Response {
+        let body = try asked { () throws(StoreError) in try statistics.compose() }
+        return .document(Response.Document(body: body))
+    }
+
+    /// The daemon's numbers for Prometheus.
+    func getMetrics(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        let body = try asked { () throws(StoreError) in try metrics.compose() }
+        return .respond(
+            .document(Response.Document(mediaType: MetricsText.mediaType, body: body)))
+    }
+
+    func getOpenAPI(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        .respond(.document { OpenAPIDocument.append(limits, to: &$0) })
+    }
+
+    func getBackup(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        .sendBackup
+    }
+
+    // MARK: - Scrub
+
+    func getScrub(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        _ = try EndpointQuery(request.query)
+        return .respond(scrubResponse)
+    }
+
+    /// Begins to read the store again.
+    func postScrub(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        guard !isStopping else { throw .stopping }
+        _ = try EndpointQuery(request.query)
+        statistics.scrub.request()
+        return .respond(scrubResponse)
+    }
+
+    private var scrubResponse: Response {
+        .document { ScrubDocument(store, statistics.scrub).append(to: &$0) }
+    }
+
+    // MARK: - Replication
+
+    func getReplication(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        _ = try EndpointQuery(request.query)
+        return .respond(replicationResponse)
+    }
+
+    /// Has this daemon take the lead of its shard.
+    func postReplication(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        guard !isStopping else { throw .stopping }
+        let query = try EndpointQuery(request.query, "force")
+        let force = try query.text("force", .badQuery) ?? "false"
+        guard let isForced = Bool(force) else {
+            throw ProtocolError(.badQuery, "force is \(force); it must be true or false")
+        }
+        switch replica.role {
+        case .alone:
+            throw ProtocolError(.notReplicated, "this daemon is not replicated (--follow)")
+        case .leader: return .respond(replicationResponse)
+        case .follower, .changing: return .write(.promote(isForced: isForced), .promoted)
+        }
+    }
+
+    var replicationResponse: Response {
+        .document(
+            Response.Document(body: ReplicationDocument(store, replica).numbers.finished()))
+    }
+}

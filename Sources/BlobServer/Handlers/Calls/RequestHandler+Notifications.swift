@@ -1,0 +1,185 @@
+import BlobProtocol
+import BlobStore
+import Bytes
+import Notifications
+
+// The calls of notifications, categories and blobs. Everything about a request is checked here, before a byte of a
+// body is read.
+
+extension RequestHandler {
+    func getNotification(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        _ = try EndpointQuery(request.query)
+        let id = try request.required(request.id)
+        let record = try record(id.text.utf8.span.bytes, in: snapshot)
+        try asked { () throws(StoreError) in try request.condition.check(record) }
+        return .respond(.record(record))
+    }
+
+    /// A PUT, or a POST whose body may also be a payload's bytes.
+    func putNotification(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        if request.hasPayload { return try putPayload(request, in: snapshot) }
+        _ = try EndpointQuery(request.query)
+        let id = request.id
+        if let type = request.mediaType, type.isType("multipart/form-data") {
+            guard request.coding == .identity else {
+                throw ProtocolError(
+                    .unsupportedContentCoding,
+                    "a multipart body must not be compressed; documents, payloads and blobs may be")
+            }
+            let boundary = try MultipartParser.boundary(of: type.text.utf8.span.bytes)
+            return .receiveBody(
+                BodyPlan(
+                    kind: .multipart(id: id, boundary: boundary), device: request.device,
+                    condition: request.condition,
+                    byteCountMax: limits.payloadByteCountMax + WireLimits.multipartExtraByteCountMax
+                ))
+        }
+        return try receive(request, .published(isIDAssigned: id == nil)) {
+            (reader, bytes, plan) throws(ProtocolError) in
+            .apply(try reader.publication(bytes, id: id, plan).change)
+        }
+    }
+
+    func patchNotification(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        _ = try EndpointQuery(request.query)
+        guard !limits.requiresIfMatch || request.condition.namesWhatIsThere else {
+            throw ProtocolError(
+                .preconditionRequired,
+                "this daemon requires If-Match to patch a notification: give its revision, or *")
+        }
+        let id = try request.required(request.id)
+        return try receive(request, .changed) { (reader, bytes, plan) throws(ProtocolError) in
+            var document = try reader.patch(bytes, plan)
+            document.patch.id = id.text
+            document.patch.condition = plan.condition
+            return .apply(
+                try reader.checked(
+                    try CheckedChange(document.patch, document.texts, asOf: .now)))
+        }
+    }
+
+    func deleteNotification(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        _ = try EndpointQuery(request.query)
+        let removal = CheckedChange.remove(
+            id: try request.required(request.id).text, device: request.device,
+            condition: request.condition)
+        return .write(.apply(removal), .removed("notification"))
+    }
+
+    func postBatch(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        // Its answer has a line for each of its own, and must not be refused in the end.
+        try requireAnswerMemory()
+        _ = try EndpointQuery(request.query)
+        return .receiveBody(BodyPlan(document: .batch, request))
+    }
+
+    /// An answer of a user to an action.
+    func postResponse(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        _ = try EndpointQuery(request.query)
+        let id = try request.required(request.id)
+        return try receive(request, .responded) { (reader, bytes, plan) throws(ProtocolError) in
+            let response = try ResponseDocument.parse(bytes, id: id)
+            return .apply(try reader.checked(try CheckedChange(response, device: plan.device)))
+        }
+    }
+
+    // MARK: - Categories
+
+    func getCategories(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        let after = try EndpointQuery(request.query, "after")["after"] ?? []
+        let page = try asked { () throws(StoreError) in
+            try snapshot.categories(after: after.span.bytes, byteCountMax: pageByteCountMax)
+        }
+        return .respond(.document { CategoriesDocument.append(page, to: &$0) })
+    }
+
+    func getCategory(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        let app = try EndpointQuery(request.query, "app").app()
+        let name = try request.required(request.category)
+        let found = try asked { () throws(StoreError) in
+            try snapshot.category(name.text, app: app?.text)
+        }
+        guard let found else { throw .notFound("category") }
+        try asked { () throws(StoreError) in try request.condition.check(category: found) }
+        return .respond(.category(found))
+    }
+
+    func putCategory(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        let app = try EndpointQuery(request.query, "app").app()
+        let name = try request.required(request.category)
+        return try receive(request, .categorySet) { (reader, bytes, plan) throws(ProtocolError) in
+            let category = try CategoryDocument.parse(bytes, name: name, app: app)
+            return .apply(
+                try reader.checked(
+                    try CheckedChange(category, named: name, app: app, condition: plan.condition)))
+        }
+    }
+
+    func deleteCategory(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        let app = try EndpointQuery(request.query, "app").app()
+        let removal = CheckedChange.removeCategory(
+            name: try request.required(request.category).text, app: app?.text,
+            condition: request.condition)
+        return .write(.apply(removal), .removed("category"))
+    }
+
+    // MARK: - Blobs
+
+    /// Holds a blob, which a POST names by its bytes.
+    func holdBlob(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        let query = try EndpointQuery(request.query, "ttl")
+        let seconds = try query.number(
+            "ttl", in: 1...Int(clamping: limits.ttlSecondsMax), .badTTL,
+            default: min(DaemonLimits.holdSeconds, Int(clamping: limits.ttlSecondsMax)))
+        return .receiveBody(
+            BodyPlan(
+                kind: .heldBlob(
+                    request.digest, ttlSeconds: Int64(seconds),
+                    mediaType: request.mediaType ?? .octetStream),
+                coding: request.coding, byteCountMax: payloadByteCountMax(request.coding)))
+    }
+
+    // MARK: - Documents
+
+    /// Has a JSON document received. A body whose type is not said is taken for one: it is looked at strictly.
+    ///
+    /// - Parameter read: makes a change of the document.
+    func receive(
+        _ request: EndpointRequest, _ reply: Reply, _ read: @escaping BodyPlan.Reading
+    ) throws(ProtocolError) -> ActionStep {
+        if let type = request.mediaType {
+            let isPatch = request.endpoint.body == .patch
+            let isJSON = type.isType("application/json")
+            let isMergePatch = isPatch && type.isType("application/merge-patch+json")
+            guard isJSON || isMergePatch else {
+                throw ProtocolError(
+                    .unsupportedMediaType,
+                    "the media type \(type.excerpt) is not supported; use application/json"
+                        + (isPatch ? " or application/merge-patch+json" : ""))
+            }
+        }
+        return .receiveBody(BodyPlan(document: .document(reply, read), request))
+    }
+}
