@@ -1,6 +1,9 @@
 /// What a worker has still to serve in one pass: events, the messages that one of them announces, or
 /// the run queue.
 struct DueConnections {
+    /// How long connections that have more to do are served before new events are looked for.
+    private static let passMicroseconds = 5_000
+
     private var eventCount = 0
     private var nextEvent = 0
     /// The last one is the next.
@@ -20,7 +23,7 @@ struct DueConnections {
 
     /// Begins a pass over a run queue, and empties it: what is added meanwhile waits for the next pass.
     mutating func take(_ runQueue: inout [ConnectionToken], asOf now: Instant) {
-        queueEnd = now.after(microseconds: DaemonLimits.queuePassMicroseconds)
+        queueEnd = now.after(microseconds: Self.passMicroseconds)
         queue.removeAll(keepingCapacity: true)
         nextQueued = 0
         swap(&queue, &runQueue)

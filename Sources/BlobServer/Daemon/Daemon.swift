@@ -312,7 +312,7 @@ private struct RunningDaemon {
         guard access != nil else { return 0 }
         let isNeeded =
             try options.replica.localByteCountMax != nil || store.evictedBlobs().blobs > 0
-        return isNeeded ? DaemonLimits.fetchThreadCount : DaemonLimits.mendThreadCount
+        return isNeeded ? FetchThreads.count : FetchThreads.mendCount
     }
 
     private static func startWorker(

@@ -131,7 +131,7 @@ struct StatisticsDocument: Sendable {
     private func addSlowest(to document: inout NumbersDocument) {
         let latest = counters.workers.flatMap { $0.slowest.latest(asOf: .now) }
             .sorted { $0.nanoseconds > $1.nanoseconds }
-        let objects = latest.prefix(DaemonLimits.slowestCountMax).map { slow in
+        let objects = latest.prefix(SlowestRequests.countMax).map { slow in
             var object = NumbersDocument()
             object.add("operation", slow.operation.rawValue)
             object.add("status", Int(slow.status))

@@ -237,7 +237,7 @@ extension RequestHandler {
         let query = try ResourceQuery(request.query, "ttl")
         let seconds = try query.number(
             "ttl", in: 1...Int(clamping: limits.ttlSecondsMax), .badTTL,
-            default: min(DaemonLimits.holdSeconds, Int(clamping: limits.ttlSecondsMax)))
+            default: min(LifetimeRules.holdSeconds, Int(clamping: limits.ttlSecondsMax)))
         return BodyPlan(
             kind: .heldBlob(
                 digest, ttlSeconds: Int64(seconds),
