@@ -258,16 +258,17 @@ private struct RunningDaemon {
         }
         var makeSource: (@Sendable () -> LongBlobSource)?
         if let access { makeSource = { BackupSource.make(store, access, log) } }
+        let figures = FigureSource(
+            store: store, counters: counters, bodyMemory: bodyMemory, limits: limits,
+            accessLog: accessLog)
         environment = WorkerEnvironment(
             store: store, limits: limits, counters: counters, bodyMemory: bodyMemory,
             drainSlots: DrainSlots(countMax: budget.drainingCountMax),
             writer: writer, replica: replica, publishers: publishers,
             backups: BackupThreads(store, makeSource: makeSource, log: log), links: links,
-            statistics: StatisticsDocument(
-                store: store, counters: counters, bodyMemory: bodyMemory, scrub: scrub),
+            statistics: StatisticsDocument(source: figures, scrub: scrub),
             metrics: MetricsDocument(
-                store: store, counters: counters, bodyMemory: bodyMemory, limits: limits,
-                accessLog: accessLog, oldestSnapshot: oldestSnapshot, replica: replica),
+                source: figures, oldestSnapshot: oldestSnapshot, replica: replica),
             pages: pages,
             linkedByteCountMin: pages == nil ? .max : options.limits.linkedByteCountMin,
             accessLog: accessLog, log: log)
