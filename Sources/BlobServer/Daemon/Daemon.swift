@@ -152,9 +152,7 @@ package enum Daemon {
     private static func open(
         _ options: DaemonOptions, _ access: ShardAccess?, _ log: Logger
     ) throws -> BlobStore {
-        var storeOptions = options.limits.storeOptions
-        storeOptions.mapByteCountMax = options.mapByteCountMax
-        storeOptions.discardsLog = options.discardsLog
+        var storeOptions = options.storeOptions
         storeOptions.onLogNotice = { notice in
             switch notice {
             case .replayed: log.notice("\(notice)")

@@ -1,5 +1,5 @@
 package import BlobProtocol
-package import BlobStore
+import BlobStore
 
 /// The limits that an operator can choose, with their defaults. A limit that nobody chooses is a constant of the type
 /// that it limits; `WireLimits` has those of the protocol, `StoreLimits` those of the store.
@@ -39,18 +39,6 @@ package struct DaemonLimits: Sendable {
     package var drainMilliseconds = 10_000
     /// How often the writer looks for what has expired.
     package var sweepMilliseconds = 1_000
-    /// Watchers at once: waits, event streams and watches.
-    package var watcherCountMax = StoreLimits.watcherCountMaxDefault
-    /// Watchers of one owner at once.
-    package var watcherCountPerOwnerMax = StoreLimits.watcherCountPerOwnerMaxDefault
-    /// Watchers of one peer's user at once; nil: three quarters of ``watcherCountMax``.
-    package var watcherCountPerPeerMax: Int?
-    /// How much the store and each owner may have.
-    package var quotas = Quotas()
-    /// Free pages stay allocated up to so many bytes, or 1/24 of the pages in use.
-    package var freeAllocatedByteCountMin = StoreLimits.freeAllocatedByteCountMin
-    /// How long a deletion is remembered for devices that were away.
-    package var tombstoneRetentionMilliseconds = StoreLimits.tombstoneRetentionMillisecondsDefault
     /// How long a stream of changes is quiet before it gives a heartbeat.
     package var heartbeatMilliseconds = 25_000
 
@@ -98,19 +86,4 @@ package struct DaemonLimits: Sendable {
     /// Whether short changes are acknowledged when they are in the log, and committed a little
     /// later; else each batch is committed before it is acknowledged.
     package var isLogging = true
-}
-
-extension DaemonLimits {
-    /// The limits that are the store's.
-    var storeOptions: StoreOptions {
-        var options = StoreOptions()
-        options.payloadByteCountMax = payloadByteCountMax
-        options.watcherCountMax = watcherCountMax
-        options.watcherCountPerOwnerMax = watcherCountPerOwnerMax
-        options.watcherCountPerPeerMax = watcherCountPerPeerMax
-        options.freeAllocatedByteCountMin = freeAllocatedByteCountMin
-        options.tombstoneRetentionMilliseconds = tombstoneRetentionMilliseconds
-        options.quotas = quotas
-        return options
-    }
 }

@@ -1,4 +1,4 @@
-import BlobStore
+package import BlobStore
 import Glibc
 package import Logging
 
@@ -22,9 +22,8 @@ package struct DaemonOptions: Sendable {
     package var accessLogFormat = AccessLogFormat.json
     package var logFormat = LogFormat.auto
     package var workerCount = 1
-    package var mapByteCountMax = StoreLimits.mapByteCountDefault
-    /// Whether it starts without a log that is missing or damaged.
-    package var discardsLog = false
+    /// How the store is opened; what may change in it changes with a reload.
+    package var store = StoreOptions()
     package var replica = ReplicaOptions()
     package var limits = DaemonLimits()
     package var logLevel = Logger.Level.info
@@ -36,6 +35,13 @@ package struct DaemonOptions: Sendable {
 
     /// How many workers there may be.
     package static let workerCountMax = 64
+
+    /// The store's options with those limits that the daemon checks, too.
+    var storeOptions: StoreOptions {
+        var options = store
+        options.payloadByteCountMax = limits.payloadByteCountMax
+        return options
+    }
 }
 
 /// What a publish waits for before it is acknowledged.

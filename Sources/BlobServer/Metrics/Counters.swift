@@ -133,7 +133,7 @@ extension Figure {
             $0.limits.connectionCountMax
         },
         Figure(nil, metric: .gauge("blobd_watchers_max", "The limit --max-watchers.")) {
-            $0.limits.watcherCountMax
+            $0.store.feedWatch.countMax
         },
         Figure(
             "draining", title: "draining sockets",
