@@ -27,8 +27,6 @@ let package = Package(
     ],
     dependencies: [
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
-        // Without its YAML trait, which would bring all of Foundation; see Sources/blobd/Configuration.
-        .package(url: "https://github.com/apple/swift-configuration", from: "1.4.0", traits: []),
         .package(url: "https://github.com/apple/swift-log", from: "1.16.0"),
     ],
     targets: [
@@ -97,7 +95,6 @@ let package = Package(
                 "BlobJSON", "BlobStore", "BlobProtocol", "Bytes", "BlobClient", "BlobServer",
                 "LoadGenerator", "CLinux", "CYAML", "Notifications", "ObjectStore", "Replication",
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
-                .product(name: "Configuration", package: "swift-configuration"),
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: borrowing),

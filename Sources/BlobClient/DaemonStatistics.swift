@@ -1,42 +1,20 @@
 import FoundationEssentials
 
-/// The daemon's counters. One that this daemon does not have is nil.
-public struct DaemonStatistics: Sendable, Hashable, Codable {
-    /// Live notifications, their parts, and the distinct blobs behind them.
-    public let notifications, parts, blobs: Int64?
-    /// Bytes of the blobs, each once: as given, and as stored.
-    public let bytes, bytesStored: Int64?
-    /// Bytes as given, counted once for every part that refers to them.
-    public let bytesReferenced: Int64?
-    /// Blobs nobody refers to whose space is about to be freed.
-    public let orphanBlobs, orphanBytes: Int64?
-    /// Promises to connections that are still being sent to.
-    public let leases: Int64?
-    /// The size of the data file, and how much of it is free.
-    public let fileBytes, freeBytes: Int64?
-    /// The store's revision.
-    public let revision: Int64?
+/// What `GET /v1/stats` answers: the daemon's counters, and what has more than a number. A member that this daemon does
+/// not have is nil.
+///
+/// Each whole number of the document is a property: `statistics.bytesStored` is its member `bytes_stored`. A counter that
+/// is newer than this client is one, too.
+@dynamicMemberLookup
+public struct DaemonStatistics: Sendable, Hashable, Decodable {
+    /// By the names of the properties.
+    private let counters: [String: Int64]
     /// The store's id.
     public let storeID: String?
     /// How long the daemon has been running.
     public let uptimeSeconds: Double?
-    /// Open connections, and what has been served since the start.
-    public let connections, requests, publishes, deletes, expired, syncs: Int64?
-    /// Connections that have ended and are kept until their peers have read what they were sent.
-    public let draining: Int64?
-    /// Memory that bodies on their way into the store have now, and files they are spooled to.
-    public let bodyMemoryBytes, bodySpools: Int64?
-    /// Bytes in and out since the start.
-    public let bytesSent, bytesReceived: Int64?
-    /// Deleted and expired notifications that feeds still tell of, blobs kept for a publish to come,
-    /// and categories.
-    public let tombstones, heldBlobs, categories: Int64?
-    /// Who waits for changes now; how often one was woken, and patches and responses carried out,
-    /// since the start.
-    public let watchers, feedWakes, patches, responses: Int64?
-    /// Bytes of answers that are held for clients that have not read them; connections that were
-    /// ended for holding them while memory was short, since the start.
-    public let answerMemoryBytes, unreadEnds: Int64?
+    /// The daemon's version.
+    public let version: String?
     /// Errors answered since the start, by code.
     public let errors: [String: Int64]?
     /// The limits of how much there may be that are set, by name; and what the file system has free, where
@@ -44,20 +22,23 @@ public struct DaemonStatistics: Sendable, Hashable, Codable {
     public let quotas: [String: Int64]?
     /// How far the daemon has read its store again, and the damage that it knows of.
     public let scrub: ScrubReport?
-    /// The daemon's version.
-    public let version: String?
-    /// Threads that serve connections.
-    public let workers: Int64?
-    /// What the data file takes on disk, in bytes.
-    public let allocatedBytes: Int64?
     /// Requests that were answered since the start, by operation.
     public let operations: [String: OperationStatistics]?
     /// The upper bounds of the buckets of durations, in nanoseconds.
     public let bucketNanoseconds: [Int64]?
     /// The slowest requests of the last minute, the slowest first.
     public let slowest: [SlowRequestStatistics]?
-    /// How often the wall clock has jumped since the start.
-    public let clockJumps: Int64?
+
+    /// A counter.
+    public subscript(dynamicMember name: String) -> Int64? { counters[name] }
+
+    /// A counter, by its name in the document: `bytes_stored`.
+    public subscript(name: String) -> Int64? {
+        // As the decoder makes names of Swift's of it.
+        let words = name.split(separator: "_")
+        let others = words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }
+        return counters[words.prefix(1).joined() + others.joined()]
+    }
 
     /// How requests of one operation were answered since the start.
     public struct OperationStatistics: Sendable, Hashable, Codable {
@@ -84,16 +65,35 @@ public struct DaemonStatistics: Sendable, Hashable, Codable {
         public let atMs: Int64
     }
 
-    enum CodingKeys: String, CodingKey {
-        case notifications, parts, blobs, bytes, bytesStored, bytesReferenced, orphanBlobs
-        case orphanBytes, leases, fileBytes, freeBytes, revision, uptimeSeconds, connections
-        case requests, publishes, deletes, expired, syncs, bytesSent, bytesReceived, errors
-        case tombstones, heldBlobs, categories, watchers, feedWakes, patches, responses
-        case draining, bodyMemoryBytes, bodySpools
-        case answerMemoryBytes, unreadEnds, quotas, scrub, version, workers, allocatedBytes
-        case operations, bucketNanoseconds, slowest, clockJumps
+    private struct Key: CodingKey {
+        let stringValue: String
+        var intValue: Int? { nil }
+
+        init(stringValue: String) { self.stringValue = stringValue }
+        init?(intValue: Int) { nil }
+    }
+
+    /// Reads a document whose names the decoder makes Swift's (`convertFromSnakeCase`).
+    public init(from decoder: any Decoder) throws {
+        let members = try decoder.container(keyedBy: Key.self)
+        func read<T: Decodable>(_ name: String) throws -> T? {
+            try members.decodeIfPresent(T.self, forKey: Key(stringValue: name))
+        }
         // What the decoder makes of `store_id`.
-        case storeID = "storeId"
+        storeID = try read("storeId")
+        uptimeSeconds = try read("uptimeSeconds")
+        version = try read("version")
+        errors = try read("errors")
+        quotas = try read("quotas")
+        scrub = try read("scrub")
+        operations = try read("operations")
+        bucketNanoseconds = try read("bucketNanoseconds")
+        slowest = try read("slowest")
+        var counters: [String: Int64] = [:]
+        for key in members.allKeys {
+            counters[key.stringValue] = try? members.decode(Int64.self, forKey: key)
+        }
+        self.counters = counters
     }
 }
 

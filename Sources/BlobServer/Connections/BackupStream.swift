@@ -74,9 +74,12 @@ final class BackupStream: Sendable {
     }
 }
 
-/// The threads that take backups, one for each, at most ``DaemonLimits/backupCountMax``: a client that does not read
+/// The threads that take backups, one for each, at most ``BackupThreads/countMax``: a client that does not read
 /// holds up nobody else's.
 final class BackupThreads: Sendable {
+    /// Backups that are taken at once.
+    static let countMax = 4
+
     private struct Run {
         let stream: BackupStream
         let thread: WorkerThread
@@ -110,7 +113,7 @@ final class BackupThreads: Sendable {
                 run.thread.join()
                 return true
             }
-            guard runs.count < DaemonLimits.backupCountMax else {
+            guard runs.count < Self.countMax else {
                 return .failure(
                     ProtocolError(
                         .unavailable,

@@ -8,6 +8,9 @@ import BlobStore
 /// every request needs are not checked for it (`@exclusivity(unchecked)`): the checks took a sixth of
 /// the instructions of a short fetch.
 final class Connection {
+    /// Leases for what its peer may not have read. With more, it asks the kernel how far the peer is.
+    private static let inFlightLeaseCountMax = 16
+
     /// The socket. It is closed when the connection is destroyed.
     let socket: Socket
     let address: ConnectionAddress
@@ -32,7 +35,7 @@ final class Connection {
     @exclusivity(unchecked) var inFlight: LeaseQueue
     /// Whether it may be sent payloads without a copy.
     @exclusivity(unchecked) var drainSlot = DrainSlot.none
-    /// Whether its socket was made to hold more (`DaemonLimits.widenedSendBufferByteCount`).
+    /// Whether its socket was made to hold more (`Socket.widenedByteCount`).
     var isWidened = false
 
     @exclusivity(unchecked) var deadline: Deadline
@@ -63,7 +66,7 @@ final class Connection {
     ///
     /// - Parameter blob: found in a snapshot that is open, or leased.
     func keepUntilRead(_ blob: BlobReference) {
-        if inFlight.count >= DaemonLimits.inFlightLeaseCountMax { releaseRead() }
+        if inFlight.count >= Self.inFlightLeaseCountMax { releaseRead() }
         inFlight.take(blob, until: sentByteCount)
     }
 

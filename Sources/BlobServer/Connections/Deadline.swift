@@ -1,5 +1,14 @@
 /// What a client is being waited for, and since when.
 struct Deadline {
+    /// How long the input of a closed connection is still discarded, so that the peer can read the last answer.
+    static let lingerMilliseconds = 2_000
+    /// Input that is discarded meanwhile, in bytes: more than most bodies that are refused for their size. Many clients
+    /// send the whole body before they read, and never see the answer if they cannot.
+    static let lingerByteCountMax = 1 << 30
+    /// The most that one kernel buffer of a socket holds, by which a reader's progress is known: 36,544 bytes where they
+    /// were copied (Linux 6.18), one chunk where they were linked.
+    static let kernelBufferByteCount = 65_536
+
     enum Kind: Equatable {
         /// The next request.
         case idle
@@ -53,7 +62,7 @@ struct Deadline {
         case .ours: return false
         case .idle: return waited >= limits.idleMilliseconds
         case .head: return waited >= limits.headMilliseconds
-        case .linger: return waited >= DaemonLimits.lingerMilliseconds
+        case .linger: return waited >= Self.lingerMilliseconds
         case .body, .answer:
             guard waited >= limits.rateWindowMilliseconds else { return false }
             let moved = progress - self.progress
@@ -62,7 +71,7 @@ struct Deadline {
             guard due > 0 else { return false }
             // The kernel reports whole buffers that the peer has read. One of them may be half read, so
             // a reader is judged when it should have finished one.
-            let unseen = kind == .answer ? Double(DaemonLimits.kernelBufferByteCount) : 0
+            let unseen = kind == .answer ? Double(Self.kernelBufferByteCount) : 0
             if due <= unseen, moved == 0 { return false }
             if Double(moved) < max(1, due - unseen) { return true }
             since = now

@@ -6,6 +6,9 @@ import Synchronization
 /// has read them. A connection that ends before that must be kept (``ConnectionState/Phase/draining``).
 /// So there are never more of those than slots, and their descriptors are budgeted for.
 final class DrainSlots: Sendable {
+    /// The slots are cut into this many parts, of which a peer has one at most.
+    private static let peerParts = 2
+
     /// How many there are.
     let countMax: Int
     /// How many one peer may have.
@@ -14,7 +17,7 @@ final class DrainSlots: Sendable {
 
     init(countMax: Int) {
         self.countMax = countMax
-        peerCountMax = max(1, countMax / DaemonLimits.drainingPeerParts)
+        peerCountMax = max(1, countMax / Self.peerParts)
     }
 
     /// How many are taken.

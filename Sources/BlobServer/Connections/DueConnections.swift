@@ -1,6 +1,10 @@
 /// What a worker has still to serve in one pass: events, the messages that one of them announces, or
 /// the run queue.
 struct DueConnections {
+    /// How long a worker serves the connections that are due before it looks for new events, in microseconds.
+    /// The others wait in the run queue, behind what has just come.
+    private static let passMicroseconds = 5_000
+
     private var eventCount = 0
     private var nextEvent = 0
     /// The last one is the next.
@@ -14,14 +18,14 @@ struct DueConnections {
 
     /// Begins a pass over the events of a wait.
     mutating func takeEvents(_ count: Int, asOf now: Instant) {
-        passEnd = now.after(microseconds: DaemonLimits.passMicroseconds)
+        passEnd = now.after(microseconds: Self.passMicroseconds)
         eventCount = count
         nextEvent = 0
     }
 
     /// Begins a pass over a run queue, and empties it: what is added meanwhile waits for the next pass.
     mutating func take(_ runQueue: inout [ConnectionToken], asOf now: Instant) {
-        passEnd = now.after(microseconds: DaemonLimits.passMicroseconds)
+        passEnd = now.after(microseconds: Self.passMicroseconds)
         queue.removeAll(keepingCapacity: true)
         nextQueued = 0
         swap(&queue, &runQueue)

@@ -1,6 +1,9 @@
 /// The bytes that a worker has read from one connection. What is left at the end of the connection's
 /// time slice is copied to it (``rest()``), so that an idle connection has no buffer.
 struct InputBuffer: ~Copyable {
+    /// Input that a worker reads at once, in bytes; more than the largest head of either dialect.
+    static let byteCountMax = 64 << 10
+
     private let storage: UnsafeMutableRawBufferPointer
     private var start = 0
     private var end = 0
@@ -9,9 +12,9 @@ struct InputBuffer: ~Copyable {
     /// Whether the last read filled its room, so that the socket may have more.
     private(set) var isFilled = false
 
-    /// A buffer of ``DaemonLimits/inputByteCountMax`` bytes.
+    /// A buffer of ``InputBuffer/byteCountMax`` bytes.
     init() {
-        storage = .allocate(byteCount: DaemonLimits.inputByteCountMax, alignment: 16)
+        storage = .allocate(byteCount: Self.byteCountMax, alignment: 16)
     }
 
     deinit {

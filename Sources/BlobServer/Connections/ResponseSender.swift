@@ -9,6 +9,11 @@ import Logging
 /// `sendfile` hands the receiver the pages of `data.mdb` themselves, and a lease keeps those as they are
 /// until it has read them. What the socket does not take is queued with the connection.
 final class ResponseSender {
+    /// Inflating a byte takes a worker as long as sending this many.
+    private static let inflatedByteCost = 4
+    /// A socket is widened for a call that sends at least this many copied bytes: what a client has asked for at once.
+    private static let widenedFromByteCount = 128 << 10
+
     private let counters: WorkerCounters
     private var errorLog: RateLimitedLog
     /// Where payloads are linked from; nil when none are.
@@ -98,7 +103,7 @@ final class ResponseSender {
                     // Inflating takes its share of the time slice, whether it is sent or not.
                     let inflated = try stream.inflate(in: snapshot)
                     if inflated > 0 {
-                        budget -= inflated * DaemonLimits.inflatedByteCost
+                        budget -= inflated * Self.inflatedByteCost
                         continue
                     }
                     let sent =
@@ -158,7 +163,7 @@ final class ResponseSender {
     private func sendListed(to connection: Connection) -> Bool {
         guard !pieces.isEmpty else { return true }
         let wanted = pieces.byteCount
-        if wanted >= DaemonLimits.widenedFromByteCount { widen(connection) }
+        if wanted >= Self.widenedFromByteCount { widen(connection) }
         return note(pieces.send(to: connection.socket), connection, wanted: wanted) == wanted
     }
 
@@ -167,7 +172,7 @@ final class ResponseSender {
     private func widen(_ connection: Connection) {
         guard !connection.isWidened, connection.drainSlot != .refused else { return }
         connection.isWidened = true
-        connection.socket.widen(to: DaemonLimits.widenedSendBufferByteCount)
+        connection.socket.widen(to: Socket.widenedByteCount)
     }
 
     /// Links mapped bytes into the socket, with one call.

@@ -3,6 +3,11 @@ import CLinux
 // The memory of unread answers. `AnswerMemory` has the rules.
 
 extension Worker {
+    /// A connection that holds no more unread bytes than this is not closed for lack of memory: heads of payloads.
+    private static let heldByteCountFree = 4 << 10
+    /// How long a client may read nothing while memory for answers is short.
+    private static let stalledMilliseconds = 1_000
+
     /// Takes note of what a connection holds. The connection ends if it holds more than before while too
     /// much is held in all.
     func account(_ connection: Connection) {
@@ -14,7 +19,7 @@ extension Worker {
         }
         connection.heldByteCount = held
         answerMemory.change(by: difference)
-        if difference > 0, held > DaemonLimits.answerByteCountFree, answerMemory.isExceeded {
+        if difference > 0, held > Self.heldByteCountFree, answerMemory.isExceeded {
             endForMemory(connection)
         }
     }
@@ -47,9 +52,9 @@ extension Worker {
     /// that has read nothing for the longest time comes first.
     private func endStalledReaders() {
         var stalled = connections.all.filter { connection in
-            connection.heldByteCount > DaemonLimits.answerByteCountFree
+            connection.heldByteCount > Self.heldByteCountFree
                 && now.milliseconds(since: connection.lastProgress.at)
-                    >= DaemonLimits.stalledMilliseconds
+                    >= Self.stalledMilliseconds
         }
         stalled.sort { $0.lastProgress.at < $1.lastProgress.at }
         for connection in stalled {

@@ -32,7 +32,7 @@ extension Worker {
     ) {
         batch.reset()
         fill(&batch)
-        var budget = DaemonLimits.timeSliceByteCountMax
+        var budget = TimeSlice.byteCountMax
         connection.deadline.restart(now: now)
         sender.sendPlain(batch, to: connection, budget: &budget)
     }

@@ -14,6 +14,11 @@ struct CollectedConnection {
 }
 
 extension Worker {
+    /// Changes that an event stream is sent before the other connections run.
+    private static let eventCountMax = 64
+    /// How long a read waits on a follower for a change that its client has seen, in milliseconds.
+    private static let sequenceWaitMilliseconds = 1_000
+
     /// Answers the requests in the input, and those of the connections whose events follow.
     ///
     /// - Parameter slice: the last of those connections afterwards. The others' time slices are over.
@@ -53,7 +58,7 @@ extension Worker {
             }
             // Sending pages takes longer than waking a client, and one such answer fills a socket.
             guard case .needsInput = step, !batch.isFull, !batch.section.isLinked,
-                collected.count + 1 < DaemonLimits.batchConnectionCountMax,
+                collected.count + 1 < Self.batchConnectionCountMax,
                 let next = nextOfBatch()
             else { return step }
             collected.append(
@@ -78,7 +83,7 @@ extension Worker {
     ) {
         for index in 0..<collected.count {
             let one = collected[index]
-            var budget = DaemonLimits.timeSliceByteCountMax
+            var budget = TimeSlice.byteCountMax
             one.connection._withUnsafeGuaranteedRef {
                 send(one.answers, of: batch, to: $0, in: snapshot, &budget)
             }
@@ -183,7 +188,7 @@ extension Worker {
             connection.state.enter(.awaitingCommit)
             let waiter = ReplicaStatus.Waiter(
                 sequence: sequence, connection: connection.address, result: nil,
-                end: now.after(milliseconds: DaemonLimits.sequenceWaitMilliseconds))
+                end: now.after(milliseconds: Self.sequenceWaitMilliseconds))
             // Where too many wait it is looked at again at once, and told that it is too early.
             if !environment.replica.wait(waiter) {
                 connection.address.post(.replicated(.committed))
@@ -199,7 +204,7 @@ extension Worker {
             let end = now.after(milliseconds: query.waitSeconds * 1_000)
             connection.state.enter(.awaitingFeed(FeedReader(query, form, end: end)))
         case .subscribe(var query, let form):
-            if case .http = form.dialect { query.limit = DaemonLimits.eventCountMax }
+            if case .http = form.dialect { query.limit = Self.eventCountMax }
             // The first answer comes at once, even if it is empty.
             connection.state.enter(.streaming(FeedReader(query, form, end: now)))
         case .sendBackup(let form, let entry):

@@ -5,6 +5,10 @@ import Notifications
 // A body's way from the socket to the writer: memory, bytes, a job.
 
 extension Worker {
+    /// Payloads up to this size are finished on the worker; longer ones, which may take long to compress, elsewhere. What
+    /// is in memory and not compressed at all is finished on the worker, too: that takes less than waking another thread.
+    private static let inlineFinishByteCountMax = 4 << 10
+
     /// Begins to receive a body.
     func receiveBody(of upload: Upload, _ connection: Connection) {
         let reservation = BodyReservation(
@@ -24,7 +28,7 @@ extension Worker {
                 guard
                     try hasRoom(
                         upload, connection,
-                        try upload.makeRoom(for: DaemonLimits.bodyPieceByteCountMin))
+                        try upload.makeRoom(for: Upload.pieceByteCountMin))
                 else { return .waits }
                 upload.hasContinued = true
                 answer(connection, &batch) {
@@ -116,7 +120,7 @@ extension Worker {
         // A few coded bytes may become many.
         let isShort =
             (upload.coding == .identity
-                && upload.byteCount <= DaemonLimits.inlineFinishByteCountMax)
+                && upload.byteCount <= Self.inlineFinishByteCountMax)
             || writer.finishesAtOnce(mediaType: use.mediaType.text)
         return PayloadJob(
             use, writer, isShort: isShort, connection: connection.address,

@@ -3,6 +3,9 @@ import BlobStore
 // What is done while bodies wait for memory. `BodyMemory` has the rules.
 
 extension Worker {
+    /// Bodies that are moved to files or refused at once for lack of memory: the other workers have run in between.
+    private static let relievedBodyCountMax = 64
+
     /// Refuses a body that has waited for memory as long as it may.
     func refuseWaiting(
         _ upload: Upload, _ connection: Connection, _ batch: inout AnswerBatch
@@ -17,7 +20,7 @@ extension Worker {
     func relieveBodyMemory(_ batch: inout AnswerBatch) {
         guard environment.bodyMemory.isWanted else { return }
         var wanted = environment.bodyMemory.wanted
-        for (connection, upload) in stalledBodies().prefix(DaemonLimits.relievedBodyCountMax)
+        for (connection, upload) in stalledBodies().prefix(Self.relievedBodyCountMax)
         where !wanted.isNothing {
             let held = upload.reservedByteCount
             let spools = upload.reservation?.spoolCount ?? 0
@@ -25,7 +28,7 @@ extension Worker {
                 continue
             }
             do throws(BodyFailure) {
-                if wanted.byteCount > 0, held > DaemonLimits.bodyPieceByteCountMin {
+                if wanted.byteCount > 0, held > Upload.pieceByteCountMin {
                     let released = try upload.releaseMemory()
                     wanted.byteCount -= released
                     if released > 0 { continue }

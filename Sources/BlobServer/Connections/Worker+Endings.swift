@@ -3,11 +3,16 @@ import BlobStore
 // How connections end: their time is over, the daemon stops, or the peer is gone.
 
 extension Worker {
+    /// How often deadlines are checked.
+    private static let tickMilliseconds = 250
+    /// How long a stop waits for the first request of connections that have not sent anything.
+    private static let firstRequestMilliseconds = 1_000
+
     // MARK: - Deadlines
 
     /// At each tick: ends what has taken too long, and releases what is not needed any more.
     func checkDeadlines(_ batch: inout AnswerBatch) {
-        nextTick = now.after(milliseconds: DaemonLimits.tickMilliseconds)
+        nextTick = now.after(milliseconds: Self.tickMilliseconds)
         stopWhenAllHaveBegun(&batch)
         guard connections.count > 0 else { return }
         checkAnswerMemory()
@@ -72,7 +77,7 @@ extension Worker {
     /// Begins to stop when every connection has begun to ask, or a moment later: who has just connected is about to,
     /// and is served as before. So a restart behind a service manager's sockets answers everybody.
     func stopSoon(_ batch: inout AnswerBatch) {
-        firstRequestEnd = now.after(milliseconds: DaemonLimits.firstRequestMilliseconds)
+        firstRequestEnd = now.after(milliseconds: Self.firstRequestMilliseconds)
         stopWhenAllHaveBegun(&batch)
     }
 

@@ -7,17 +7,23 @@ import BlobStore
 
 /// A connection that is being served. Its unused input is in the worker's buffer.
 struct TimeSlice {
+    /// Answers that one connection gets before the others run, in bytes.
+    static let byteCountMax = 1 << 20
+    /// How long the requests of one connection are answered before the others run. At least one is. Fetches in a row do
+    /// not count: many of them are cheaper than one statistic.
+    private static let microsecondsMax = 1_000
+
     // Unretained: the worker's table keeps it until the iteration ends.
     let connection: Unmanaged<Connection>
     /// Bytes that it may still be sent.
-    var budget = DaemonLimits.timeSliceByteCountMax
+    var budget = Self.byteCountMax
     /// When no further request is answered. Compared with ``RequestObserver/moment``, which fetches of one
     /// batch do not move: they are cheap.
     let end: Instant
 
     init(connection: Unmanaged<Connection>, begin: Instant) {
         self.connection = connection
-        end = begin.after(microseconds: DaemonLimits.timeSliceMicroseconds)
+        end = begin.after(microseconds: Self.microsecondsMax)
     }
 
     /// What one step of a time slice comes to.
@@ -228,7 +234,7 @@ extension Worker {
         connection.lingeredByteCount += input.byteCount
         input.consume(input.byteCount)
         if connection.state.hasInputEnded
-            || connection.lingeredByteCount > DaemonLimits.lingerByteCountMax
+            || connection.lingeredByteCount > Deadline.lingerByteCountMax
         {
             connection.state.fail()
         }

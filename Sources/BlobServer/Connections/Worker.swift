@@ -36,6 +36,13 @@ struct WorkerEnvironment: Sendable {
 /// The worker's thread alone uses it. No call changes a property while it borrows it, so those that
 /// every request needs are not checked for it; see ``Connection``.
 final class Worker {
+    /// Connections whose requests are answered before any of them is sent its answers: enough to spare their clients
+    /// wake-ups, and few enough for them to have work meanwhile.
+    static let batchConnectionCountMax = 16
+    /// Input that is read at once while bodies wait for memory, in bytes. What comes with the head of a body that has to
+    /// wait is kept meanwhile.
+    private static let inputWhileShortByteCountMax = 16 << 10
+
     let environment: WorkerEnvironment
     let inbox: WorkerInbox
     let counters: WorkerCounters
@@ -57,7 +64,7 @@ final class Worker {
     @exclusivity(unchecked) var due = DueConnections()
     /// The connections whose answers are in the batch, but for the one that is being served.
     @exclusivity(unchecked) var collected = TrivialArray<CollectedConnection>(
-        capacity: DaemonLimits.batchConnectionCountMax)
+        capacity: Worker.batchConnectionCountMax)
     @exclusivity(unchecked) private var spin: IdleSpin
     /// Whether the last iteration answered requests, and no client waits for another thread.
     var hasAnswered = false
@@ -111,7 +118,7 @@ final class Worker {
             hasAnswered = count > 0
             input.readByteCountMax =
                 environment.bodyMemory.isWanted
-                ? DaemonLimits.inputWhileShortByteCountMax : .max
+                ? Self.inputWhileShortByteCountMax : .max
             due.takeEvents(count, asOf: now)
             serve(&input, &batch)
             if !runQueue.isEmpty {

@@ -5,6 +5,11 @@ import Logging
 /// The main thread's work: accepting connections, handing each to the worker that has the fewest,
 /// and waiting for the signal to stop.
 struct Acceptor: ~Copyable {
+    /// How long nobody is accepted when descriptors or connections have run out.
+    private static let pauseMilliseconds = 100
+    /// The pause while connections are closing, so that a crowd that leaves does not hold up its successors.
+    private static let pauseShortMilliseconds = 5
+
     private let poller: Poller
     private let signals: OwnedDescriptor
     private var connectionCountMax: Int
@@ -160,8 +165,8 @@ struct Acceptor: ~Copyable {
                 // Those who wait in the backlog are accepted when others have left.
                 let pause =
                     hasAccepted
-                    ? DaemonLimits.acceptPauseShortMilliseconds
-                    : DaemonLimits.acceptPauseMilliseconds
+                    ? Self.pauseShortMilliseconds
+                    : Self.pauseMilliseconds
                 return pauseAccepting(milliseconds: pause)
             }
             switch ListeningSocket.accept(from: door.number) {
@@ -169,7 +174,7 @@ struct Acceptor: ~Copyable {
             case .none: return
             case .exhausted(let error):
                 exhaustion.note(.warning, "Cannot accept connections for a moment: \(error)")
-                return pauseAccepting(milliseconds: DaemonLimits.acceptPauseMilliseconds)
+                return pauseAccepting(milliseconds: Self.pauseMilliseconds)
             }
         }
     }

@@ -152,9 +152,7 @@ package enum Daemon {
     private static func open(
         _ options: DaemonOptions, _ access: ShardAccess?, _ log: Logger
     ) throws -> BlobStore {
-        var storeOptions = options.limits.storeOptions
-        storeOptions.mapByteCountMax = options.mapByteCountMax
-        storeOptions.discardsLog = options.discardsLog
+        var storeOptions = options.storeOptions
         storeOptions.onLogNotice = { notice in
             switch notice {
             case .replayed: log.notice("\(notice)")
@@ -258,16 +256,17 @@ private struct RunningDaemon {
         }
         var makeSource: (@Sendable () -> LongBlobSource)?
         if let access { makeSource = { BackupSource.make(store, access, log) } }
+        let figures = FigureSource(
+            store: store, counters: counters, bodyMemory: bodyMemory, limits: limits,
+            accessLog: accessLog)
         environment = WorkerEnvironment(
             store: store, limits: limits, counters: counters, bodyMemory: bodyMemory,
             drainSlots: DrainSlots(countMax: budget.drainingCountMax),
             writer: writer, replica: replica, publishers: publishers,
             backups: BackupThreads(store, makeSource: makeSource, log: log), links: links,
-            statistics: StatisticsDocument(
-                store: store, counters: counters, bodyMemory: bodyMemory, scrub: scrub),
+            statistics: StatisticsDocument(source: figures, scrub: scrub),
             metrics: MetricsDocument(
-                store: store, counters: counters, bodyMemory: bodyMemory, limits: limits,
-                accessLog: accessLog, oldestSnapshot: oldestSnapshot, replica: replica),
+                source: figures, oldestSnapshot: oldestSnapshot, replica: replica),
             pages: pages,
             linkedByteCountMin: pages == nil ? .max : options.limits.linkedByteCountMin,
             accessLog: accessLog, log: log)
@@ -312,7 +311,7 @@ private struct RunningDaemon {
         guard access != nil else { return 0 }
         let isNeeded =
             try options.replica.localByteCountMax != nil || store.evictedBlobs().blobs > 0
-        return isNeeded ? DaemonLimits.fetchThreadCount : DaemonLimits.mendThreadCount
+        return isNeeded ? FetchThreads.count : FetchThreads.mendCount
     }
 
     private static func startWorker(

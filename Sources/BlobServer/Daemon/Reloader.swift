@@ -48,7 +48,7 @@ final class Reloader {
     /// Puts the options into use.
     private func apply() -> Acceptor.Admission {
         let limits = options.limits
-        environment.store.adjust(to: limits.storeOptions)
+        environment.store.adjust(to: options.storeOptions)
         environment.bodyMemory.change(byteCountMax: limits.bodyMemoryByteCountMax)
         environment.limits.replace(by: limits)
         // It sleeps for the old interval.

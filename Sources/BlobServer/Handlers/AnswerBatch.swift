@@ -50,6 +50,9 @@ struct BatchedAnswer {
 /// The same batch is filled again and again, so that answering allocates nothing once its arrays
 /// have grown.
 struct AnswerBatch: ~Copyable {
+    /// Larger buffers of a worker are released after each use.
+    static let keptBufferByteCountMax = 512 << 10
+
     /// The heads and small bodies of all answers, one behind the other.
     var heads: [UInt8] = []
     private(set) var answers = TrivialArray<BatchedAnswer>(capacity: answerCountMax)
@@ -187,7 +190,7 @@ struct AnswerBatch: ~Copyable {
 
     /// Gives large memory back. It must be sent.
     mutating func releaseMemory() {
-        if heads.capacity > DaemonLimits.keptBufferByteCountMax { heads = [] }
+        if heads.capacity > Self.keptBufferByteCountMax { heads = [] }
     }
 
     /// Looks up the first bytes of `range`: as many as one call can send, at least one chunk. It

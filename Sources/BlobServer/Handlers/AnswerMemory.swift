@@ -14,6 +14,15 @@ import BlobStore
 ///
 /// Only its worker's thread touches it.
 final class AnswerMemory {
+    /// How much more than its share a worker may hold, in bytes: more than one answer has.
+    static let excessMax = 2 << 20
+    /// Bytes of records in one page while memory is short: what a socket takes at once.
+    static let shortPageByteCountMax = 32 << 10
+    /// Once this many bytes of answers are held no longer, free memory is returned to the system, at most once in this
+    /// pause.
+    static let trimmedByteCountMin = 1 << 20
+    static let trimPauseMilliseconds = 5_000
+
     /// This worker's share, in bytes.
     @exclusivity(unchecked) private(set) var byteCountMax: Int
     private let counters: WorkerCounters
@@ -44,11 +53,11 @@ final class AnswerMemory {
     /// Whether all of it is held.
     var isUsedUp: Bool { byteCountHeld >= byteCountMax }
     /// Whether more is held than one answer over the share.
-    var isExceeded: Bool { byteCountHeld >= byteCountMax + DaemonLimits.answerMemoryExcessMax }
+    var isExceeded: Bool { byteCountHeld >= byteCountMax + Self.excessMax }
 
     /// So many bytes of records are in a page.
     var pageByteCountMax: Int {
-        isShort ? DaemonLimits.shortPageByteCountMax : StoreLimits.pageByteCountMax
+        isShort ? Self.shortPageByteCountMax : StoreLimits.pageByteCountMax
     }
 
     /// A connection holds so many bytes more, or fewer.
@@ -62,10 +71,10 @@ final class AnswerMemory {
     /// Whether so much was held and is not any more that memory should go back to the system; not
     /// too often. Asked at each tick.
     func takeShouldTrim(asOf now: Instant) -> Bool {
-        guard added >= DaemonLimits.trimmedByteCountMin, byteCountHeld <= peak / 4 else {
+        guard added >= Self.trimmedByteCountMin, byteCountHeld <= peak / 4 else {
             return false
         }
-        if let trimmedAt, now.milliseconds(since: trimmedAt) < DaemonLimits.trimPauseMilliseconds {
+        if let trimmedAt, now.milliseconds(since: trimmedAt) < Self.trimPauseMilliseconds {
             return false
         }
         peak = byteCountHeld

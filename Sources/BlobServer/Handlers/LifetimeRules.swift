@@ -4,6 +4,9 @@ import Bytes
 
 /// What publishers may say about how long a notification lives.
 struct LifetimeRules: Sendable {
+    /// How long a blob is kept that nothing refers to, when its publisher does not say, in seconds.
+    static let holdSeconds = 3_600
+
     private let secondsMax: Int64
     /// How long it lives when nothing is said, in seconds.
     let usualSeconds: Int64

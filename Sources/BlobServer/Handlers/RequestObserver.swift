@@ -73,7 +73,7 @@ final class RequestObserver {
 
     private func flush() {
         accessLog?.take(lines, count: lineCount)
-        lines.removeAll(keepingCapacity: lines.capacity <= DaemonLimits.keptBufferByteCountMax)
+        lines.removeAll(keepingCapacity: lines.capacity <= AnswerBatch.keptBufferByteCountMax)
         lineCount = 0
     }
 

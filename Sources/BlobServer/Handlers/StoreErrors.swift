@@ -14,6 +14,9 @@ extension ProtocolError {
 }
 
 extension ProtocolError {
+    /// When a client that was told 503 should try again (`Retry-After`).
+    static let retryAfterSeconds: UInt64 = 1
+
     /// What a client is told about an error of the store. The daemon's own failures are named, not
     /// described: details go to the log.
     init(_ error: StoreError) {
@@ -159,7 +162,7 @@ extension ProtocolError {
 
     /// A body that others' bodies leave no memory for.
     static func noBodyMemory(_ limits: BodyMemory.Limits) -> ProtocolError {
-        let seconds = DaemonLimits.retryAfterSeconds
+        let seconds = Self.retryAfterSeconds
         var error = ProtocolError(
             .unavailable,
             "the memory for bodies (\(limits.byteCountMax) bytes) is used up; "

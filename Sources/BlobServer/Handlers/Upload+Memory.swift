@@ -4,6 +4,21 @@ import BlobStore
 // The memory of a body: reserved as its bytes come, released when they go to a file.
 
 extension Upload {
+    /// Up to this size a body counts as a short one, in bytes.
+    private static let shortByteCountMax = 16 << 10
+    /// The least memory that a body reserves that is not known to need less, in bytes. It reserves twice as much each
+    /// time, as its bytes come.
+    static let pieceByteCountMin = 1 << 10
+    /// How many bytes come out of one byte of a gzip or deflate coding at the most: 258 of each two bits.
+    static let inflationRatioMax = 1_032
+    /// How long a body waits for memory before it is refused.
+    private static let shortWaitMilliseconds = 500
+    private static let longWaitMilliseconds = 5_000
+    /// While others wait, a body that has moved fewer bytes than this for this long, less than 64 KiB/s, continues in a
+    /// file or is refused.
+    private static let paceByteCount = 16 << 10
+    private static let stallMilliseconds = 250
+
     /// What a body has moved lately.
     struct Pace {
         var since: Instant
@@ -53,7 +68,7 @@ extension Upload {
             : content.document == nil
                 ? StoreLimits.payloadInMemoryByteCountMax
                 : content.finishingByteCount
-                    + min(plan.documentByteCountMax, byteCount * DaemonLimits.inflationRatioMax)
+                    + min(plan.documentByteCountMax, byteCount * Self.inflationRatioMax)
         guard more > 0, let reservation else { return nil }
         let need = content.heldByteCount + more
         // A batch may be long, and counts among the long ones also now.
@@ -79,13 +94,13 @@ extension Upload {
         try content.spool()
         // The file and the sum of what came still take some.
         reservation.shrink(
-            to: max(content.heldByteCount, DaemonLimits.bodyPieceByteCountMin))
+            to: max(content.heldByteCount, Self.pieceByteCountMin))
     }
 
     /// How many bytes to reserve for `need`: twice as much as before, and not more than will come.
     private func piece(for need: Int) -> Int {
         guard !isWhole else { return need }
-        var piece = DaemonLimits.bodyPieceByteCountMin
+        var piece = Self.pieceByteCountMin
         while piece < need { piece *= 2 }
         guard missingByteCount != nil else { return piece }
         return max(need, min(piece, announcedByteCount))
@@ -99,25 +114,25 @@ extension Upload {
     private func kind(of need: Int) -> BodyKind {
         guard !isWhole else { return .whole }
         let length = max(need, announcedByteCount)
-        return length <= DaemonLimits.shortBodyByteCountMax ? .short : .long
+        return length <= Self.shortByteCountMax ? .short : .long
     }
 
     /// How long it may wait.
     var waitMilliseconds: Int {
         kind(of: content.heldByteCount) == .long
-            ? DaemonLimits.longBodyWaitMilliseconds : DaemonLimits.shortBodyWaitMilliseconds
+            ? Self.longWaitMilliseconds : Self.shortWaitMilliseconds
     }
 
     // MARK: - Pace
 
     /// Takes note of how far it is.
     func notePace(asOf now: Instant) {
-        guard byteCount - pace.byteCount >= DaemonLimits.bodyPaceByteCount else { return }
+        guard byteCount - pace.byteCount >= Self.paceByteCount else { return }
         pace = Pace(since: now, byteCount: byteCount)
     }
 
     /// Whether it has hardly moved for a while.
     func isStalled(asOf now: Instant) -> Bool {
-        now.milliseconds(since: pace.since) >= DaemonLimits.bodyStallMilliseconds
+        now.milliseconds(since: pace.since) >= Self.stallMilliseconds
     }
 }

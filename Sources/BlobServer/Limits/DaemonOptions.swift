@@ -1,4 +1,5 @@
-import BlobStore
+package import BlobStore
+import Glibc
 package import Logging
 
 /// How a daemon is to run, checked.
@@ -21,9 +22,8 @@ package struct DaemonOptions: Sendable {
     package var accessLogFormat = AccessLogFormat.json
     package var logFormat = LogFormat.auto
     package var workerCount = 1
-    package var mapByteCountMax = StoreLimits.mapByteCountDefault
-    /// Whether it starts without a log that is missing or damaged.
-    package var discardsLog = false
+    /// How the store is opened; what may change in it changes with a reload.
+    package var store = StoreOptions()
     package var replica = ReplicaOptions()
     package var limits = DaemonLimits()
     package var logLevel = Logger.Level.info
@@ -35,4 +35,77 @@ package struct DaemonOptions: Sendable {
 
     /// How many workers there may be.
     package static let workerCountMax = 64
+
+    /// The store's options with those limits that the daemon checks, too.
+    var storeOptions: StoreOptions {
+        var options = store
+        options.payloadByteCountMax = limits.payloadByteCountMax
+        return options
+    }
+}
+
+/// What a publish waits for before it is acknowledged.
+package enum Acknowledgement: String, CaseIterable, Sendable {
+    /// It is on this host's disk.
+    case local
+    /// It is in the bucket, too.
+    case replicated
+}
+
+/// How a daemon belongs to a replicated shard.
+package struct ReplicaOptions: Sendable {
+    /// The shard of a daemon that may begin it: `s3://bucket/prefix`.
+    package var replicate: String?
+    /// The shard of a daemon that only joins it.
+    package var follow: String?
+    /// What a request waits for that does not say so itself.
+    package var acknowledgement = Acknowledgement.local
+    /// How old the oldest change may be that is not in the bucket, in milliseconds.
+    package var unreplicatedMillisecondsMax = 60_000
+    /// Bytes of the changes that are not in the bucket.
+    package var unreplicatedByteCountMax = 1 << 30
+    /// How long a follower finds nothing new before it takes the lead, in milliseconds; nil: it waits to be
+    /// told.
+    package var autoPromoteMilliseconds: Int?
+    /// From one base to the next, in milliseconds.
+    package var baseIntervalMilliseconds = 86_400_000
+    /// How far back the shard can be restored, in milliseconds.
+    package var retentionMilliseconds = 7 * 86_400_000
+    /// Bytes of the store that may be in use before long payloads are evicted; nil: none is.
+    package var localByteCountMax: Int?
+    /// How clients of other hosts are told to reach this one; nil: the host's name.
+    package var name: String?
+
+    package init() {}
+
+    /// The shard; nil: the daemon is not replicated.
+    package var shard: String? { replicate ?? follow }
+}
+
+extension ReplicaOptions {
+    /// How this host is called.
+    var hostName: String {
+        if let name { return name }
+        var bytes = [CChar](repeating: 0, count: 256)
+        guard gethostname(&bytes, 255) == 0 else { return "unknown" }
+        return String(
+            decoding: bytes.prefix { $0 != 0 }.map(UInt8.init(bitPattern:)), as: UTF8.self)
+    }
+}
+
+/// How the access log writes a request.
+package enum AccessLogFormat: String, CaseIterable, Sendable {
+    /// A JSON object in a line.
+    case json
+    /// As Apache and nginx do.
+    case combined
+}
+
+/// How messages are logged.
+package enum LogFormat: String, CaseIterable, Sendable {
+    /// `journal` where standard error is the journal's stream, else `text`.
+    case auto
+    case text
+    case json
+    case journal
 }

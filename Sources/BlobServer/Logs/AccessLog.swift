@@ -4,8 +4,11 @@ import Synchronization
 
 /// The access log: a line for each request that was answered. Workers hand lines over; a thread of its
 /// own writes them, so that a slow disk or a full pipe holds up no answer. Lines that would wait in more
-/// than ``DaemonLimits/accessLogByteCountMax`` are dropped and counted.
+/// than ``AccessLog/waitingByteCountMax`` are dropped and counted.
 package final class AccessLog: Sendable {
+    /// Lines that wait for the disk, in bytes; further ones are dropped and counted.
+    private static let waitingByteCountMax = 8 << 20
+
     private struct State {
         var waiting: [UInt8] = []
         var isClosed = false
@@ -53,7 +56,7 @@ package final class AccessLog: Sendable {
     /// - Parameter count: how many there are.
     func take(_ lines: [UInt8], count: Int) {
         let isTaken = state.withLock { state in
-            guard state.waiting.count + lines.count <= DaemonLimits.accessLogByteCountMax else {
+            guard state.waiting.count + lines.count <= Self.waitingByteCountMax else {
                 return false
             }
             state.waiting += lines

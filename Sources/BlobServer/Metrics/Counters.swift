@@ -1,4 +1,5 @@
 import BlobProtocol
+import BlobStore
 import Synchronization
 
 /// A count that one thread adds to and any thread reads.
@@ -117,5 +118,103 @@ final class DaemonCounters: Sendable {
     /// The sum of one counter over all workers.
     func sum(_ counter: (WorkerCounters) -> Int) -> Int {
         workers.reduce(0) { $0 + counter($1) }
+    }
+}
+
+extension Figure {
+    /// What the daemon has done since its start and does now, in the order of `GET /v1/stats` and `blobd stats`.
+    package static let served: [Figure] = [
+        Figure("workers") { $0.counters.workers.count },
+        Figure(
+            "connections", title: "connections", top: .traffic("connections", 6),
+            metric: .gauge("blobd_connections", "Open connections.")
+        ) { $0.counters.connectionCount },
+        Figure(nil, metric: .gauge("blobd_connections_max", "The limit --max-connections.")) {
+            $0.limits.connectionCountMax
+        },
+        Figure(nil, metric: .gauge("blobd_watchers_max", "The limit --max-watchers.")) {
+            $0.store.feedWatch.countMax
+        },
+        Figure(
+            "draining", title: "draining sockets",
+            metric: .gauge(
+                "blobd_draining_connections",
+                "Closed connections whose peers have not read everything.")
+        ) { $0.counters.drainingCount },
+        Figure(
+            "refused_peers",
+            metric: .counter(
+                "blobd_refused_peers_total", "Connections of users who may not connect.")
+        ) { $0.counters.refusedPeers.total },
+        Figure(
+            "body_memory_bytes", .bytes, title: "memory for bodies",
+            metric: .gauge("blobd_body_memory_bytes", "Memory of request bodies.")
+        ) { $0.bodyMemoryByteCount },
+        Figure(nil, metric: .gauge("blobd_body_memory_max_bytes", "The limit --body-memory.")) {
+            $0.limits.bodyMemoryByteCountMax
+        },
+        Figure(
+            "body_spools", title: "files for bodies",
+            metric: .gauge("blobd_body_spools", "Request bodies that are spooled to files.")
+        ) { $0.bodySpoolCount },
+        Figure(
+            "answer_memory_bytes", .bytes, title: "unread answers",
+            metric: .gauge("blobd_answer_memory_bytes", "Memory of unread answers.")
+        ) { $0.counters.sum { $0.answerMemory.total } },
+        Figure(nil, metric: .gauge("blobd_answer_memory_max_bytes", "The limit --answer-memory.")) {
+            $0.limits.answerMemoryByteCountMax
+        },
+        Figure(
+            "unread_ends", title: "ended for unread answers",
+            metric: .counter(
+                "blobd_unread_ends_total",
+                "Connections that ended because their unread answers took memory that others needed."
+            )
+        ) { $0.counters.sum { $0.unreadEnds.total } },
+        // `blobd_requests_total` has its labels from the requests themselves.
+        Figure("requests", title: "requests") { $0.requests.total },
+        Figure(
+            "publishes", title: "publishes", top: .rate("publishes", 1), metric: changes("publish")
+        ) { $0.counters.publishes.total },
+        Figure("deletes", title: "deletes", metric: changes("delete")) {
+            $0.counters.deletes.total
+        },
+        Figure("patches", title: "patches", metric: changes("patch")) { $0.counters.patches.total },
+        Figure("responses", title: "responses", metric: changes("respond")) {
+            $0.counters.responses.total
+        },
+        Figure("feed_wakes", title: "watchers woken") { $0.store.feedWatch.wakeCount },
+        Figure("expired", title: "expired", top: .rate("expiries", 8), metric: changes("expire")) {
+            $0.counters.expired.total
+        },
+        Figure("syncs", title: "syncs") { $0.counters.batches.total },
+        Figure("log_batches") { Int(clamping: $0.store.pendingKeys.batchCount) },
+        Figure("log_commits") { $0.commitCount },
+        Figure(
+            "bytes_sent", .bytes, title: "bytes sent", top: .rate("sent", 3),
+            metric: .counter("blobd_sent_bytes_total", "Bytes that were sent.")
+        ) { $0.counters.sum { $0.bytesSent.total } },
+        Figure(
+            "bytes_received", .bytes, title: "bytes received", top: .rate("received", 4),
+            metric: .counter("blobd_received_bytes_total", "Bytes that were received.")
+        ) { $0.counters.sum { $0.bytesReceived.total } },
+        Figure(
+            "timeouts",
+            metric: .counter("blobd_timeouts_total", "Connections that ended at a time limit.")
+        ) { $0.counters.sum { $0.timeouts.total } },
+        Figure(
+            "clock_jumps",
+            metric: .counter(
+                "blobd_clock_jumps_total", "Jumps of the wall clock that paused expiry.")
+        ) { $0.counters.clockJumps.total },
+        Figure(
+            nil,
+            metric: .counter(
+                "blobd_access_log_dropped_total", "Lines that the access log could not take.")
+        ) { $0.droppedLineCount },
+    ]
+
+    private static func changes(_ kind: String) -> Sample {
+        .counter("blobd_changes_total", "Changes of the store, by kind.", ("kind", kind))
     }
 }

@@ -38,6 +38,25 @@ struct MetricsText {
         sample(name, [:], value)
     }
 
+    /// The samples of all rows that have one, each family once.
+    mutating func add(_ figures: [Figure], of now: DaemonFigures) {
+        var families: [String] = []
+        var rows: [String: [(sample: Figure.Sample, value: Int)]] = [:]
+        for figure in figures {
+            guard let sample = figure.sample else { continue }
+            if rows[sample.family] == nil { families.append(sample.family) }
+            rows[sample.family, default: []].append((sample, figure.read(now)))
+        }
+        for family in families {
+            for (index, (sample, value)) in rows[family, default: []].enumerated() {
+                if index == 0 { begin(family, sample.kind, sample.help) }
+                let labels: KeyValuePairs<String, String> =
+                    if let label = sample.label { [label.name: label.value] } else { [:] }
+                self.sample(family, labels, value)
+            }
+        }
+    }
+
     /// A histogram's samples: cumulative buckets, in seconds, the sum and the count.
     mutating func histogram(
         _ name: String, _ labels: KeyValuePairs<String, String>, _ figures: DurationFigures

@@ -14,8 +14,13 @@ struct SlowRequest: Sendable {
 
 /// The slowest requests that one worker has answered lately. The worker adds; any thread reads.
 final class SlowestRequests: Sendable {
+    /// How many are remembered, for how long, and from which duration on.
+    static let countMax = 5
+    private static let keptMilliseconds: Int64 = 60_000
+    private static let nanosecondsFloor: Int64 = 1_000_000
+
     private let requests = Mutex<[SlowRequest]>([])
-    private let floor = Atomic(DaemonLimits.slowestNanosecondsMin)
+    private let floor = Atomic(SlowestRequests.nanosecondsFloor)
 
     /// What is shorter is not among them.
     var nanosecondsMin: Int64 { floor.load(ordering: .relaxed) }
@@ -26,11 +31,11 @@ final class SlowestRequests: Sendable {
             requests.removeAll { Self.isOld($0, request.at) }
             requests.append(request)
             requests.sort { $0.nanoseconds > $1.nanoseconds }
-            if requests.count > DaemonLimits.slowestCountMax { requests.removeLast() }
-            guard requests.count == DaemonLimits.slowestCountMax else {
-                return DaemonLimits.slowestNanosecondsMin
+            if requests.count > Self.countMax { requests.removeLast() }
+            guard requests.count == Self.countMax else {
+                return Self.nanosecondsFloor
             }
-            return max(DaemonLimits.slowestNanosecondsMin, requests[requests.count - 1].nanoseconds)
+            return max(Self.nanosecondsFloor, requests[requests.count - 1].nanoseconds)
         }
         floor.store(next, ordering: .relaxed)
     }
@@ -39,13 +44,13 @@ final class SlowestRequests: Sendable {
     func latest(asOf now: Timestamp) -> [SlowRequest] {
         let (latest, isShort) = requests.withLock { requests in
             requests.removeAll { Self.isOld($0, now) }
-            return (requests, requests.count < DaemonLimits.slowestCountMax)
+            return (requests, requests.count < Self.countMax)
         }
-        if isShort { floor.store(DaemonLimits.slowestNanosecondsMin, ordering: .relaxed) }
+        if isShort { floor.store(Self.nanosecondsFloor, ordering: .relaxed) }
         return latest
     }
 
     private static func isOld(_ request: SlowRequest, _ now: Timestamp) -> Bool {
-        now.milliseconds - request.at.milliseconds > DaemonLimits.slowestMilliseconds
+        now.milliseconds - request.at.milliseconds > Self.keptMilliseconds
     }
 }

@@ -5,6 +5,11 @@ import Glibc
 
 /// A connection's end: never blocks, and ends with its value.
 struct Socket: ~Copyable, Sendable {
+    /// What a socket may hold that its peer has not read, once payloads are linked into it, which takes no memory, or one
+    /// call sends more than the usual 208 KiB would take. The kernel doubles it, for its own bookkeeping, and cuts it to
+    /// twice `net.core.wmem_max`.
+    static let widenedByteCount: Int32 = 512 << 10
+
     private let descriptor: OwnedDescriptor
 
     /// Takes over an accepted, non-blocking descriptor.

@@ -10,6 +10,12 @@ import Synchronization
 /// It goes round: behind the newest payload it begins with the oldest again. One that was fetched back stays for
 /// a round.
 final class EvictionThread: Sendable {
+    /// Bytes of payloads that are evicted together, and chunks that are looked at for them.
+    private static let stepByteCountMax = 16 << 20
+    private static let lookCountMax = 16_384
+    /// Evicting continues until the store uses this much less than it may.
+    private static let slackPercent = 5
+
     private let context: ReplicaThread.Context
     private let byteCountMax: Int
     private let isClosed = Atomic(false)
@@ -87,7 +93,7 @@ final class EvictionThread: Sendable {
         // What a failure left behind, also below the limit: until it is done its payloads cannot be fetched again.
         try advance()
         let used = try store.usedByteCount()
-        let slack = byteCountMax / 100 * DaemonLimits.evictionSlackPercent
+        let slack = byteCountMax / 100 * Self.slackPercent
         let wanted = used - (round.isEvicting ? byteCountMax - slack : byteCountMax)
         round.isFruitless = false
         guard wanted > 0 else {
@@ -96,8 +102,8 @@ final class EvictionThread: Sendable {
         }
         round.isEvicting = true
         let found = try store.evictableBlobs(
-            from: round.next, byteCountMax: min(wanted, DaemonLimits.evictedByteCountMax),
-            lookingAt: DaemonLimits.evictionLookCountMax)
+            from: round.next, byteCountMax: min(wanted, Self.stepByteCountMax),
+            lookingAt: Self.lookCountMax)
         let now = Instant.now
         let candidates = found.blobs.filter {
             guard context.replica.fetches.takeRecentlyFetched($0.number, asOf: now) else {

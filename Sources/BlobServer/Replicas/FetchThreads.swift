@@ -5,6 +5,11 @@ import Synchronization
 
 /// The threads that fetch payloads from the bucket: evicted ones when somebody asks for them, and damaged ones.
 final class FetchThreads: Sendable {
+    /// How many there are. Each holds one payload in memory.
+    static let count = 4
+    /// How many where nothing is evicted: they mend what is damaged.
+    static let mendCount = 1
+
     private let context: ReplicaThread.Context
     private let fetches: BlobFetches
     private let isClosed = Atomic(false)
@@ -68,7 +73,7 @@ final class FetchThreads: Sendable {
         _ blob: BlobReference, _ bytes: [UInt8], _ bucket: any Bucket
     ) throws {
         let wasDamaged = context.store.isDamaged(blob)
-        let end = Instant.now.after(milliseconds: DaemonLimits.fetchWaitMilliseconds)
+        let end = Instant.now.after(milliseconds: BlobFetches.waitMilliseconds)
         while !isClosed.load(ordering: .acquiring) {
             let outcome = try context.writer.perform { (store) throws(StoreError) in
                 try store.putBack(blob, bytes, bootMilliseconds: .bootMilliseconds)

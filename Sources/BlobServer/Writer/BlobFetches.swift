@@ -3,6 +3,17 @@ import Synchronization
 
 /// Evicted blobs that somebody asks for, and damaged ones: each is fetched once, for all who wait for it.
 final class BlobFetches: Sendable {
+    /// Requests that wait for evicted payloads.
+    private static let waiterCountMax = 16_384
+    /// How long a request waits for one.
+    static let waitMilliseconds = 10_000
+    /// How long nobody tries again after a payload could not be fetched.
+    static let retryMilliseconds = 1_000
+    /// How long a payload that was fetched is not evicted.
+    private static let keptMilliseconds = 10_000
+    /// Payloads of which it is remembered that they were fetched.
+    private static let rememberedCountMax = 65_536
+
     private struct Waiter {
         let connection: ConnectionAddress
         let end: Instant
@@ -27,9 +38,9 @@ final class BlobFetches: Sendable {
         var idle: [Int] = []
 
         mutating func note(_ why: String, of number: UInt64, asOf now: Instant) {
-            if failures.count >= DaemonLimits.fetchWaiterCountMax { failures = [:] }
+            if failures.count >= BlobFetches.waiterCountMax { failures = [:] }
             failures[number] = (
-                why, now.after(milliseconds: DaemonLimits.fetchRetryMilliseconds)
+                why, now.after(milliseconds: BlobFetches.retryMilliseconds)
             )
         }
     }
@@ -76,7 +87,7 @@ final class BlobFetches: Sendable {
                 if now < failure.end { return failure.why }
                 state.failures[blob.number] = nil
             }
-            guard state.waiterCount < DaemonLimits.fetchWaiterCountMax else {
+            guard state.waiterCount < Self.waiterCountMax else {
                 return "\(state.waiterCount) requests wait for payloads from the bucket"
             }
             return nil
@@ -85,7 +96,7 @@ final class BlobFetches: Sendable {
 
     /// Has a connection wait until a blob was fetched, or could not be.
     func want(_ blob: BlobReference, for connection: ConnectionAddress, asOf now: Instant) {
-        let end = now.after(milliseconds: DaemonLimits.fetchWaitMilliseconds)
+        let end = now.after(milliseconds: Self.waitMilliseconds)
         let thread: Int? = state.withLock { state in
             state.waiterCount += 1
             state.waiters[blob.number, default: []].append(
@@ -108,7 +119,7 @@ final class BlobFetches: Sendable {
             guard !state.pending.contains(blob.number),
                 state.nextMending[blob.number].map({ $0 <= now }) ?? true
             else { return nil }
-            if state.nextMending.count >= DaemonLimits.recentFetchCountMax {
+            if state.nextMending.count >= Self.rememberedCountMax {
                 state.nextMending = [:]
             }
             state.nextMending[blob.number] = now.after(milliseconds: pauseMilliseconds)
@@ -135,7 +146,7 @@ final class BlobFetches: Sendable {
                 state.waiters[number] = rest.isEmpty ? nil : rest
                 state.waiterCount -= ended.count
                 state.note(
-                    "the bucket has not sent it within \(DaemonLimits.fetchWaitMilliseconds / 1_000) s",
+                    "the bucket has not sent it within \(Self.waitMilliseconds / 1_000) s",
                     of: number, asOf: now)
             }
             isBusy.store(!state.waiters.isEmpty || !state.failures.isEmpty, ordering: .relaxed)
@@ -200,7 +211,7 @@ final class BlobFetches: Sendable {
                 state.note(failure, of: blob.number, asOf: now)
                 isBusy.store(true, ordering: .relaxed)
             } else {
-                if state.fetched.count >= DaemonLimits.recentFetchCountMax { state.fetched = [:] }
+                if state.fetched.count >= Self.rememberedCountMax { state.fetched = [:] }
                 state.fetched[blob.number] = now
             }
             return waiters
@@ -221,7 +232,7 @@ final class BlobFetches: Sendable {
     func takeRecentlyFetched(_ number: UInt64, asOf now: Instant) -> Bool {
         state.withLock { state in
             guard let moment = state.fetched[number] else { return false }
-            if now.milliseconds(since: moment) > DaemonLimits.fetchedKeptMilliseconds {
+            if now.milliseconds(since: moment) > Self.keptMilliseconds {
                 state.fetched[number] = nil
             }
             return true

@@ -19,17 +19,23 @@ enum BodyKind: Int, CaseIterable, Comparable {
 /// on in a file. If no file is free either, it waits in a queue (``BodyMemoryQueue``), and its connection
 /// is not read. Its worker refuses it when it has waited as long as it may.
 final class BodyMemory: Sendable {
+    /// The memory is cut into this many shares: one is kept for bodies that are whole when they are looked at, one for
+    /// those and the short ones; all have the rest.
+    private static let shareCount = 4
+    /// Bodies that wait for memory or a file at once; others are refused immediately.
+    private static let waitingCountMax = 1_024
+
     struct Limits: Sendable {
         /// Memory, in bytes.
         var byteCountMax: Int
         /// Files that bodies are spooled to.
         var spoolCountMax: Int
         /// Bodies that may wait.
-        var waitingCountMax = DaemonLimits.waitingBodyCountMax
+        var waitingCountMax = BodyMemory.waitingCountMax
 
         /// How much memory may be reserved in all when a body of this kind gets some, in bytes.
         func ceiling(_ kind: BodyKind) -> Int {
-            let share = byteCountMax / DaemonLimits.bodyMemoryShares
+            let share = byteCountMax / BodyMemory.shareCount
             switch kind {
             case .whole: return byteCountMax
             case .short: return byteCountMax - share

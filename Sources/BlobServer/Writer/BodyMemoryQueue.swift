@@ -1,6 +1,11 @@
 /// What is reserved of ``BodyMemory`` and who waits for some, with the rules for both. Used under the
 /// memory's lock.
 struct BodyMemoryQueue {
+    /// Memory and spool files are cut into this many parts, of which a peer has one at most while others wait.
+    private static let peerParts = 2
+    /// Memory that bodies had is returned to the system when they are done, from this many bytes on.
+    private static let trimmedByteCountMin = 8 << 20
+
     private struct Waiter {
         let need: BodyMemory.Need
         let reservation: BodyReservation
@@ -45,7 +50,7 @@ struct BodyMemoryQueue {
 
     /// Whether much less is reserved than there was.
     mutating func takeShouldTrim() -> Bool {
-        guard byteCountPeak >= DaemonLimits.trimmedBodyMemoryByteCountMin,
+        guard byteCountPeak >= Self.trimmedByteCountMin,
             byteCount <= byteCountPeak / 4
         else { return false }
         byteCountPeak = byteCount
@@ -163,7 +168,7 @@ struct BodyMemoryQueue {
 
     /// Whether a peer would have more than its part of `all` while others wait for some.
     private func isOverPart(_ count: Int, of all: Int, _ peer: Peer) -> Bool {
-        count > all / DaemonLimits.bodyPeerParts && waitingCount > peer.waitingBodyCount.now
+        count > all / Self.peerParts && waitingCount > peer.waitingBodyCount.now
     }
 
     private mutating func grant(

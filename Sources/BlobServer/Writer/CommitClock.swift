@@ -8,6 +8,15 @@ import BlobStore
 /// * Early, for readers that wait for what is pending. Some time must have passed since the last commit,
 ///   so that readers in a loop cannot make each batch a commit of its own.
 struct CommitClock {
+    /// How old what is only in the log may get while more of it comes. A commit takes about two milliseconds, for which a
+    /// publisher then has to wait: with this, less than one publish in a hundred of a single publisher does.
+    static let intervalMicrosecondsMax = 100_000
+    /// How long nothing may come before it is committed.
+    static let pauseMicroseconds = 2_000
+    /// How long after the end of a commit readers of what is pending may cause the next one: a reader waits at most this
+    /// long, and a commit. Without it, a client that reads what others publish, in a loop, makes each batch a commit.
+    static let earlyMicrosecondsMin = 10_000
+
     private var state = PendingBatches()
     /// When the first pending change was acknowledged, and the last.
     private var begin: Instant?
@@ -50,8 +59,8 @@ struct CommitClock {
         let isAsked = demand.hasWaiters || demand.requestCount != commitRequestCount
         let age = now.microseconds(since: begin)
         let isOverdue =
-            age >= DaemonLimits.commitIntervalMicrosecondsMax
-            || state.isAwaited && age >= DaemonLimits.commitPauseMicroseconds
+            age >= Self.intervalMicrosecondsMax
+            || state.isAwaited && age >= Self.pauseMicroseconds
             || isAsked && microsecondsToEarlyCommit(asOf: now) <= 0
         // The commit serves all requests that were made by now.
         if isOverdue { commitRequestCount = demand.requestCount }
@@ -62,7 +71,7 @@ struct CommitClock {
     mutating func isDue(asOf now: Instant, _ demand: Demand) -> Bool {
         guard begin != nil else { return false }
         return isOverdue(asOf: now, demand) || state.isAwaited
-            || now.microseconds(since: last) >= DaemonLimits.commitPauseMicroseconds
+            || now.microseconds(since: last) >= Self.pauseMicroseconds
     }
 
     /// How long the writer may sleep, in milliseconds.
@@ -71,7 +80,7 @@ struct CommitClock {
     func pause(asOf now: Instant, hasWaiters: Bool) -> Int {
         guard begin != nil else { return .max }
         if state.isAwaited { return 0 }
-        var microseconds = DaemonLimits.commitPauseMicroseconds
+        var microseconds = Self.pauseMicroseconds
         if hasWaiters { microseconds = min(microseconds, microsecondsToEarlyCommit(asOf: now)) }
         return (max(0, microseconds) + 999) / 1_000
     }
@@ -79,6 +88,6 @@ struct CommitClock {
     /// How long it is until readers may cause a commit; 0 or less: they may now.
     private func microsecondsToEarlyCommit(asOf now: Instant) -> Int {
         guard let lastCommit else { return 0 }
-        return DaemonLimits.earlyCommitMicrosecondsMin - now.microseconds(since: lastCommit)
+        return Self.earlyMicrosecondsMin - now.microseconds(since: lastCommit)
     }
 }

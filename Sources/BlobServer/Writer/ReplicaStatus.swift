@@ -6,6 +6,11 @@ import Synchronization
 
 /// What all threads know of the replication, and who waits for it.
 final class ReplicaStatus: Sendable {
+    /// How long a start waits for the bucket to say whether this daemon still leads.
+    private static let startMilliseconds = 2_000
+    /// Requests that wait for the bucket, or for a follower to catch up.
+    static let waiterCountMax = 65_536
+
     /// What this daemon is in its shard.
     enum Role: UInt8 {
         /// It belongs to none.
@@ -108,7 +113,7 @@ final class ReplicaStatus: Sendable {
     func noteStarted() { started.notify() }
 
     /// Waits for that, or as long as clients may be kept waiting for it.
-    func waitForStart() { started.wait(milliseconds: DaemonLimits.startMilliseconds) }
+    func waitForStart() { started.wait(milliseconds: Self.startMilliseconds) }
 
     /// One load.
     var role: Role {
@@ -184,7 +189,7 @@ final class ReplicaStatus: Sendable {
     /// - Returns: false when too many wait.
     func wait(_ waiter: Waiter) -> Bool {
         let isAdded = waiters.withLock { waiters in
-            guard waiters.count < DaemonLimits.replicaWaiterCountMax else { return false }
+            guard waiters.count < Self.waiterCountMax else { return false }
             waiters.append(waiter)
             waiterCount.store(waiters.count, ordering: .releasing)
             return true
@@ -214,7 +219,7 @@ final class ReplicaStatus: Sendable {
         return .refused(
             ProtocolError(
                 .unreplicated,
-                "stored here, and not in the bucket: \(DaemonLimits.replicaWaiterCountMax) requests wait for that already"
+                "stored here, and not in the bucket: \(Self.waiterCountMax) requests wait for that already"
             ))
     }
 

@@ -1,5 +1,6 @@
 import BlobStore
 import CLinux
+import Glibc
 import Logging
 
 /// The thread that reads the store again, and looks after damage that others have met: see `Scrubber`.
@@ -34,6 +35,21 @@ struct ScrubThread: Sendable {
 }
 
 private struct ScrubLoop {
+    /// How long after the start a round begins or continues.
+    private static let delayMilliseconds = 300_000
+    /// How often the position is stored.
+    private static let writeMilliseconds = 600_000
+    /// How long it waits while the daemon is busy, before it looks again.
+    private static let loadedMilliseconds = 250
+    /// Bytes of one step, about.
+    private static let stepByteCount = 64 << 10
+    /// The least rate, in bytes per second: a small store is done soon, and rests.
+    private static let rateMin = 256 << 10
+    /// Notifications that are named when one of their payloads is found damaged.
+    private static let reportedIDCountMax = 10
+    /// How long it waits until the writer has noted what is damaged.
+    private static let noteMilliseconds = 10_000
+
     private let store: BlobStore
     private var scrubber: Scrubber
     private let state: ScrubState
@@ -41,8 +57,8 @@ private struct ScrubLoop {
     private let log: Logger
     private var meter = LoadMeter()
     /// When a round may begin or go on after the start.
-    private let start = Instant.now.after(milliseconds: DaemonLimits.scrubDelayMilliseconds)
-    private var nextWrite = Instant.now.after(milliseconds: DaemonLimits.scrubWriteMilliseconds)
+    private let start = Instant.now.after(milliseconds: Self.delayMilliseconds)
+    private var nextWrite = Instant.now.after(milliseconds: Self.writeMilliseconds)
     private var byteCountInAll = 0
     /// Bytes since the rate was computed.
     private var recent = (instant: Instant.now, byteCount: 0)
@@ -81,7 +97,7 @@ private struct ScrubLoop {
         guard store.needsScrubber else { return }
         try scrubber.checkSuspects()
         for blob in store.takeUnreportedQuarantine() {
-            let shown = DaemonLimits.scrubReportedIDCountMax
+            let shown = Self.reportedIDCountMax
             let ids = try scrubber.ids(referringTo: blob.blob.number, countMax: shown)
             let others = blob.referenceCount - ids.count
             let rest = others > 0 ? " and \(others) more" : ""
@@ -116,17 +132,17 @@ private struct ScrubLoop {
             if meter.isLoaded(asOf: now), !isLate {
                 rate = 0
                 note()
-                return DaemonLimits.scrubLoadedMilliseconds
+                return Self.loadedMilliseconds
             }
         }
         let byteCount = try scrubber.step(
-            byteCountMax: DaemonLimits.scrubStepByteCount, asOf: .now)
+            byteCountMax: Self.stepByteCount, asOf: .now)
         for finding in scrubber.takeFindings() {
             log.error("Damaged: \(finding). Run blobd verify")
         }
         guard let byteCount else {
             // What was found is noted before the round counts as ended, unless the writer cannot.
-            let patience = Instant.now.after(milliseconds: DaemonLimits.scrubNoteMilliseconds)
+            let patience = Instant.now.after(milliseconds: Self.noteMilliseconds)
             while store.hasConfirmedDamage, !state.isClosed, Instant.now < patience {
                 state.signal.wait(milliseconds: 20)
             }
@@ -136,7 +152,7 @@ private struct ScrubLoop {
         }
         count(byteCount)
         if now >= nextWrite {
-            nextWrite = now.after(milliseconds: DaemonLimits.scrubWriteMilliseconds)
+            nextWrite = now.after(milliseconds: Self.writeMilliseconds)
             state.write(scrubber.position)
         }
         return isRunningRequest ? 0 : max(1, byteCount * 1_000 / pace)
@@ -185,7 +201,7 @@ private struct ScrubLoop {
     /// Bytes per second.
     private var pace: Int {
         let whole = byteCountInAll / max(1, scrubMilliseconds / 4_000)
-        return max(DaemonLimits.scrubRateMin, whole)
+        return max(Self.rateMin, whole)
     }
 
     /// Whether the round has read less than its time allows.
@@ -216,5 +232,37 @@ private struct ScrubLoop {
                 beganAt: position.beganAt, endedAt: position.endedAt,
                 byteCount: position.byteCount,
                 byteCountInAll: max(byteCountInAll, position.byteCount), rate: rate))
+    }
+}
+
+/// Whether the other threads of this process are busy: by the processor time that they have used since they
+/// were asked about last.
+struct LoadMeter {
+    /// Busier than this share of one processor is loaded, in percent.
+    static let percentMax = 20
+
+    private var last: (instant: Instant, microseconds: Int)?
+
+    /// Whether they were busy since the last call.
+    mutating func isLoaded(asOf now: Instant) -> Bool {
+        let used = Self.microsecondsOfOthers
+        defer { last = (now, used) }
+        guard let last else { return false }
+        let elapsed = now.microseconds(since: last.instant)
+        return elapsed > 0 && (used - last.microseconds) * 100 > elapsed * Self.percentMax
+    }
+
+    /// `RUSAGE_THREAD`, which only Linux has.
+    private static let thread: Int32 = 1
+
+    private static var microsecondsOfOthers: Int {
+        microseconds(RUSAGE_SELF.rawValue) - microseconds(Self.thread)
+    }
+
+    private static func microseconds(_ who: Int32) -> Int {
+        var usage = rusage()
+        getrusage(__rusage_who_t(who), &usage)
+        return (usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1_000_000
+            + Int(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec)
     }
 }

@@ -3,6 +3,10 @@ import Logging
 
 /// Whether a publish could be stored now, for probes and for the log.
 struct StoreReadiness {
+    /// How long the answer of a probe (`/readyz`, ping) is valid: what a publish needs is tried at most this often. A
+    /// publish that is refused for lack of room ends it.
+    private static let milliseconds = 1_000
+
     private let log: Logger
     private var isFull = false
     /// What the last probe found, and until when that is good.
@@ -17,7 +21,7 @@ struct StoreReadiness {
         quotaLog = RateLimitedLog(log)
     }
 
-    /// What a probe is told. It is found out at most once in ``DaemonLimits/readinessMilliseconds``,
+    /// What a probe is told. It is found out at most once in ``StoreReadiness/milliseconds``,
     /// however many ask.
     ///
     /// - Parameter failure: is set to the error after which nothing may be synced again, if there was
@@ -33,7 +37,7 @@ struct StoreReadiness {
             if case .outcomeUnknown = error { failure = error }
             result = .failed(error)
         }
-        last = (result, now.after(milliseconds: DaemonLimits.readinessMilliseconds))
+        last = (result, now.after(milliseconds: Self.milliseconds))
         return result
     }
 

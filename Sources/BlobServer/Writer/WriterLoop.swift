@@ -9,6 +9,11 @@ import Synchronization
 /// it, and completes those who wait. Then come one step of a long change, one step of announcing
 /// categories' edits, and maintenance when it is due.
 struct WriterLoop {
+    /// Changes that are taken into one batch.
+    private static let batchCountMax = 1_024
+    /// Orphaned bytes that are freed in one transaction with changes.
+    private static let freedWithChangesByteCountMax = 8 << 20
+
     private let writer: WriterThread
     private let store: BlobStore
     private var commitClock = CommitClock()
@@ -78,7 +83,7 @@ struct WriterLoop {
             }
             let tasks = state.tasks
             if !tasks.isEmpty { state.tasks = [] }
-            return (state.waiting.take(DaemonLimits.changeBatchCountMax), tasks, state.isClosed)
+            return (state.waiting.take(Self.batchCountMax), tasks, state.isClosed)
         }
     }
 
@@ -115,7 +120,7 @@ struct WriterLoop {
                 // Changes that replace others leave about as many bytes behind. Those are freed in the
                 // same commits, so that they do not pile up until the next maintenance.
                 outcomes = try store.apply(
-                    batch.changes, asOf: .now, freeing: DaemonLimits.freedWithChangesByteCountMax,
+                    batch.changes, asOf: .now, freeing: Self.freedWithChangesByteCountMax,
                     bootMilliseconds: .bootMilliseconds,
                     isCommitting: commitClock.isOverdue(asOf: .now, commitDemand))
             } catch {

@@ -6,6 +6,26 @@ import Replication
 /// What the writer does between batches: it removes what has expired, frees blobs without references
 /// and dead readers' slots, each in bounded steps.
 struct WriterMaintenance {
+    /// Expired notifications that one sweep removes.
+    private static let sweepCountMax = 1_024
+    /// Orphaned bytes that one step frees.
+    private static let freedByteCountMax = 32 << 20
+    /// About how long free pages are given back to the file system before the writer looks for changes.
+    private static let reclaimMicrosecondsMax = 5_000
+    /// How long they are not after that: a twentieth of the writer's time goes into it.
+    private static let reclaimPauseMilliseconds = 100
+    /// Free pages are kept that publishes would use within this time, as they come: the file system would have to
+    /// allocate them again at once.
+    private static let reclaimedSecondsAhead = 10
+    /// How often readers that died without a word are looked for (`mdb_reader_check`).
+    private static let readerCheckMilliseconds = 60_000
+    /// How often what is shipped is noted in the store's file while nothing is changed.
+    private static let shippedSaveMilliseconds = 1_000
+    /// How long a damaged payload is not fetched again after an attempt.
+    private static let mendPauseMilliseconds = 60_000
+    /// How long a short one is not: bases and segments are read until it is found.
+    private static let mendShortPauseMilliseconds = 3_600_000
+
     private let writer: WriterThread
     private var clock = DeletionClock()
     private var nextSweep = Instant.now
@@ -58,7 +78,7 @@ struct WriterMaintenance {
             mayDelete() && writer.replica.refusal == nil ? try sweep(store) : false
         task = "free blobs without references"
         let freed = try store.freeOrphans(
-            byteCountMax: DaemonLimits.freedByteCountMax, bootMilliseconds: .bootMilliseconds)
+            byteCountMax: Self.freedByteCountMax, bootMilliseconds: .bootMilliseconds)
         task = "look after damaged payloads"
         // What is published again heals on the leader, whose followers are told.
         let hasMoreToHeal = try store.tendQuarantine(&healing, heals: !isFollowing, asOf: .now)
@@ -69,22 +89,22 @@ struct WriterMaintenance {
         try store.trimFile()
         if now >= nextReclaim {
             task = "give free pages back to the file system"
-            nextReclaim = now.after(milliseconds: DaemonLimits.reclaimPauseMilliseconds)
+            nextReclaim = now.after(milliseconds: Self.reclaimPauseMilliseconds)
             let reclaimed = try store.reclaimFreePages(
-                microsecondsMax: DaemonLimits.reclaimMicrosecondsMax,
-                keeping: takePublishedPerSecond(asOf: now) * DaemonLimits.reclaimedSecondsAhead)
+                microsecondsMax: Self.reclaimMicrosecondsMax,
+                keeping: takePublishedPerSecond(asOf: now) * Self.reclaimedSecondsAhead)
             if reclaimed.more { nextSweep = min(nextSweep, nextReclaim) }
         }
         if now >= nextSave {
             task = "note what was shipped"
-            nextSave = now.after(milliseconds: DaemonLimits.shippedSaveMilliseconds)
+            nextSave = now.after(milliseconds: Self.shippedSaveMilliseconds)
             try store.saveShipped()
         }
         task = "look for old snapshots"
         try writer.oldestSnapshot.look(in: store)
         if now >= nextReaderCheck {
             task = "look for dead readers"
-            nextReaderCheck = now.after(milliseconds: DaemonLimits.readerCheckMilliseconds)
+            nextReaderCheck = now.after(milliseconds: Self.readerCheckMilliseconds)
             let dead = try store.checkReaders()
             if dead > 0 { writer.log.notice("Freed the slots of \(dead) dead readers") }
         }
@@ -96,11 +116,11 @@ struct WriterMaintenance {
         let damaged = writer.store.quarantinedBlobs
         let fetches = writer.replica.fetches
         for one in damaged where one.isInBucket {
-            fetches.mend(one.blob, pauseMilliseconds: DaemonLimits.mendPauseMilliseconds, asOf: now)
+            fetches.mend(one.blob, pauseMilliseconds: Self.mendPauseMilliseconds, asOf: now)
         }
         if let short = damaged.first(where: \.isAmongOthers) {
             fetches.mend(
-                short.blob, pauseMilliseconds: DaemonLimits.mendShortPauseMilliseconds, asOf: now)
+                short.blob, pauseMilliseconds: Self.mendShortPauseMilliseconds, asOf: now)
         }
     }
 
@@ -114,7 +134,7 @@ struct WriterMaintenance {
 
     /// - Returns: whether more has expired.
     private mutating func sweep(_ store: BlobStore) throws(StoreError) -> Bool {
-        let swept = try store.sweepExpired(asOf: .now, limit: DaemonLimits.sweepCountMax)
+        let swept = try store.sweepExpired(asOf: .now, limit: Self.sweepCountMax)
         writer.counters.expired.add(swept.expired)
         if swept.damaged > 0 {
             errorLog.note(

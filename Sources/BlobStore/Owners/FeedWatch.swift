@@ -58,6 +58,9 @@ public final class FeedWatch: Sendable {
         set { state.withLock { $0.limits = newValue } }
     }
 
+    /// How many there may be in all.
+    package var countMax: Int { limits.total }
+
     /// Takes a slot for a waiter, who waits for nothing yet.
     ///
     /// - Parameters:

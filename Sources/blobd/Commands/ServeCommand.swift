@@ -1,5 +1,6 @@
 import ArgumentParser
 import BlobServer
+import BlobStore
 import FoundationEssentials
 import Glibc
 import Logging
@@ -67,7 +68,7 @@ struct ServeCommand: ParsableCommand {
             if checkConfig { return try StandardOutput.write(try configuration.check()) }
             let values = try configuration.values()
             var options = try ServeConfiguration.options(of: values)
-            options.discardsLog = discardLog
+            options.store.discardsLog = discardLog
             if printConfig {
                 let report = ConfigurationReport(values, file: configuration.path)
                 return try StandardOutput.write(json ? try JSONLine.text(report) : report.text)

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BlobClient
+import BlobServer
 import Glibc
 
 /// `blobd stats`: shows the daemon's counters.
@@ -60,48 +61,19 @@ struct StatsCommand: ParsableCommand {
     }
 
     static func text(_ stats: DaemonStatistics) -> String {
-        func count(_ number: Int64?) -> String? { number.map { HumanText.count($0) } }
-        func bytes(_ number: Int64?) -> String? {
-            number.map { "\(HumanText.bytes($0)) (\(HumanText.count($0)))" }
+        func rows(_ figures: [Figure]) -> [(String, String?)] {
+            figures.compactMap { figure in
+                guard let title = figure.title, let name = figure.name else { return nil }
+                return (title, stats[name].map { Self.text($0, figure.unit) })
+            }
         }
-        let rows: [(String, String?)] = [
-            ("notifications", count(stats.notifications)),
-            ("parts", count(stats.parts)),
-            ("blobs", count(stats.blobs)),
-            ("bytes, each blob once", bytes(stats.bytes)),
-            ("bytes as stored", bytes(stats.bytesStored)),
-            ("bytes, every reference", bytes(stats.bytesReferenced)),
-            ("orphan blobs", count(stats.orphanBlobs)),
-            ("orphan bytes", bytes(stats.orphanBytes)),
-            ("leases", count(stats.leases)),
-            ("tombstones", count(stats.tombstones)),
-            ("held blobs", count(stats.heldBlobs)),
-            ("categories", count(stats.categories)),
-            ("watchers", count(stats.watchers)),
-            ("data file", bytes(stats.fileBytes)),
-            ("free in the data file", bytes(stats.freeBytes)),
-            ("revision", count(stats.revision)),
-            ("store id", stats.storeID),
-            ("up for", stats.uptimeSeconds.map(Self.uptime)),
-            ("connections", count(stats.connections)),
-            ("draining sockets", count(stats.draining)),
-            ("memory for bodies", bytes(stats.bodyMemoryBytes)),
-            ("files for bodies", count(stats.bodySpools)),
-            ("unread answers", bytes(stats.answerMemoryBytes)),
-            ("ended for unread answers", count(stats.unreadEnds)),
-            ("requests", count(stats.requests)),
-            ("publishes", count(stats.publishes)),
-            ("deletes", count(stats.deletes)),
-            ("patches", count(stats.patches)),
-            ("responses", count(stats.responses)),
-            ("watchers woken", count(stats.feedWakes)),
-            ("expired", count(stats.expired)),
-            ("syncs", count(stats.syncs)),
-            ("bytes sent", bytes(stats.bytesSent)),
-            ("bytes received", bytes(stats.bytesReceived)),
+        let run = [
+            ("store id", stats.storeID), ("up for", stats.uptimeSeconds.map(Self.uptime)),
         ]
+        let all =
+            rows(Figure.stored) + run + rows(Figure.served) + quotaRows(stats) + scrubRows(stats)
         var text = ""
-        for case (let title, let value?) in rows + quotaRows(stats) + scrubRows(stats) {
+        for case (let title, let value?) in all {
             text += title + String(repeating: " ", count: 24 - title.count) + value + "\n"
         }
         for (code, number) in (stats.errors ?? [:]).sorted(by: { $0.key < $1.key }) where number > 0
@@ -109,6 +81,13 @@ struct StatsCommand: ParsableCommand {
             text += "errors, \(code)".padded(to: 24) + HumanText.count(number) + "\n"
         }
         return text
+    }
+
+    private static func text(_ number: Int64, _ unit: Figure.Unit) -> String {
+        switch unit {
+        case .number: HumanText.count(number)
+        case .bytes: "\(HumanText.bytes(number)) (\(HumanText.count(number)))"
+        }
     }
 
     /// How far the store was read again, and what is damaged.

@@ -1,5 +1,4 @@
 import BlobServer
-import Configuration
 
 /// Why a configuration cannot be used: words for the operator, with the place.
 struct ConfigurationError: Error, CustomStringConvertible {
@@ -8,9 +7,8 @@ struct ConfigurationError: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// The file of a configuration, as a source for swift-configuration: one value for each key, whose names
-/// are those of the settings.
-struct ConfigurationFile: ConfigSnapshot {
+/// The YAML file of a configuration: one value for each key, and each key is the name of a setting.
+struct ConfigurationFile {
     /// Bytes of a file.
     static let byteCountMax = 1 << 20
 
@@ -18,8 +16,6 @@ struct ConfigurationFile: ConfigSnapshot {
     /// Whether the file has nothing, not even a comment.
     let isEmpty: Bool
     private let entries: [String: YAMLEntries.Entry]
-
-    var providerName: String { path }
 
     /// Reads a file.
     ///
@@ -59,32 +55,28 @@ struct ConfigurationFile: ConfigSnapshot {
         self.entries = entries
     }
 
-    /// The line of a key that has a value.
-    func line(of name: String) -> Int { entries[name]?.line ?? 0 }
-
     /// The text of a key that has one.
     func text(of name: String) -> String? {
         guard case .text(let text)? = entries[name]?.value, !text.isEmpty else { return nil }
         return text
     }
 
-    func value(forKey key: AbsoluteConfigKey, type: ConfigType) throws -> LookupResult {
-        let name = key.components.joined(separator: ".")
-        guard let entry = entries[name] else { return LookupResult(encodedKey: name, value: nil) }
-        func refuse(_ found: String) -> ConfigurationError {
-            let expected = Setting.named[name]?.expected ?? ""
-            return ConfigurationError(
-                "\(path):\(entry.line): \(name) is \(found); it must be \(expected)")
+    /// What the file gives for a setting, and in which line; nil: nothing.
+    ///
+    /// - Throws: if a value has the wrong shape, such as a list where one text is expected.
+    func given(
+        _ setting: Setting
+    ) throws(ConfigurationError) -> (texts: [String], line: Int)? {
+        guard let entry = entries[setting.name] else { return nil }
+        let found: String
+        switch entry.value {
+        case .text(let text): return ([text], entry.line)
+        case .list(let texts) where setting.kind == .list: return (texts, entry.line)
+        case .list: found = "a list"
+        case .nothing: found = "empty"
+        case .other(let words): found = words
         }
-        let content: ConfigContent
-        switch (entry.value, type) {
-        case (.text(let text), .string): content = .string(text)
-        case (.text(let text), _): content = .stringArray([text])
-        case (.list(let texts), .stringArray): content = .stringArray(texts)
-        case (.list, _): throw refuse("a list")
-        case (.nothing, _): throw refuse("empty")
-        case (.other(let found), _): throw refuse(found)
-        }
-        return LookupResult(encodedKey: name, value: ConfigValue(content, isSecret: false))
+        throw ConfigurationError(
+            "\(path):\(entry.line): \(setting.name) is \(found); it must be \(setting.expected)")
     }
 }

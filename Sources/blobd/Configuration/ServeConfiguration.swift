@@ -1,5 +1,4 @@
 import BlobServer
-import Configuration
 import Glibc
 
 /// The configuration of a daemon: a file, the environment, and flags, each before the one that precedes it.
@@ -29,8 +28,8 @@ struct ServeConfiguration {
     let path: String?
     /// Variables that are named as ours and are no setting's. They change nothing.
     let strangers: [String]
-    private let environment: EnvironmentVariablesProvider
-    private let flags: InMemoryProvider
+    private let variables: [String: String]
+    private let flags: [String: [String]]
 
     /// - Parameters:
     ///   - path: of the file; nil: the variable's, or the default one.
@@ -55,14 +54,8 @@ struct ServeConfiguration {
                 "\(name) is not a setting's variable; the nearest is \(prefix)\(meant.word)")
         }
         self.path = path ?? Self.path(in: variables)
-        self.environment = EnvironmentVariablesProvider(environmentVariables: variables)
-        self.flags = InMemoryProvider(
-            values: Dictionary(
-                uniqueKeysWithValues: flags.map { name, texts in
-                    let isList = Setting.named[name]?.kind == .list
-                    let content = isList ? ConfigContent.stringArray(texts) : .string(texts[0])
-                    return (AbsoluteConfigKey([name]), ConfigValue(content, isSecret: false))
-                }))
+        self.variables = variables
+        self.flags = flags
     }
 
     /// The file that is read when no flag names one; nil: there is none.
@@ -81,32 +74,35 @@ struct ServeConfiguration {
             throw ConfigurationError(
                 "\(file.path): is empty; for the defaults write a comment, or restart")
         }
-        do {
-            return try Setting.all.map { try value(of: $0, file) }
-        } catch let error as ConfigurationError {
-            throw error
-        } catch {
-            throw ConfigurationError("\(error)")
+        return try Setting.all.map { (setting) throws(ConfigurationError) in
+            try value(of: setting, file)
         }
     }
 
-    private func value(of setting: Setting, _ file: ConfigurationFile?) throws -> Value {
-        let type: ConfigType = setting.kind == .list ? .stringArray : .string
-        let key = AbsoluteConfigKey([setting.name])
-        if let found = try flags.value(forKey: key, type: type).value {
-            return Value(setting: setting, texts: found.texts, source: .flag)
+    private func value(
+        of setting: Setting, _ file: ConfigurationFile?
+    ) throws(ConfigurationError) -> Value {
+        if let texts = flags[setting.name] {
+            return Value(setting: setting, texts: texts, source: .flag)
         }
-        let variable = AbsoluteConfigKey(["blobd", setting.name])
-        if let found = try environment.value(forKey: variable, type: type).value {
-            return Value(
-                setting: setting, texts: found.texts, source: .environment(setting.variable))
+        if let text = variables[setting.variable] {
+            let texts = setting.kind == .list ? Self.items(text) : [text]
+            return Value(setting: setting, texts: texts, source: .environment(setting.variable))
         }
-        if let file, let found = try file.value(forKey: key, type: type).value {
+        if let file, let given = try file.given(setting) {
             return Value(
-                setting: setting, texts: found.texts,
-                source: .file(file.path, line: file.line(of: setting.name)))
+                setting: setting, texts: given.texts, source: .file(file.path, line: given.line))
         }
         return Value(setting: setting, texts: [], source: .preset)
+    }
+
+    /// The items of a list in a variable: separated by commas, without blanks at their ends.
+    private static func items(_ text: String) -> [String] {
+        text.split(separator: ",", omittingEmptySubsequences: false).map { item in
+            var item = item.drop(while: \.isWhitespace)
+            while item.last?.isWhitespace == true { item.removeLast() }
+            return String(item)
+        }
     }
 
     /// The options that values make, once each is within its bounds.
@@ -220,16 +216,5 @@ extension ServeConfiguration.Value {
             case .file(let path, let line): "\(path):\(line): \(setting.name)"
             }
         return ConfigurationError("\(subject) \(reason)")
-    }
-}
-
-extension ConfigValue {
-    /// One text, but for a list.
-    fileprivate var texts: [String] {
-        switch content {
-        case .string(let text): [text]
-        case .stringArray(let texts): texts
-        default: []
-        }
     }
 }

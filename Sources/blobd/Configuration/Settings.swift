@@ -34,7 +34,7 @@ extension Setting {
             "allow-uid", .user, \.allowedUserIDs, .live,
             "A user id that may connect, besides root and the daemon's own. Repeatable."),
         .one(
-            "map-size", .size(1 << 20...byteCountMax), \.mapByteCountMax, .atStart,
+            "map-size", .size(1 << 20...byteCountMax), \.store.mapByteCountMax, .atStart,
             "Maximum size of the store's file."),
         .one(
             "scrub-days", .count(0...3_650, of: "days"), \.limits.scrubDays, .live,
@@ -49,7 +49,7 @@ extension Setting {
             100 ms. Without the WAL each batch is committed before it is acknowledged.
             """),
         .one(
-            "keep-free", .size(0...byteCountMax), \.limits.freeAllocatedByteCountMin, .live,
+            "keep-free", .size(0...byteCountMax), \.store.freeAllocatedByteCountMin, .live,
             """
             Free space that stays allocated in data.mdb: this, or 1/24 of the space in use. More goes \
             back to the file system.
@@ -111,20 +111,20 @@ extension Setting {
 
     private static let quotas: [Setting] = [
         .one(
-            "max-bytes", .size(0...1 << 60), \.limits.quotas.byteCountMax, .live,
+            "max-bytes", .size(0...1 << 60), \.store.quotas.byteCountMax, .live,
             "Maximum bytes of all payloads, as stored. Publishes beyond it get 507. 0: no limit."),
         .one(
-            "max-notifications", .count(0...1 << 60), \.limits.quotas.notificationCountMax, .live,
+            "max-notifications", .count(0...1 << 60), \.store.quotas.notificationCountMax, .live,
             "Maximum number of notifications (507). 0: no limit."),
         .one(
-            "owner-max-bytes", .size(0...1 << 60), \.limits.quotas.ownerByteCountMax, .live,
+            "owner-max-bytes", .size(0...1 << 60), \.store.quotas.ownerByteCountMax, .live,
             "Maximum bytes of one owner's payloads, as published (429). 0: no limit."),
         .one(
             "owner-max-notifications", .count(0...1 << 60),
-            \.limits.quotas.ownerNotificationCountMax, .live,
+            \.store.quotas.ownerNotificationCountMax, .live,
             "Maximum number of one owner's notifications (429). 0: no limit."),
         .one(
-            "min-free-disk", .size(0...1 << 60), \.limits.quotas.freeDiskByteCountMin, .live,
+            "min-free-disk", .size(0...1 << 60), \.store.quotas.freeDiskByteCountMin, .live,
             "Publishes are refused (507) while the file system has less free. 0: no limit."),
     ]
 
@@ -171,20 +171,20 @@ extension Setting {
 
     private static let feeds: [Setting] = [
         .one(
-            "max-watchers", .count(0...1_000_000), \.limits.watcherCountMax, .live,
+            "max-watchers", .count(0...1_000_000), \.store.watcherCountMax, .live,
             "Maximum number of watchers: waiting calls, event streams and watches."),
         .one(
-            "max-watchers-per-owner", .count(0...1_000_000), \.limits.watcherCountPerOwnerMax,
+            "max-watchers-per-owner", .count(0...1_000_000), \.store.watcherCountPerOwnerMax,
             .live, "Maximum number of watchers of one owner."),
         .optional(
-            "max-watchers-per-peer", .count(0...1_000_000), \.limits.watcherCountPerPeerMax,
+            "max-watchers-per-peer", .count(0...1_000_000), \.store.watcherCountPerPeerMax,
             .live, default: "3/4 of all", "Maximum number of watchers of one peer, by its user id."),
         .one(
             "heartbeat", .time(1...day), \.limits.heartbeatMilliseconds, .live,
             "Heartbeat interval of event streams and watches."),
         .one(
             "tombstone-retention", .time(0...36_500 * Int64(day)),
-            \.limits.tombstoneRetentionMilliseconds, .live,
+            \.store.tombstoneRetentionMilliseconds, .live,
             "How long deletions are remembered. An older cursor must resync."),
     ]
 

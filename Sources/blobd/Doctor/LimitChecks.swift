@@ -1,4 +1,5 @@
 import BlobServer
+import BlobStore
 import Glibc
 
 /// The kernel, and the limits that it sets for a process.
@@ -52,10 +53,10 @@ struct LimitChecks {
 
     private func addressSpace(_ limits: ProcessLimits) -> Finding? {
         guard let most = limits.addressSpace else { return nil }
-        guard most < options.mapByteCountMax + 4 << 30 else { return nil }
+        guard most < options.store.mapByteCountMax + 4 << 30 else { return nil }
         return .problem(
             "address space", "ulimit -v: \(HumanText.bytes(Int64(most)))",
-            "map-size \(HumanText.bytes(Int64(options.mapByteCountMax))) is mapped: LimitAS=infinity in the unit, or a smaller map-size."
+            "map-size \(HumanText.bytes(Int64(options.store.mapByteCountMax))) is mapped: LimitAS=infinity in the unit, or a smaller map-size."
         )
     }
 

@@ -1,3 +1,4 @@
+import FoundationEssentials
 import Glibc
 
 /// Standard output. What cannot be written is an error, and not lost without a word.
@@ -56,4 +57,18 @@ func writeAll(_ bytes: RawSpan, to descriptor: CInt) -> CInt? {
 func errorText(_ code: CInt) -> String {
     // `strerror` may use its buffer again in the next call; the text is copied at once.
     strerror(code).map { String(cString: $0) } ?? "error \(code)"
+}
+
+/// JSON as the commands print it: one document in one line, members in snake case and in a fixed
+/// order.
+enum JSONLine {
+    static func text(_ value: some Encodable) throws(CommandFailure) -> String {
+        let encoder = JSONEncoder()
+        encoder.keyEncodingStrategy = .convertToSnakeCase
+        encoder.outputFormatting = [.sortedKeys, .withoutEscapingSlashes]
+        guard let data = try? encoder.encode(value) else {
+            throw CommandFailure(.refused, "the result cannot be written as JSON")
+        }
+        return String(decoding: data, as: UTF8.self) + "\n"
+    }
 }

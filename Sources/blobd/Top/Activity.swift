@@ -5,6 +5,8 @@ struct Activity: Sendable {
     /// Of the second look.
     let now: DaemonStatistics
     let seconds: Double
+    /// The first look, unless the daemon was started again since.
+    private let before: DaemonStatistics?
     /// Answered requests of each operation, in a second.
     private(set) var rates: [String: Double] = [:]
     /// Durations of each operation.
@@ -13,11 +15,6 @@ struct Activity: Sendable {
     private(set) var hitShare: Double?
     /// Answers with an error, in a second; a fetch of what is missing is none.
     private(set) var errorRate = 0.0
-    private(set) var sentRate = 0.0
-    private(set) var receivedRate = 0.0
-    private(set) var publishRate = 0.0
-    private(set) var expiryRate = 0.0
-    private(set) var deleteRate = 0.0
 
     /// - Parameters:
     ///   - before: the first look; of the same run of the daemon, else everything since its start counts.
@@ -26,17 +23,8 @@ struct Activity: Sendable {
     init(from before: DaemonStatistics?, to now: DaemonStatistics, seconds: Double) {
         self.now = now
         self.seconds = max(seconds, 0.001)
-        var before = before
-        if (before?.requests ?? 0) > (now.requests ?? 0) { before = nil }
-        func rate(_ counter: KeyPath<DaemonStatistics, Int64?>) -> Double {
-            let grown = (now[keyPath: counter] ?? 0) - (before?[keyPath: counter] ?? 0)
-            return Double(max(0, grown)) / self.seconds
-        }
-        sentRate = rate(\.bytesSent)
-        receivedRate = rate(\.bytesReceived)
-        publishRate = rate(\.publishes)
-        expiryRate = rate(\.expired)
-        deleteRate = rate(\.deletes)
+        let before = (before?.requests ?? 0) > (now.requests ?? 0) ? nil : before
+        self.before = before
         let bounds = now.bucketNanoseconds ?? []
         for (name, operation) in now.operations ?? [:] {
             let earlier = before?.operations?[name]
@@ -63,6 +51,11 @@ struct Activity: Sendable {
         }
     }
 
+    /// How much a counter has grown in a second; its name is that of `GET /v1/stats`.
+    func rate(of name: String) -> Double {
+        Double(max(0, (now[name] ?? 0) - (before?[name] ?? 0))) / seconds
+    }
+
     /// All answered requests, in a second.
     var requestRate: Double { rates.values.reduce(0, +) }
 }
@@ -87,5 +80,37 @@ struct Durations: Sendable {
             missing -= Double(count)
         }
         return bounds.last.map(Double.init)
+    }
+}
+
+/// A line of `blobd stats --watch`.
+enum ActivityLine {
+    private static let columns:
+        [(title: String, width: Int, text: @Sendable (Activity) -> String)] = [
+            ("fetch/s", 9, { TopScreen.number($0.rates["fetch"] ?? 0) }),
+            ("hits", 7, { $0.hitShare.map { "\(TopScreen.number($0 * 100)) %" } ?? "-" }),
+            ("p50", 8, { TopScreen.time($0.durations["fetch"]?.quantile(0.5)) }),
+            ("p99", 8, { TopScreen.time($0.durations["fetch"]?.quantile(0.99)) }),
+            ("publish/s", 10, { TopScreen.number($0.rate(of: "publishes")) }),
+            ("p99", 8, { TopScreen.time($0.durations["publish"]?.quantile(0.99)) }),
+            ("expire/s", 9, { TopScreen.number($0.rate(of: "expired")) }),
+            ("error/s", 8, { TopScreen.number($0.errorRate) }),
+            ("conns", 7, { HumanText.count($0.now.connections ?? 0) }),
+            ("waiting", 8, { HumanText.count($0.now.watchers ?? 0) }),
+            ("on disk", 10, { HumanText.bytes($0.now.allocatedBytes ?? 0) }),
+            ("live", 10, { HumanText.bytes($0.now.bytesStored ?? 0) }),
+        ]
+
+    static var titles: String { line { $0.title } }
+
+    static func text(_ activity: Activity) -> String { line { $0.text(activity) } }
+
+    private static func line(
+        _ text: ((title: String, width: Int, text: @Sendable (Activity) -> String)) -> String
+    ) -> String {
+        columns.map { column in
+            let text = text(column)
+            return String(repeating: " ", count: max(1, column.width - text.count)) + text
+        }.joined() + "\n"
     }
 }

@@ -133,11 +133,11 @@ struct ActivityReport: Encodable {
         let now = activity.now
         seconds = activity.seconds
         requestsPerSecond = activity.requestRate
-        publishesPerSecond = activity.publishRate
-        expiriesPerSecond = activity.expiryRate
+        publishesPerSecond = activity.rate(of: "publishes")
+        expiriesPerSecond = activity.rate(of: "expired")
         errorsPerSecond = activity.errorRate
-        bytesSentPerSecond = activity.sentRate
-        bytesReceivedPerSecond = activity.receivedRate
+        bytesSentPerSecond = activity.rate(of: "bytes_sent")
+        bytesReceivedPerSecond = activity.rate(of: "bytes_received")
         hitRate = activity.hitShare
         connections = now.connections
         watchers = now.watchers

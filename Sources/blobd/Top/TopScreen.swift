@@ -1,4 +1,5 @@
 import BlobClient
+import BlobServer
 
 /// The screen of `blobd top`: lines of plain text, as many and as wide as a terminal has.
 struct TopScreen {
@@ -17,7 +18,7 @@ struct TopScreen {
         var lines = heading(activity, title)
         lines += [""] + traffic(activity, history)
         lines += [""] + operations(activity)
-        lines += [""] + store(activity.now)
+        lines += [""] + store(activity)
         let slowest = slowest(activity.now)
         if !slowest.isEmpty, lines.count + 2 < height { lines += [""] + slowest }
         return lines.prefix(height).map(cut)
@@ -43,25 +44,14 @@ struct TopScreen {
     }
 
     private func traffic(_ activity: Activity, _ history: [Double]) -> [String] {
-        let now = activity.now
         let hits = activity.hitShare.map { "\(Self.number($0 * 100)) %" } ?? "-"
-        var lines = [
-            columns([
-                ("requests", "\(Self.number(activity.requestRate))/s"),
-                ("publishes", "\(Self.number(activity.publishRate))/s"),
-                ("hit rate", hits),
-            ]),
-            columns([
-                ("sent", "\(HumanText.bytes(Int64(activity.sentRate)))/s"),
-                ("received", "\(HumanText.bytes(Int64(activity.receivedRate)))/s"),
-                ("errors", "\(Self.number(activity.errorRate))/s"),
-            ]),
-            columns([
-                ("connections", HumanText.count(now.connections ?? 0)),
-                ("waiting", HumanText.count(now.watchers ?? 0)),
-                ("expiries", "\(Self.number(activity.expiryRate))/s"),
-            ]),
-        ]
+        var lines = table(
+            .traffic, activity,
+            [
+                0: ("requests", "\(Self.number(activity.requestRate))/s"),
+                2: ("hit rate", hits),
+                5: ("errors", "\(Self.number(activity.errorRate))/s"),
+            ])
         let title = "requests/s  "
         lines.append(title + Self.bars(history, width: max(0, width - title.count)))
         return lines
@@ -84,22 +74,40 @@ struct TopScreen {
         return table.takeText(withTitles: true).split(separator: "\n").map(String.init)
     }
 
-    private func store(_ now: DaemonStatistics) -> [String] {
-        let file = now.fileBytes ?? 0
-        let allocated = now.allocatedBytes ?? file
-        let live = now.bytesStored ?? 0
-        return [
-            columns([
-                ("notifications", HumanText.count(now.notifications ?? 0)),
-                ("blobs", HumanText.count(now.blobs ?? 0)),
-                ("orphaned", HumanText.bytes(now.orphanBytes ?? 0)),
-            ]),
-            columns([
-                ("file", HumanText.bytes(file)), ("on disk", HumanText.bytes(allocated)),
-                ("live", HumanText.bytes(live)),
-            ]),
-            share("live, of the disk", live, allocated),
-        ]
+    private func store(_ activity: Activity) -> [String] {
+        let (live, disk) = (activity.now.bytesStored ?? 0, activity.now.allocatedBytes ?? 0)
+        return table(.store, activity) + [share("live, of the disk", live, disk)]
+    }
+
+    /// The cells of a part: those of the table of figures, and others by their places.
+    private func table(
+        _ part: Figure.Cell.Part, _ activity: Activity,
+        _ others: [Int: (name: String, value: String)] = [:]
+    ) -> [String] {
+        var cells = others
+        for figure in Figure.all {
+            if let cell = figure.cell, cell.part == part, let name = figure.name {
+                cells[cell.place] = (cell.title, Self.value(figure.unit, cell, name, activity))
+            }
+        }
+        let inOrder = cells.sorted { $0.key < $1.key }.map(\.value)
+        return stride(from: 0, to: inOrder.count, by: Self.cellsPerLine).map {
+            columns(Array(inOrder[$0..<min($0 + Self.cellsPerLine, inOrder.count)]))
+        }
+    }
+
+    private static let cellsPerLine = 3
+
+    private static func value(
+        _ unit: Figure.Unit, _ cell: Figure.Cell, _ name: String, _ activity: Activity
+    ) -> String {
+        let (value, rate) = (activity.now[name] ?? 0, activity.rate(of: name))
+        return switch (unit, cell.isRate) {
+        case (.number, false): HumanText.count(value)
+        case (.number, true): "\(number(rate))/s"
+        case (.bytes, false): HumanText.bytes(value)
+        case (.bytes, true): "\(HumanText.bytes(Int64(rate)))/s"
+        }
     }
 
     /// A bar of a share, as wide as the screen.
@@ -134,7 +142,7 @@ struct TopScreen {
 
     /// Names and values in columns of a third of the screen.
     private func columns(_ cells: [(name: String, value: String)]) -> String {
-        let cell = min(40, width / cells.count)
+        let cell = min(40, width / Self.cellsPerLine)
         return cells.map { name, value in
             let text = "\(name) \(value)"
             let gap = max(1, cell - 2 - name.count - value.count)

@@ -30,8 +30,8 @@ import Testing
         let activity = Activity(
             from: try statistics(Self.before), to: try statistics(Self.after), seconds: 2)
         #expect(activity.rates == ["fetch": 51, "publish": 5])
-        #expect(activity.publishRate == 5 && activity.expiryRate == 2)
-        #expect(activity.sentRate == 10_000)
+        #expect(activity.rate(of: "publishes") == 5 && activity.rate(of: "expired") == 2)
+        #expect(activity.rate(of: "bytes_sent") == 10_000)
         // A fetch of what is missing is no error.
         #expect(activity.errorRate == 1)
         #expect(activity.hitShare == 90.0 / 102.0)
@@ -50,7 +50,7 @@ import Testing
         let activity = Activity(
             from: try statistics(Self.after), to: try statistics(Self.before), seconds: 1)
         #expect(activity.rates == ["fetch": 100])
-        #expect(activity.publishRate == 5)
+        #expect(activity.rate(of: "publishes") == 5)
     }
 
     // A resize a millisecond behind the first look made one request a thousand a second.

@@ -86,8 +86,8 @@ import Testing
         let many = DescriptorBudget(
             descriptorMax: 1 << 20, connectionCountMax: 8_192, workerCount: 2)
         #expect(many.connectionCountMax == 8_192)
-        #expect(many.spoolCountMax == DaemonLimits.spoolCountMax)
-        #expect(many.drainingCountMax == DaemonLimits.drainingCountMax)
+        #expect(many.spoolCountMax == DescriptorBudget.spoolCountCap)
+        #expect(many.drainingCountMax == DescriptorBudget.drainingCountCap)
         for descriptorMax in [1, 64, 100, 128, 256, 1_024, 4_096, 10_000, 20_000] {
             for wanted in [1, 5, 1_000, 8_192] {
                 let budget = DescriptorBudget(
@@ -96,7 +96,7 @@ import Testing
                 #expect(budget.spoolCountMax >= 1 && budget.drainingCountMax >= 1)
                 let sum =
                     budget.connectionCountMax + budget.spoolCountMax + budget.drainingCountMax
-                #expect(sum <= max(8, descriptorMax - DaemonLimits.descriptorReserve))
+                #expect(sum <= max(8, descriptorMax - DescriptorBudget.reserve))
             }
         }
     }

@@ -68,7 +68,7 @@ import Testing
         #expect(memory.isShort && !memory.isUsedUp && memory.pageByteCountMax < whole)
         memory.change(by: 10 << 20)
         #expect(memory.isUsedUp && !memory.isExceeded && !memory.takeShouldTrim(asOf: now))
-        memory.change(by: DaemonLimits.answerMemoryExcessMax)
+        memory.change(by: AnswerMemory.excessMax)
         #expect(memory.isExceeded && counters.answerMemory.total == 22 << 20)
         memory.change(by: -(22 << 20))
         #expect(!memory.isShort && memory.pageByteCountMax == whole)
@@ -78,7 +78,7 @@ import Testing
         memory.change(by: 10 << 20)
         memory.change(by: -(10 << 20))
         #expect(!memory.takeShouldTrim(asOf: now))
-        let later = now.after(milliseconds: DaemonLimits.trimPauseMilliseconds)
+        let later = now.after(milliseconds: AnswerMemory.trimPauseMilliseconds)
         #expect(memory.takeShouldTrim(asOf: later))
     }
 }

@@ -69,7 +69,7 @@ import Testing
         let isSpooled = batch.content.isSpooled
         let held = batch.content.heldByteCount
         #expect(batch.isComplete && isSpooled && held == 0)
-        #expect(batch.reservedByteCount == DaemonLimits.bodyPieceByteCountMin)
+        #expect(batch.reservedByteCount == Upload.pieceByteCountMin)
         #expect(memory.spoolCountTaken == 1)
         #expect(batch.makeRoomToFinish() == nil)
         #expect(batch.reservedByteCount == 200_000)
@@ -115,7 +115,7 @@ import Testing
         let short = upload(300, coding: .gzip)
         try receive(short, 300)
         #expect(short.makeRoomToFinish() == nil)
-        #expect(short.reservedByteCount == 300 + 300 * DaemonLimits.inflationRatioMax)
+        #expect(short.reservedByteCount == 300 + 300 * Upload.inflationRatioMax)
         short.abandon()
         let long = upload(20_000, coding: .gzip)
         try receive(long, 20_000)

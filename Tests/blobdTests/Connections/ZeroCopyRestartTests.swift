@@ -39,7 +39,7 @@ import Testing
         var limits = DaemonLimits()
         limits.rateMin = rateMin
         limits.rateWindowMilliseconds = windowMilliseconds
-        let heldByteCount = 2 * Int(DaemonLimits.widenedSendBufferByteCount)
+        let heldByteCount = 2 * Int(Socket.widenedByteCount)
         let seconds = Double(limits.zeroCopyGraceMilliseconds - windowMilliseconds) / 1_000
         #expect(
             seconds * Double(max(rateMin, DaemonLimits.zeroCopyRateMin)) >= Double(heldByteCount)

@@ -154,7 +154,7 @@ import Testing
                 }
             }
         }
-        let limit = DaemonLimits.loggedTargetByteCountMax
+        let limit = LoggedRequest.targetByteCountMax
         let long = [UInt8](repeating: 0x61, count: limit + 9)
         #expect(LoggedRequest.text(long.span.bytes).utf8.count == limit)
     }

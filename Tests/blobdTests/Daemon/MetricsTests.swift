@@ -2,6 +2,8 @@ import Glibc
 import TestSupport
 import Testing
 
+@testable import BlobServer
+
 /// `GET /metrics`: what it says is what was counted from outside.
 @Suite struct MetricsTests {
     /// The samples of a scrape, by name with labels.
@@ -132,6 +134,26 @@ import Testing
         #expect(try #require(samples["blobd_commit_duration_seconds_count"]) >= 1)
         let version = try daemon.request("GET", "/v1/stats").member("version") ?? ""
         #expect(samples["blobd_build_info{version=\"\(version)\"}"] == 1)
+    }
+
+    @Test("MONITORING.md has each metric of the table")
+    func documents() {
+        let monitoring = Files.text("\(Files.package)/docs/MONITORING.md")
+        let families = Set(Figure.all.compactMap { $0.sample?.family })
+        #expect(families.count > 25)
+        for family in families {
+            #expect(
+                monitoring.contains("`\(family)`") || monitoring.contains("`\(family){"),
+                "\(family)")
+        }
+    }
+
+    @Test("Each member of the statistics, and each cell of blobd top, is of one row")
+    func rows() {
+        let names = Figure.all.compactMap(\.name)
+        #expect(Set(names).count == names.count)
+        let cells = Figure.all.compactMap(\.cell)
+        #expect(Set(cells.map { "\($0.part) \($0.place)" }).count == cells.count)
     }
 
     @Test("What is over and not removed is a lag")

@@ -39,7 +39,7 @@ import Testing
 
     /// Has as many requests noted as there may be, of a second each.
     private func fillSlowest() {
-        for _ in 0..<DaemonLimits.slowestCountMax {
+        for _ in 0..<SlowestRequests.countMax {
             counters.slowest.note(
                 SlowRequest(
                     operation: .list, status: 200, nanoseconds: 1_000_000_000, target: "/all",

@@ -54,7 +54,7 @@ struct SocketActivationTests {
         #expect(access(path, F_OK) == 0, "a passed socket is not the daemon's to remove")
     }
 
-    /// Connects and asks. A stop waits `DaemonLimits.firstRequestMilliseconds` for the request of a client that has
+    /// Connects and asks. A stop waits `Worker.firstRequestMilliseconds` for the request of a client that has
     /// connected. One that a busy machine kept from sending for as long may be closed without an answer, and asks again.
     private static func status(
         _ path: String, _ method: String, _ target: String, body: [UInt8] = []

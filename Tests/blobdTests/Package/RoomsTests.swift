@@ -211,13 +211,19 @@ import Testing
                 "blobd/Configuration",
             ]
         ),
-        ("blobd/Top", ["BlobClient", "BlobProtocol", "blobd/Terminal", "blobd/Configuration"]),
+        (
+            "blobd/Top",
+            [
+                "BlobServer/Metrics", "BlobClient", "BlobProtocol", "blobd/Terminal",
+                "blobd/Configuration",
+            ]
+        ),
         (
             "blobd/Commands",
             [
                 "blobd/Top", "BlobServer/Daemon", "BlobServer/Limits", "BlobServer/Logs",
-                "BlobServer/Net", "BlobServer/Walk", "ObjectStore", "Replication",
-                "BlobStore",
+                "BlobServer/Metrics", "BlobServer/Net", "BlobServer/Walk", "ObjectStore",
+                "Replication", "BlobStore",
                 "BlobClient", "BlobProtocol", "BlobJSON", "blobd/Terminal", "blobd/Configuration",
             ]
         ),

@@ -32,7 +32,7 @@ import Testing
         let begin = Instant.now
         for number in 1...3 { fetches.want(try blob(UInt64(number)), for: connection, asOf: begin) }
         #expect(fetches.next(thread: 0)?.number == 1)
-        let later = begin.after(milliseconds: DaemonLimits.fetchWaitMilliseconds)
+        let later = begin.after(milliseconds: BlobFetches.waitMilliseconds)
         fetches.expire(asOf: later)
         #expect(inbox.takeAll().count == 3)
         // The first one is being fetched still.
@@ -72,7 +72,7 @@ import Testing
         }
         #expect(fetches.failureCount == 100)
         #expect(fetches.refusal(of: try blob(1), asOf: begin) == "away")
-        let later = begin.after(milliseconds: DaemonLimits.fetchRetryMilliseconds)
+        let later = begin.after(milliseconds: BlobFetches.retryMilliseconds)
         fetches.expire(asOf: later)
         #expect(fetches.failureCount == 0)
         #expect(fetches.refusal(of: try blob(1), asOf: later) == nil)

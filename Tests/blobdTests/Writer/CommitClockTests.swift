@@ -23,9 +23,9 @@ import Testing
         return state
     }
 
-    private let max = DaemonLimits.commitIntervalMicrosecondsMax
-    private let pause = DaemonLimits.commitPauseMicroseconds
-    private let early = DaemonLimits.earlyCommitMicrosecondsMin
+    private let max = CommitClock.intervalMicrosecondsMax
+    private let pause = CommitClock.pauseMicroseconds
+    private let early = CommitClock.earlyMicrosecondsMin
 
     /// Notes what there is; nothing is left after a commit.
     private func note(_ state: PendingBatches, _ microseconds: Int, commits: UInt64 = 0) {

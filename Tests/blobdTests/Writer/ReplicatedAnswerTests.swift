@@ -64,7 +64,7 @@ import Testing
     func tooMany() throws {
         let status = try status(.leader)
         let now = Instant.now
-        for _ in 0..<DaemonLimits.replicaWaiterCountMax {
+        for _ in 0..<ReplicaStatus.waiterCountMax {
             #expect(
                 status.awaitBucket(.deleted, last: 8, shipped: 7, for: connection, asOf: now)
                     == nil)

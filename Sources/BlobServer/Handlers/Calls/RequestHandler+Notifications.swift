@@ -152,7 +152,7 @@ extension RequestHandler {
         let query = try EndpointQuery(request.query, "ttl")
         let seconds = try query.number(
             "ttl", in: 1...Int(clamping: limits.ttlSecondsMax), .badTTL,
-            default: min(DaemonLimits.holdSeconds, Int(clamping: limits.ttlSecondsMax)))
+            default: min(LifetimeRules.holdSeconds, Int(clamping: limits.ttlSecondsMax)))
         return .receiveBody(
             BodyPlan(
                 kind: .heldBlob(

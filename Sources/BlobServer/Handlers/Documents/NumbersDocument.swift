@@ -42,6 +42,13 @@ struct NumbersDocument {
         bytes.append("]")
     }
 
+    /// Adds the rows that have a name.
+    mutating func add(_ figures: [Figure], of now: DaemonFigures) {
+        for figure in figures {
+            if let name = figure.name { add(name, figure.read(now)) }
+        }
+    }
+
     /// The document.
     func finished() -> [UInt8] { bytes + [UInt8(ascii: "}")] }
 

@@ -4,6 +4,9 @@ import Bytes
 
 /// What `/v1/scrub` answers: how far the store was read again, and what is damaged.
 struct ScrubDocument {
+    /// Damaged payloads that are listed.
+    private static let listedCountMax = 100
+
     private let store: BlobStore
     private let state: ScrubState
 
@@ -35,7 +38,7 @@ struct ScrubDocument {
         out += numbers.finished().dropLast()
         out.append(",\"quarantine\":[")
         let blobs = store.quarantinedBlobs
-        for (index, blob) in blobs.prefix(DaemonLimits.quarantineListedMax).enumerated() {
+        for (index, blob) in blobs.prefix(Self.listedCountMax).enumerated() {
             if index > 0 { out.append(",") }
             var document = NumbersDocument()
             document.add("digest", "\(blob.digest)")

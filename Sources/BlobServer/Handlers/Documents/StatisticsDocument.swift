@@ -4,80 +4,22 @@ import BlobStore
 /// What `GET /v1/stats` and `stats` answer: what the store holds, exactly, and what the daemon has
 /// done since its start.
 struct StatisticsDocument: Sendable {
-    let store: BlobStore
-    let counters: DaemonCounters
-    let bodyMemory: BodyMemory
+    let source: FigureSource
     let scrub: ScrubState
-    private let startedAt: Timestamp
-    /// How often the store had committed by then: it goes on counting from one run to the next.
-    private let commitCountBefore: UInt64
 
-    /// The statistics of a daemon that starts now, with its store open.
-    init(
-        store: BlobStore, counters: DaemonCounters, bodyMemory: BodyMemory, scrub: ScrubState
-    ) {
-        self.store = store
-        self.counters = counters
-        self.bodyMemory = bodyMemory
-        self.scrub = scrub
-        startedAt = .now
-        commitCountBefore = store.pendingKeys.commitCount
-    }
+    private var store: BlobStore { source.store }
+    private var counters: DaemonCounters { source.counters }
 
-    /// The document. Costs a snapshot and a look at every table's root.
+    /// The document: the numbers of ``Figure``, and what has more than a number.
     func compose() throws(StoreError) -> [UInt8] {
-        let held = try store.statistics()
+        let now = try source.now()
         var document = NumbersDocument()
-        document.add("notifications", held.notifications)
-        document.add("parts", held.parts)
-        document.add("blobs", held.blobs)
-        document.add("bytes", held.bytes)
-        document.add("bytes_stored", held.bytesStored)
-        document.add("bytes_referenced", held.bytesReferenced)
-        document.add("orphan_blobs", held.orphanBlobs)
-        document.add("orphan_bytes", held.orphanBytes)
-        document.add("tombstones", held.tombstones)
-        document.add("held_blobs", held.heldBlobs)
-        document.add("categories", held.categories)
-        document.add("leases", held.leases)
-        document.add("file_bytes", held.fileByteCount)
-        document.add("allocated_bytes", store.allocatedByteCount)
-        document.add("free_bytes", held.freeByteCount)
-        document.add("revision", Int(clamping: held.revision))
+        document.add(Figure.stored, of: now)
         document.add("store_id", store.id.description)
         document.add("version", blobdVersion)
-        let uptime = Timestamp.now.milliseconds - startedAt.milliseconds
+        let uptime = Timestamp.now.milliseconds - source.startedAt.milliseconds
         document.add("uptime_seconds", Int(uptime / 1_000))
-        addCounters(to: &document)
-        return document.finished()
-    }
-
-    private func addCounters(to document: inout NumbersDocument) {
-        let answered = counters.requests
-        document.add("workers", counters.workers.count)
-        document.add("connections", counters.connectionCount)
-        document.add("draining", counters.drainingCount)
-        document.add("refused_peers", counters.refusedPeers.total)
-        document.add("requests", answered.total)
-        document.add("publishes", counters.publishes.total)
-        document.add("deletes", counters.deletes.total)
-        document.add("patches", counters.patches.total)
-        document.add("responses", counters.responses.total)
-        document.add("expired", counters.expired.total)
-        document.add("watchers", store.feedWatch.count)
-        document.add("feed_wakes", store.feedWatch.wakeCount)
-        document.add("syncs", counters.batches.total)
-        document.add("log_batches", Int(clamping: store.pendingKeys.batchCount))
-        document.add(
-            "log_commits", Int(clamping: store.pendingKeys.commitCount &- commitCountBefore))
-        document.add("bytes_sent", counters.sum { $0.bytesSent.total })
-        document.add("bytes_received", counters.sum { $0.bytesReceived.total })
-        document.add("body_memory_bytes", bodyMemory.byteCountReserved)
-        document.add("body_spools", bodyMemory.spoolCountTaken)
-        document.add("answer_memory_bytes", counters.sum { $0.answerMemory.total })
-        document.add("unread_ends", counters.sum { $0.unreadEnds.total })
-        document.add("timeouts", counters.sum { $0.timeouts.total })
-        document.add("clock_jumps", counters.clockJumps.total)
+        document.add(Figure.served, of: now)
         var errors = NumbersDocument()
         for code in ErrorCode.allCases {
             let count = counters.sum { $0.count(of: code) }
@@ -86,8 +28,9 @@ struct StatisticsDocument: Sendable {
         document.add("errors", errors)
         document.add("quotas", quotas())
         document.add("scrub", ScrubDocument(store, scrub).numbers)
-        addOperations(answered, to: &document)
+        addOperations(now.requests, to: &document)
         addSlowest(to: &document)
+        return document.finished()
     }
 
     /// Those limits of how much there may be that are set.
@@ -131,7 +74,7 @@ struct StatisticsDocument: Sendable {
     private func addSlowest(to document: inout NumbersDocument) {
         let latest = counters.workers.flatMap { $0.slowest.latest(asOf: .now) }
             .sorted { $0.nanoseconds > $1.nanoseconds }
-        let objects = latest.prefix(DaemonLimits.slowestCountMax).map { slow in
+        let objects = latest.prefix(SlowestRequests.countMax).map { slow in
             var object = NumbersDocument()
             object.add("operation", slow.operation.rawValue)
             object.add("status", Int(slow.status))

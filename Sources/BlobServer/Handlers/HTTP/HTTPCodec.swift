@@ -72,7 +72,7 @@ final class HTTPCodec {
         }
         if error.status == 503 {
             HTTPResponseHead.field(
-                "Retry-After", DaemonLimits.retryAfterSeconds, into: &batch.heads)
+                "Retry-After", ProtocolError.retryAfterSeconds, into: &batch.heads)
         }
         if error.code == .badRange, let byteCount = error.limit {
             HTTPResponseHead.contentRange(unsatisfiedOf: byteCount, into: &batch.heads)

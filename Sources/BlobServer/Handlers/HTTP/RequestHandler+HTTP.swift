@@ -201,6 +201,9 @@ extension HTTPForm {
 }
 
 extension HTTPRequestHead {
+    /// A body that comes with a refused request is skipped up to this size, in bytes; otherwise the connection is closed.
+    private static let skippedBodyByteCountMax: UInt64 = 64 << 10
+
     /// How many bytes of body to throw away after an answer that did not need it; nil when the
     /// connection rather ends: for a long or chunked one, and when the client waits for our word
     /// before it sends it.
@@ -209,7 +212,7 @@ extension HTTPRequestHead {
         get {
             guard hasBody else { return 0 }
             guard !isChunked, !expectsContinue, let count = contentLength,
-                count <= UInt64(DaemonLimits.skippedBodyByteCountMax)
+                count <= Self.skippedBodyByteCountMax
             else { return nil }
             return count
         }
