@@ -22,28 +22,22 @@ struct BodyReader: Sendable {
         switch plan.kind {
         case .notification(let id): return .apply(try publication(text, id: id, plan).change)
         case .patch(let id):
-            var document = try patch(text)
-            document.texts.device = plan.device
-            document.patch.id = id.text
-            document.patch.condition = plan.condition
-            return .apply(
-                try checked(try CheckedChange(document.patch, document.texts, asOf: .now)))
+            var patch = try patch(text, plan)
+            patch.id = id.text
+            patch.condition = plan.condition
+            return .apply(try checked(try CheckedChange(.patch(patch), asOf: .now)))
         case .groupPatch(let owner, let group, let app):
-            var document = try patch(text)
-            document.texts.device = plan.device
-            return .long(
-                try checked(
-                    try CheckedLongChange(
-                        patching: group, of: owner, app: app, document.patch, document.texts,
-                        asOf: .now)))
+            let change = LongChange.patchGroup(
+                owner: owner.text, group: group.text, app: app?.text, try patch(text, plan))
+            return .long(try checked(try CheckedLongChange(change, asOf: .now)))
         case .response(let id):
-            let response = try ResponseDocument.parse(text, id: id)
-            return .apply(try checked(try CheckedChange(response, device: plan.device)))
+            var response = try ResponseDocument.parse(text, id: id)
+            response.device = plan.device?.text
+            return .apply(try checked(try CheckedChange(.respond(response), asOf: .now)))
         case .category(let name, let app):
             let category = try CategoryDocument.parse(text, name: name, app: app)
-            return .apply(
-                try checked(
-                    try CheckedChange(category, named: name, app: app, condition: plan.condition)))
+            let change = Change.setCategory(category, condition: plan.condition)
+            return .apply(try checked(try CheckedChange(change, asOf: .now)))
         case .payload, .multipart, .batch, .heldBlob:
             throw ProtocolError(.internalError, "the body is not a document")
         }
@@ -60,12 +54,15 @@ struct BodyReader: Sendable {
         }
     }
 
-    private func patch(_ bytes: RawSpan) throws(ProtocolError) -> PatchDocument {
-        let document = try PatchDocument(parsing: bytes)
-        if case .set(let moment) = document.patch.expiresAt {
+    private func patch(
+        _ bytes: RawSpan, _ plan: BodyPlan
+    ) throws(ProtocolError) -> NotificationPatch {
+        var patch = try PatchDocument.parse(bytes)
+        if case .set(let moment) = patch.expiresAt {
             _ = try lifetimes.expiry(milliseconds: moment.milliseconds, asOf: .now)
         }
-        return document
+        patch.device = plan.device?.text
+        return patch
     }
 
     /// A document that comes without files.
@@ -75,18 +72,20 @@ struct BodyReader: Sendable {
         let document = try NotificationDocument(parsing: bytes, id: id)
         let expiry = try expiry(document)
         let parts = try document.parts([], for: document.profile ?? profile)
-        return (document.texts.id, try change(document, expiry, plan, parts))
+        return (document.id, try change(document, expiry, plan, parts))
     }
 
     private func change(
         _ document: NotificationDocument, _ expiry: Expiry, _ plan: BodyPlan,
-        _ parts: [CheckedPart] = []
+        _ parts: [DraftPart] = []
     ) throws(ProtocolError) -> CheckedChange {
-        var draft = NotificationDraft(id: nil, expiry: expiry)
-        draft.details = document.details
+        var draft = document.draft
+        draft.id = document.id?.text
+        draft.expiry = expiry
+        draft.parts = parts
+        draft.device = plan.device?.text
         draft.condition = plan.condition
-        return try checked(
-            try CheckedChange(draft, document.texts, device: plan.device, parts: parts, asOf: .now))
+        return try checked(try CheckedChange(.publishNotification(draft), asOf: .now))
     }
 
     private func expiry(_ document: NotificationDocument) throws(ProtocolError) -> Expiry {
