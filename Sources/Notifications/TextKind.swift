@@ -4,54 +4,80 @@ internal import Bytes
 /// here: the wire refuses what the store would refuse, before a payload is sent, and in the same
 /// words. All texts are UTF-8.
 @usableFromInline
-@frozen package enum TextKind: Sendable {
-    /// Names: neither control characters (U+0000–001F, U+007F–009F) nor `/`.
-    case id, part, app, category, device, actionIdentifier, responseAction, responseKey, platform
-    /// Lines: no control characters.
-    case owner, group, richType, title, actionTitle, targetHost
-    /// Several lines: no control characters but tab, line feed and carriage return.
-    case message
-    /// Which device a push service delivers to: visible ASCII.
-    case pushToken
-    /// `type/subtype` and its parameters (RFC 9110, section 8.3.1), in ASCII.
-    case mediaType
+@frozen package enum TextKind: Sendable, CaseIterable {
+    case id, part, mediaType, owner, app, title, message, richType, category, group, targetHost
+    case device, platform, actionIdentifier, actionTitle, responseAction, responseKey, pushToken
+
+    /// What its bytes may be.
+    @usableFromInline
+    @frozen enum Rule: Sendable {
+        /// A name: neither control characters (U+0000–001F, U+007F–009F) nor `/`.
+        case name
+        /// A line: no control characters.
+        case line
+        /// Several lines: no control characters but tab, line feed and carriage return.
+        case lines
+        /// `type/subtype` and its parameters (RFC 9110, section 8.3.1), in ASCII.
+        case mediaType
+        /// Visible ASCII.
+        case visible
+    }
+
+    /// The table of kinds. A row is known when a caller is compiled, so that a look at it costs nothing.
+    @inlinable
+    @inline(__always)
+    var row: Row {
+        switch self {
+        case .id: Row("id", 255, .name)
+        case .part: Row("part name", 64, .name)
+        case .mediaType: Row("media type", 255, .mediaType)
+        case .owner: Row("owner", 255, .line)
+        case .app: Row("app", 64, .name)
+        case .title: Row("title", 256, .line, mayBeEmpty: true)
+        case .message: Row("message", 4_096, .lines, mayBeEmpty: true)
+        case .richType: Row("rich type", 255, .line, mayBeEmpty: true)
+        case .category: Row("category", 64, .name)
+        case .group: Row("group", 128, .line)
+        case .targetHost: Row("target host", 255, .line)
+        case .device: Row("device", 64, .name)
+        case .platform: Row("platform", 32, .name)
+        case .actionIdentifier: Row("actions", 64, .name)
+        case .actionTitle: Row("actions", 256, .line, mayBeEmpty: true)
+        case .responseAction: Row("response", 64, .name)
+        case .responseKey: Row("response key", 64, .name)
+        case .pushToken: Row("token", 4_096, .visible)
+        }
+    }
+
+    @usableFromInline
+    @frozen struct Row {
+        @usableFromInline let field: StaticString
+        @usableFromInline let byteCountMax: Int
+        @usableFromInline let rule: Rule
+        @usableFromInline let mayBeEmpty: Bool
+
+        @inlinable
+        @inline(__always)
+        init(
+            _ field: StaticString, _ byteCountMax: Int, _ rule: Rule, mayBeEmpty: Bool = false
+        ) {
+            self.field = field
+            self.byteCountMax = byteCountMax
+            self.rule = rule
+            self.mayBeEmpty = mayBeEmpty
+        }
+    }
 
     /// The most bytes it may have.
     @inlinable
     @inline(__always)
-    package var byteCountMax: Int {
-        switch self {
-        case .platform: 32
-        case .part, .app, .category, .device, .actionIdentifier, .responseAction, .responseKey: 64
-        case .group: 128
-        case .id, .owner, .richType, .mediaType, .targetHost: 255
-        case .title, .actionTitle: 256
-        case .message, .pushToken: 4_096
-        }
-    }
+    package var byteCountMax: Int { row.byteCountMax }
 
     /// The field it is in, as a message names it.
-    package var field: String {
-        switch self {
-        case .id: "id"
-        case .part: "part name"
-        case .app: "app"
-        case .category: "category"
-        case .device: "device"
-        case .actionIdentifier, .actionTitle: "actions"
-        case .responseAction: "response"
-        case .responseKey: "response key"
-        case .owner: "owner"
-        case .group: "group"
-        case .platform: "platform"
-        case .targetHost: "target host"
-        case .richType: "rich type"
-        case .title: "title"
-        case .message: "message"
-        case .mediaType: "media type"
-        case .pushToken: "token"
-        }
-    }
+    package var field: String { row.field.description }
+
+    /// Whether a stored text may have no bytes. On the wire that says nothing, or is a fault.
+    package var mayBeEmpty: Bool { row.mayBeEmpty }
 
     /// What is wrong with a text; nil: nothing. One pass; allocates only to report a fault.
     ///
@@ -64,11 +90,10 @@ internal import Bytes
                 limit: byteCountMax)
         }
         let words: String?
-        switch self {
-        case .owner, .group, .richType, .title, .actionTitle, .targetHost:
-            words = UTF8Text.fault(in: bytes)
-        case .message: words = UTF8Text.fault(in: bytes, allowingBreaks: true)
-        case .pushToken:
+        switch row.rule {
+        case .line: words = UTF8Text.fault(in: bytes)
+        case .lines: words = UTF8Text.fault(in: bytes, allowingBreaks: true)
+        case .visible:
             let visible = UInt8(0x21)...0x7E
             words = (0..<bytes.byteCount).first { !visible.contains(bytes.byte($0)) }.map {
                 "must be visible ASCII (invalid at byte \($0))"
@@ -77,8 +102,7 @@ internal import Bytes
             words = MediaType.fault(in: bytes).map {
                 "must have the form type/subtype, such as image/jpeg (invalid at byte \($0))"
             }
-        case .id, .part, .app, .category, .device, .actionIdentifier, .responseAction,
-            .responseKey, .platform:
+        case .name:
             // Nearly all are plain and need no second look.
             if bytes.isPlainName { return nil }
             let slash = bytes.index(of: UInt8(ascii: "/"))
@@ -87,6 +111,68 @@ internal import Bytes
                 ?? (slash < bytes.byteCount ? "must not contain / (byte \(slash))" : nil)
         }
         return words.map { TextFault($0) }
+    }
+}
+
+/// The texts of a notification's record: the one list of them. Documents and patches are read by it,
+/// changes are checked by it, records are stored by it and composed by it (*How to add a text field*
+/// in `docs/ARCHITECTURE.md`).
+///
+/// Each raw value is a tag on disk, given once (`docs/FORMAT.md`).
+package enum TextField: UInt16, Sendable, CaseIterable {
+    case owner = 1
+    case app = 13
+    case title = 12
+    case message = 2
+    case richType = 3
+    case category = 4
+    case group = 5
+    case targetHost = 15
+    case device = 9
+
+    /// Who says it, and when.
+    enum Origin: Sendable {
+        /// A publish; no patch changes it.
+        case publish
+        /// A publish, or a patch.
+        case publishOrPatch
+        /// The request's head; no document has it.
+        case head
+    }
+
+    private var row: (member: StaticString, kind: TextKind, origin: Origin) {
+        switch self {
+        case .owner: ("owner", .owner, .publish)
+        case .app: ("app", .app, .publish)
+        case .title: ("title", .title, .publishOrPatch)
+        case .message: ("message", .message, .publishOrPatch)
+        case .richType: ("rich_type", .richType, .publishOrPatch)
+        case .category: ("category", .category, .publishOrPatch)
+        case .group: ("group", .group, .publishOrPatch)
+        case .targetHost: ("target_host", .targetHost, .publishOrPatch)
+        case .device: ("device", .device, .head)
+        }
+    }
+
+    /// Its name in documents.
+    package var member: StaticString { row.member }
+
+    /// Its rule.
+    package var kind: TextKind { row.kind }
+
+    /// Those that the document of a publish may have.
+    package static let published = allCases.filter { $0.row.origin != .head }
+
+    /// Those that a patch may change.
+    package static let patched = allCases.filter { $0.row.origin == .publishOrPatch }
+
+    /// Whether the wire leaves it to the change that is made of a document: what a notification
+    /// belongs to need not be a name that a path may have.
+    package var isLeftToTheStore: Bool {
+        switch self {
+        case .category, .group, .targetHost: true
+        default: false
+        }
     }
 }
 

@@ -48,25 +48,27 @@ extension TextKind {
         }
     }
 
-    fileprivate var code: ErrorCode {
-        switch self {
-        case .id: .badID
-        case .part: .badPart
-        case .app: .badApp
-        case .category: .badCategory
-        case .device: .badDevice
-        case .actionIdentifier, .actionTitle: .badActions
-        case .responseAction, .responseKey: .badResponse
-        case .owner: .badOwner
-        case .group: .badGroup
-        case .platform: .badPlatform
-        case .targetHost: .badTargetHost
-        case .richType: .badRichType
-        case .title: .badTitle
-        case .message: .badMessage
-        case .mediaType: .badMediaType
-        case .pushToken: .badQuery
-        }
+    fileprivate var code: ErrorCode { ErrorCode(ofField: field) }
+}
+
+extension ErrorCode {
+    /// The code of what is wrong with a field, by the field's name in messages: `bad_` and the name, but
+    /// for some. A field that has no code of its own makes a bad document.
+    package init(ofField name: String) {
+        self =
+            switch name {
+            case "part name", "part count": .badPart
+            case "platforms": .badPlatform
+            case "response key": .badResponse
+            case "content coding": .badCoding
+            case "payload": .payloadTooLarge
+            case "record": .recordTooLarge
+            case "parts": .tooManyParts
+            case "token": .badQuery
+            default:
+                ErrorCode(rawValue: "bad_" + name.split(separator: " ").joined(separator: "_"))
+                    ?? .badDocument
+            }
     }
 }
 

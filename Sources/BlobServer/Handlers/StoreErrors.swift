@@ -22,7 +22,7 @@ extension ProtocolError {
     init(_ error: StoreError) {
         switch error {
         case .invalid(let input):
-            self.init(Self.code(of: input.field), input.description, limit: input.limit)
+            self.init(ErrorCode(ofField: input.name), input.description, limit: input.limit)
         case .full:
             self.init(
                 .full, "no space left; delete notifications, or enlarge the disk or --map-size"
@@ -109,34 +109,6 @@ extension ProtocolError {
         case .noMessage:
             self.init(
                 .noMessage, "an alert needs a title or a message")
-        }
-    }
-
-    private static func code(of field: InvalidInput.Field) -> ErrorCode {
-        switch field {
-        case .id: .badID
-        case .partName, .partCount: .badPart
-        case .mediaType: .badMediaType
-        case .contentCoding: .badCoding
-        case .owner: .badOwner
-        case .richType: .badRichType
-        case .message: .badMessage
-        case .title: .badTitle
-        case .app: .badApp
-        case .expiry: .badExpiry
-        case .payload: .payloadTooLarge
-        case .category: .badCategory
-        case .group: .badGroup
-        case .platform, .platforms: .badPlatform
-        case .targetHost: .badTargetHost
-        case .actions: .badActions
-        case .data: .badData
-        case .device: .badDevice
-        case .displayTTL: .badDisplayTTL
-        case .record: .recordTooLarge
-        case .response, .responseKey: .badResponse
-        case .parts: .tooManyParts
-        case .limit: .badLimit
         }
     }
 

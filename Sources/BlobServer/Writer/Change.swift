@@ -139,11 +139,17 @@ enum PayloadUse: Sendable {
     func change(of payload: PreparedPayload) throws(StoreError) -> CheckedChange {
         switch self {
         case .publish(let draft):
-            try CheckedChange(
-                publishing: payload, as: draft.part, of: draft.texts, expiry: draft.expiry,
-                condition: draft.condition, limit: draft.limit, asOf: .now)
+            let texts = draft.texts
+            var publication = Publication(
+                id: texts.id?.text, part: draft.part.text, payload: payload,
+                owner: texts.owner?.text, app: texts.app?.text, title: texts.title?.text,
+                message: texts.message?.text, richType: texts.richType?.text,
+                expiry: draft.expiry)
+            publication.condition = draft.condition
+            publication.limit = draft.limit
+            return try CheckedChange(.publish(publication), asOf: .now)
         case .hold(let digest, let seconds, _):
-            try CheckedChange(
+            return try CheckedChange(
                 .hold(BlobHold(payload, seconds: seconds, expected: digest)), asOf: .now)
         }
     }

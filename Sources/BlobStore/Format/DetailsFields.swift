@@ -1,8 +1,8 @@
 internal import BlobJSON
 internal import Bytes
+internal import Notifications
 
-/// The fields of a record that say more than its owner and its texts; a record without details has
-/// none of them.
+/// The fields of a record: its texts, and what else its details have.
 enum DetailsFields {
     private static let stateByteCount = 8
     private static let responseHeaderByteCount = 20
@@ -11,53 +11,56 @@ enum DetailsFields {
 
     // MARK: Writing
 
-    /// The fields of `details`, in the order of their tags. What says nothing is left out.
-    ///
+    /// Appends what `record` says, in the order of the tags. What says nothing is left out.
+    static func append(_ record: Record, to bytes: inout [UInt8]) {
+        let details = record.box?.value
+        for tag in RecordField.tags {
+            if let field = TextField(rawValue: tag) {
+                guard let text = record[field] else { continue }
+                appendHeader(tag, byteCount: text.utf8.count, to: &bytes)
+                bytes.append(contentsOf: text.utf8)
+            } else if let details, let field = RecordField(rawValue: tag),
+                let value = value(of: field, details, revision: record.revision)
+            {
+                appendHeader(tag, byteCount: value.count, to: &bytes)
+                bytes.append(contentsOf: value)
+            }
+        }
+    }
+
+    private static func appendHeader(_ tag: UInt16, byteCount: Int, to bytes: inout [UInt8]) {
+        bytes.append(littleEndian: tag)
+        bytes.append(littleEndian: UInt16(0))
+        bytes.append(littleEndian: UInt32(byteCount))
+    }
+
     /// - Parameter revision: the record's; a sequence that is the same is not written.
-    static func bytes(_ details: NotificationDetails, revision: UInt64) -> [UInt8] {
+    private static func value(
+        of field: RecordField, _ details: NotificationDetails, revision: UInt64
+    ) -> [UInt8]? {
         var bytes: [UInt8] = []
-        append(.category, details.category, to: &bytes)
-        append(.group, details.group, to: &bytes)
-        let state = state(details)
-        if state.contains(where: { $0 != 0 }) { append(.state, state, to: &bytes) }
-        if let actions = details.actions {
-            var list: [UInt8] = []
-            ActionList.append(actions, to: &list)
-            append(.actions, list, to: &bytes)
-        }
-        if let data = details.data { append(.data, data.bytes, to: &bytes) }
-        append(.device, details.device, to: &bytes)
-        if details.sequence != 0, details.sequence != revision {
-            var sequence: [UInt8] = []
-            sequence.append(littleEndian: details.sequence)
-            append(.sequence, sequence, to: &bytes)
-        }
-        if !details.responses.isEmpty {
-            append(.responses, responses(details.responses), to: &bytes)
-        }
-        append(.title, details.title, to: &bytes)
-        append(.app, details.app, to: &bytes)
-        if !details.platforms.isEmpty {
-            append(.platforms, platforms(details.platforms), to: &bytes)
-        }
-        append(.targetHost, details.targetHost, to: &bytes)
-        if details.categoryRevision != 0 {
-            var number: [UInt8] = []
-            number.append(littleEndian: details.categoryRevision)
-            append(.categoryRevision, number, to: &bytes)
+        switch field {
+        case .state:
+            bytes = state(details)
+            guard bytes.contains(where: { $0 != 0 }) else { return nil }
+        case .actions:
+            guard let actions = details.actions else { return nil }
+            ActionList.append(actions, to: &bytes)
+        case .data: return details.data?.bytes
+        case .sequence:
+            guard details.sequence != 0, details.sequence != revision else { return nil }
+            bytes.append(littleEndian: details.sequence)
+        case .responses:
+            guard !details.responses.isEmpty else { return nil }
+            bytes = responses(details.responses)
+        case .platforms:
+            guard !details.platforms.isEmpty else { return nil }
+            bytes = platforms(details.platforms)
+        case .categoryRevision:
+            guard details.categoryRevision != 0 else { return nil }
+            bytes.append(littleEndian: details.categoryRevision)
         }
         return bytes
-    }
-
-    private static func append(_ field: RecordField, _ text: String?, to bytes: inout [UInt8]) {
-        if let text { append(field, Array(text.utf8), to: &bytes) }
-    }
-
-    private static func append(_ field: RecordField, _ value: [UInt8], to bytes: inout [UInt8]) {
-        bytes.append(littleEndian: field.rawValue)
-        bytes.append(littleEndian: UInt16(0))
-        bytes.append(littleEndian: UInt32(value.count))
-        bytes.append(contentsOf: value)
     }
 
     private static func state(_ details: NotificationDetails) -> [UInt8] {
@@ -112,13 +115,6 @@ enum DetailsFields {
         into details: inout NotificationDetails
     ) -> Bool {
         switch field {
-        case .owner, .message, .richType: return false
-        case .category:
-            details.category = text(value, byteCountMax: StoreLimits.categoryByteCountMax)
-            return details.category != nil
-        case .group:
-            details.group = text(value, byteCountMax: StoreLimits.groupByteCountMax)
-            return details.group != nil
         case .state: return readState(value, into: &details)
         case .actions:
             details.actions = ActionList.actions(value)
@@ -129,34 +125,17 @@ enum DetailsFields {
             }
             details.data = JSONFragment(checked: value.array())
             return true
-        case .device:
-            details.device = text(value, byteCountMax: StoreLimits.deviceByteCountMax)
-            return details.device != nil
         case .sequence:
             guard value.byteCount == 8 else { return false }
             details.sequence = value.integer(0)
             return details.sequence > 0 && details.sequence <= revision
         case .responses: return readResponses(value, into: &details)
-        case .title:
-            guard value.byteCount <= StoreLimits.titleByteCountMax else { return false }
-            details.title = value.text()
-            return true
-        case .app:
-            details.app = text(value, byteCountMax: StoreLimits.appByteCountMax)
-            return details.app != nil
         case .platforms: return readPlatforms(value, into: &details)
-        case .targetHost:
-            details.targetHost = text(value, byteCountMax: StoreLimits.targetHostByteCountMax)
-            return details.targetHost != nil
         case .categoryRevision:
             guard value.byteCount == 8, details.category != nil else { return false }
             details.categoryRevision = value.integer(0)
             return details.categoryRevision > 0 && details.categoryRevision < revision
         }
-    }
-
-    private static func text(_ value: RawSpan, byteCountMax: Int) -> String? {
-        value.byteCount > 0 && value.byteCount <= byteCountMax ? value.text() : nil
     }
 
     private static func readPlatforms(
@@ -167,8 +146,7 @@ enum DetailsFields {
             let start = offset + 1
             let end = start + Int(value.byte(offset))
             guard end <= value.byteCount, details.platforms.count < StoreLimits.platformCountMax,
-                let platform = text(
-                    value.extracting(start..<end), byteCountMax: StoreLimits.platformByteCountMax)
+                let platform = TextKind.platform.stored(value.extracting(start..<end))
             else { return false }
             details.platforms.append(platform)
             offset = end

@@ -9,12 +9,13 @@ enum RecordEncoder {
         let textsOffset = RecordView.headerByteCount + parts.count * RecordView.partByteCount
         var fieldsOffset = textsOffset
         for part in parts { fieldsOffset += part.name.utf8.count + part.mediaType.utf8.count }
-        let details =
-            record.box.map { DetailsFields.bytes($0.value, revision: record.revision) } ?? []
-        let byteCount =
-            fieldsOffset + fieldByteCount(record.owner) + fieldByteCount(record.message)
-            + fieldByteCount(record.richType) + details.count
-        var bytes = [UInt8](repeating: 0, count: byteCount)
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(
+            fieldsOffset + 3 * RecordField.headerByteCount + (record.owner?.utf8.count ?? 0)
+                + (record.message?.utf8.count ?? 0) + (record.richType?.utf8.count ?? 0))
+        bytes.appendZeros(fieldsOffset)
+        DetailsFields.append(record, to: &bytes)
+        let byteCount = bytes.count
         var span = bytes.mutableSpan
         var target = span.mutableBytes
         target.store(RecordView.version, at: 0)
@@ -31,10 +32,6 @@ enum RecordEncoder {
             textOffset = target.store(part.name, at: textOffset)
             textOffset = target.store(part.mediaType, at: textOffset)
         }
-        var offset = store(.owner, record.owner, in: &target, at: fieldsOffset)
-        offset = store(.message, record.message, in: &target, at: offset)
-        offset = store(.richType, record.richType, in: &target, at: offset)
-        if !details.isEmpty { target.store(details.span.bytes, at: offset) }
         let checksum = RecordView.checksum(id: record.id.utf8.span.bytes, record: target.bytes)
         target.store(checksum, at: RecordView.checksumOffset)
         return bytes
@@ -63,19 +60,5 @@ enum RecordEncoder {
         let isDefault = part.name == Part.defaultName
         target.store(isDefault ? PartView.defaultMark : 0, at: offset + 59)
         target.store(UInt32(nameOffset), at: offset + 60)
-    }
-
-    private static func fieldByteCount(_ text: String?) -> Int {
-        text.map { RecordField.headerByteCount + $0.utf8.count } ?? 0
-    }
-
-    /// - Returns: where the next field stands.
-    private static func store(
-        _ field: RecordField, _ text: String?, in target: inout MutableRawSpan, at offset: Int
-    ) -> Int {
-        guard let text else { return offset }
-        target.store(field.rawValue, at: offset)
-        target.store(UInt32(text.utf8.count), at: offset + 4)
-        return target.store(text, at: offset + RecordField.headerByteCount)
     }
 }

@@ -1,4 +1,5 @@
 internal import Bytes
+internal import Notifications
 
 /// A value of the table `notifications`, read in place. `docs/FORMAT.md` draws it;
 /// ``RecordEncoder`` writes it.
@@ -73,9 +74,9 @@ struct RecordView: ~Escapable {
         return nil
     }
 
-    /// The value of a field; nil when there is none, or the fields are damaged before it.
+    /// The bytes of a text; nil when there is none, or the fields are damaged before it.
     @_lifetime(copy self)
-    func field(_ field: RecordField) -> RawSpan? {
+    func field(_ field: TextField) -> RawSpan? {
         var offset = fieldsOffset
         while bytes.byteCount - offset >= RecordField.headerByteCount {
             let tag = bytes.integer(offset, as: UInt16.self)
@@ -119,16 +120,25 @@ struct RecordView: ~Escapable {
             }
             lastTag = tag
             let value = bytes.extracting(offset..<offset + count)
-            switch RecordField(rawValue: tag) {
-            case .owner: record.owner = value.text()
-            case .message: record.message = value.text()
-            case .richType: record.richType = value.text()
-            case let field?:
+            if let field = TextField(rawValue: tag) {
+                switch field {
+                case .owner: record.owner = value.text()
+                case .message: record.message = value.text()
+                case .richType: record.richType = value.text()
+                default:
+                    hasDetails = true
+                    guard let text = field.kind.stored(value) else {
+                        throw .corrupt("field \(tag) of notification \(id)")
+                    }
+                    details[field] = text
+                }
+            } else if let field = RecordField(rawValue: tag) {
                 hasDetails = true
                 guard DetailsFields.read(field, value, revision: revision, into: &details) else {
                     throw .corrupt("field \(tag) of notification \(id)")
                 }
-            case nil: throw .corrupt("unknown field \(tag) of notification \(id)")
+            } else {
+                throw .corrupt("unknown field \(tag) of notification \(id)")
             }
             offset += count
         }
@@ -137,28 +147,21 @@ struct RecordView: ~Escapable {
     }
 }
 
-/// What follows the part entries, in the order of the tags: tag, two reserved bytes, byte count,
-/// bytes.
-enum RecordField: UInt16 {
-    case owner = 1
-    case message = 2
-    case richType = 3
-    // What follows is in a record's details; see ``DetailsFields``.
-    case category = 4
-    case group = 5
+/// What follows the part entries and their texts, in the order of the tags: tag, two reserved bytes,
+/// byte count, bytes. These are the fields that are no texts (``TextField``); see ``DetailsFields``.
+enum RecordField: UInt16, CaseIterable {
     case state = 6
     case actions = 7
     case data = 8
-    case device = 9
     case sequence = 10
     case responses = 11
-    case title = 12
-    case app = 13
     case platforms = 14
-    case targetHost = 15
     case categoryRevision = 16
 
     static let headerByteCount = 8
+    /// All tags, those of texts too.
+    static let tags: [UInt16] =
+        (TextField.allCases.map(\.rawValue) + allCases.map(\.rawValue)).sorted()
 }
 
 /// One part's entry in a record, read in place.

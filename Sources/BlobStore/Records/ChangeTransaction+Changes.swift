@@ -107,11 +107,6 @@ extension Publication {
         try TextKind.message.check(message)
         try TextKind.title.check(title)
         try TextKind.app.check(app)
-        try checkNumbers(asOf: now)
-    }
-
-    /// Those of them that are not about texts.
-    func checkNumbers(asOf now: Timestamp) throws(StoreError) {
         try Rules.check(expiry, asOf: now)
         try limit?.check(byteCount: payload.byteCount, part: part, mediaType: mediaType)
     }

@@ -165,10 +165,7 @@ extension RecordEncoder {
 
 extension Record {
     /// Sets ``details``' device, without making any for one that has none.
-    mutating func setDevice(_ device: String?) {
-        guard !(box?.value.device).isSame(as: device) else { return }
-        details.device = device
-    }
+    mutating func setDevice(_ device: String?) { self[.device] = device }
 
     /// Sets ``details``' category's revision likewise; 0: none.
     mutating func setCategoryRevision(_ revision: UInt64) {

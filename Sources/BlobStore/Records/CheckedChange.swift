@@ -1,10 +1,10 @@
-internal import Notifications
+package import Notifications
 
 /// A change that keeps every rule that does not depend on what is stored. Only such changes are
 /// applied. A transaction asks again only what may be otherwise by then: what is there, and whether
 /// its end is still to come.
 package struct CheckedChange: Sendable {
-    package let change: Change
+    package private(set) var change: Change
 
     /// Checks a change. Reads each text once.
     ///
@@ -23,11 +23,40 @@ package struct CheckedChange: Sendable {
         self.change = change
     }
 
-    /// For texts that are checked already (`CheckedChange+Texts.swift`).
-    init(unchecked change: Change) { self.change = change }
+    private init(unchecked change: Change) { self.change = change }
+
+    /// The same whole notification with these parts.
+    package func with(_ parts: [DraftPart]) throws(StoreError) -> CheckedChange {
+        guard case .publishNotification(var draft) = change else {
+            preconditionFailure("the change is not a whole notification")
+        }
+        draft.parts = parts
+        try draft.checkParts()
+        return CheckedChange(unchecked: .publishNotification(draft))
+    }
+
+    /// A removal of whatever id.
+    package static func delete(id: String) -> CheckedChange {
+        CheckedChange(unchecked: .delete(id: id))
+    }
+
+    /// A removal under a condition.
+    package static func remove(
+        id: String, device: DeviceName?, condition: Condition
+    ) -> CheckedChange {
+        CheckedChange(
+            unchecked: .remove(Removal(id: id, device: device?.text, condition: condition)))
+    }
+
+    /// The removal of a category of whatever name.
+    package static func removeCategory(
+        name: String, app: String?, condition: Condition
+    ) -> CheckedChange {
+        CheckedChange(unchecked: .removeCategory(name: name, app: app, condition: condition))
+    }
 }
 
-/// The same for a long change, checked before its first step.
+/// A long change that keeps every such rule, checked before its first step.
 package struct CheckedLongChange: Sendable {
     package internal(set) var change: LongChange
 
@@ -51,5 +80,19 @@ package struct CheckedLongChange: Sendable {
         self.change = change
     }
 
-    init(unchecked change: LongChange) { self.change = change }
+    private init(unchecked change: LongChange) { self.change = change }
+
+    /// The removal of a group.
+    package static func deleteGroup(
+        owner: OwnerID, group: GroupName, app: AppName?, device: DeviceName?
+    ) -> CheckedLongChange {
+        CheckedLongChange(
+            unchecked: .deleteGroup(
+                owner: owner.text, group: group.text, app: app?.text, device: device?.text))
+    }
+
+    /// The end of an account.
+    package static func deleteOwner(_ owner: OwnerID) -> CheckedLongChange {
+        CheckedLongChange(unchecked: .deleteOwner(owner.text))
+    }
 }

@@ -1,5 +1,5 @@
 internal import Bytes
-internal import Notifications
+package import Notifications
 
 /// A whole notification, to be stored with all its parts in one transaction. It takes the place of
 /// everything of the one that is there, but its creation time and its place in the history.
@@ -59,36 +59,46 @@ public struct DraftPart: Sendable {
 }
 
 extension NotificationDraft {
-    /// Every rule that does not depend on what is stored.
-    func check(asOf now: Timestamp) throws(StoreError) {
-        try TextKind.id.check(id)
-        try TextKind.owner.check(owner)
-        try TextKind.message.check(message)
-        try TextKind.richType.check(richType)
-        try TextKind.device.check(device)
-        try TextKind.title.check(details.title)
-        try TextKind.app.check(details.app)
-        try checkFields(asOf: now)
-        for part in parts {
-            try TextKind.part.check(part.name)
-            try TextKind.mediaType.check(part.mediaType)
+    /// What it says in a text.
+    package subscript(field: TextField) -> String? {
+        get {
+            switch field {
+            case .owner: owner
+            case .message: message
+            case .richType: richType
+            case .device: device
+            default: details[field]
+            }
+        }
+        set {
+            switch field {
+            case .owner: owner = newValue
+            case .message: message = newValue
+            case .richType: richType = newValue
+            case .device: device = newValue
+            default: details[field] = newValue
+            }
         }
     }
 
-    /// Those of them that requests leave to the store.
-    func checkFields(asOf now: Timestamp) throws(StoreError) {
+    /// Every rule that does not depend on what is stored.
+    func check(asOf now: Timestamp) throws(StoreError) {
+        try TextKind.id.check(id)
+        for field in TextField.allCases { try field.kind.check(self[field]) }
         try Rules.check(details)
         try Rules.check(expiry, asOf: now)
-        try checkPartList()
+        try checkParts()
     }
 
-    /// How many parts there are, how long they are, and whether one comes twice.
-    func checkPartList() throws(StoreError) {
+    /// How many parts there are, what they say, how long they are, and whether one comes twice.
+    func checkParts() throws(StoreError) {
         guard parts.count <= StoreLimits.partCountMax else {
             throw Rules.refuse(
                 .parts, "are \(parts.count); the limit is \(StoreLimits.partCountMax)")
         }
         for (index, part) in parts.enumerated() {
+            try TextKind.part.check(part.name)
+            try TextKind.mediaType.check(part.mediaType)
             if case .payload(let payload) = part.content {
                 try part.limit?.check(
                     byteCount: payload.byteCount, part: part.name, mediaType: part.mediaType)

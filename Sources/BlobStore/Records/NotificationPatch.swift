@@ -1,5 +1,5 @@
 public import BlobJSON
-internal import Notifications
+package import Notifications
 
 /// What a patch says of one field.
 public enum FieldPatch<Value: Sendable & Hashable>: Sendable, Hashable {
@@ -56,22 +56,39 @@ public struct NotificationPatch: Sendable {
 }
 
 extension NotificationPatch {
-    /// Every rule that does not depend on what is stored.
-    func check(asOf now: Timestamp) throws(StoreError) {
-        try TextKind.title.check(title.given)
-        try TextKind.message.check(message.given)
-        try TextKind.richType.check(richType.given)
-        try TextKind.device.check(device)
-        try checkFields(asOf: now)
+    /// What it says of a text; nil of one that no patch changes.
+    package subscript(field: TextField) -> FieldPatch<String>? {
+        get {
+            switch field {
+            case .title: title
+            case .message: message
+            case .richType: richType
+            case .category: category
+            case .group: group
+            case .targetHost: targetHost
+            case .owner, .app, .device: nil
+            }
+        }
+        set {
+            guard let newValue else { return }
+            switch field {
+            case .title: title = newValue
+            case .message: message = newValue
+            case .richType: richType = newValue
+            case .category: category = newValue
+            case .group: group = newValue
+            case .targetHost: targetHost = newValue
+            case .owner, .app, .device: break
+            }
+        }
     }
 
-    /// Those of them that requests leave to the store.
-    func checkFields(asOf now: Timestamp) throws(StoreError) {
-        try TextKind.category.check(category.given)
-        try TextKind.group.check(group.given)
+    /// Every rule that does not depend on what is stored.
+    func check(asOf now: Timestamp) throws(StoreError) {
+        for field in TextField.patched { try field.kind.check(self[field]?.given) }
+        try TextKind.device.check(device)
         if let actions = actions.given { try Rules.check(actions) }
         if let platforms = platforms.given { try Rules.check(platforms: platforms) }
-        try TextKind.targetHost.check(targetHost.given)
         if let seconds = displayTTLSeconds.given { try Rules.check(displayTTLSeconds: seconds) }
         guard expiresAt != .clear else {
             throw Rules.refuse(.expiry, "must not be null: every notification expires")
@@ -90,16 +107,14 @@ extension NotificationPatch {
     ///   ``StoreError/emptyNotification`` when it takes away all that there was.
     func applied(to live: Record) throws(StoreError) -> Record {
         var record = live
-        record.message = message.applied(to: live.message)
-        record.richType = richType.applied(to: live.richType)
+        for field in TextField.patched {
+            guard let said = self[field], said != .keep else { continue }
+            record[field] = said.applied(to: live[field])
+        }
         if case .set(let moment) = expiresAt { record.expiresAt = moment }
-        var details = live.details
-        details.title = title.applied(to: details.title)
-        details.category = category.applied(to: details.category)
-        details.group = group.applied(to: details.group)
+        var details = record.details
         details.actions = actions.applied(to: details.actions)
         details.platforms = platforms.applied(to: details.platforms) ?? []
-        details.targetHost = targetHost.applied(to: details.targetHost)
         details.priority = priority.applied(to: details.priority) ?? .high
         details.displayTTLSeconds = displayTTLSeconds.applied(to: details.displayTTLSeconds) ?? 0
         details.isRead = isRead.applied(to: details.isRead) ?? false

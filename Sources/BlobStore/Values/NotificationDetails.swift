@@ -1,5 +1,6 @@
 public import BlobJSON
 internal import Bytes
+package import Notifications
 
 /// What a notification says and what became of it, beside owner, message, rich type and parts.
 public struct NotificationDetails: Sendable, Hashable {
@@ -40,6 +41,32 @@ public struct NotificationDetails: Sendable, Hashable {
 
     /// Nothing said.
     public init() {}
+
+    /// A text of it; nil: it is not said, or the record has it beside its details.
+    package subscript(field: TextField) -> String? {
+        get {
+            switch field {
+            case .title: title
+            case .app: app
+            case .category: category
+            case .group: group
+            case .targetHost: targetHost
+            case .device: device
+            case .owner, .message, .richType: nil
+            }
+        }
+        set {
+            switch field {
+            case .title: title = newValue
+            case .app: app = newValue
+            case .category: category = newValue
+            case .group: group = newValue
+            case .targetHost: targetHost = newValue
+            case .device: device = newValue
+            case .owner, .message, .richType: break
+            }
+        }
+    }
 }
 
 /// A button.
@@ -175,22 +202,37 @@ extension Record {
         set { box = newValue == NotificationDetails() ? nil : DetailsBox(newValue) }
     }
 
+    /// A text of it; nil: there is none.
+    package subscript(field: TextField) -> String? {
+        get {
+            switch field {
+            case .owner: owner
+            case .message: message
+            case .richType: richType
+            default: box?.value[field]
+            }
+        }
+        set {
+            switch field {
+            case .owner: owner = newValue
+            case .message: message = newValue
+            case .richType: richType = newValue
+            // Without making details of nothing, or a copy of them for no change.
+            default: if !self[field].isSame(as: newValue) { details[field] = newValue }
+            }
+        }
+    }
+
     /// The line above the message; nil when there is none.
     public var title: String? {
         get { box?.value.title }
-        set {
-            guard !title.isSame(as: newValue) else { return }
-            details.title = newValue
-        }
+        set { self[.title] = newValue }
     }
 
     /// Which of the owner's apps it is for; nil: none in particular.
     public var app: String? {
         get { box?.value.app }
-        set {
-            guard !app.isSame(as: newValue) else { return }
-            details.app = newValue
-        }
+        set { self[.app] = newValue }
     }
 
     /// The device that changed it last.

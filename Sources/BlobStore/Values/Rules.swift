@@ -37,13 +37,10 @@ enum Rules {
         }
     }
 
-    /// What a publisher may say but title and app; what the store keeps itself is not looked at.
+    /// What a publisher may say but texts; what the store keeps itself is not looked at.
     static func check(_ details: NotificationDetails) throws(StoreError) {
-        try TextKind.category.check(details.category)
-        try TextKind.group.check(details.group)
         if let actions = details.actions { try check(actions) }
         try check(platforms: details.platforms)
-        try TextKind.targetHost.check(details.targetHost)
         try check(displayTTLSeconds: details.displayTTLSeconds)
         if let data = details.data { try check(dataByteCount: data.bytes.count) }
     }
@@ -92,16 +89,12 @@ extension TextKind {
         guard let text,
             let fault = fault(in: text.utf8.span.bytes, mayBeEmpty: mayBeEmpty)
         else { return }
-        guard let field = InvalidInput.Field(rawValue: field) else {
-            preconditionFailure("\(self) is of no field")
-        }
-        throw .invalid(InvalidInput(field: field, reason: fault.words, limit: fault.limit))
+        throw .invalid(InvalidInput(self, fault))
     }
 
-    private var mayBeEmpty: Bool {
-        switch self {
-        case .message, .title, .richType, .actionTitle: true
-        default: false
-        }
+    /// A stored text; nil: it is not as it was when it was checked.
+    func stored(_ value: RawSpan) -> String? {
+        value.byteCount <= byteCountMax && (value.byteCount > 0 || mayBeEmpty)
+            ? value.text() : nil
     }
 }

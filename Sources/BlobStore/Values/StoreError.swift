@@ -1,3 +1,5 @@
+internal import Notifications
+
 /// What can go wrong in the store, and what it means for the caller. A missing or expired payload
 /// is none of these: it is nil.
 public enum StoreError: Error, Sendable, Hashable, CustomStringConvertible {
@@ -106,10 +108,14 @@ public struct InvalidInput: Error, Sendable, Hashable, CustomStringConvertible {
         case responseKey = "response key"
         case platform, platforms
         case targetHost = "target host"
+        /// A text that is none of these: ``InvalidInput/name`` says which.
+        case text
     }
 
     /// Which input it is.
     public var field: Field
+    /// The input's name, as ``description`` has it.
+    public let name: String
     /// What is wrong with it, with the value and the limit.
     public var reason: String
     /// The limit, where the input is too long.
@@ -119,8 +125,16 @@ public struct InvalidInput: Error, Sendable, Hashable, CustomStringConvertible {
         self.field = field
         self.reason = reason
         self.limit = limit
+        name = field.rawValue
+    }
+
+    init(_ kind: TextKind, _ fault: TextFault) {
+        field = Field(rawValue: kind.field) ?? .text
+        reason = fault.words
+        limit = fault.limit
+        name = kind.field
     }
 
     /// The input and what is wrong with it, as a sentence.
-    public var description: String { "the \(field.rawValue) \(reason)" }
+    public var description: String { "the \(name) \(reason)" }
 }

@@ -1,4 +1,5 @@
 import Bytes
+import Notifications
 import TestSupport
 import Testing
 
@@ -291,21 +292,21 @@ import Testing
         #expect(StoreLimits.chunkByteCountMax == 65_472)
         #expect(Coding.identity.rawValue == 0)
         #expect(Coding.gzip.rawValue == 1)
-        #expect(RecordField.owner.rawValue == 1)
-        #expect(RecordField.message.rawValue == 2)
-        #expect(RecordField.richType.rawValue == 3)
-        #expect(RecordField.category.rawValue == 4)
-        #expect(RecordField.group.rawValue == 5)
+        #expect(TextField.owner.rawValue == 1)
+        #expect(TextField.message.rawValue == 2)
+        #expect(TextField.richType.rawValue == 3)
+        #expect(TextField.category.rawValue == 4)
+        #expect(TextField.group.rawValue == 5)
         #expect(RecordField.state.rawValue == 6)
         #expect(RecordField.actions.rawValue == 7)
         #expect(RecordField.data.rawValue == 8)
-        #expect(RecordField.device.rawValue == 9)
+        #expect(TextField.device.rawValue == 9)
         #expect(RecordField.sequence.rawValue == 10)
         #expect(RecordField.responses.rawValue == 11)
-        #expect(RecordField.title.rawValue == 12)
-        #expect(RecordField.app.rawValue == 13)
+        #expect(TextField.title.rawValue == 12)
+        #expect(TextField.app.rawValue == 13)
         #expect(RecordField.platforms.rawValue == 14)
-        #expect(RecordField.targetHost.rawValue == 15)
+        #expect(TextField.targetHost.rawValue == 15)
         #expect(RecordField.categoryRevision.rawValue == 16)
     }
 }

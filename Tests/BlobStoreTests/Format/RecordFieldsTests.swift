@@ -1,5 +1,6 @@
 import BlobJSON
 import Bytes
+import Notifications
 import TestSupport
 import Testing
 
@@ -139,14 +140,19 @@ import Testing
 
     @Test("A field that is damaged under a right checksum is refused")
     func refused() throws {
-        let wrong: [(RecordField, [UInt8])] = [
+        let texts: [(TextField, [UInt8])] = [
             (.category, []), (.category, [UInt8](repeating: 65, count: 65)), (.group, []),
-            (.group, [UInt8](repeating: 65, count: 129)), (.state, [2, 0, 0, 0, 0, 0, 0, 0]),
+            (.group, [UInt8](repeating: 65, count: 129)), (.device, []),
+            (.device, [UInt8](repeating: 65, count: 65)), (.targetHost, []),
+            (.targetHost, [UInt8](repeating: 65, count: 256)),
+        ]
+        let others: [(RecordField, [UInt8])] = [
+            (.state, [2, 0, 0, 0, 0, 0, 0, 0]),
             (.state, [0, 4, 0, 0, 0, 0, 0, 0]), (.state, [0, 0, 2, 0, 0, 0, 0, 0]), (.state, [1]),
             (.actions, [0, 1, 0]), (.actions, [0, 0, 0, 0]), (.actions, [8, 1, 0, 0, 65]),
             (.actions, [0, 1, 1, 0, 65]), (.data, []),
-            (.data, [UInt8](repeating: 0x30, count: 16_385)), (.device, []),
-            (.device, [UInt8](repeating: 65, count: 65)), (.sequence, [0, 0, 0, 0, 0, 0, 0, 0]),
+            (.data, [UInt8](repeating: 0x30, count: 16_385)),
+            (.sequence, [0, 0, 0, 0, 0, 0, 0, 0]),
             (.sequence, [14, 0, 0, 0, 0, 0, 0, 0]), (.sequence, [1]), (.responses, []),
             (.responses, [UInt8](repeating: 0, count: 20)),
             (.responses, [UInt8](repeating: 0, count: 18) + [1, 0]),
@@ -154,12 +160,12 @@ import Testing
             (.platforms, [33] + [UInt8](repeating: 65, count: 33)),
             (.platforms, Array([[UInt8]](repeating: [1, 65], count: 17).joined())),
             (.categoryRevision, [1, 0, 0, 0, 0, 0, 0, 0]),
-            (.targetHost, []),
-            (.targetHost, [UInt8](repeating: 65, count: 256)),
         ]
-        for (field, value) in wrong {
-            let bytes = Self.sealed(field: field.rawValue, value)
-            #expect(throws: StoreError.self, "\(field): \(value.prefix(30))") {
+        let wrong =
+            texts.map { ($0.0.rawValue, $0.1) } + others.map { ($0.0.rawValue, $0.1) }
+        for (tag, value) in wrong {
+            let bytes = Self.sealed(field: tag, value)
+            #expect(throws: StoreError.self, "\(tag): \(value.prefix(30))") {
                 _ = try Self.read(bytes, id: "43")
             }
         }

@@ -99,11 +99,7 @@ import Testing
         }
     }
 
-    private static let kinds: [TextKind] = [
-        .id, .part, .app, .category, .device, .actionIdentifier, .responseAction, .responseKey,
-        .owner, .group, .richType, .title, .actionTitle, .message, .mediaType, .platform,
-        .targetHost,
-    ]
+    private static let kinds = TextKind.allCases.filter { $0 != .pushToken }
 
     /// Texts that a kind refuses.
     private static func bad(_ kind: TextKind) -> [String] {
@@ -187,8 +183,12 @@ import Testing
         let payload = try store.prepare([1])
         let draft = NotificationDraft(id: "a", expiry: .after(seconds: 60))
         let checked = try CheckedChange(.publishNotification(draft), asOf: noon)
-        let part = CheckedPart(.payload, .octetStream, .payload(payload))
+        var part = DraftPart(
+            name: "payload", mediaType: "application/octet-stream", content: .payload(payload))
         #expect(throws: StoreError.self) { try checked.with([part, part]) }
+        part.name = "a/b"
+        #expect(throws: StoreError.self) { try checked.with([part]) }
+        part.name = "payload"
         let record = try store.apply(
             [try checked.with([part])], asOf: noon, isCommitting: false)[0].record
         #expect(record?.parts.map(\.name) == ["payload"])

@@ -36,13 +36,13 @@ struct BodyReader: Sendable {
     }
 
     /// What a patch changes, and which device asks for it.
-    func patch(_ bytes: RawSpan, _ plan: BodyPlan) throws(ProtocolError) -> PatchDocument {
-        var document = try PatchDocument(parsing: bytes)
-        document.texts.device = plan.device
-        if case .set(let moment) = document.patch.expiresAt {
+    func patch(_ bytes: RawSpan, _ plan: BodyPlan) throws(ProtocolError) -> NotificationPatch {
+        var patch = try PatchDocument.parse(bytes)
+        if case .set(let moment) = patch.expiresAt {
             _ = try lifetimes.expiry(milliseconds: moment.milliseconds, asOf: .now)
         }
-        return document
+        patch.device = plan.device?.text
+        return patch
     }
 
     /// A document that comes without files.
@@ -52,18 +52,20 @@ struct BodyReader: Sendable {
         let document = try NotificationDocument(parsing: bytes, id: id)
         let expiry = try expiry(document)
         let parts = try document.parts([], for: document.profile ?? profile)
-        return (document.texts.id, try change(document, expiry, plan, parts))
+        return (document.id, try change(document, expiry, plan, parts))
     }
 
     private func change(
         _ document: NotificationDocument, _ expiry: Expiry, _ plan: BodyPlan,
-        _ parts: [CheckedPart] = []
+        _ parts: [DraftPart] = []
     ) throws(ProtocolError) -> CheckedChange {
-        var draft = NotificationDraft(id: nil, expiry: expiry)
-        draft.details = document.details
+        var draft = document.draft
+        draft.id = document.id?.text
+        draft.expiry = expiry
+        draft.parts = parts
+        draft.device = plan.device?.text
         draft.condition = plan.condition
-        return try checked(
-            try CheckedChange(draft, document.texts, device: plan.device, parts: parts, asOf: .now))
+        return try checked(try CheckedChange(.publishNotification(draft), asOf: .now))
     }
 
     private func expiry(_ document: NotificationDocument) throws(ProtocolError) -> Expiry {

@@ -55,12 +55,10 @@ extension RequestHandler {
         }
         let id = try request.required(request.id)
         return try receive(request, .changed) { (reader, bytes, plan) throws(ProtocolError) in
-            var document = try reader.patch(bytes, plan)
-            document.patch.id = id.text
-            document.patch.condition = plan.condition
-            return .apply(
-                try reader.checked(
-                    try CheckedChange(document.patch, document.texts, asOf: .now)))
+            var patch = try reader.patch(bytes, plan)
+            patch.id = id.text
+            patch.condition = plan.condition
+            return .apply(try reader.checked(try CheckedChange(.patch(patch), asOf: .now)))
         }
     }
 
@@ -90,8 +88,9 @@ extension RequestHandler {
         _ = try EndpointQuery(request.query)
         let id = try request.required(request.id)
         return try receive(request, .responded) { (reader, bytes, plan) throws(ProtocolError) in
-            let response = try ResponseDocument.parse(bytes, id: id)
-            return .apply(try reader.checked(try CheckedChange(response, device: plan.device)))
+            var response = try ResponseDocument.parse(bytes, id: id)
+            response.device = plan.device?.text
+            return .apply(try reader.checked(try CheckedChange(.respond(response), asOf: .now)))
         }
     }
 
@@ -127,9 +126,8 @@ extension RequestHandler {
         let name = try request.required(request.category)
         return try receive(request, .categorySet) { (reader, bytes, plan) throws(ProtocolError) in
             let category = try CategoryDocument.parse(bytes, name: name, app: app)
-            return .apply(
-                try reader.checked(
-                    try CheckedChange(category, named: name, app: app, condition: plan.condition)))
+            let change = Change.setCategory(category, condition: plan.condition)
+            return .apply(try reader.checked(try CheckedChange(change, asOf: .now)))
         }
     }
 

@@ -164,12 +164,9 @@ extension RequestHandler {
         let (group, app) = try group(request)
         let owner = try request.required(request.owner)
         return try receive(request, .groupPatched) { (reader, bytes, plan) throws(ProtocolError) in
-            let document = try reader.patch(bytes, plan)
-            return .long(
-                try reader.checked(
-                    try CheckedLongChange(
-                        patching: group, of: owner, app: app, document.patch, document.texts,
-                        asOf: .now)))
+            let change = LongChange.patchGroup(
+                owner: owner.text, group: group.text, app: app?.text, try reader.patch(bytes, plan))
+            return .long(try reader.checked(try CheckedLongChange(change, asOf: .now)))
         }
     }
 

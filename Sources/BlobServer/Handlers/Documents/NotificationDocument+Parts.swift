@@ -55,11 +55,11 @@ extension NotificationDocument {
     /// - Parameter profile: whose limits hold for them.
     func parts(
         _ files: [ReceivedFile], for profile: DeviceProfile? = nil
-    ) throws(ProtocolError) -> [CheckedPart] {
+    ) throws(ProtocolError) -> [DraftPart] {
         var drafts = try drafts(files)
         guard let profile else { return drafts }
         for index in drafts.indices {
-            let (part, mediaType) = (drafts[index].name.text, drafts[index].mediaType.text)
+            let (part, mediaType) = (drafts[index].name, drafts[index].mediaType)
             drafts[index].limit = PartLimit(
                 byteCountMax: try profile.byteCountMax(part: part, mediaType: mediaType),
                 name: profile.rawValue)
@@ -67,24 +67,30 @@ extension NotificationDocument {
         return drafts
     }
 
-    private func drafts(_ files: [ReceivedFile]) throws(ProtocolError) -> [CheckedPart] {
+    private func drafts(_ files: [ReceivedFile]) throws(ProtocolError) -> [DraftPart] {
         try checkFiles(files.map(\.name))
         guard let parts else {
-            return files.map { CheckedPart($0.name, $0.mediaType, .payload($0.payload)) }
+            return files.map { Self.draft($0.name, $0.mediaType, .payload($0.payload)) }
         }
-        var drafts: [CheckedPart] = []
+        var drafts: [DraftPart] = []
         for part in parts {
             if let file = files.first(where: { part.name == $0.name }) {
                 if let digest = part.digest, digest != file.payload.digest {
                     throw ProtocolError(
                         .digestMismatch(expected: digest, actual: file.payload.digest))
                 }
-                drafts.append(CheckedPart(part.name, file.mediaType, .payload(file.payload)))
+                drafts.append(Self.draft(part.name, file.mediaType, .payload(file.payload)))
             } else if let digest = part.digest {
                 drafts.append(
-                    CheckedPart(part.name, part.mediaType ?? .octetStream, .stored(digest)))
+                    Self.draft(part.name, part.mediaType ?? .octetStream, .stored(digest)))
             }
         }
         return drafts
+    }
+
+    private static func draft(
+        _ name: PartName, _ mediaType: MediaType, _ content: DraftPart.Content
+    ) -> DraftPart {
+        DraftPart(name: name.text, mediaType: mediaType.text, content: content)
     }
 }

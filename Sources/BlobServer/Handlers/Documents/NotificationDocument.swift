@@ -16,9 +16,11 @@ struct NotificationDocument: Sendable {
         var digest: Digest?
     }
 
-    var texts = NotificationTexts()
-    /// All but title and app, which are texts.
-    var details = NotificationDetails()
+    /// Nil: the path says it, or the store chooses.
+    var id: NotificationID?
+    /// What it says of the notification. Id, expiry, parts, device and condition are set by the
+    /// reader, who knows them.
+    var draft = NotificationDraft(id: nil, expiry: .after(seconds: 0))
     /// How long it shall live; at most one of these is there.
     var ttlSeconds: Int64?
     var expiryMilliseconds: Int64?
@@ -35,28 +37,16 @@ struct NotificationDocument: Sendable {
     /// - Parameter id: the path's. The document may repeat it.
     init(parsing bytes: RawSpan, id: NotificationID?) throws(ProtocolError) {
         let object = try JSONObject(parsing: bytes, "the notification")
-        try object.check(
-            [
-                "id", "owner", "app", "title", "message", "rich_type", "category", "actions",
-                "group", "priority", "display_ttl", "data", "read", "action_state", "ttl",
-                "expires_at", "parts", "profile", "platforms", "target_host",
-            ], immutable: ["created_at", "revision", "device", "responses"])
-        texts.id = try Self.id(object, in: id)
-        texts.owner = try object.checked("owner")
-        texts.message = try object.checked("message")
-        texts.richType = try object.checked("rich_type")
-        texts.app = try object.checked("app")
-        texts.title = try object.checked("title")
-        details.category = try object.text("category")
-        details.group = try object.text("group")
-        details.actions = try object.actions()
-        details.platforms = try object.platforms() ?? []
-        details.targetHost = try object.text("target_host")
-        details.priority = try object.priority() ?? .high
-        details.displayTTLSeconds = try object.displayTTLSeconds() ?? 0
-        details.data = object["data"].map { JSONFragment($0) }
-        details.isRead = try object.flag("read") ?? false
-        details.actionState = try object.actionState() ?? .none
+        try object.check(Self.known, immutable: ["created_at", "revision", "device", "responses"])
+        self.id = try Self.id(object, in: id)
+        for field in TextField.published { draft[field] = try object.text(field) }
+        draft.details.actions = try object.actions()
+        draft.details.platforms = try object.platforms() ?? []
+        draft.details.priority = try object.priority() ?? .high
+        draft.details.displayTTLSeconds = try object.displayTTLSeconds() ?? 0
+        draft.details.data = object["data"].map { JSONFragment($0) }
+        draft.details.isRead = try object.flag("read") ?? false
+        draft.details.actionState = try object.actionState() ?? .none
         ttlSeconds = try object.number(
             "ttl", in: 1...(WireLimits.expiryMillisecondsMax / 1_000), .badTTL)
         expiryMilliseconds = try object.expiryMilliseconds()
@@ -66,6 +56,12 @@ struct NotificationDocument: Sendable {
         }
         parts = try object["parts"].map { value throws(ProtocolError) in try Self.parts(value) }
     }
+
+    private static let known: [StaticString] =
+        ["id"] + TextField.published.map(\.member) + [
+            "actions", "platforms", "priority", "display_ttl", "data", "read", "action_state",
+            "ttl", "expires_at", "parts", "profile",
+        ]
 
     private static func id(
         _ object: JSONObject, in path: NotificationID?

@@ -4,14 +4,21 @@ import BlobStore
 import Bytes
 import Notifications
 
-// What a document says of a notification's fields. Each throws what is wrong with the value; those
-// of categories, groups, actions, platforms, target hosts and data are checked with the change that is made of them.
+// What a document says of a notification's fields. Each throws what is wrong with the value; actions,
+// platforms, data and some texts are checked with the change that is made of them.
 
 extension JSONObject {
     /// A text that is checked; nil when it is absent.
     func checked<Rule>(_ name: StaticString) throws(ProtocolError) -> CheckedText<Rule>? {
         guard let text = try text(name) else { return nil }
         return try CheckedText(onWire: text)
+    }
+
+    /// A text of the notification; nil when it is absent.
+    func text(_ field: TextField) throws(ProtocolError) -> String? {
+        let text = try text(field.member)
+        if let text, !field.isLeftToTheStore { try field.kind.check(text.utf8.span.bytes) }
+        return text
     }
 
     /// `priority`; nil when it is absent.

@@ -4,32 +4,26 @@ import BlobStore
 import Notifications
 
 /// A merge patch of a notification's mutable fields (RFC 7396). null clears a field.
-struct PatchDocument {
-    /// All but texts. Its id is nobody's: the path says of what it is.
-    var patch = NotificationPatch(id: "")
-    var texts = PatchTexts()
+enum PatchDocument {
+    private static let known: [StaticString] =
+        TextField.patched.map(\.member) + [
+            "actions", "platforms", "priority", "display_ttl", "data", "read", "action_state",
+            "expires_at",
+        ]
+    private static let immutable: [StaticString] =
+        ["id", "created_at", "revision", "parts", "responses"] + TextField.allCases.map(\.member)
 
-    /// Reads a document of at most 64 KiB. Whether the expiry is one that may be chosen is for the
-    /// caller to check, who knows the time.
-    init(parsing bytes: RawSpan) throws(ProtocolError) {
+    /// Reads a document of at most 64 KiB. Its id is nobody's: the path says of what it is. Whether
+    /// the expiry is one that may be chosen is for the caller to check, who knows the time.
+    static func parse(_ bytes: RawSpan) throws(ProtocolError) -> NotificationPatch {
         let object = try JSONObject(parsing: bytes, "the patch")
-        try object.check(
-            [
-                "title", "message", "rich_type", "category", "actions", "group", "priority",
-                "display_ttl", "data", "read", "action_state", "expires_at", "platforms",
-                "target_host",
-            ],
-            immutable: [
-                "id", "owner", "app", "created_at", "revision", "parts", "device", "responses",
-            ])
-        texts.title = object.patch("title", try object.checked("title"))
-        texts.message = object.patch("message", try object.checked("message"))
-        texts.richType = object.patch("rich_type", try object.checked("rich_type"))
-        patch.category = object.patch("category", try object.text("category"))
-        patch.group = object.patch("group", try object.text("group"))
+        try object.check(known, immutable: immutable)
+        var patch = NotificationPatch(id: "")
+        for field in TextField.patched {
+            patch[field] = object.patch(field.member, try object.text(field))
+        }
         patch.actions = object.patch("actions", try object.actions())
         patch.platforms = object.patch("platforms", try object.platforms())
-        patch.targetHost = object.patch("target_host", try object.text("target_host"))
         patch.priority = object.patch("priority", try object.priority())
         patch.displayTTLSeconds = object.patch("display_ttl", try object.displayTTLSeconds())
         patch.data = object.patch("data", object["data"])
@@ -41,6 +35,7 @@ struct PatchDocument {
             throw ProtocolError(
                 .badExpiry, "expires_at must not be null: every notification expires")
         }
+        return patch
     }
 }
 

@@ -2,6 +2,7 @@ import BlobJSON
 import BlobProtocol
 import BlobStore
 import Bytes
+import Notifications
 
 /// A notification's record, as `GET /v1/notifications/{id}` and `stat` answer it, and as pages,
 /// histories and changes contain it. Written byte by byte: its members and their order are always
@@ -10,15 +11,17 @@ enum RecordDocument {
     /// About how many bytes most of them have, with a little more.
     static let usualByteCount = 512
 
+    private static let first: [TextField] = [.owner, .app, .title, .message, .richType]
+    /// Texts without a place of their own, behind the platforms.
+    private static let later = TextField.allCases.filter {
+        !first.contains($0) && ![.category, .group, .device].contains($0)
+    }
+
     /// Appends the document. Optional members that are absent are left out.
     static func append(_ record: Record, to out: inout [UInt8]) {
         out.append("{\"id\":")
         JSONText.append(record.id, to: &out)
-        append(",\"owner\":", record.owner, to: &out)
-        append(",\"app\":", record.app, to: &out)
-        append(",\"title\":", record.title, to: &out)
-        append(",\"message\":", record.message, to: &out)
-        append(",\"rich_type\":", record.richType, to: &out)
+        for field in first { append(field, record[field], to: &out) }
         out.append(",\"created_at\":\"")
         RFC3339.append(record.createdAt.milliseconds, to: &out)
         out.append("\",\"expires_at\":\"")
@@ -53,7 +56,7 @@ enum RecordDocument {
 
     /// What it says and what became of it. Priority, `read` and `action_state` are always there.
     private static func append(_ details: NotificationDetails, to out: inout [UInt8]) {
-        append(",\"category\":", details.category, to: &out)
+        append(.category, details.category, to: &out)
         if details.categoryRevision > 0 {
             out.append(",\"category_revision\":")
             Decimal.append(details.categoryRevision, to: &out)
@@ -62,12 +65,12 @@ enum RecordDocument {
             out.append(",\"actions\":")
             ActionsDocument.append(actions, to: &out)
         }
-        append(",\"group\":", details.group, to: &out)
+        append(.group, details.group, to: &out)
         if !details.platforms.isEmpty {
             out.append(",\"platforms\":")
             JSONText.append(details.platforms, to: &out)
         }
-        append(",\"target_host\":", details.targetHost, to: &out)
+        for field in later { append(field, details[field], to: &out) }
         append(",\"priority\":", details.priority.name, to: &out)
         if details.displayTTLSeconds > 0 {
             out.append(",\"display_ttl\":")
@@ -79,7 +82,7 @@ enum RecordDocument {
         }
         out.append(details.isRead ? ",\"read\":true" : ",\"read\":false")
         append(",\"action_state\":", details.actionState.name, to: &out)
-        append(",\"device\":", details.device, to: &out)
+        append(.device, details.device, to: &out)
         guard !details.responses.isEmpty else { return }
         out.append(",\"responses\":[")
         for (index, response) in details.responses.enumerated() {
@@ -101,6 +104,14 @@ enum RecordDocument {
         out.append(response.staysOnScreen ? ",\"dismissed\":false" : ",\"dismissed\":true")
         append(",\"extension\":", response.contentExtension?.name, to: &out)
         out.append("}")
+    }
+
+    private static func append(_ field: TextField, _ text: String?, to out: inout [UInt8]) {
+        guard let text else { return }
+        out.append(",\"")
+        out.append(field.member)
+        out.append("\":")
+        JSONText.append(text, to: &out)
     }
 
     /// - Parameter name: with the comma before it and the colon behind.

@@ -20,10 +20,7 @@ import Testing
     }
 
     private static func patch(_ text: String) throws(ProtocolError) -> NotificationPatch {
-        var document = try PatchDocument(parsing: Array(text.utf8).span.bytes)
-        document.patch.id = "n"
-        document.texts.device = "phone"
-        return document.texts.put(into: document.patch)
+        try PatchDocument.parse(Array(text.utf8).span.bytes)
     }
 
     private static func code(_ body: () throws(ProtocolError) -> Void) -> ErrorCode? {
@@ -48,11 +45,11 @@ import Testing
              "parts":[{"name":"p","digest":"\(Self.digest)"},
                       {"name":"q","media_type":"image/png","digest":null}]}
             """)
-        let texts = document.texts
-        #expect(texts.id == "n" && texts.owner == "u" && texts.message == "m\n")
-        #expect(texts.richType == "r" && document.ttlSeconds == 60)
+        #expect(document.id == "n" && document.ttlSeconds == 60)
+        let draft = document.draft
+        #expect(draft.owner == "u" && draft.message == "m\n" && draft.richType == "r")
         #expect(document.expiryMilliseconds == nil)
-        let details = document.details
+        let details = document.draft.details
         #expect(details.category == "c" && details.group == "g" && details.priority == .low)
         #expect(details.displayTTLSeconds == 30 && details.isRead)
         #expect(details.actionState == .snoozed)
@@ -70,15 +67,6 @@ import Testing
                     name: "p", mediaType: nil, digest: Digest(Self.digest)),
                 NotificationDocument.Part(name: "q", mediaType: "image/png", digest: nil),
             ])
-        var draft = NotificationDraft(id: nil, expiry: .after(seconds: 60))
-        draft.details = details
-        let change = try CheckedChange(draft, texts, device: "d", asOf: .now).change
-        guard case .publishNotification(let made) = change else {
-            Issue.record("another change")
-            return
-        }
-        #expect(made.id == "n" && made.owner == "u" && made.message == "m\n")
-        #expect(made.richType == "r" && made.details == details && made.device == "d")
     }
 
     @Test("null is the same as absent, and nothing is needed")
@@ -90,12 +78,12 @@ import Testing
         let nulls = members.map { "\"\($0)\":null" }.joined(separator: ",")
         for text in ["{}", "{\(nulls)}"] {
             let document = try Self.notification(text, id: "path")
-            #expect(document.texts.id == "path")
-            #expect(document.details == NotificationDetails())
+            #expect(document.id == "path")
+            #expect(document.draft.details == NotificationDetails())
             #expect(
-                document.texts.owner == nil && document.parts == nil && document.ttlSeconds == nil)
+                document.draft.owner == nil && document.parts == nil && document.ttlSeconds == nil)
         }
-        #expect(try Self.notification(#"{"actions":[],"parts":[]}"#).details.actions == [])
+        #expect(try Self.notification(#"{"actions":[],"parts":[]}"#).draft.details.actions == [])
     }
 
     @Test("Counts and sizes have limits")
@@ -110,10 +98,10 @@ import Testing
             #"{"actions":[\#(list(count) { #"{"identifier":"\#($0)","title":"A"}"# })]}"#
         }
         #expect(try Self.notification(parts(32)).parts?.count == 32)
-        #expect(try Self.notification(actions(10)).details.actions?.count == 10)
+        #expect(try Self.notification(actions(10)).draft.details.actions?.count == 10)
         let limit = WireLimits.documentByteCountMax
         let blanks = String(repeating: " ", count: limit - 2)
-        #expect(try Self.notification("{}" + blanks).texts.id == nil)
+        #expect(try Self.notification("{}" + blanks).id == nil)
         func code(_ text: String) -> ErrorCode? {
             Self.code { () throws(ProtocolError) in _ = try Self.notification(text) }
         }
@@ -130,7 +118,7 @@ import Testing
     func patch() throws {
         let nothing = try Self.patch("{}")
         #expect(nothing.message == .keep && nothing.isRead == .keep && nothing.data == .keep)
-        #expect(nothing.expiresAt == .keep && nothing.id == "n" && nothing.device == "phone")
+        #expect(nothing.expiresAt == .keep && nothing.device == nil)
         let clearing = try Self.patch(
             """
             {"message":null,"rich_type":null,"category":null,"actions":null,"group":null,
