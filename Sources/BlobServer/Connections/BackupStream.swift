@@ -34,42 +34,34 @@ final class BackupStream: Sendable {
     /// Nobody takes the backup any more.
     struct Cancelled: Error {}
 
-    private struct State {
-        var piece: Piece?
-        var isCancelled = false
-    }
-
-    private let state = Mutex(State())
-    private let signal: WakeSignal
+    private let piece = Mutex<Piece?>(nil)
+    /// What takes the backup.
+    fileprivate let thread: ServiceThread
     private let connection: ConnectionAddress
 
     init(for connection: ConnectionAddress) throws(SystemError) {
         self.connection = connection
-        signal = try WakeSignal()
+        thread = try ServiceThread()
     }
 
     /// The next piece; nil: it is not ready, and a message comes when it is.
     func take() -> Piece? {
-        let piece = state.withLock { $0.piece.take() }
-        if piece != nil { signal.notify() }
+        let piece = piece.withLock { $0.take() }
+        if piece != nil { thread.wake() }
         return piece
     }
 
     /// Ends the backup at its next piece.
-    func cancel() {
-        state.withLock { $0.isCancelled = true }
-        signal.notify()
-    }
+    func cancel() { thread.stop() }
 
     /// Hands a piece on, and waits until it is taken.
     func offer(_ piece: Piece) throws(Cancelled) {
-        state.withLock { $0.piece = piece }
+        self.piece.withLock { $0 = piece }
         connection.post(.backupReady)
         while true {
-            let (isTaken, isCancelled) = state.withLock { ($0.piece == nil, $0.isCancelled) }
-            if isCancelled { throw Cancelled() }
-            if isTaken { return }
-            signal.wait(milliseconds: -1)
+            if thread.isClosing { throw Cancelled() }
+            if self.piece.withLock({ $0 == nil }) { return }
+            thread.wait(milliseconds: -1)
         }
     }
 }
@@ -80,22 +72,11 @@ final class BackupThreads: Sendable {
     /// Backups that are taken at once.
     static let countMax = 4
 
-    private struct Run {
-        let stream: BackupStream
-        let thread: WorkerThread
-        let ending: Ending
-    }
-
-    /// Set by the thread when it ends.
-    private final class Ending: Sendable {
-        let isOver = Atomic(false)
-    }
-
     private let store: BlobStore
     /// Makes what gives a backup the payloads that are not here; nil: nothing does.
     private let makeSource: (@Sendable () -> LongBlobSource)?
     private let log: Logger
-    private let runs = Mutex<[Run]>([])
+    private let runs = Mutex<[BackupStream]>([])
 
     init(
         _ store: BlobStore, makeSource: (@Sendable () -> LongBlobSource)?, log: Logger
@@ -108,9 +89,9 @@ final class BackupThreads: Sendable {
     /// Begins a backup. Throws `unavailable` while as many are taken as may be.
     func start(for connection: ConnectionAddress) throws(ProtocolError) -> BackupStream {
         let started = runs.withLock { runs -> Result<BackupStream, ProtocolError> in
-            runs.removeAll { run in
-                guard run.ending.isOver.load(ordering: .acquiring) else { return false }
-                run.thread.join()
+            runs.removeAll { stream in
+                guard !stream.thread.isRunning else { return false }
+                stream.thread.join()
                 return true
             }
             guard runs.count < Self.countMax else {
@@ -121,12 +102,8 @@ final class BackupThreads: Sendable {
             }
             do throws(SystemError) {
                 let stream = try BackupStream(for: connection)
-                let ending = Ending()
-                let thread = try WorkerThread(name: "blobd-backup") { [self] in
-                    run(stream)
-                    ending.isOver.store(true, ordering: .releasing)
-                }
-                runs.append(Run(stream: stream, thread: thread, ending: ending))
+                try stream.thread.start("blobd-backup") { [self] in run(stream) }
+                runs.append(stream)
                 return .success(stream)
             } catch {
                 return .failure(ProtocolError(.unavailable, "cannot take a backup: \(error)"))
@@ -141,10 +118,7 @@ final class BackupThreads: Sendable {
             defer { runs = [] }
             return runs
         }
-        for run in runs {
-            run.stream.cancel()
-            run.thread.join()
-        }
+        for stream in runs { stream.thread.close() }
     }
 
     private func run(_ stream: BackupStream) {

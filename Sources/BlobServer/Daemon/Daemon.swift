@@ -206,7 +206,7 @@ private struct RunningDaemon {
     private let descriptorMax: Int
     private let budget: DescriptorBudget
     private let inboxes: [WorkerInbox]
-    private let threads: [WorkerThread]
+    private let workers: ServiceThread
     private let scrubThread: ScrubThread
     private let replicaThread: ReplicaThread?
     private let bucketThread: BucketMaintenanceThread?
@@ -293,14 +293,13 @@ private struct RunningDaemon {
         self.evictionThread = evictionThread
         try publishers.start(writer)
         var inboxes: [WorkerInbox] = []
-        var threads: [WorkerThread] = []
+        workers = try ServiceThread()
         for index in 0..<options.workerCount {
             let inbox = try WorkerInbox()
             inboxes.append(inbox)
-            threads.append(try Self.startWorker(index, inbox, environment))
+            try Self.startWorker(index, inbox, environment, on: workers)
         }
         self.inboxes = inboxes
-        self.threads = threads
         reports = ServiceReports(manager, counters, inboxes, writer, log)
     }
 
@@ -315,9 +314,10 @@ private struct RunningDaemon {
     }
 
     private static func startWorker(
-        _ index: Int, _ inbox: WorkerInbox, _ environment: WorkerEnvironment
-    ) throws(SystemError) -> WorkerThread {
-        try WorkerThread(name: "blobd-worker-\(index)") {
+        _ index: Int, _ inbox: WorkerInbox, _ environment: WorkerEnvironment,
+        on workers: ServiceThread
+    ) throws(SystemError) {
+        try workers.start("blobd-worker-\(index)") {
             defer { environment.counters.workers[index].noteEnd() }
             do {
                 // Made on its own thread, and never seen by another.
@@ -386,7 +386,7 @@ private struct RunningDaemon {
             notifyWorkers(.stop)
         }
         stopAtOnceOnSecondSignal(&acceptor)
-        for thread in threads { thread.join() }
+        workers.join()
         replicaThread?.close()
         bucketThread?.close()
         evictionThread?.close()

@@ -52,7 +52,7 @@ final class Reloader {
         environment.bodyMemory.change(byteCountMax: limits.bodyMemoryByteCountMax)
         environment.limits.replace(by: limits)
         // It sleeps for the old interval.
-        environment.writer.signal.notify()
+        environment.writer.thread.wake()
         let budget = DescriptorBudget(
             descriptorMax: descriptorMax, connectionCountMax: limits.connectionCountMax,
             workerCount: options.workerCount)

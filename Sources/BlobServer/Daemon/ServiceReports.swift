@@ -53,7 +53,7 @@ final class ServiceReports {
             inbox.post(WorkerMessage(token: .worker, content: .progressCheck))
         }
         counters.writerProgress.ask()
-        writer.signal.notify()
+        writer.thread.wake()
     }
 
     private var stuckThreads: [String] {

@@ -11,7 +11,6 @@ package final class AccessLog: Sendable {
 
     private struct State {
         var waiting: [UInt8] = []
-        var isClosed = false
         /// Set by a reload: the file is opened anew before the next line.
         var opensAnew = false
     }
@@ -20,8 +19,7 @@ package final class AccessLog: Sendable {
     private let path: String
     private let log: Logger
     private let state = Mutex(State())
-    private let signal: WakeSignal
-    private let thread = Mutex<WorkerThread?>(nil)
+    private let thread: ServiceThread
     private let dropped = Atomic<Int>(0)
     /// Written by the thread alone, but for the start.
     private let descriptor: Atomic<Int32>
@@ -34,7 +32,7 @@ package final class AccessLog: Sendable {
         self.path = path
         self.format = format
         self.log = log
-        signal = try WakeSignal()
+        thread = try ServiceThread()
         let number = Self.open(path)
         guard number >= 0 else { throw SystemError("open --access-log") }
         descriptor = Atomic(number)
@@ -47,8 +45,7 @@ package final class AccessLog: Sendable {
 
     /// Starts the thread.
     func start() throws(SystemError) {
-        let thread = try WorkerThread(name: "blobd-accesslog") { [self] in run() }
-        self.thread.withLock { $0 = thread }
+        try thread.start("blobd-accesslog") { [self] in run() }
     }
 
     /// Takes lines.
@@ -62,42 +59,40 @@ package final class AccessLog: Sendable {
             state.waiting += lines
             return true
         }
-        if isTaken { signal.notify() } else { dropped.add(count, ordering: .relaxed) }
+        if isTaken { thread.wake() } else { dropped.add(count, ordering: .relaxed) }
     }
 
     /// Opens the file anew before the next line: it was renamed. Where that fails, lines go on into the
     /// old one.
     func reopen() {
         state.withLock { $0.opensAnew = true }
-        signal.notify()
+        thread.wake()
     }
 
     /// Writes what waits, and ends the thread.
-    func close() {
-        state.withLock { $0.isClosed = true }
-        signal.notify()
-        thread.withLock { $0.take() }?.join()
-    }
+    func close() { thread.close() }
 
     // MARK: - The thread
 
     private func run() {
         var errors = RateLimitedLog(log)
         while true {
-            let (lines, isClosed, opensAnew) = state.withLock { state in
+            // Read first: what was taken before the end is written.
+            let isClosing = thread.isClosing
+            let (lines, opensAnew) = state.withLock { state in
                 defer {
                     state.waiting = []
                     state.opensAnew = false
                 }
-                return (state.waiting, state.isClosed, state.opensAnew)
+                return (state.waiting, state.opensAnew)
             }
             if opensAnew { replaceFile(&errors) }
             if !lines.isEmpty {
                 write(lines, &errors)
-            } else if isClosed {
+            } else if isClosing {
                 return
             } else {
-                signal.wait(milliseconds: -1)
+                thread.wait(milliseconds: -1)
             }
         }
     }
@@ -148,7 +143,7 @@ package final class AccessLog: Sendable {
         while true {
             var request = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)
             if poll(&request, 1, 100) != 0 { return true }
-            if state.withLock({ $0.isClosed }) { return false }
+            if thread.isClosing { return false }
         }
     }
 }

@@ -6,9 +6,7 @@ import Synchronization
 /// The thread that packs the log, makes bases and deletes what nobody needs, while this daemon leads.
 final class BucketMaintenanceThread: Sendable {
     private let context: ReplicaThread.Context
-    private let isClosed = Atomic(false)
-    private let signal: WakeSignal
-    private let thread = Mutex<WorkerThread?>(nil)
+    private let thread: ServiceThread
 
     /// How long it waits where there is nothing to do, in milliseconds.
     private static let pauseMilliseconds = 1_000
@@ -18,17 +16,12 @@ final class BucketMaintenanceThread: Sendable {
     /// Starts the thread.
     init(_ context: ReplicaThread.Context) throws(SystemError) {
         self.context = context
-        signal = try WakeSignal()
-        let thread = try WorkerThread(name: "blobd-bucket") { [self] in run() }
-        self.thread.withLock { $0 = thread }
+        thread = try ServiceThread()
+        try thread.start("blobd-bucket") { [self] in run() }
     }
 
     /// Ends the thread. What it was doing is done again after the next start.
-    func close() {
-        isClosed.store(true, ordering: .releasing)
-        signal.notify()
-        thread.withLock { $0.take() }?.join()
-    }
+    func close() { thread.close() }
 
     private func run() {
         guard let bucket = try? context.access.makeBucket() else { return }
@@ -36,7 +29,7 @@ final class BucketMaintenanceThread: Sendable {
         var maintenance: BucketMaintenance?
         var epoch: UInt64 = 0
         var damaged: [ObjectProblem] = []
-        while !isClosed.load(ordering: .acquiring) {
+        while !thread.isClosing {
             let leading = context.replica.leadingEpoch.load(ordering: .acquiring)
             var pause = Self.pauseMilliseconds
             do {
@@ -76,7 +69,7 @@ final class BucketMaintenanceThread: Sendable {
                 pause = Self.failurePauseMilliseconds
             }
             note(maintenance?.damagedBases ?? [], known: &damaged)
-            if pause > 0 { signal.wait(milliseconds: pause) }
+            if pause > 0 { thread.wait(milliseconds: pause) }
         }
     }
 

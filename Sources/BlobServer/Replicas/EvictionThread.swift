@@ -2,7 +2,6 @@ import BlobStore
 import CLinux
 import Logging
 import Replication
-import Synchronization
 
 /// The thread that evicts long payloads, oldest first, while the store has more bytes than it may
 /// (`--local-bytes`). Each of them has its object in the bucket: the bucket is asked before.
@@ -18,9 +17,7 @@ final class EvictionThread: Sendable {
 
     private let context: ReplicaThread.Context
     private let byteCountMax: Int
-    private let isClosed = Atomic(false)
-    private let signal: WakeSignal
-    private let thread = Mutex<WorkerThread?>(nil)
+    private let thread: ServiceThread
 
     /// How often it looks, in milliseconds.
     private static let pauseMilliseconds = 1_000
@@ -35,25 +32,18 @@ final class EvictionThread: Sendable {
     init(_ context: ReplicaThread.Context, byteCountMax: Int) throws(SystemError) {
         self.context = context
         self.byteCountMax = byteCountMax
-        signal = try WakeSignal()
-        let thread = try WorkerThread(name: "blobd-evict") { [self] in run() }
-        self.thread.withLock { $0 = thread }
+        thread = try ServiceThread()
+        try thread.start("blobd-evict") { [self] in run() }
     }
 
     /// Ends the thread. What was being evicted is gone on with after the next start.
-    func close() {
-        isClosed.store(true, ordering: .releasing)
-        signal.notify()
-        thread.withLock { $0.take() }?.join()
-    }
-
-    private var hasEnded: Bool { isClosed.load(ordering: .acquiring) }
+    func close() { thread.close() }
 
     private func run() {
         guard let bucket = try? context.access.makeBucket() else { return }
         var log = RateLimitedLog(context.log)
         var round = Round()
-        while !hasEnded {
+        while !thread.isClosing {
             var pause = Self.pauseMilliseconds
             do {
                 // Until then nothing of the bucket is believed.
@@ -70,7 +60,7 @@ final class EvictionThread: Sendable {
             } catch {
                 log.note(.warning, "Cannot evict payloads: \(error)")
             }
-            if pause > 0 { signal.wait(milliseconds: pause) }
+            if pause > 0 { thread.wait(milliseconds: pause) }
         }
     }
 
@@ -160,9 +150,9 @@ final class EvictionThread: Sendable {
     /// Goes on with what is being evicted, to its end.
     private func advance() throws {
         let store = context.store
-        while store.isEvicting, !hasEnded {
+        while store.isEvicting, !thread.isClosing {
             guard store.canAdvanceEviction else {
-                signal.wait(milliseconds: Self.snapshotPauseMilliseconds)
+                thread.wait(milliseconds: Self.snapshotPauseMilliseconds)
                 continue
             }
             _ = try context.writer.perform { (store) throws(StoreError) in

@@ -1,7 +1,6 @@
 import BlobStore
 import Logging
 import Replication
-import Synchronization
 
 /// The threads that fetch payloads from the bucket: evicted ones when somebody asks for them, and damaged ones.
 final class FetchThreads: Sendable {
@@ -12,31 +11,31 @@ final class FetchThreads: Sendable {
 
     private let context: ReplicaThread.Context
     private let fetches: BlobFetches
-    private let isClosed = Atomic(false)
-    private let threads = Mutex<[WorkerThread]>([])
+    /// Woken by the signals of ``BlobFetches``.
+    private let threads: ServiceThread
 
     /// Starts the threads.
     init(_ context: ReplicaThread.Context) throws(SystemError) {
         self.context = context
         fetches = context.replica.fetches
+        threads = try ServiceThread()
         for index in 0..<fetches.threadCount {
-            let thread = try WorkerThread(name: "blobd-fetch-\(index)") { [self] in run(index) }
-            threads.withLock { $0.append(thread) }
+            try threads.start("blobd-fetch-\(index)") { [self] in run(index) }
         }
     }
 
     /// Ends the threads, and the waiting of all who wait for payloads.
     func close() {
-        isClosed.store(true, ordering: .releasing)
+        threads.stop()
         fetches.wakeAll()
-        for thread in threads.withLock({ $0 }) { thread.join() }
+        threads.join()
         fetches.failAll(.refused(.stopping))
     }
 
     private func run(_ index: Int) {
         var log = RateLimitedLog(context.log)
         var bucket: (any Bucket)?
-        while !isClosed.load(ordering: .acquiring) {
+        while !threads.isClosing {
             guard let blob = fetches.next(thread: index) else { continue }
             do {
                 let reached = try bucket ?? context.access.makeBucket()
@@ -74,7 +73,7 @@ final class FetchThreads: Sendable {
     ) throws {
         let wasDamaged = context.store.isDamaged(blob)
         let end = Instant.now.after(milliseconds: BlobFetches.waitMilliseconds)
-        while !isClosed.load(ordering: .acquiring) {
+        while !threads.isClosing {
             let outcome = try context.writer.perform { (store) throws(StoreError) in
                 try store.putBack(blob, bytes, bootMilliseconds: .bootMilliseconds)
             }

@@ -3,7 +3,6 @@ import BlobStore
 import Logging
 import ObjectStore
 import Replication
-import Synchronization
 
 /// The thread that ships what this daemon does, or applies what another one did.
 final class ReplicaThread: Sendable {
@@ -17,8 +16,8 @@ final class ReplicaThread: Sendable {
     }
 
     private let context: Context
-    private let isClosed = Atomic(false)
-    private let thread = Mutex<WorkerThread?>(nil)
+    /// Woken by the signal of ``ReplicaStatus``.
+    private let thread: ServiceThread
     private let onDeposed: @Sendable () -> Void
 
     /// Starts the thread.
@@ -30,16 +29,16 @@ final class ReplicaThread: Sendable {
     ) throws(SystemError) {
         self.context = context
         self.onDeposed = onDeposed
-        let thread = try WorkerThread(name: "blobd-replica") { [self] in run() }
-        self.thread.withLock { $0 = thread }
+        thread = try ServiceThread()
+        try thread.start("blobd-replica") { [self] in run() }
     }
 
     /// Ends the thread. What is not shipped is shipped after the next start.
     func close() {
-        isClosed.store(true, ordering: .releasing)
+        thread.stop()
         context.access.stop()
         context.replica.signal.notify()
-        thread.withLock { $0.take() }?.join()
+        thread.join()
         context.replica.failAll(.stopping)
     }
 
@@ -57,7 +56,7 @@ final class ReplicaThread: Sendable {
         let host = DaemonReplica(context)
         var failures = ReplicaFailures(context.log)
         var replica = Replica(context.store, host)
-        while !isClosed.load(ordering: .acquiring) {
+        while !thread.isClosing {
             do {
                 let step = try replica.step(on: bucket)
                 failures.noteSuccess()
@@ -85,7 +84,7 @@ final class ReplicaThread: Sendable {
     /// Waits for so long whatever is committed meanwhile, but not while a client asks for the lead.
     private func wait(milliseconds: Int) {
         let end = Instant.now.after(milliseconds: milliseconds)
-        while !isClosed.load(ordering: .acquiring), !context.replica.hasPromotion {
+        while !thread.isClosing, !context.replica.hasPromotion {
             let rest = end.milliseconds(since: .now)
             guard rest > 0 else { return }
             context.replica.signal.wait(milliseconds: Int(rest))

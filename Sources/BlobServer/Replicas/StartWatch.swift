@@ -7,26 +7,19 @@ import Glibc
 /// The signal stays pending. It has a thread until ``end()``.
 final class StartWatch {
     private let access: ShardAccess
-    private let thread: WorkerThread
-    private let over: Over
-
-    /// What the two threads share.
-    private final class Over: Sendable {
-        let signal: WakeSignal
-        init() throws(SystemError) { signal = try WakeSignal() }
-    }
+    private let thread: ServiceThread
 
     init(_ access: ShardAccess) throws(SystemError) {
         self.access = access
-        let over = try Over()
-        self.over = over
+        let thread = try ServiceThread()
+        self.thread = thread
         let number = clinux_end_signals()
         guard number >= 0 else { throw SystemError("signalfd") }
-        thread = try WorkerThread(name: "blobd-start") {
+        try thread.start("blobd-start") {
             defer { close(number) }
             var entries = [
                 pollfd(fd: number, events: Int16(POLLIN), revents: 0),
-                pollfd(fd: over.signal.number, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: thread.signalNumber, events: Int16(POLLIN), revents: 0),
             ]
             while poll(&entries, 2, -1) < 0 && errno == EINTR {}
             if entries[0].revents != 0 { access.stop() }
@@ -34,10 +27,7 @@ final class StartWatch {
     }
 
     /// Watches no more. Called once.
-    func end() {
-        over.signal.notify()
-        thread.join()
-    }
+    func end() { thread.close() }
 }
 
 /// A daemon was told to stop before it was ready.

@@ -21,7 +21,6 @@ final class ScrubState: Sendable {
     private struct State {
         var progress = Progress()
         var isRequested = false
-        var isClosed = false
         /// Whether ``ScrubThread`` has something else to do.
         var hasWork = false
         /// What is to be written to the store.
@@ -29,9 +28,10 @@ final class ScrubState: Sendable {
     }
 
     private let state = Mutex(State())
-    let signal: WakeSignal
+    /// What reads it; see ``ScrubThread``.
+    let thread: ServiceThread
 
-    init() throws(SystemError) { signal = try WakeSignal() }
+    init() throws(SystemError) { thread = try ServiceThread() }
 
     var progress: Progress { state.withLock { $0.progress } }
 
@@ -42,14 +42,12 @@ final class ScrubState: Sendable {
             // Whoever asks now must not be told of the last round.
             if $0.progress.beganAt == nil { $0.progress.beganAt = .now }
         }
-        signal.notify()
+        thread.wake()
     }
 
     // For the thread.
 
     var isRequested: Bool { state.withLock { $0.isRequested } }
-
-    var isClosed: Bool { state.withLock { $0.isClosed } }
 
     func note(_ progress: Progress) {
         state.withLock { state in
@@ -60,11 +58,6 @@ final class ScrubState: Sendable {
 
     /// The round that was asked for has begun, or ended.
     func endRequest() { state.withLock { $0.isRequested = false } }
-
-    func close() {
-        state.withLock { $0.isClosed = true }
-        signal.notify()
-    }
 
     /// Has the writer write how far it is.
     func write(_ position: ScrubPosition) { state.withLock { $0.position = position } }

@@ -8,14 +8,13 @@ import Logging
 /// A round takes at most half of ``DaemonLimits/scrubDays``, and waits while the daemon is busy, unless it
 /// is late. One that was asked for (`POST /v1/scrub`) waits for nothing.
 struct ScrubThread: Sendable {
-    private let thread: WorkerThread
     private let state: ScrubState
 
     init(
         _ store: BlobStore, _ state: ScrubState, limits: LiveLimits, log: Logger
     ) throws(SystemError) {
         self.state = state
-        thread = try WorkerThread(name: "blobd-scrub") {
+        try state.thread.start("blobd-scrub") {
             clinux_idle_priority()
             do throws(StoreError) {
                 var loop = ScrubLoop(
@@ -28,10 +27,7 @@ struct ScrubThread: Sendable {
     }
 
     /// Ends it after the step that it is in. Its position is left for the writer.
-    func close() {
-        state.close()
-        thread.join()
-    }
+    func close() { state.thread.close() }
 }
 
 private struct ScrubLoop {
@@ -79,14 +75,14 @@ private struct ScrubLoop {
 
     mutating func run() {
         note()
-        while !state.isClosed {
+        while !state.thread.isClosing {
             do throws(StoreError) {
                 try report()
                 let pause = try advance()
-                if pause != 0 { state.signal.wait(milliseconds: pause) }
+                if pause != 0 { state.thread.wait(milliseconds: pause) }
             } catch {
                 errorLog.note(.error, "Cannot scrub the store: \(error)")
-                state.signal.wait(milliseconds: 1_000)
+                state.thread.wait(milliseconds: 1_000)
             }
         }
         if scrubber.position.beganAt != nil { state.write(scrubber.position) }
@@ -143,8 +139,8 @@ private struct ScrubLoop {
         guard let byteCount else {
             // What was found is noted before the round counts as ended, unless the writer cannot.
             let patience = Instant.now.after(milliseconds: Self.noteMilliseconds)
-            while store.hasConfirmedDamage, !state.isClosed, Instant.now < patience {
-                state.signal.wait(milliseconds: 20)
+            while store.hasConfirmedDamage, !state.thread.isClosing, Instant.now < patience {
+                state.thread.wait(milliseconds: 20)
             }
             try report()
             endRound()

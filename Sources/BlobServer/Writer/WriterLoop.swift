@@ -45,7 +45,7 @@ struct WriterLoop {
     private mutating func serve() throws(StoreError) {
         while true {
             writer.counters.writerProgress.answer()
-            let (batch, tasks, isClosed) = takeBatch()
+            let (batch, tasks, isClosing) = takeBatch()
             do throws(StoreError) {
                 if !tasks.isEmpty { try run(tasks) }
             } catch {
@@ -58,7 +58,7 @@ struct WriterLoop {
                 // Clients that ask again at once come into the next batch, also where this thread
                 // shares a core with them: half as many syncs.
                 sched_yield()
-            } else if isClosed {
+            } else if isClosing {
                 return try end()
             } else if commitClock.isDue(asOf: .now, commitDemand) {
                 try store.commitPending()
@@ -75,15 +75,17 @@ struct WriterLoop {
     }
 
     private mutating func takeBatch() -> (
-        batch: ChangeBatch, tasks: [WriterTask], isClosed: Bool
+        batch: ChangeBatch, tasks: [WriterTask], isClosing: Bool
     ) {
-        writer.state.withLock { state in
+        // Read first: what was queued before the end is done.
+        let isClosing = writer.thread.isClosing
+        return writer.state.withLock { state in
             if longOperation == nil, !state.longOperations.isEmpty {
                 longOperation = state.longOperations.removeFirst()
             }
             let tasks = state.tasks
             if !tasks.isEmpty { state.tasks = [] }
-            return (state.waiting.take(Self.batchCountMax), tasks, state.isClosed)
+            return (state.waiting.take(Self.batchCountMax), tasks, isClosing)
         }
     }
 
@@ -98,7 +100,7 @@ struct WriterLoop {
     }
 
     private func wait(asOf now: Instant) {
-        writer.signal.wait(
+        writer.thread.wait(
             milliseconds: min(
                 maintenance.pause(asOf: now),
                 commitClock.pause(asOf: now, hasWaiters: !commitWaiters.isEmpty)))
@@ -291,14 +293,14 @@ struct WriterLoop {
         for task in tasks { task.fail(failure) }
         commitWaiters.completeAll(with: .failed(failure))
         while true {
-            let (batch, tasks, isClosed) = takeBatch()
+            let (batch, tasks, isClosing) = takeBatch()
             batch.complete { _ in .failed(failure) }
             for task in tasks { task.fail(failure) }
             let long = longOperation.take()
             long?.connection.post(.changed(.failed(failure)))
             guard batch.isEmpty, long == nil else { continue }
-            if isClosed { return }
-            writer.signal.wait(milliseconds: -1)
+            if isClosing { return }
+            writer.thread.wait(milliseconds: -1)
         }
     }
 }

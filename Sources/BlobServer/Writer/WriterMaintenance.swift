@@ -84,7 +84,7 @@ struct WriterMaintenance {
         let hasMoreToHeal = try store.tendQuarantine(&healing, heals: !isFollowing, asOf: .now)
         mendDamaged(asOf: now)
         if let position = writer.scrub.takePosition() { try store.write(position) }
-        if store.needsScrubber { writer.scrub.signal.notify() }
+        if store.needsScrubber { writer.scrub.thread.wake() }
         task = "shorten the data file"
         try store.trimFile()
         if now >= nextReclaim {

@@ -52,12 +52,12 @@ extension WriterThread {
         do throws(SystemError) { task = try WriterTask(body) } catch {
             throw .io(operation: "\(error.call)", errno: error.code)
         }
-        let isClosed = state.withLock { state in
+        let isEnded = state.withLock { state in
             if !state.isEnded { state.tasks.append(task) }
             return state.isEnded
         }
-        guard !isClosed else { throw .io(operation: "use the writer", errno: 0) }
-        signal.notify()
+        guard !isEnded else { throw .io(operation: "use the writer", errno: 0) }
+        thread.wake()
         try task.wait()
     }
 

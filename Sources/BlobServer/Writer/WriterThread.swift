@@ -18,7 +18,6 @@ final class WriterThread: Sendable {
         var longOperations: [LongOperation] = []
         /// What other threads have it do.
         var tasks: [WriterTask] = []
-        var isClosed = false
         /// Whether the thread takes no tasks any more.
         var isEnded = false
     }
@@ -32,8 +31,7 @@ final class WriterThread: Sendable {
     let replica: ReplicaStatus
     let log: Logger
     let state = Mutex(State())
-    let signal: WakeSignal
-    private let thread = Mutex<WorkerThread?>(nil)
+    let thread: ServiceThread
     /// Called once, when a sync has failed. Nothing may be synced again in this process.
     let onOutcomeUnknown: @Sendable () -> Void
 
@@ -52,16 +50,15 @@ final class WriterThread: Sendable {
         self.replica = replica
         self.log = log
         self.onOutcomeUnknown = onOutcomeUnknown
-        signal = try WakeSignal()
+        thread = try ServiceThread()
     }
 
     /// Starts the thread.
     func start() throws(SystemError) {
-        let thread = try WorkerThread(name: "blobd-writer") { [self] in
+        try thread.start("blobd-writer") { [self] in
             var loop = WriterLoop(self)
             loop.run()
         }
-        self.thread.withLock { $0 = thread }
     }
 
     /// Puts a change in the queue. The queue needs no limit: each connection waits for one change at a
@@ -81,14 +78,10 @@ final class WriterThread: Sendable {
             }
             return wasEmpty
         }
-        if isFirst { signal.notify() }
+        if isFirst { thread.wake() }
     }
 
     /// Applies what is queued and ends the thread. A long change ends after its current step: what is
     /// done of it stays done, and the client may ask again.
-    func close() {
-        state.withLock { $0.isClosed = true }
-        signal.notify()
-        thread.withLock { $0.take() }?.join()
-    }
+    func close() { thread.close() }
 }

@@ -2,7 +2,8 @@ import ArgumentParser
 
 /// The settings as flags of a command: one for each row of ``Setting/sections``.
 ///
-/// ArgumentParser finds the flags of a type by reflection, so this one reflects what the table has.
+/// ArgumentParser finds the flags of a type by reflection, so this one reflects what the table has. Its help, its errors, the
+/// completions of three shells and the man pages then know the settings; a parser of our own would need its own of each.
 struct SettingFlags: ParsableArguments, CustomReflectable {
     /// What was given, by the settings' names.
     private(set) var texts: [String: [String]] = [:]

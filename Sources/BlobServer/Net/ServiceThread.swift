@@ -1,0 +1,89 @@
+import CLinux
+import Glibc
+import Synchronization
+
+/// A thread of the daemon (pthread_create), or several with the same work: started, woken, told to end and joined in one
+/// way, whatever it does.
+///
+/// Its body returns when ``isClosing`` says so and what was begun is done, and waits with ``wait(milliseconds:)``. It handles
+/// its own errors: only the body knows whether the daemon can continue without it.
+final class ServiceThread: Sendable {
+    private let signal: WakeSignal
+    private let closing = Atomic(false)
+    private let runningCount = Atomic(0)
+    private let handles = Mutex<[pthread_t]>([])
+
+    private final class Start: Sendable {
+        let body: @Sendable () -> Void
+        init(_ body: @escaping @Sendable () -> Void) { self.body = body }
+    }
+
+    init() throws(SystemError) { signal = try WakeSignal() }
+
+    /// Starts a thread that runs `body` and ends. Its name, of at most 15 bytes, is what `top -H`
+    /// shows.
+    func start(
+        _ name: String, _ body: @escaping @Sendable () -> Void
+    ) throws(SystemError) {
+        var handle = pthread_t()
+        runningCount.add(1, ordering: .relaxed)
+        let start = Unmanaged.passRetained(
+            Start { [self] in
+                clinux_name_thread(name)
+                body()
+                runningCount.subtract(1, ordering: .releasing)
+            })
+        let code = pthread_create(
+            &handle, nil,
+            { context in
+                // Balances passRetained: this thread takes the closure over.
+                guard let context else { return nil }
+                Unmanaged<Start>.fromOpaque(context).takeRetainedValue().body()
+                return nil
+            }, start.toOpaque())
+        guard code == 0 else {
+            start.release()
+            runningCount.subtract(1, ordering: .relaxed)
+            errno = code
+            throw SystemError("pthread_create")
+        }
+        let started = handle
+        handles.withLock { $0.append(started) }
+    }
+
+    /// Whether a body has not returned.
+    var isRunning: Bool { runningCount.load(ordering: .acquiring) > 0 }
+
+    /// Whether it has been told to end.
+    var isClosing: Bool { closing.load(ordering: .acquiring) }
+
+    /// The descriptor that wakes it, for ``Poller``.
+    var signalNumber: Int32 { signal.number }
+
+    /// Wakes it, one of several, or ends its next wait at once.
+    func wake() { signal.notify() }
+
+    /// Waits until it is woken, at most for `milliseconds`; a negative time has no end. On the thread.
+    func wait(milliseconds: Int) { signal.wait(milliseconds: milliseconds) }
+
+    /// Tells it to end.
+    func stop() {
+        closing.store(true, ordering: .releasing)
+        wake()
+    }
+
+    /// Waits until it has ended.
+    func join() {
+        let started = handles.withLock { handles in
+            defer { handles = [] }
+            return handles
+        }
+        for handle in started { pthread_join(handle, nil) }
+    }
+
+    /// Tells it to end, and waits until it has.
+    func close() {
+        stop()
+        join()
+    }
+}
