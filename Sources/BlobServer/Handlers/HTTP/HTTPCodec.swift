@@ -217,13 +217,13 @@ struct AnswerHint {
         switch error.code {
         case .methodNotAllowed:
             name = "Allow"
-            value = Endpoint.allow(path)
+            value = Endpoint.allow(path, on: .mainSocket)
         case .unsupportedContentCoding:
             name = "Accept-Encoding"
             value = Self.isMultipart(head, bytes) ? "identity" : "gzip, deflate, identity"
         case .unsupportedMediaType:
             name = head.method == .patch ? "Accept-Patch" : "Accept"
-            let endpoint = try? Endpoint.find(head.method, path, by: .mainSocket).endpoint
+            let endpoint = try? Endpoint.find(head.method, path, on: .mainSocket).endpoint
             value = (endpoint?.body.mediaTypes ?? "application/json").description
         default: return nil
         }

@@ -210,9 +210,9 @@ extension RequestHandler {
         _ request: HTTPRequest
     ) throws(ProtocolError) -> EndpointRequest {
         let (endpoint, names) = try Endpoint.find(
-            request.head.method, request.path, by: request.isDevice ? .deviceSocket : .mainSocket)
+            request.head.method, request.path, on: request.isDevice ? .deviceSocket : .mainSocket)
         var link: HeldLink?
-        if endpoint.access == .linkHolders {
+        if endpoint.rules.contains(.signed) {
             link = HeldLink(
                 path: request.path, query: request.head.query.of(request.bytes), asOf: now, links)
             guard link != nil else { throw .linkNotValid }
