@@ -26,11 +26,11 @@ extension RequestHandler {
             }
             return .respond(.document { PageDocument.append(page, to: &$0) })
         case .delete(let id):
-            try requireLead()
+            try requireWritable()
             return .write(.apply(.delete(id: id.of(text).text())), .removed("notification"))
         case .publish(let draft, let coding, let byteCount):
             let step = try publish(draft, coding, byteCount: byteCount, in: snapshot)
-            try requireLead()
+            try requireWritable()
             return step
         case .watch(var query, let cursor):
             query.start = try feedStart(cursor.of(text), of: query.owner)
@@ -43,9 +43,6 @@ extension RequestHandler {
         _ request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
         let endpoint = request.endpoint
-        guard case .perform(let method) = endpoint.action else {
-            throw ProtocolError(.internalError, "\(endpoint.name) is answered elsewhere")
-        }
         if endpoint.body.isReceived, isStopping { throw .stopping }
         if endpoint.method == .get {
             if !endpoint.rules.contains(.withoutMemory) { try requireAnswerMemory() }
@@ -53,8 +50,14 @@ extension RequestHandler {
             throw ProtocolError(
                 .malformed, "this resource has no revision and does not support conditions")
         }
-        let step = try method(self)(request, snapshot)
-        if endpoint.isChange { try requireLead() }
+        let step: ActionStep
+        switch endpoint.action {
+        case .perform(let method): step = try method(self)(request)
+        case .performInSnapshot(let method): step = try method(self)(request, snapshot)
+        case .fetch:
+            throw ProtocolError(.internalError, "\(endpoint.name) is answered elsewhere")
+        }
+        if endpoint.isChange { try requireWritable() }
         return step
     }
 

@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Bytes
 
 /// Where a connection is in a feed that it waits for, or that it is sent as it grows. It holds no
 /// snapshot: it looks in a new one each time there may be something.
@@ -36,5 +37,58 @@ final class FeedReader {
         ) { address.post(.feedChanged) }
         self.registration = registration
         return registration
+    }
+}
+
+/// What is read of a feed, and for how long that may be waited for.
+struct FeedQuery: Sendable {
+    var owner: String
+    /// Becomes the page's `next` after every look.
+    var start: FeedStart
+    var limit: Int
+    /// 0: not at all.
+    var waitSeconds: Int
+    /// What is told with its record, and what as left.
+    var filter = RecordFilter()
+    /// The link without which it may not be read; nil: a backend asks.
+    var link: HeldLink?
+}
+
+/// A device's link by which a wait or a stream was asked for. Neither outlives it: at its expiry, and when its
+/// key is removed, the client is told what a new request would be told.
+struct HeldLink: Sendable {
+    /// As it was sent, which is what was signed.
+    private let path: [UInt8]
+    private let query: [UInt8]
+    /// Seconds since 1970. At this second it is not valid any more.
+    private let expiresAt: Int64
+    /// The keys that it was checked with last (``LinkKeys/Version``).
+    private var keysNumber: UInt64
+
+    /// Nil where the link is not valid.
+    init?(path: RawSpan, query: RawSpan, asOf now: Timestamp, _ keys: LinkKeys) {
+        let version = keys.version
+        guard let known = version.keys,
+            let expiresAt = SignedLink.expiry(
+                path: path, query: query, now: now.milliseconds / 1_000, keys: known)
+        else { return nil }
+        self.path = path.array()
+        self.query = query.array()
+        self.expiresAt = expiresAt
+        keysNumber = version.number
+    }
+
+    /// Whether it is valid now. Computes a signature only where keys have been read since the last call.
+    mutating func isValid(asOf now: Timestamp, _ keys: LinkKeys) -> Bool {
+        let seconds = now.milliseconds / 1_000
+        guard seconds < expiresAt else { return false }
+        let version = keys.version
+        guard version.number != keysNumber else { return true }
+        guard let known = version.keys,
+            SignedLink.isValid(
+                path: path.span.bytes, query: query.span.bytes, now: seconds, keys: known)
+        else { return false }
+        keysNumber = version.number
+        return true
     }
 }

@@ -217,8 +217,8 @@ final class RequestHandler {
             limit: limits.answerMemoryByteCountMax)
     }
 
-    /// Throws why this daemon changes nothing: it follows another one.
-    func requireLead() throws(ProtocolError) {
+    /// Throws why this daemon takes no changes now: it follows another one, or its bucket is too far behind.
+    func requireWritable() throws(ProtocolError) {
         if let refusal = replica.refusal { throw refusal }
     }
 

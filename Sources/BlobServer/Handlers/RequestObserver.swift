@@ -191,14 +191,15 @@ extension RequestObserver {
 
 extension LoggedRequest {
     /// An HTTP request. The query of a signed link is left out (``LinkRedaction``).
-    init(_ head: HTTPRequestHead, _ bytes: RawSpan, _ connection: Session) {
+    init(_ request: HTTPRequest) {
+        let (head, bytes) = (request.head, request.bytes)
         let target = head.target.of(bytes)
-        let visible = LinkRedaction.visibleByteCount(of: target, isDevice: connection.isDevice)
+        let visible = LinkRedaction.visibleByteCount(of: target, isDevice: request.isDevice)
         self.init(
             method: head.method.name,
             target: Self.text(target.extracting(first: visible)),
             version: head.minorVersion == 0 ? "HTTP/1.0" : "HTTP/1.1",
-            isDevice: connection.isDevice, userID: connection.userID)
+            isDevice: request.isDevice, userID: request.userID)
         if let agent = try? head.value(of: "user-agent", in: bytes) {
             userAgent = Self.text(agent.of(bytes))
         }

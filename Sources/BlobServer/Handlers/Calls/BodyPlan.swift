@@ -72,17 +72,3 @@ extension BodyPlan {
             ? documentByteCountMax : StoreLimits.codedByteCountMax(for: documentByteCountMax)
     }
 }
-
-/// What is read of a feed, and for how long that may be waited for.
-struct FeedQuery: Sendable {
-    var owner: String
-    /// Becomes the page's `next` after every look.
-    var start: FeedStart
-    var limit: Int
-    /// 0: not at all.
-    var waitSeconds: Int
-    /// What is told with its record, and what as left.
-    var filter = RecordFilter()
-    /// The link without which it may not be read; nil: a backend asks.
-    var link: HeldLink?
-}

@@ -17,7 +17,7 @@ struct Endpoint: Sendable {
     let body: Body
     /// What the answer to a GET shows of the store, so that it must be in the snapshot.
     let reads: Reads
-    let access: Access
+    let interfaces: Interfaces
     let rules: Rules
     let action: Action
 
@@ -28,14 +28,18 @@ struct Endpoint: Sendable {
         case name
     }
 
-    /// Who may make the call.
-    enum Access: Sendable {
-        /// Backends, by the main socket.
-        case backends
-        /// Devices too, by the device socket.
-        case everyone
-        /// Whoever has a signed link, by either socket.
-        case linkHolders
+    /// The ways by which requests come.
+    struct Interfaces: OptionSet, Sendable {
+        let rawValue: UInt8
+
+        static let mainSocket = Interfaces(rawValue: 1 << 0)
+        static let deviceSocket = Interfaces(rawValue: 1 << 1)
+        /// The `call` of the binary protocol.
+        static let frames = Interfaces(rawValue: 1 << 2)
+
+        /// Those of a backend, in either dialect.
+        static let backends: Interfaces = [.mainSocket, .frames]
+        static let devices: Interfaces = [.mainSocket, .deviceSocket]
     }
 
     /// What follows the head.
@@ -75,16 +79,16 @@ struct Endpoint: Sendable {
         }
     }
 
-    /// What else is allowed.
+    /// What else is asked or allowed.
     struct Rules: OptionSet, Sendable {
         let rawValue: UInt8
 
-        /// The binary protocol's `call` has it too.
-        static let inFrames = Rules(rawValue: 1 << 0)
+        /// Its path and query are a signed link.
+        static let signed = Rules(rawValue: 1 << 0)
         /// A change may have a condition (RFC 9110, section 13.1). Without this rule, one that would be ignored is
         /// refused.
         static let conditions = Rules(rawValue: 1 << 1)
-        /// A follower carries it out, although it is no GET.
+        /// It is no change, although it is no GET: a follower carries it out.
         static let onFollowers = Rules(rawValue: 1 << 2)
         /// It is answered while clients that do not read hold all memory for answers.
         static let withoutMemory = Rules(rawValue: 1 << 3)
@@ -96,13 +100,16 @@ struct Endpoint: Sendable {
         case fetch
         /// A method of the handler.
         case perform(
+            @Sendable (RequestHandler) -> (EndpointRequest) throws(ProtocolError) -> ActionStep)
+        /// A method that looks at what is stored.
+        case performInSnapshot(
             @Sendable (RequestHandler) -> (EndpointRequest, borrowing Snapshot)
                 throws(ProtocolError) -> ActionStep)
     }
 
     init(
         _ method: HTTPMethod, _ path: StaticString, _ name: StaticString, _ operation: Operation,
-        body: Body = .ignored, reads: Reads = .nothing, for access: Access = .backends,
+        body: Body = .ignored, reads: Reads = .nothing, on interfaces: Interfaces = .mainSocket,
         also rules: Rules = [], _ action: Action
     ) {
         self.method = method
@@ -117,57 +124,28 @@ struct Endpoint: Sendable {
         self.operation = operation
         self.body = body
         self.reads = reads
-        self.access = access
+        self.interfaces = interfaces
         self.rules = rules
         self.action = action
     }
 
-    init(
-        _ method: HTTPMethod, _ path: StaticString, _ name: StaticString, _ operation: Operation,
-        body: Body = .ignored, reads: Reads = .nothing, for access: Access = .backends,
-        also rules: Rules = [],
-        _ perform:
-            @escaping @Sendable (RequestHandler) -> (EndpointRequest, borrowing Snapshot)
-            throws(ProtocolError) -> ActionStep
-    ) {
-        self.init(
-            method, path, name, operation, body: body, reads: reads, for: access, also: rules,
-            .perform(perform))
-    }
-
-    /// Whether it is for the leader alone, in a shard.
+    /// Whether a follower refuses it, and a leader whose bucket is too far behind.
     var isChange: Bool { method != .get && !rules.contains(.onFollowers) }
 }
 
 extension Endpoint {
-    /// By which way a request comes.
-    enum Door {
-        case mainSocket
-        case deviceSocket
-        /// The `call` of the binary protocol.
-        case frame
-    }
-
-    private func isOpen(to door: Door) -> Bool {
-        switch door {
-        case .mainSocket: true
-        case .deviceSocket: access != .backends
-        case .frame: rules.contains(.inFrames)
-        }
-    }
-
     /// The call that a request makes, and what its path has in the place of the parameters.
     ///
-    /// Throws `not_found` for a path that has no calls by this door, and `method_not_allowed` for one that has
+    /// Throws `not_found` for a path that has no calls on this interface, and `method_not_allowed` for one that has
     /// others.
     static func find(
-        _ method: HTTPMethod, _ path: RawSpan, by door: Door
+        _ method: HTTPMethod, _ path: RawSpan, on interface: Interfaces
     ) throws(ProtocolError) -> (endpoint: Endpoint, names: PathPattern.Match) {
         let count = PathPattern.segmentCount(of: path)
         var isKnown = false
         for endpoint in all {
-            guard let names = endpoint.path.match(path, segmentCount: count),
-                endpoint.isOpen(to: door)
+            guard endpoint.interfaces.contains(interface),
+                let names = endpoint.path.match(path, segmentCount: count)
             else { continue }
             if endpoint.method == method || (method == .head && endpoint.method == .get) {
                 return (endpoint, names)
@@ -177,17 +155,20 @@ extension Endpoint {
         guard isKnown || method == .other else { throw .notFound("resource") }
         throw ProtocolError(
             .methodNotAllowed,
-            door == .frame
-                ? "this resource supports \(allow(path)), not \(method.name)"
+            interface == .frames
+                ? "this resource supports \(allow(path, on: interface)), not \(method.name)"
                 : "this resource does not support the method; see Allow")
     }
 
     /// The methods of a path, for the `Allow` field of a 405 (RFC 9110, section 10.2.1); those that there are
     /// where the path has no calls.
-    static func allow(_ path: RawSpan) -> String {
+    static func allow(_ path: RawSpan, on interface: Interfaces) -> String {
         let count = PathPattern.segmentCount(of: path)
         var names: [String] = []
-        for endpoint in all where endpoint.path.match(path, segmentCount: count) != nil {
+        for endpoint in all
+        where endpoint.interfaces.contains(interface)
+            && endpoint.path.match(path, segmentCount: count) != nil
+        {
             let name = endpoint.method == .get ? "GET, HEAD" : endpoint.method.name.description
             if !names.contains(name) { names.append(name) }
         }

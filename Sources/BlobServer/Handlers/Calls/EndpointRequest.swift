@@ -100,7 +100,7 @@ struct EndpointRequest: Sendable {
                 .methodNotAllowed, "call does not support GET of a blob; use getBlob")
         }
         let (endpoint, names) = try Endpoint.find(
-            call.method.http, path.of(head), by: .frame)
+            call.method.http, path.of(head), on: .frames)
         try self.init(endpoint, names, in: path.of(head))
         self.query = query.of(head).array()
         if call.coding == .gzip { coding = .gzip }

@@ -15,119 +15,123 @@ extension Endpoint {
         Endpoint(.get, "/v1/notifications/{id}/payload", "getPayload", .fetch, .fetch),
         Endpoint(
             .put, "/v1/notifications/{id}/payload", "putPayload", .publish, body: .payload,
-            also: .conditions, RequestHandler.putPayload),
+            also: .conditions, .performInSnapshot(RequestHandler.putPayload)),
         Endpoint(.get, "/v1/notifications/{id}/parts/{name}", "getPart", .fetch, .fetch),
         Endpoint(
             .put, "/v1/notifications/{id}/parts/{name}", "putPart", .publish, body: .payload,
-            also: .conditions, RequestHandler.putPayload),
+            also: .conditions, .performInSnapshot(RequestHandler.putPayload)),
         Endpoint(.get, "/api/notifications/{id}", "getClassicPayload", .fetch, .fetch),
         Endpoint(.get, "/v1/blobs/{digest}", "getBlob", .fetch, .fetch),
         Endpoint(
-            .put, "/v1/blobs/{digest}", "hold", .blob, body: .blob, also: .inFrames,
-            RequestHandler.holdBlob),
+            .put, "/v1/blobs/{digest}", "hold", .blob, body: .blob, on: .backends,
+            .perform(RequestHandler.holdBlob)),
         Endpoint(
-            .post, "/v1/blobs", "holdNew", .blob, body: .blob, also: .inFrames,
-            RequestHandler.holdBlob),
+            .post, "/v1/blobs", "holdNew", .blob, body: .blob, on: .backends,
+            .perform(RequestHandler.holdBlob)),
     ]
 
     private static let notifications = [
         Endpoint(
             .get, "/v1/notifications/{id}", "notification", .record, reads: .notification,
-            also: .inFrames, RequestHandler.getNotification),
+            on: .backends, .performInSnapshot(RequestHandler.getNotification)),
         Endpoint(
             .put, "/v1/notifications/{id}", "publish", .publish, body: .notification,
-            also: [.inFrames, .conditions], RequestHandler.putNotification),
+            on: .backends, also: .conditions, .performInSnapshot(RequestHandler.putNotification)),
         Endpoint(
             .patch, "/v1/notifications/{id}", "patch", .patch, body: .patch,
-            also: [.inFrames, .conditions], RequestHandler.patchNotification),
+            on: .backends, also: .conditions, .perform(RequestHandler.patchNotification)),
         Endpoint(
             .delete, "/v1/notifications/{id}", "delete", .delete, body: .none,
-            also: [.inFrames, .conditions], RequestHandler.deleteNotification),
+            on: .backends, also: .conditions, .perform(RequestHandler.deleteNotification)),
         Endpoint(
             .post, "/v1/notifications", "publishNew", .publish, body: .notification,
-            also: [.inFrames, .conditions], RequestHandler.putNotification),
+            on: .backends, also: .conditions, .performInSnapshot(RequestHandler.putNotification)),
         Endpoint(
-            .post, "/v1/notifications:batch", "publishBatch", .batch, body: .lines, also: .inFrames,
-            RequestHandler.postBatch),
+            .post, "/v1/notifications:batch", "publishBatch", .batch, body: .lines, on: .backends,
+            .perform(RequestHandler.postBatch)),
         Endpoint(
             .post, "/v1/notifications/{id}/responses", "respond", .respond, body: .document,
-            also: .inFrames, RequestHandler.postResponse),
+            on: .backends, .perform(RequestHandler.postResponse)),
         Endpoint(
             .get, "/v1/notifications/{id}/envelope", "envelope", .envelope, reads: .notification,
-            also: .inFrames, RequestHandler.getEnvelope),
+            on: .backends, .performInSnapshot(RequestHandler.getEnvelope)),
     ]
 
     private static let categories = [
         Endpoint(
-            .get, "/v1/categories", "categories", .category, reads: .everything, also: .inFrames,
-            RequestHandler.getCategories),
+            .get, "/v1/categories", "categories", .category, reads: .everything, on: .backends,
+            .performInSnapshot(RequestHandler.getCategories)),
         Endpoint(
             .get, "/v1/categories/{name}", "category", .category, reads: .everything,
-            also: .inFrames, RequestHandler.getCategory),
+            on: .backends, .performInSnapshot(RequestHandler.getCategory)),
         Endpoint(
             .put, "/v1/categories/{name}", "setCategory", .category, body: .document,
-            also: [.inFrames, .conditions], RequestHandler.putCategory),
+            on: .backends, also: .conditions, .perform(RequestHandler.putCategory)),
         Endpoint(
             .delete, "/v1/categories/{name}", "deleteCategory", .category, body: .none,
-            also: [.inFrames, .conditions], RequestHandler.deleteCategory),
+            on: .backends, also: .conditions, .perform(RequestHandler.deleteCategory)),
     ]
 
     private static let owners = [
         Endpoint(
-            .delete, "/v1/users/{owner}", "deleteOwner", .delete, body: .none, also: .inFrames,
-            RequestHandler.deleteOwner),
+            .delete, "/v1/users/{owner}", "deleteOwner", .delete, body: .none, on: .backends,
+            .perform(RequestHandler.deleteOwner)),
         Endpoint(
             .get, "/v1/users/{owner}/notifications", "history", .list, reads: .owner,
-            also: .inFrames, RequestHandler.getHistory),
+            on: .backends, .performInSnapshot(RequestHandler.getHistory)),
         Endpoint(
             .patch, "/v1/users/{owner}/notifications", "patchGroup", .patch, body: .patch,
-            also: .inFrames, RequestHandler.patchGroup),
+            on: .backends, .perform(RequestHandler.patchGroup)),
         Endpoint(
             .delete, "/v1/users/{owner}/notifications", "deleteGroup", .delete, body: .none,
-            also: .inFrames, RequestHandler.deleteGroup),
+            on: .backends, .perform(RequestHandler.deleteGroup)),
         Endpoint(
             .get, "/v1/users/{owner}/changes", "changes", .changes, body: .none, reads: .owner,
-            also: .inFrames, RequestHandler.getChanges),
+            on: .backends, .perform(RequestHandler.getChanges)),
     ]
 
     private static let links = [
         Endpoint(
             .get, "/d/users/{owner}/changes", "linkedChanges", .changes, body: .none,
-            reads: .owner, for: .linkHolders, RequestHandler.getChanges),
-        Endpoint(.get, "/d/{id}", "linkedPayload", .fetch, for: .linkHolders, .fetch),
-        Endpoint(.get, "/d/{id}/parts/{name}", "linkedPart", .fetch, for: .linkHolders, .fetch),
+            reads: .owner, on: .devices, also: .signed, .perform(RequestHandler.getChanges)),
+        Endpoint(.get, "/d/{id}", "linkedPayload", .fetch, on: .devices, also: .signed, .fetch),
+        Endpoint(
+            .get, "/d/{id}/parts/{name}", "linkedPart", .fetch, on: .devices, also: .signed, .fetch),
     ]
 
     private static let operation = [
         Endpoint(
-            .get, "/livez", "live", .probe, body: .none, for: .everyone, also: .withoutMemory,
-            RequestHandler.getLive),
+            .get, "/livez", "live", .probe, body: .none, on: .devices, also: .withoutMemory,
+            .perform(RequestHandler.getLive)),
         Endpoint(
             .get, "/readyz", "ready", .probe, body: .none, also: .withoutMemory,
-            RequestHandler.getReady),
+            .perform(RequestHandler.getReady)),
         Endpoint(
             .get, "/healthz", "healthy", .probe, body: .none, also: .withoutMemory,
-            RequestHandler.getReady),
+            .perform(RequestHandler.getReady)),
         Endpoint(
             .get, "/v1/stats", "statistics", .stats, also: .withoutMemory,
-            RequestHandler.getStatistics),
+            .perform(RequestHandler.getStatistics)),
         Endpoint(
-            .get, "/metrics", "metrics", .metrics, also: .withoutMemory, RequestHandler.getMetrics),
-        Endpoint(.get, "/v1/openapi.json", "openAPI", .openapi, RequestHandler.getOpenAPI),
+            .get, "/metrics", "metrics", .metrics, also: .withoutMemory,
+            .perform(RequestHandler.getMetrics)),
+        Endpoint(
+            .get, "/v1/openapi.json", "openAPI", .openapi, .perform(RequestHandler.getOpenAPI)),
         Endpoint(
             .get, "/v1/backup", "backup", .backup, body: .none, reads: .everything,
-            also: .withoutMemory, RequestHandler.getBackup),
+            also: .withoutMemory, .perform(RequestHandler.getBackup)),
         Endpoint(
-            .get, "/v1/scrub", "scrub", .scrub, body: .none, also: .inFrames,
-            RequestHandler.getScrub),
+            .get, "/v1/scrub", "scrub", .scrub, body: .none, on: .backends,
+            .perform(RequestHandler.getScrub)),
         Endpoint(
-            .post, "/v1/scrub", "startScrub", .scrub, body: .none, also: [.inFrames, .onFollowers],
-            RequestHandler.postScrub),
+            .post, "/v1/scrub", "startScrub", .scrub, body: .none, on: .backends,
+            also: .onFollowers,
+            .perform(RequestHandler.postScrub)),
         Endpoint(
-            .get, "/v1/replication", "replication", .replication, body: .none, also: .inFrames,
-            RequestHandler.getReplication),
+            .get, "/v1/replication", "replication", .replication, body: .none, on: .backends,
+            .perform(RequestHandler.getReplication)),
         Endpoint(
             .post, "/v1/replication", "promote", .replication, body: .none,
-            also: [.inFrames, .onFollowers], RequestHandler.postReplication),
+            on: .backends, also: .onFollowers, .perform(RequestHandler.postReplication)),
     ]
 }

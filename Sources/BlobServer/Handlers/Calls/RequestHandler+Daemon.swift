@@ -6,24 +6,18 @@ import BlobStore
 
 extension RequestHandler {
     /// The process answers.
-    func getLive(
-        _ request: EndpointRequest, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> ActionStep {
+    func getLive(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         .respond(.echo([]))
     }
 
     /// Whether a publish can be stored.
-    func getReady(
-        _ request: EndpointRequest, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> ActionStep {
+    func getReady(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         if isStopping { throw .stopping }
         if let refusal = replica.refusal { throw ProtocolError(notReady: refusal) }
         return .write(.checkWritable, .ready)
     }
 
-    func getStatistics(
-        _ request: EndpointRequest, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> ActionStep {
+    func getStatistics(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         .respond(try statisticsResponse())
     }
 
@@ -33,39 +27,29 @@ extension RequestHandler {
     }
 
     /// The daemon's numbers for Prometheus.
-    func getMetrics(
-        _ request: EndpointRequest, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> ActionStep {
+    func getMetrics(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         let body = try asked { () throws(StoreError) in try metrics.compose() }
         return .respond(
             .document(Response.Document(mediaType: MetricsText.mediaType, body: body)))
     }
 
-    func getOpenAPI(
-        _ request: EndpointRequest, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> ActionStep {
+    func getOpenAPI(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         .respond(.document { OpenAPIDocument.append(limits, to: &$0) })
     }
 
-    func getBackup(
-        _ request: EndpointRequest, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> ActionStep {
+    func getBackup(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         .sendBackup
     }
 
     // MARK: - Scrub
 
-    func getScrub(
-        _ request: EndpointRequest, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> ActionStep {
+    func getScrub(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         _ = try EndpointQuery(request.query)
         return .respond(scrubResponse)
     }
 
     /// Begins to read the store again.
-    func postScrub(
-        _ request: EndpointRequest, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> ActionStep {
+    func postScrub(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         guard !isStopping else { throw .stopping }
         _ = try EndpointQuery(request.query)
         statistics.scrub.request()
@@ -78,17 +62,13 @@ extension RequestHandler {
 
     // MARK: - Replication
 
-    func getReplication(
-        _ request: EndpointRequest, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> ActionStep {
+    func getReplication(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         _ = try EndpointQuery(request.query)
         return .respond(replicationResponse)
     }
 
     /// Has this daemon take the lead of its shard.
-    func postReplication(
-        _ request: EndpointRequest, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> ActionStep {
+    func postReplication(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         guard !isStopping else { throw .stopping }
         let query = try EndpointQuery(request.query, "force")
         let force = try query.text("force", .badQuery) ?? "false"

@@ -44,9 +44,7 @@ extension RequestHandler {
         }
     }
 
-    func patchNotification(
-        _ request: EndpointRequest, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> ActionStep {
+    func patchNotification(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         _ = try EndpointQuery(request.query)
         guard !limits.requiresIfMatch || request.condition.namesWhatIsThere else {
             throw ProtocolError(
@@ -62,9 +60,7 @@ extension RequestHandler {
         }
     }
 
-    func deleteNotification(
-        _ request: EndpointRequest, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> ActionStep {
+    func deleteNotification(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         _ = try EndpointQuery(request.query)
         let removal = CheckedChange.remove(
             id: try request.required(request.id).text, device: request.device,
@@ -72,9 +68,7 @@ extension RequestHandler {
         return .write(.apply(removal), .removed("notification"))
     }
 
-    func postBatch(
-        _ request: EndpointRequest, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> ActionStep {
+    func postBatch(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         // Its answer has a line for each of its own, and must not be refused in the end.
         try requireAnswerMemory()
         _ = try EndpointQuery(request.query)
@@ -82,9 +76,7 @@ extension RequestHandler {
     }
 
     /// An answer of a user to an action.
-    func postResponse(
-        _ request: EndpointRequest, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> ActionStep {
+    func postResponse(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         _ = try EndpointQuery(request.query)
         let id = try request.required(request.id)
         return try receive(request, .responded) { (reader, bytes, plan) throws(ProtocolError) in
@@ -119,9 +111,7 @@ extension RequestHandler {
         return .respond(.category(found))
     }
 
-    func putCategory(
-        _ request: EndpointRequest, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> ActionStep {
+    func putCategory(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         let app = try EndpointQuery(request.query, "app").app()
         let name = try request.required(request.category)
         return try receive(request, .categorySet) { (reader, bytes, plan) throws(ProtocolError) in
@@ -131,9 +121,7 @@ extension RequestHandler {
         }
     }
 
-    func deleteCategory(
-        _ request: EndpointRequest, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> ActionStep {
+    func deleteCategory(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         let app = try EndpointQuery(request.query, "app").app()
         let removal = CheckedChange.removeCategory(
             name: try request.required(request.category).text, app: app?.text,
@@ -144,9 +132,7 @@ extension RequestHandler {
     // MARK: - Blobs
 
     /// Holds a blob, which a POST names by its bytes.
-    func holdBlob(
-        _ request: EndpointRequest, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> ActionStep {
+    func holdBlob(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         let query = try EndpointQuery(request.query, "ttl")
         let seconds = try query.number(
             "ttl", in: 1...Int(clamping: limits.ttlSecondsMax), .badTTL,

@@ -7,9 +7,7 @@ import Notifications
 
 extension RequestHandler {
     /// An owner's changes, now or as they come.
-    func getChanges(
-        _ request: EndpointRequest, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> ActionStep {
+    func getChanges(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         let query = try feedQuery(of: request.required(request.owner).text, request)
         return request.acceptsEvents ? .subscribe(query) : .awaitChanges(query)
     }
@@ -141,16 +139,12 @@ extension RequestHandler {
 
     // MARK: - Changes of many
 
-    func deleteOwner(
-        _ request: EndpointRequest, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> ActionStep {
+    func deleteOwner(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         _ = try EndpointQuery(request.query)
         return .write(.long(.deleteOwner(try request.required(request.owner))), .ownerDeleted)
     }
 
-    func deleteGroup(
-        _ request: EndpointRequest, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> ActionStep {
+    func deleteGroup(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         let (group, app) = try group(request)
         let owner = try request.required(request.owner)
         return .write(
@@ -158,9 +152,7 @@ extension RequestHandler {
             .ownerDeleted)
     }
 
-    func patchGroup(
-        _ request: EndpointRequest, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> ActionStep {
+    func patchGroup(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         let (group, app) = try group(request)
         let owner = try request.required(request.owner)
         return try receive(request, .groupPatched) { (reader, bytes, plan) throws(ProtocolError) in

@@ -8,8 +8,8 @@ extension RequestHandler {
     ///
     /// - Returns: its status: 200, 206 or 304.
     func appendPayload(
-        _ lookup: PayloadLookup, _ head: HTTPRequestHead, _ bytes: RawSpan, _ form: HTTPForm,
-        in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
+        _ lookup: PayloadLookup, _ request: HTTPRequest, in snapshot: borrowing Snapshot,
+        into batch: inout AnswerBatch
     ) throws(FetchFailure) -> UInt16 {
         switch lookup {
         case .missing: throw .refused(.notFound("notification or part"))
@@ -18,15 +18,16 @@ extension RequestHandler {
             let blob = payload.blob
             let selection: Selection
             do throws(ProtocolError) {
-                selection = try Self.select(blob, head, bytes, &batch.scratch)
+                selection = try Self.select(
+                    blob, request.head, request.bytes, &batch.scratch)
             } catch {
                 throw .refused(error)
             }
             let choice = selection.choice
             let left = max(0, (payload.expiresAt.milliseconds - now.milliseconds) / 1_000)
             var fields = PayloadHead.Fields(status: selection.status, maxAge: UInt64(left))
-            fields.isLast = !form.keepAlive
-            fields.isHTTP10 = form.isHTTP10
+            fields.isLast = !request.form.keepAlive
+            fields.isHTTP10 = request.form.isHTTP10
             fields.varies = blob.coding == .gzip
             fields.isGzip = choice.coding == .gzip
             fields.byteCount = UInt64(choice.byteCount)
@@ -36,7 +37,7 @@ extension RequestHandler {
                 )
             }
             var body = BatchedAnswer.Body.none
-            if !form.isHead, selection.status != 304 {
+            if !request.form.isHead, selection.status != 304 {
                 body = choice.body(of: blob)
                 try map(body, of: payload, into: &batch, in: snapshot)
             }

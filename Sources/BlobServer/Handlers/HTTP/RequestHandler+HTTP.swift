@@ -11,134 +11,121 @@ extension RequestHandler {
         _ bytes: RawSpan, of connection: inout Session, _ wait: Session.Wait,
         in snapshot: borrowing Snapshot, into batch: inout AnswerBatch, consumed: inout Int
     ) -> Step {
-        var head = HTTPRequestHead()
+        var request = HTTPRequest(bytes, of: connection)
         do throws(ProtocolError) {
-            guard let count = try head.read(bytes, resuming: &connection.headScanner) else {
-                return .needsInput
-            }
+            let count = try request.head.read(bytes, resuming: &connection.headScanner)
+            guard let count else { return .needsInput }
             consumed = count
         } catch {
             respond(.problem(error), .http(.last, observer.unknown(connection)), into: &batch)
             return .answeredThenClose
         }
-        if isFollowing, let step = behind(head, bytes, wait, of: connection, into: &batch) {
+        request.form = HTTPForm(request.head, isStopping: isStopping)
+        if isFollowing, let step = behind(request, wait, into: &batch) {
             if case .retryBehind = step { consumed = 0 }
             return step
         }
-        return answer(
-            head, bytes, wait, of: connection, in: snapshot, into: &batch, consumed: &consumed)
+        return answer(request, wait, in: snapshot, into: &batch, consumed: &consumed)
     }
 
     /// Answers the request that has a head. It borrows the head, of which nobody else has to make a
     /// copy then (30 instructions each).
     @inline(never)
     private func answer(
-        _ head: HTTPRequestHead, _ bytes: RawSpan, _ wait: Session.Wait, of connection: Session,
-        in snapshot: borrowing Snapshot, into batch: inout AnswerBatch, consumed: inout Int
+        _ request: HTTPRequest, _ wait: Session.Wait, in snapshot: borrowing Snapshot,
+        into batch: inout AnswerBatch, consumed: inout Int
     ) -> Step {
-        let form = HTTPForm(head, isStopping: isStopping)
         // Names that are percent-encoded, decoded.
         var decoded: [UInt8] = []
-        let request: Request
+        let asked: Request
         do throws(ProtocolError) {
-            request = try self.request(
-                head, bytes, isDevice: connection.isDevice, decoding: &decoded)
+            asked = try target(of: request, decoding: &decoded)
         } catch {
-            let entry = entry(.unknown, head, bytes, of: connection)
-            return refuse(error, head, bytes, form, entry, into: &batch)
+            return refuse(error, request, entry(.unknown, request), into: &batch)
         }
         let names = decoded.span.bytes
-        let text = names.byteCount == 0 ? head.path.of(bytes) : names
-        if let retry = retry(request, text, wait, in: snapshot) {
+        let text = names.byteCount == 0 ? request.path : names
+        if let retry = retry(asked, text, wait, in: snapshot) {
             consumed = 0
             return retry
         }
         if wait == .inVain {
-            let entry = entry(request.operation, head, bytes, of: connection)
-            var last = form
-            last.keepAlive = false
-            return refuse(.stopping, head, bytes, last, entry, into: &batch)
+            var last = request
+            last.form.keepAlive = false
+            return refuse(.stopping, last, entry(asked.operation, request), into: &batch)
         }
-        switch request {
+        switch asked {
         case .fetch(let key):
             do throws(FetchFailure) {
                 let status = try appendPayload(
-                    try payload(key, text, in: snapshot), head, bytes, form, in: snapshot,
-                    into: &batch)
+                    try payload(key, text, in: snapshot), request, in: snapshot, into: &batch)
                 requests.countFetch(status: status)
                 if observer.logsRequests {
-                    observer.logFetch(
-                        LoggedRequest(head, bytes, connection), status: status, batch)
+                    observer.logFetch(LoggedRequest(request), status: status, batch)
                 }
-                return form.step(after: head)
+                return request.form.step(after: request.head)
             } catch {
-                let step = follow(error, head, bytes, form, of: connection, into: &batch)
+                let step = follow(error, request, into: &batch)
                 if case .retryWithBlob = step { consumed = 0 }
                 return step
             }
         case .perform(let action):
-            return perform(
-                action, text, head, bytes, form, of: connection, in: snapshot, into: &batch)
+            return perform(action, text, request, in: snapshot, into: &batch)
         }
     }
 
     /// Does what is no fetch. Apart from those, so that what a fetch needs stays in one function.
     @inline(never)
     private func perform(
-        _ action: Action, _ text: RawSpan, _ head: HTTPRequestHead, _ bytes: RawSpan,
-        _ form: HTTPForm, of connection: Session, in snapshot: borrowing Snapshot,
-        into batch: inout AnswerBatch
+        _ action: Action, _ text: RawSpan, _ request: HTTPRequest,
+        in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
     ) -> Step {
-        let entry = entry(action.operation, head, bytes, of: connection)
+        let entry = entry(action.operation, request)
         do throws(ProtocolError) {
             let step = try perform(action, text, in: snapshot)
-            return try follow(step, head, bytes, form, entry, into: &batch)
+            return try follow(step, request, entry, into: &batch)
         } catch {
-            return refuse(error, head, bytes, form, entry, into: &batch)
+            return refuse(error, request, entry, into: &batch)
         }
     }
 
     /// Says why a payload is not sent, or waits for it.
     @inline(never)
     private func follow(
-        _ failure: FetchFailure, _ head: HTTPRequestHead, _ bytes: RawSpan, _ form: HTTPForm,
-        of connection: Session, into batch: inout AnswerBatch
+        _ failure: FetchFailure, _ request: HTTPRequest, into batch: inout AnswerBatch
     ) -> Step {
         do throws(ProtocolError) {
             return try step(after: failure)
         } catch {
-            let entry = entry(.fetch, head, bytes, of: connection)
-            return refuse(error, head, bytes, form, entry, into: &batch)
+            return refuse(error, request, entry(.fetch, request), into: &batch)
         }
     }
 
     /// What to do with a request of a follower's client that has seen more than the follower has; nil: answer it.
     @inline(never)
     private func behind(
-        _ head: HTTPRequestHead, _ bytes: RawSpan, _ wait: Session.Wait, of connection: Session,
-        into batch: inout AnswerBatch
+        _ request: HTTPRequest, _ wait: Session.Wait, into batch: inout AnswerBatch
     ) -> Step? {
         do throws(ProtocolError) {
-            return try missing(head, bytes, hasWaited: wait != .none).map { .retryBehind($0) }
+            return try missing(request.head, request.bytes, hasWaited: wait != .none)
+                .map { .retryBehind($0) }
         } catch {
-            let form = HTTPForm(head, isStopping: isStopping)
-            let entry = entry(.unknown, head, bytes, of: connection)
-            return refuse(error, head, bytes, form, entry, into: &batch)
+            return refuse(error, request, entry(.unknown, request), into: &batch)
         }
     }
 
-    private func entry(
-        _ operation: Operation, _ head: HTTPRequestHead, _ bytes: RawSpan, of connection: Session
-    ) -> RequestEntry {
-        observer.entry(operation, LoggedRequest(head, bytes, connection))
+    private func entry(_ operation: Operation, _ request: HTTPRequest) -> RequestEntry {
+        observer.entry(operation, LoggedRequest(request))
     }
 
     /// Writes the answer, or hands on what has to be done first.
     private func follow(
-        _ step: ActionStep, _ head: HTTPRequestHead, _ bytes: RawSpan, _ form: HTTPForm,
-        _ entry: RequestEntry, into batch: inout AnswerBatch
+        _ step: ActionStep, _ request: HTTPRequest, _ entry: RequestEntry,
+        into batch: inout AnswerBatch
     ) throws(ProtocolError) -> Step {
+        let (head, bytes, form) = (request.head, request.bytes, request.form)
         var step = step
+        var reply = PendingReply.Form.http(form, entry)
         switch step {
         case .respond(let response): step = .respond(response.known(to: head, bytes))
         case .subscribe where form.isHead:
@@ -150,72 +137,29 @@ extension RequestHandler {
             observer.note(entry, status: 200, nil, batch)
             return form.step(after: head)
         case .sendBackup: return .sendBackup(form, entry)
-        default: break
-        }
-        var reply = PendingReply.Form.http(form, entry)
-        switch step {
         case .write, .receiveBody: reply.acknowledgement = try acknowledgement(head, bytes)
-        default: break
+        case .subscribe, .awaitChanges: break
         }
         let next = try follow(
-            step, HTTPCodec.framing(of: head), reply,
-            expectsContinue: head.expectsContinue,
+            step, HTTPCodec.framing(of: head), reply, expectsContinue: head.expectsContinue,
             into: &batch)
         if case .answered = next { return form.step(after: head) }
         return next
     }
 
     private func refuse(
-        _ error: ProtocolError, _ head: HTTPRequestHead, _ bytes: RawSpan, _ form: HTTPForm,
-        _ entry: RequestEntry, into batch: inout AnswerBatch
+        _ error: ProtocolError, _ request: HTTPRequest, _ entry: RequestEntry,
+        into batch: inout AnswerBatch
     ) -> Step {
-        var form = form
+        var form = request.form
         // A body that is not read here is the last thing this connection says.
-        if head.skippedBodyByteCount == nil || error.code == .payloadTooLarge {
+        if request.head.skippedBodyByteCount == nil || error.code == .payloadTooLarge {
             form.keepAlive = false
         }
         respond(
-            .problem(error), .http(form, entry), hint: AnswerHint(error, head, bytes), into: &batch)
-        return form.step(after: head)
-    }
-}
-
-extension HTTPForm {
-    /// How a request is answered; one that may be the last, if its body is too long to be thrown
-    /// away.
-    @inline(__always)
-    fileprivate init(_ head: HTTPRequestHead, isStopping: Bool) {
-        let storesBody = head.method == .put || head.method == .post || head.method == .patch
-        self.init(
-            keepAlive: head.keepAlive && !isStopping
-                && (storesBody || head.skippedBodyByteCount != nil),
-            isHTTP10: head.minorVersion == 0, isHead: head.method == .head)
-    }
-
-    /// What comes behind an answer that did not need the body.
-    @inline(__always)
-    fileprivate func step(after head: HTTPRequestHead) -> RequestHandler.Step {
-        guard keepAlive, let count = head.skippedBodyByteCount else { return .answeredThenClose }
-        return count == 0 ? .answered : .answeredThenSkip(count)
-    }
-}
-
-extension HTTPRequestHead {
-    /// A body that comes with a refused request is skipped up to this size, in bytes; otherwise the connection is closed.
-    private static let skippedBodyByteCountMax: UInt64 = 64 << 10
-
-    /// How many bytes of body to throw away after an answer that did not need it; nil when the
-    /// connection rather ends: for a long or chunked one, and when the client waits for our word
-    /// before it sends it.
-    fileprivate var skippedBodyByteCount: UInt64? {
-        @inline(__always)
-        get {
-            guard hasBody else { return 0 }
-            guard !isChunked, !expectsContinue, let count = contentLength,
-                count <= Self.skippedBodyByteCountMax
-            else { return nil }
-            return count
-        }
+            .problem(error), .http(form, entry),
+            hint: AnswerHint(error, request.head, request.bytes), into: &batch)
+        return form.step(after: request.head)
     }
 }
 
@@ -236,59 +180,55 @@ extension Response {
 }
 
 extension RequestHandler {
-    /// What a head asks for.
+    /// What a request asks for.
     ///
     /// - Parameter names: is filled with names that are percent-encoded; then the slices are of it,
     ///   else of the path.
     @inline(__always)
-    private func request(
-        _ head: HTTPRequestHead, _ bytes: RawSpan, isDevice: Bool, decoding names: inout [UInt8]
+    private func target(
+        of request: HTTPRequest, decoding names: inout [UInt8]
     ) throws(ProtocolError) -> Request {
-        let path = head.path.of(bytes)
-        if head.method == .get || head.method == .head {
+        if request.head.method == .get || request.head.method == .head {
+            let path = request.path
             switch PayloadPath.parse(path) {
-            case .part(let id, let name) where !isDevice:
+            case .part(let id, let name) where !request.isDevice:
                 return .fetch(try HTTPCodec.key(id, part: name, in: path, decoding: &names))
             case .link(let id, let name):
-                try checkLink(head, bytes)
+                try checkLink(request)
                 return .fetch(try HTTPCodec.key(id, part: name, in: path, decoding: &names))
-            case .blob(let digest) where !isDevice:
+            case .blob(let digest) where !request.isDevice:
                 return .fetch(.digest(try Digest(onWire: digest.of(path))))
             default: break
             }
         }
-        return .perform(.endpoint(try endpointRequest(head, bytes, isDevice: isDevice)))
+        return .perform(.endpoint(try endpointRequest(request)))
     }
 
-    /// What a head asks for besides payloads' bytes.
+    /// What a request asks for besides payloads' bytes.
     @inline(never)
     private func endpointRequest(
-        _ head: HTTPRequestHead, _ bytes: RawSpan, isDevice: Bool
+        _ request: HTTPRequest
     ) throws(ProtocolError) -> EndpointRequest {
-        let path = head.path.of(bytes)
         let (endpoint, names) = try Endpoint.find(
-            head.method, path, by: isDevice ? .deviceSocket : .mainSocket)
+            request.head.method, request.path, on: request.isDevice ? .deviceSocket : .mainSocket)
         var link: HeldLink?
-        if endpoint.access == .linkHolders {
-            link = HeldLink(path: path, query: head.query.of(bytes), asOf: now, links)
+        if endpoint.rules.contains(.signed) {
+            link = HeldLink(
+                path: request.path, query: request.head.query.of(request.bytes), asOf: now, links)
             guard link != nil else { throw .linkNotValid }
         }
-        var request = try EndpointRequest(endpoint, names, head, bytes)
-        request.link = link
-        return request
+        var found = try EndpointRequest(endpoint, names, request.head, request.bytes)
+        found.link = link
+        return found
     }
-}
 
-extension RequestHandler {
     /// Refuses a link that is not valid, before anything it names is looked at. Whatever is wrong with it,
     /// the answer is the same.
     @inline(never)
-    private func checkLink(
-        _ head: HTTPRequestHead, _ bytes: RawSpan
-    ) throws(ProtocolError) {
+    private func checkLink(_ request: HTTPRequest) throws(ProtocolError) {
         guard let keys = links.keys,
             SignedLink.isValid(
-                path: head.path.of(bytes), query: head.query.of(bytes),
+                path: request.path, query: request.head.query.of(request.bytes),
                 now: now.milliseconds / 1_000, keys: keys)
         else { throw .linkNotValid }
     }

@@ -52,22 +52,17 @@ import Testing
         #expect(documented == known)
     }
 
-    @Test("A path finds its row of the table, by the doors that it is open to")
+    @Test("A path finds its row of the table, on the interfaces that have it")
     func rows() throws {
         for endpoint in Endpoint.all {
             let path = Array(OpenAPI.filled(endpoint.path.text.description).utf8)
-            for door in [Endpoint.Door.mainSocket, .deviceSocket, .frame] {
-                let found = try? Endpoint.find(endpoint.method, path.span.bytes, by: door)
-                let isOpen =
-                    switch door {
-                    case .mainSocket: true
-                    case .deviceSocket: endpoint.access != .backends
-                    case .frame: endpoint.rules.contains(.inFrames)
-                    }
-                #expect(isOpen == (found != nil), "\(endpoint.name) \(door)")
+            for interface in [Endpoint.Interfaces.mainSocket, .deviceSocket, .frames] {
+                let found = try? Endpoint.find(endpoint.method, path.span.bytes, on: interface)
+                #expect(
+                    endpoint.interfaces.contains(interface) == (found != nil), "\(endpoint.name)")
                 #expect(found.map { "\($0.endpoint.name)" == "\(endpoint.name)" } ?? true)
             }
-            let methods = Endpoint.allow(path.span.bytes).split(separator: ", ")
+            let methods = Endpoint.allow(path.span.bytes, on: .mainSocket).split(separator: ", ")
             #expect(methods.contains { $0 == "\(endpoint.method.name)" })
             #expect(Set(methods).count == methods.count)
         }
