@@ -7,7 +7,7 @@ import TestSupport
 import Testing
 
 /// The OpenAPI document beside the code: the same routes, methods, codes and limits.
-@Suite struct OpenAPITests {
+@Suite(.waiting) struct OpenAPITests {
     private static let text = Files.text("\(Files.package)/docs/openapi.json")
     let document = OpenAPI(text)
 
