@@ -30,7 +30,7 @@ import BlobProtocol
         let requests = try Transcript.all().flatMap(\.exchanges)
             .map(\.request).filter { $0[0] == Wire.requestMagic }
         var accepted = 0
-        for _ in 0..<20_000 {
+        for _ in 0..<testRounds(4_000) {
             let bytes = damaged(requests.randomElement(using: &generator)!, &generator)
             guard let frame = try? RequestFrame.parse(bytes.span.bytes),
                 let operation = frame.operation, bytes.count >= 24 + Int(frame.headByteCount)
@@ -42,7 +42,7 @@ import BlobProtocol
             #expect(again == head, "seed \(generator.seed): \(bytes)")
             accepted += 1
         }
-        #expect(accepted > 1_000)
+        #expect(accepted > 200)
     }
 
     @Test("Damaged HTTP requests read the same whole and in pieces")
@@ -51,7 +51,7 @@ import BlobProtocol
         let requests = try Transcript.all().flatMap(\.exchanges)
             .map(\.request).filter { $0[0] != Wire.requestMagic }
         var accepted = 0
-        for _ in 0..<20_000 {
+        for _ in 0..<testRounds(4_000) {
             let bytes = damaged(requests.randomElement(using: &generator)!, &generator)
             let whole = parseHead(bytes)
             let pieces = inPieces(bytes, &generator)
@@ -70,7 +70,7 @@ import BlobProtocol
             case .refused: #expect(pieces.head == nil, "seed \(generator.seed): \(bytes)")
             }
         }
-        #expect(accepted > 1_000)
+        #expect(accepted > 200)
     }
 
     private func inPieces(_ bytes: [UInt8], _ generator: inout SeededGenerator) -> HeadOutcome {

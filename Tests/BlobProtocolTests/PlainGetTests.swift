@@ -96,9 +96,9 @@ import BlobProtocol
 
     @Test("Damaged frames: what is recognised is what the parsers find")
     func rubbish() throws {
-        var random = SeededGenerator(seed: .random(in: 0 ... .max))
+        var random = SeededGenerator(seed: testSeed(14))
         var recognised = 0
-        for _ in 0..<20_000 {
+        for _ in 0..<testRounds(4_000) {
             var frame = try bytes(
                 String(repeating: "i", count: .random(in: 1...255, using: &random)),
                 flags: Bool.random(using: &random) ? .gzipAccepted : [])
@@ -109,6 +109,6 @@ import BlobProtocol
             if try isRecognised(frame) { recognised += 1 }
         }
         // About a third is whole, and more is damaged where it does not matter.
-        #expect(recognised > 5_000, "seed \(random.seed)")
+        #expect(recognised > 1_000, "seed \(random.seed)")
     }
 }

@@ -30,7 +30,7 @@ import Testing
     @Test("A whole run comes to the same, before and after whichever request it is cut")
     func everyRequest() throws {
         // Every request is the long turn: two runs for each.
-        let stride = LongRuns.count("CUT_STRIDE", usually: 41)
+        let stride = LongRuns.count("CUT_STRIDE", usually: 23)
         let requestCount = try run(Scissors(.none, at: -1))
         var runCount = 0
         for kind in [MemoryBucket.Cut.before, .after] {

@@ -148,52 +148,6 @@ import Testing
         #expect(try fresh.contents() == leader.contents())
     }
 
-    @Test("Packs, bases and collecting come to the same, wherever a request is cut")
-    func cuts() throws {
-        // Every so many requests, until a run ends before its cut.
-        for place in 0..<200 {
-            let kind: MemoryBucket.Cut = place % 2 == 0 ? .before : .after
-            let index = place * 7
-            let history = try TestHistory(
-                seed: 11,
-                schedule: BaseSchedule(
-                    intervalMilliseconds: 200_000, retentionMilliseconds: 200_000))
-            let leader = history.leader
-            var isCut = false
-            leader.upkeep.cut = { [first = leader.upkeep.requestCount] in
-                guard $0 == first + index else { return .none }
-                isCut = true
-                return kind
-            }
-            for number in 0..<8 {
-                let isLast = number == 7
-                history.clock.advance(milliseconds: isLast ? 700_000 : 100_000)
-                for _ in 0..<2 { try history.change(leader.store) }
-                try leader.ship()
-                for _ in 0..<2 {
-                    do { try leader.maintain() } catch ReplicationError.bucket {
-                    } catch is BucketError {}
-                }
-            }
-            try leader.ship()
-            let follower = try Member("two", seededFrom: history.objects)
-            try follower.follow()
-            #expect(try follower.contents() == leader.contents(), "cut \(kind) \(index)")
-            let folder = TemporaryFolder()
-            let restored = try Restorer(.end, asOf: noon).restore(
-                to: folder.path, from: MemoryBucket(history.objects))
-            #expect(restored.sequence == leader.store.shippedSequence)
-            #expect(
-                try BlobStore.openReadOnly(at: folder.path).tablesDigest()
-                    == leader.store.tablesDigest(), "cut \(kind) \(index)")
-            guard isCut else {
-                print("maintenance: \(index) requests, cut at each seventh")
-                return
-            }
-        }
-        Issue.record("no end of requests")
-    }
-
     @Test("A base without its manifest is deleted a day later, and never written over")
     func unfinished() throws {
         let clock = TestClock()

@@ -1,3 +1,5 @@
+import Glibc
+
 /// Random numbers that a seed repeats (SplitMix64: Steele, Lea and Flood, 2014).
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
     /// Where it began; to be printed when a test fails.
@@ -67,4 +69,16 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
         let lower = bounds.lowerBound << Int.random(in: 0..<doublings, using: &self)
         return Int.random(in: lower...min(lower * 2, bounds.upperBound), using: &self)
     }
+}
+
+/// What a test with random choices begins with: `fixed`, the same in every run of the suite. In a campaign, which sets
+/// `BLOBD_TEST_SEED`, it is the number that this says, or with `random` another one each time.
+public func testSeed(_ fixed: UInt64) -> UInt64 {
+    guard let text = getenv("BLOBD_TEST_SEED").map({ String(cString: $0) }) else { return fixed }
+    return UInt64(text) ?? .random(in: 0..<1_000_000_000)
+}
+
+/// How often something random is tried: `usual` in the suite, ten times as often in a campaign (see ``testSeed(_:)``).
+public func testRounds(_ usual: Int) -> Int {
+    getenv("BLOBD_TEST_SEED") == nil ? usual : 10 * usual
 }

@@ -27,51 +27,43 @@ public struct Transcript: Sendable {
 
     /// The transcripts of `docs/PROTOCOL.md`.
     public static func all() throws -> [Transcript] {
-        try all(in: Files.text("\(Files.package)/docs/PROTOCOL.md"))
+        try all(DocumentBlock.all(in: "docs/PROTOCOL.md"))
     }
 
     /// All transcripts of a document, one for each heading that has blocks.
     public static func all(in document: String) throws(Mistake) -> [Transcript] {
+        try all(DocumentBlock.all(ofText: document))
+    }
+
+    private static func all(_ blocks: [DocumentBlock]) throws(Mistake) -> [Transcript] {
         var transcripts: [Transcript] = []
-        var title = ""
-        var block: (kind: String, lines: [String])?
-        var request: [UInt8]?
-        for line in document.split(separator: "\n", omittingEmptySubsequences: false) {
-            if var open = block {
-                guard line == "```" else {
-                    open.lines.append(String(line))
-                    block = open
-                    continue
-                }
-                block = nil
-                if open.kind.hasSuffix("request") {
+        for (title, blocks) in blocks.byHeading {
+            var transcript = Transcript(title: title, exchanges: [])
+            var request: [UInt8]?
+            for block in blocks {
+                switch block.kind {
+                case "hex request", "http request":
                     guard request == nil else {
                         throw Mistake(description: "no response: \(title)")
                     }
                     request =
-                        try open.kind == "hex request"
-                        ? hexRequest(open.lines) : HTTPPattern.bytes(open.lines)
-                    continue
+                        try block.kind == "hex request"
+                        ? hexRequest(block.lines) : HTTPPattern.bytes(block.lines)
+                case "hex response", "http response":
+                    guard let sent = request else {
+                        throw Mistake(description: "no request: \(title)")
+                    }
+                    request = nil
+                    let expected: Expected =
+                        try block.kind == "hex response"
+                        ? .binary(BytePattern(block.lines)) : .http(HTTPPattern(block.lines))
+                    transcript.exchanges.append(Exchange(request: sent, response: expected))
+                default: break
                 }
-                guard let sent = request else { throw Mistake(description: "no request: \(title)") }
-                request = nil
-                if transcripts.last?.title != title {
-                    transcripts.append(Transcript(title: title, exchanges: []))
-                }
-                let expected: Expected =
-                    try open.kind == "hex response"
-                    ? .binary(BytePattern(open.lines)) : .http(HTTPPattern(open.lines))
-                transcripts[transcripts.count - 1].exchanges.append(
-                    Exchange(request: sent, response: expected))
-            } else if line.hasPrefix("#") {
-                title = String(line.drop { $0 == "#" || $0 == " " })
-            } else if [
-                "```hex request", "```hex response", "```http request", "```http response",
-            ].contains(line) {
-                block = (String(line.dropFirst(3)), [])
             }
+            guard request == nil else { throw Mistake(description: "no response: \(title)") }
+            if !transcript.exchanges.isEmpty { transcripts.append(transcript) }
         }
-        guard request == nil else { throw Mistake(description: "no response: \(title)") }
         return transcripts
     }
 

@@ -1,8 +1,6 @@
 import ArgumentParser
 import BlobClient
-import BlobProtocol
 import Glibc
-import Synchronization
 import TestSupport
 
 /// Kills the leader of a shard with its folder, again and again, and looks whether what it acknowledged as
@@ -66,7 +64,7 @@ struct FailoverScenario: Scenario {
                 figures.promotionMillisecondsMost, Clock.milliseconds() - begin)
             figures.checked += try Publisher.check(
                 crowd, at: [follower.socket], round: round, sampling: 8, "round \(round)")
-            try figures.note(try lost.missing(at: follower.socket), limit: lossMax)
+            try figures.note(try lost(follower.socket), limit: lossMax)
             names.swapAt(0, 1)
             swap(&leader, &follower)
             if round % 10 == 0 { say("failover: round \(round), \(figures.words(crowd))") }
@@ -104,12 +102,16 @@ struct FailoverScenario: Scenario {
     private func play(
         _ leader: inout DaemonUnderTest, _ crowd: [Publisher], _ round: Int, _ seed: UInt64,
         _ generator: inout SeededGenerator
-    ) throws -> (LocalPublisher, milliseconds: Int) {
+    ) throws -> (lost: (String) throws -> (count: Int, milliseconds: Int), milliseconds: Int) {
         let begin = Clock.milliseconds()
         let (socket, stop) = (leader.socket, StopSign())
-        let local = LocalPublisher(round: round)
+        let local = PacedPublisher("local-\(round)", every: 1_000)
         let threads = try Threads.start(crowd.count + 1) { index in
-            if index == crowd.count { return local.work(at: socket, until: stop) }
+            if index == crowd.count {
+                // It ends with the leader.
+                _ = try? local.run(at: socket, milliseconds: 60_000, until: stop)
+                return
+            }
             try crowd[index].work(at: [socket], seed: seed, round: round, until: stop)
         }
         Clock.pause(
@@ -117,12 +119,12 @@ struct FailoverScenario: Scenario {
                 in: 200_000...(options.short ? 1_200_000 : 2_500_000), using: &generator))
         let wasRunning = leader.isRunning()
         leader.kill()
-        local.noteKill()
+        let killedAt = Clock.nanoseconds()
         let milliseconds = Clock.milliseconds() - begin
         stop.putUp()
         try threads.join()
         try require(wasRunning, "the leader ended by itself in round \(round)")
-        return (local, milliseconds)
+        return ({ try local.missing(at: $0, since: killedAt) }, milliseconds)
     }
 
     /// Waits until a new follower has what its leader has.
@@ -137,57 +139,5 @@ struct FailoverScenario: Scenario {
     private func promote(_ follower: borrowing DaemonUnderTest) throws {
         var connection = try follower.connect()
         _ = try connection.promote(isForced: true)
-    }
-}
-
-/// Publishes one notification after the other, without waiting for the bucket.
-private final class LocalPublisher: Sendable {
-    private let round: Int
-    private let acknowledged = Mutex<[Int]>([])
-    private let killedAt = Mutex(0)
-
-    init(round: Int) { self.round = round }
-
-    private func id(_ index: Int) -> String { "local-\(round)-\(index)" }
-
-    func work(at socket: String, until stop: StopSign) {
-        guard var connection = try? BlobConnection.connect(to: socket) else { return }
-        var index = 0
-        while !stop.isUp {
-            let request = PutRequest(
-                id: id(index), mediaType: "text/plain", lifetime: .seconds(3_600))
-            let body = Array("\(index)".utf8)
-            guard (try? connection.put(request, body.span.bytes)) != nil else { return }
-            let now = Clock.milliseconds()
-            acknowledged.withLock { $0.append(now) }
-            index += 1
-            Clock.pause(microseconds: 1_000)
-        }
-    }
-
-    func noteKill() { killedAt.withLock { $0 = Clock.milliseconds() } }
-
-    private func has(_ id: String, _ connection: inout BlobConnection) throws -> Bool {
-        do {
-            _ = try connection.get(id)
-            return true
-        } catch ClientError.notFound {
-            return false
-        }
-    }
-
-    /// How many of the acknowledged ones are not there, and how long before the kill the first of them was
-    /// acknowledged. None may be there behind one that is not.
-    func missing(at socket: String) throws -> (count: Int, milliseconds: Int) {
-        var connection = try BlobConnection.connect(to: socket)
-        let times = acknowledged.withLock { $0 }
-        var first: Int?
-        for index in times.indices {
-            let isThere = try has(id(index), &connection)
-            if !isThere, first == nil { first = index }
-            try require(!isThere || first == nil, "\(id(index)) is there, and one before it is not")
-        }
-        guard let first else { return (0, 0) }
-        return (times.count - first, max(0, killedAt.withLock { $0 } - times[first]))
     }
 }

@@ -1,6 +1,5 @@
 import ArgumentParser
 import BlobClient
-import Glibc
 import Synchronization
 import TestSupport
 
@@ -118,16 +117,6 @@ struct FollowerScenario: Scenario {
                 Clock.milliseconds() - movedAt < 60_000, "nothing came to the follower for a minute"
             )
             Clock.pause(microseconds: 1_000)
-        }
-    }
-
-    private static func has(_ id: String, _ connection: inout BlobConnection) throws -> Bool {
-        do throws(ClientError) {
-            _ = try connection.get(id)
-            return true
-        } catch {
-            if case .notFound = error { return false }
-            throw error
         }
     }
 }

@@ -54,7 +54,7 @@ struct ZombiesScenario: Scenario {
     }
 
     func torture(_ bench: inout Workbench) throws -> [String] {
-        let clock = try MovedClock(folder: bench.folder, log: bench.log)
+        let clock = try MovedClock(folder: bench.folder)
         var figures = Figures()
         for round in 1...roundCount {
             let shard = try ShardUnderTest(server, "zombies-\(bench.seed)-\(round)")
@@ -89,35 +89,47 @@ struct ZombiesScenario: Scenario {
             arguments: ["--base-interval", "60s", "--retention", "60s"])
 
         // Until the leader is stopped, in the middle of anything.
-        let seeds = (0...2 * publishers + 1).map {
-            SeededGenerator.mix(seed &+ UInt64(round * 1_000 + $0))
+        var plan = Publisher.Plan()
+        plan.publisherCount = publishers
+        plan.persists = true
+        plan.awaitsReplication = true
+        plan.pipelineMax = 1
+        plan.pauseMicroseconds = 1_000
+        plan.byteCounts = 20...120_000
+        func crowd(
+            _ name: String, _ change: (inout Publisher.Plan) -> Void = { _ in }
+        ) -> [Publisher] {
+            var own = plan
+            own.name = name
+            change(&own)
+            return Publisher.crowd(own, using: &bench.generator)
         }
-        let crowd = (0..<publishers).map { NewsPublisher("old-\($0)", seed: seeds[$0]) }
-        var localPlan = NewsPublisher.Plan()
-        localPlan.awaitsReplication = false
-        localPlan.deleteOneIn = 0
-        let local = NewsPublisher("local", seed: seeds[publishers], localPlan)
+        let olds = crowd("old")
+        // Each id once: what is lost of them is looked for in files.
+        let local = crowd("local") {
+            ($0.publisherCount, $0.idCount, $0.deletePercent) = (1, 1_000_000, 0)
+            $0.awaitsReplication = false
+        }
         let (oldStop, oldSocket) = (StopSign(), old.socket)
-        let oldThreads = try Threads.start(publishers + 1) { index in
-            try (index == crowd.count ? local : crowd[index]).work(at: oldSocket, until: oldStop)
+        func start(
+            _ crowd: [Publisher], at socket: String, until stop: StopSign
+        ) throws -> Threads {
+            try Threads.start(crowd.count) { index in
+                try crowd[index].work(at: [socket], seed: seed, round: round, until: stop)
+            }
         }
+        let oldThreads = try start(olds + local, at: oldSocket, until: oldStop)
         Clock.pause(microseconds: Int.random(in: 200_000...800_000, using: &bench.generator))
         kill(old.pid, SIGSTOP)
-        let before = crowd.reduce(0) { $0 + $1.acknowledgementCount }
+        let before = Publisher.acknowledgedCount(olds)
 
         // Another one leads, and collects all there is.
         var promoting = try new.connect()
         _ = try promoting.promote(isForced: true)
         let fences = try fences(on: bucket)
-        var othersPlan = NewsPublisher.Plan()
-        othersPlan.pauseMicroseconds = 20_000
-        let others = (0..<publishers).map {
-            NewsPublisher("new-\($0)", seed: seeds[publishers + 1 + $0], othersPlan)
-        }
+        let others = crowd("new") { $0.pauseMicroseconds = 20_000 }
         let (newStop, newSocket) = (StopSign(), new.socket)
-        let newThreads = try Threads.start(publishers) { index in
-            try others[index].work(at: newSocket, until: newStop)
-        }
+        let newThreads = try start(others, at: newSocket, until: newStop)
         figures.deleted += try collectEverything(clock, on: bucket, but: fences)
         if withoutFence {
             for number in fences { try bucket.delete(ShardNames.log(number)) }
@@ -125,13 +137,13 @@ struct ZombiesScenario: Scenario {
 
         // The old one goes on, and is asked for more at once.
         kill(old.pid, SIGCONT)
-        let late = NewsPublisher("late", seed: seeds[2 * publishers + 1])
-        let lateThreads = try Threads.start(1) { _ in try late.work(at: oldSocket, until: oldStop) }
+        let late = crowd("late") { $0.publisherCount = 1 }
+        let lateThreads = try start(late, at: oldSocket, until: oldStop)
         // Without the fence it may lead for as long as it likes.
         let isDone = Clock.wait(milliseconds: 60_000) {
-            let now = crowd.reduce(late.acknowledgementCount) { $0 + $1.acknowledgementCount }
+            let now = Publisher.acknowledgedCount(olds + late)
             return !old.isRunning() || Self.role(of: oldSocket) == "follower"
-                || withoutFence && now > before + crowd.count
+                || withoutFence && now > before + olds.count
         }
         try require(isDone, "the old leader neither follows nor ends within 60 s")
         oldStop.putUp()
@@ -142,9 +154,12 @@ struct ZombiesScenario: Scenario {
         try require(
             others.allSatisfy { $0.acknowledgedCount > 0 }, "the new leader acknowledged nothing")
 
-        let all = crowd + [late] + others
+        let all = olds + late + others
         if withoutFence {
-            let lost = try all.flatMap { try $0.faults(at: newSocket) }
+            // The new leader must serve, so that what is wrong is what it has.
+            var asking = try new.connect()
+            try asking.ping()
+            let lost = try Publisher.faults(all, at: [newSocket], round: round).faults
             guard let first = lost.first else { return nil }
             return "\(lost.count) changes, the first of them \(first)"
         }
@@ -156,17 +171,12 @@ struct ZombiesScenario: Scenario {
         let third = try shard.serve("third", "--follow", part)
         try ShardUnderTest.wait(until: old, has: goal, "the old leader")
         try ShardUnderTest.wait(until: third, has: goal, "a host made anew")
-        for (socket, who) in [
-            (newSocket, "the new leader"), (third.socket, "a host made anew"),
-            (oldSocket, "the old leader"),
-        ] {
-            for publisher in all { try publisher.check(at: socket, who) }
-        }
-        figures.saved += try checkSaved(local.missingIDs(at: newSocket), part)
-        figures.acknowledged += all.reduce(0) { $0 + $1.acknowledgementCount }
-        figures.acknowledgedLate +=
-            crowd.reduce(0) { $0 + $1.acknowledgementCount } + late.acknowledgementCount - before
-        figures.refused += (crowd + [late, local]).reduce(0) { $0 + $1.refusedCount }
+        try Publisher.check(
+            all, at: [newSocket, third.socket, oldSocket], round: round, "behind the zombie")
+        figures.saved += try checkSaved(local.flatMap { try $0.missingIDs(at: newSocket) }, part)
+        figures.acknowledged += Publisher.acknowledgedCount(all)
+        figures.acknowledgedLate += Publisher.acknowledgedCount(olds + late) - before
+        figures.refused += (olds + late + local).reduce(0) { $0 + $1.refusedCount }
         var ending = third
         try ending.stop()
         try old.stop()

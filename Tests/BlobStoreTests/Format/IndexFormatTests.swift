@@ -4,92 +4,42 @@ import Testing
 
 @testable import BlobStore
 
-/// The bytes of the index and of `meta` that `docs/FORMAT.md` prints; computed apart from this code.
+/// The bytes of the index and of `meta` that `docs/FORMAT.md` prints.
 @Suite struct IndexFormatTests {
     static let owner = "anna"
     static let end = noon.adding(seconds: 30 * 86_400)
     static let holdEnd = noon.adding(seconds: 7_200)
 
-    static let sequenceKey = hex("01 61 6e 6e 61 00 01 00 00 00 00 00 00 00 0c")
-    static let liveEntry = hex("03 00 02 00 be ee d2 40 34 32")
+    static let sequenceKey = FormatDocument.bytes("Sequence entry", "key")
+    static let liveEntry = FormatDocument.bytes("Sequence entry", "value")
 
-    static let tombstoneKey = hex("01 61 6e 6e 61 00 01 00 00 00 00 00 00 00 0d")
-    static let tombstone = hex(
-        """
-        02 01 02 05 5d bc cc f7 34 31 70 68 6f 6e 65 00
-        18 db b2 a3 01 00 00
-        """)
+    static let tombstoneKey = FormatDocument.bytes("Sequence entry", "key", 1)
+    static let tombstone = FormatDocument.bytes("Sequence entry", "value", 1)
 
     /// The same of an app's notification.
-    static let tombstoneOfApp = hex(
-        """
-        02 01 02 05 be 83 93 e0 34 31 70 68 6f 6e 65 00
-        18 db b2 a3 01 00 00 6d 61 69 6c
-        """)
+    static let tombstoneOfApp = FormatDocument.bytes("Sequence entry", "value", 2)
 
-    static let groupKey = hex(
-        """
-        01 61 6e 6e 61 00 02 6e 65 77 73 00 00 00 00 00
-        00 00 00 0c
-        """)
+    static let groupKey = FormatDocument.bytes("Owners")
 
-    static let finderKey = hex(
-        """
-        01 61 6e 6e 61 00 03 3d 91 4f 93 48 c9 cc 0f f8
-        a7 97 16 70 0b 9f cd
-        """)
-    static let finderKeyOfApp = hex(
-        """
-        01 61 6e 6e 61 00 03 fd 1c 40 54 96 b2 be 37 db
-        40 5c 1e f5 6f 89 48
-        """)
-    static let finder = hex("0d 00 00 00 00 00 00 00 cb 45 9f a6 00 00 00 00")
+    static let finderKey = FormatDocument.bytes("Tombstone index entry", "key")
+    static let finderKeyOfApp = FormatDocument.bytes("Tombstone index entry", "key", 1)
+    static let finder = FormatDocument.bytes("Tombstone index entry", "value")
 
-    static let markKey = hex("01 61 6e 6e 61 00 04")
-    static let mark = hex(
-        """
-        0b 00 00 00 00 00 00 00 00 18 db b2 a3 01 00 00
-        4c 6b 5e b7 00 00 00 00
-        """)
+    static let markKey = FormatDocument.bytes("Purge marker", "key")
+    static let mark = FormatDocument.bytes("Purge marker", "value")
 
-    static let usageKey = hex("01 61 6e 6e 61 00 05")
-    static let usage = hex(
-        """
-        02 00 00 00 00 00 00 00 ed 03 00 00 00 00 00 00
-        11 3d 6d dc 00 00 00 00
-        """)
+    static let usageKey = FormatDocument.bytes("Usage", "key")
+    static let usage = FormatDocument.bytes("Usage", "value")
 
-    static let quarantineKey = hex("04 00 00 00 00 00 00 00 07")
-    static let quarantine = hex(
-        """
-        2c f2 4d ba 5f b0 a3 0e 26 e8 3b 2a c5 b9 e2 9e
-        1b 16 1e 5c 1f a7 42 5e 73 04 33 62 93 8b 98 24
-        03 00 00 00 00 00 00 00 05 00 00 00 00 00 00 00
-        05 00 00 00 00 00 00 00 00 50 5c 18 a3 01 00 00
-        00 00 00 00 ed 78 c5 5f
-        """)
+    static let quarantineKey = FormatDocument.bytes("Quarantine", "key")
+    static let quarantine = FormatDocument.bytes("Quarantine", "value")
 
-    static let scrubMark = hex(
-        """
-        00 50 5c 18 a3 01 00 00 c0 0d 4d 18 a3 01 00 00
-        00 10 00 00 00 00 00 00 02 00 00 00 fb 07 2e 08
-        2c f2 4d ba 5f b0 a3 0e 26 e8 3b 2a c5 b9 e2 9e
-        1b 16 1e 5c 1f a7 42 5e 73 04 33 62 93 8b 98 24
-        """)
+    static let scrubMark = FormatDocument.bytes("Scrub mark")
 
-    static let categoryKey = hex("02 72 65 70 6c 79")
-    static let category = hex(
-        """
-        5d 7d e3 1e 11 00 00 00 0e 00 00 00 00 00 00 00
-        00 05 05 00 72 65 70 6c 79 52 65 70 6c 79 06 06
-        06 00 72 65 6d 6f 76 65 52 65 6d 6f 76 65
-        """)
-    static let lineKey = hex("01 61 6e 6e 61 00 01 00 00 00 00 00 00 00 0e")
-    static let line = hex(
-        """
-        02 03 05 00 4a ee 27 48 72 65 70 6c 79 00 18 db
-        b2 a3 01 00 00
-        """)
+    static let categoryKey = FormatDocument.bytes("Categories", "key")
+    static let category = FormatDocument.bytes("Categories", "value")
+    static let lineKey = FormatDocument.bytes("Sequence entry", "key", 2)
+    static let line = FormatDocument.bytes("Sequence entry", "value", 3)
 
     @Test("What an owner has")
     func ownerUsage() throws {
@@ -201,24 +151,15 @@ import Testing
         let tombstone = IndexKeys.tombstoneEnd(Self.end, Self.owner, 13)
         #expect(
             tombstone
-                == hex(
-                    """
-                    00 00 01 a3 b2 db 18 00 00 01 61 6e 6e 61 00 00
-                    00 00 00 00 00 00 0d
-                    """))
+                == FormatDocument.bytes("Times", "", 1))
         let hold = IndexKeys.holdEnd(Self.holdEnd, GoldenBytesTests.digest)
         #expect(
             hold
-                == hex(
-                    """
-                    00 00 01 a3 18 ca 2d 00 00 02 2c f2 4d ba 5f b0
-                    a3 0e 26 e8 3b 2a c5 b9 e2 9e 1b 16 1e 5c 1f a7
-                    42 5e 73 04 33 62 93 8b 98 24
-                    """))
+                == FormatDocument.bytes("Times", "", 2))
         let mark = IndexKeys.markEnd(Self.end, Self.owner)
         #expect(
             mark
-                == hex("00 00 01 a3 b2 db 18 00 00 03 61 6e 6e 61"))
+                == FormatDocument.bytes("Times", "", 3))
         let read = try [tombstone, hold, mark, Keys.expiry(noon, "42")].map {
             try TimeEntry($0.span.bytes)
         }
@@ -335,8 +276,8 @@ import Testing
 
     @Test("An edit of a category that owners are yet to be told of")
     func categoryEdit() throws {
-        let key = hex("03 72 65 70 6c 79")
-        let bytes = hex("0e 00 00 00 00 00 00 00 61 d6 20 1c 34 32")
+        let key = FormatDocument.bytes("Edits of categories", "key")
+        let bytes = FormatDocument.bytes("Edits of categories", "value")
         var edit = CategoryEditEntry(revision: 14)
         edit.lastID = Array("42".utf8)
         #expect(IndexKeys.categoryEdit("reply") == key)
@@ -382,13 +323,8 @@ import Testing
 
     @Test("A category of one app")
     func categoryOfApp() throws {
-        let key = hex("02 72 65 70 6c 79 00 6d 61 69 6c")
-        let bytes = hex(
-            """
-            05 84 cf 1f 11 00 00 00 0e 00 00 00 00 00 00 00
-            00 05 05 00 72 65 70 6c 79 52 65 70 6c 79 06 06
-            06 00 72 65 6d 6f 76 65 52 65 6d 6f 76 65
-            """)
+        let key = FormatDocument.bytes("Categories", "key", 1)
+        let bytes = FormatDocument.bytes("Categories", "value", 1)
         var value = try CategoryEntry.category(
             Self.category.span.bytes, key: Self.categoryKey.span.bytes)
         value.app = "mail"

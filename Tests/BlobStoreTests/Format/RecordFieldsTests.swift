@@ -8,28 +8,8 @@ import Testing
 
 /// The fields of a record that say more than its owner and its texts.
 @Suite struct RecordFieldsTests {
-    /// As `docs/FORMAT.md` prints it; computed apart from this code.
-    static let bytes = hex(
-        """
-        01 00 00 00 98 67 b3 58 80 3e 93 18 a3 01 00 00
-        00 50 5c 18 a3 01 00 00 0d 00 00 00 00 00 00 00
-        1a 01 00 00 28 00 00 00 01 00 00 00 04 00 00 00
-        61 6e 6e 61 02 00 00 00 02 00 00 00 48 69 04 00
-        00 00 05 00 00 00 72 65 70 6c 79 05 00 00 00 04
-        00 00 00 6e 65 77 73 06 00 00 00 08 00 00 00 01
-        01 01 00 3c 00 00 00 07 00 00 00 0c 00 00 00 01
-        04 04 00 6f 70 65 6e 4f 70 65 6e 08 00 00 00 07
-        00 00 00 7b 22 6e 22 3a 31 7d 09 00 00 00 05 00
-        00 00 70 68 6f 6e 65 0a 00 00 00 08 00 00 00 0c
-        00 00 00 00 00 00 00 0b 00 00 00 20 00 00 00 60
-        3a 5d 18 a3 01 00 00 0d 00 00 00 00 00 00 00 00
-        02 05 05 6b 31 72 65 70 6c 79 70 68 6f 6e 65 0c
-        00 00 00 04 00 00 00 4e 65 77 73 0d 00 00 00 04
-        00 00 00 6d 61 69 6c 0e 00 00 00 08 00 00 00 03
-        69 6f 73 03 77 65 62 0f 00 00 00 0b 00 00 00 65
-        78 61 6d 70 6c 65 2e 63 6f 6d 10 00 00 00 08 00
-        00 00 0b 00 00 00 00 00 00 00
-        """)
+    /// As `docs/FORMAT.md` prints it.
+    static let bytes = FormatDocument.bytes("Record", "", 1)
 
     /// What ``bytes`` says: id `43`, without parts.
     static var record: Record {

@@ -8,7 +8,8 @@ import Testing
     @Test(
         "It counts as a dictionary does, while it grows, fills and empties", arguments: [8, 3_000])
     func model(numberCount: Int) {
-        let seed = UInt64.random(in: 0 ... .max)
+        let seed = testSeed(32)
+        let steps = testRounds(12_000)
         var random = SeededGenerator(seed: seed)
         // Neighbours, as a store gives them, and such as fall into the same places.
         let numbers = (0..<numberCount).map { index in
@@ -16,10 +17,10 @@ import Testing
         }
         var counts = LeaseCounts()
         var model: [UInt64: Int] = [:]
-        for step in 0..<60_000 {
+        for step in 0..<steps {
             let number = numbers.randomElement(using: &random)!
             // More are taken than given back for a while, and then fewer.
-            if Int.random(in: 0..<10, using: &random) < (step / 10_000 % 2 == 0 ? 7 : 2) {
+            if Int.random(in: 0..<10, using: &random) < (step / (steps / 6) % 2 == 0 ? 7 : 2) {
                 counts.add(number)
                 model[number, default: 0] += 1
             } else {

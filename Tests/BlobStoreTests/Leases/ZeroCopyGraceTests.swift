@@ -172,7 +172,7 @@ import Testing
     /// behind it is over, nor kept for longer than two graces and the time to the next start.
     @Test("However often a daemon starts, nothing is freed too early or kept for long")
     func bounded() {
-        let seed: UInt64 = .random(in: 0 ... .max)
+        let seed: UInt64 = testSeed(33)
         var generator = SeededGenerator(seed: seed)
         var now: Int64 = 1_000
         var mark = ZeroCopyMark(

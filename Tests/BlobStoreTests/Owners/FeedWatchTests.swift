@@ -153,7 +153,7 @@ import Testing
 
     @Test("Places are counted exactly, in whatever order they are taken and given up")
     func exactly() throws {
-        let seed = UInt64.random(in: 0...9_999_999)
+        let seed = testSeed(26)
         var random = SeededGenerator(seed: seed)
         let watch = FeedWatch(FeedWatch.Limits(total: 40, perOwner: 9, perPeer: 17))
         var places: [(owner: String, peer: UInt32?, place: FeedRegistration)] = []

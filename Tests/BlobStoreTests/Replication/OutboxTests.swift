@@ -101,7 +101,7 @@ import Testing
         var generator = SeededGenerator(seed: 5)
         var (blobs, all) = (UnshippedBlobs(), [(sequence: UInt64, number: UInt64)]())
         var (sequence, shipped) = (UInt64(0), UInt64(0))
-        for _ in 0..<20_000 {
+        for _ in 0..<testRounds(4_000) {
             if generator.chance(55) {
                 sequence += UInt64.random(in: 1...3, using: &generator)
                 // Most come in order; one that was staged long ago does not.

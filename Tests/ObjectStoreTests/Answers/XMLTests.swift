@@ -59,7 +59,7 @@ import Testing
 
     @Test("Documents that were cut or changed end in nothing or in a document, never in a trap")
     func rubbish() {
-        let seed = UInt64.random(in: .min ... .max)
+        let seed = testSeed(17)
         var random = SeededGenerator(seed: seed)
         let document = Array(
             "<?xml version='1.0'?><ListBucketResult xmlns=\"u\"><IsTruncated>false</IsTruncated><Contents><Key>a%20&amp;</Key><Size>12</Size></Contents></ListBucketResult>"
@@ -67,7 +67,7 @@ import Testing
         for end in document.indices {
             #expect(XMLElement.parse(Array(document[..<end])) == nil, "cut at \(end)")
         }
-        for _ in 0..<20_000 {
+        for _ in 0..<testRounds(4_000) {
             var bytes = document
             for _ in 0...random.below(4) {
                 switch random.below(3) {

@@ -95,6 +95,23 @@ final class PacedPublisher: Sendable {
         return true
     }
 
+    /// How many of the acknowledged ones are not there, and how long before a moment the first of them was acknowledged,
+    /// in milliseconds. None may be there behind one that is not.
+    func missing(
+        at socket: String, since nanoseconds: Int
+    ) throws -> (count: Int, milliseconds: Int) {
+        var connection = try BlobConnection.connect(to: socket)
+        let all = state.withLock { $0.acknowledged }
+        var first: Int?
+        for (index, (id, _)) in all.enumerated() {
+            let isThere = try has(id, &connection)
+            if !isThere, first == nil { first = index }
+            try require(!isThere || first == nil, "\(id) is there, and one before it is not")
+        }
+        guard let first else { return (0, 0) }
+        return (all.count - first, max(0, nanoseconds - all[first].at) / 1_000_000)
+    }
+
     /// Throws unless all that was acknowledged is there.
     func check(at socket: String) throws {
         var connection = try BlobConnection.connect(to: socket)
@@ -102,5 +119,16 @@ final class PacedPublisher: Sendable {
             let found = try connection.get(id)
             try require(found.bytes == body(id), "\(id) has other bytes on the follower")
         }
+    }
+}
+
+/// Whether a notification is there.
+func has(_ id: String, _ connection: inout BlobConnection) throws -> Bool {
+    do throws(ClientError) {
+        _ = try connection.get(id)
+        return true
+    } catch {
+        if case .notFound = error { return false }
+        throw error
     }
 }

@@ -46,6 +46,13 @@ enum HTTPClient {
         return Response(status: line, text: String(decoding: answer, as: UTF8.self))
     }
 
+    /// Asks for a resource, and reads nothing of the answer.
+    static func ask(_ path: String, at socketPath: String) throws -> RawSocket {
+        let socket = try RawSocket.connect(to: socketPath)
+        _ = socket.send(Array("GET \(path) HTTP/1.1\r\nHost: b\r\n\r\n".utf8), from: 0)
+        return socket
+    }
+
     /// A document, with its head, on a connection of its own.
     static func get(_ path: String, from socketPath: String) throws -> String {
         let socket = try RawSocket.connect(to: socketPath)

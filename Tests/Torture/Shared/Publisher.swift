@@ -82,6 +82,11 @@ final class Publisher: Sendable {
         return (0..<plan.publisherCount).map { Publisher(number: $0, plan: plan) }
     }
 
+    /// How many changes of all of them daemons have acknowledged.
+    static func acknowledgedCount(_ crowd: [Publisher]) -> Int {
+        crowd.reduce(0) { $0 + $1.acknowledgedCount }
+    }
+
     /// How many changes the daemon has acknowledged.
     var acknowledgedCount: Int { ledger.withLock { $0.acknowledgedCount } }
     /// How many it has refused.
@@ -218,8 +223,7 @@ final class Publisher: Sendable {
 
     // MARK: Checking
 
-    /// Compares what each of the daemons has with the ledgers: everything that was changed in `round`,
-    /// and one in `sampling` of the rest.
+    /// Throws unless each of the daemons has what the ledgers say; see `faults`.
     ///
     /// - Returns: how many notifications were looked at.
     @discardableResult
@@ -227,6 +231,21 @@ final class Publisher: Sendable {
         _ crowd: [Publisher], at sockets: [String], round: Int = 0, sampling: Int = 1,
         _ when: String
     ) throws -> Int {
+        let (count, faults) = try faults(crowd, at: sockets, round: round, sampling: sampling)
+        try require(
+            faults.isEmpty,
+            "\(when): \(faults.count) of \(count) notifications are wrong: \(faults.prefix(3).joined(separator: "; "))"
+        )
+        return count
+    }
+
+    /// Compares what each of the daemons has with the ledgers: everything that was changed in `round`,
+    /// and one in `sampling` of the rest.
+    ///
+    /// - Returns: how many notifications were looked at, and what is wrong with some.
+    static func faults(
+        _ crowd: [Publisher], at sockets: [String], round: Int, sampling: Int = 1
+    ) throws -> (count: Int, faults: [String]) {
         let counts = Counts(crowd.count)
         let faults = Mutex<[String]>([])
         try Threads.run(crowd.count) { index in
@@ -234,12 +253,16 @@ final class Publisher: Sendable {
             counts.set(index, found.count)
             faults.withLock { $0 += found.faults }
         }
-        let all = faults.withLock { $0 }
-        try require(
-            all.isEmpty,
-            "\(when): \(all.count) of \(counts.sum) notifications are wrong: \(all.prefix(3).joined(separator: "; "))"
-        )
-        return counts.sum
+        return (counts.sum, faults.withLock { $0 })
+    }
+
+    /// The ids of which a daemon does not have what was acknowledged.
+    func missingIDs(at socket: String) throws -> [String] {
+        var connection = try BlobConnection.connect(to: socket)
+        return try ledger.withLock { $0.entries }.filter { id, entry in
+            guard entry.acknowledged != .absent else { return false }
+            return try content(of: id, &connection) != entry.acknowledged
+        }.keys.sorted()
     }
 
     private func faults(

@@ -103,6 +103,9 @@ final class Counts: Sendable {
     /// Adds to a thread's number.
     func add(_ count: Int, at index: Int) { values.withLock { $0[index] += count } }
 
+    /// The numbers of all threads.
+    var all: [Int] { values.withLock { $0 } }
+
     /// All numbers together.
     var sum: Int { values.withLock { $0.reduce(0, +) } }
 }

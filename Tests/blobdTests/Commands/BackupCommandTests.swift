@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `blobd backup` beside a daemon that publishes, and `blobd restore`.
-@Suite struct BackupCommandTests {
+@Suite(.waiting) struct BackupCommandTests {
     private static func restored(_ file: String) throws -> DaemonProcess {
         let folder = TemporaryFolder()
         let result = try blobd(["restore", file, "--data", "\(folder)/data"])
@@ -180,18 +180,36 @@ import Testing
         #expect(Files.exists("\(folder)/b"))
     }
 
+    /// Starts a command and kills it when it has written so many bytes.
+    ///
+    /// - Returns: false when it had ended before.
+    private func killed(_ arguments: [String], behind byteCount: Int) throws -> Bool {
+        let pid = try spawn([DaemonProcess.program] + arguments)
+        while true {
+            let line = Files.text("/proc/\(pid)/io").split(separator: "\n").dropFirst().first
+            if let written = line.flatMap({ Int($0.filter(\.isNumber)) }), written > byteCount {
+                kill(pid, SIGKILL)
+                return reap(pid) == .killed(signal: SIGKILL)
+            }
+            if reap(pid, WNOHANG) != nil { return false }
+            usleep(100)
+        }
+    }
+
     @Test("A backup that is killed leaves nothing, or all of it")
     func killed() throws {
         let daemon = try DaemonProcess()
         var random = SeededGenerator(seed: 97)
         for id in 0..<8 { try daemon.put("\(id)", random.bytes(2_000_000)) }
-        for round in 0..<6 {
+        let (patience, rounds) = (Patience(), 6)
+        var round = 0
+        while round < rounds {
             let folder = TemporaryFolder()
-            let pid = try spawn(
-                [DaemonProcess.program, "backup", "\(folder)/b", "--socket", daemon.socketPath])
-            usleep(UInt32.random(in: 1_000..<60_000, using: &random))
-            kill(pid, SIGKILL)
-            _ = reap(pid)
+            let isKilled = try killed(
+                ["backup", "\(folder)/b", "--socket", daemon.socketPath],
+                behind: random.below(10_000_000))
+            if isKilled { round += 1 }
+            try patience.wait(orThrow: "no backup is killed")
             #expect(Files.names(in: folder.path).allSatisfy { $0 == "b" }, "seed 97, \(round)")
             guard Files.exists("\(folder)/b") else { continue }
             let result = try blobd(["restore", "\(folder)/b", "--data", "\(folder)/data"])
@@ -258,11 +276,13 @@ import Testing
             #expect(daemon.stop() == 0)
         }
         let data = "\(folder)/data"
-        for round in 0..<5 {
-            let pid = try spawn([DaemonProcess.program, "compact", "--data", data])
-            usleep(UInt32.random(in: 1_000..<150_000, using: &random))
-            kill(pid, SIGKILL)
-            _ = reap(pid)
+        let (patience, rounds) = (Patience(), 5)
+        var round = 0
+        while round < rounds {
+            if try killed(["compact", "--data", data], behind: random.below(4_000_000)) {
+                round += 1
+            }
+            try patience.wait(orThrow: "no compaction is killed")
             let verified = try blobd(["verify", "--data", data])
             #expect(verified.status == 0, "seed 113, round \(round): \(verified.errors)")
         }

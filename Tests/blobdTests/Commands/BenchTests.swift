@@ -7,7 +7,7 @@ import Testing
 @testable import blobd
 
 /// `blobd bench` as a user runs it, against a daemon.
-@Suite struct BenchTests {
+@Suite(.waiting) struct BenchTests {
     /// Runs `bench --json` with these arguments, and reads what it printed.
     private func figures(_ daemon: DaemonProcess, _ arguments: [String]) throws -> [LoadFigures] {
         let short = ["bench", "--seconds", "0.2", "--warm-up", "0", "--json"]

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The commands as a user types them, against a daemon: what they print, and their exit codes.
-@Suite struct CommandTests {
+@Suite(.waiting) struct CommandTests {
     private static let payload: [UInt8] = (0..<200_000).map {
         UInt8(truncatingIfNeeded: $0 &* 131 >> 3)
     }

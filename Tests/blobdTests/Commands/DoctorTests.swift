@@ -6,7 +6,7 @@ import Testing
 @testable import blobd
 
 /// `blobd doctor`.
-@Suite struct DoctorTests {
+@Suite(.waiting) struct DoctorTests {
     /// The findings of a run, by what was checked.
     private static func findings(
         _ arguments: [String], shell: String = ""

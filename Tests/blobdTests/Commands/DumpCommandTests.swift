@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `blobd dump` and `blobd load`.
-@Suite struct DumpCommandTests {
+@Suite(.waiting) struct DumpCommandTests {
     private static func fill(_ daemon: DaemonProcess) throws {
         var random = SeededGenerator(seed: 101)
         let client = try daemon.connect()

@@ -5,7 +5,7 @@ import Testing
 @testable import blobd
 
 /// The first minute of a user: a command finds the daemon, and says what keeps it out.
-@Suite struct FindingTheDaemonTests {
+@Suite(.waiting) struct FindingTheDaemonTests {
     @Test("The variable, then the socket of the configuration, then the package's")
     func order() throws {
         let folder = TemporaryFolder()

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// The commands for notifications as a user types them: what they print, and their exit codes.
-@Suite struct NotificationCommandTests {
+@Suite(.waiting) struct NotificationCommandTests {
     @Test func aNotificationIsPublishedMarkedAndListed() throws {
         let daemon = try DaemonProcess()
         let photo = try daemon.folder.write("photo.jpg", [UInt8](repeating: 7, count: 50_000))

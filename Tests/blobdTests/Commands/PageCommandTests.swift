@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What the daemon answers in short pages, commands and clients read to its end.
-@Suite struct PageCommandTests {
+@Suite(.waiting) struct PageCommandTests {
     @Test func allPagesAreRead() async throws {
         let daemon = try DaemonProcess()
         let client = BlobdClient(socketPath: daemon.socketPath)

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `blobd probe`, and when libcurl is loaded.
-@Suite struct ProbeCommandTests {
+@Suite(.waiting) struct ProbeCommandTests {
     /// Runs the command with these variables and no others of AWS's.
     private static func probe(
         _ arguments: [String], _ environment: [String: String]

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What the commands say of mistakes: what is wrong, and what would be right.
-@Suite struct RefusalTextTests {
+@Suite(.waiting) struct RefusalTextTests {
     @Test(
         "Mistakes of the command line",
         arguments: [

@@ -7,7 +7,7 @@ import Testing
 @testable import blobd
 
 /// `blobd top` and `blobd stats --watch`.
-@Suite struct TopTests {
+@Suite(.waiting) struct TopTests {
     private func statistics(_ text: String) throws -> DaemonStatistics {
         let decoder = JSONDecoder()
         decoder.keyDecodingStrategy = .convertFromSnakeCase

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `blobd put --gzip` and `--blob`, and what the commands say of what has expired.
-@Suite struct UploadCommandTests {
+@Suite(.waiting) struct UploadCommandTests {
     @Test func whatIsInsideAGzipFileIsStored() throws {
         let daemon = try DaemonProcess()
         let bytes = shrinkingText(500)

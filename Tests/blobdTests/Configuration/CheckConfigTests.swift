@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `blobd serve --check-config`: what a start and a reload would refuse is refused, and nothing is touched.
-@Suite struct CheckConfigTests {
+@Suite(.waiting) struct CheckConfigTests {
     private static func check(
         _ yaml: String, _ arguments: [String] = [], _ environment: [String: String] = [:]
     ) throws -> (status: Int32, output: String, errors: String, folder: TemporaryFolder) {

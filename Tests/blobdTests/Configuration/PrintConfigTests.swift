@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// `blobd serve --print-config`, and the flags of the table.
-@Suite struct PrintConfigTests {
+@Suite(.waiting) struct PrintConfigTests {
     @Test("Each value is shown with where it is from, and no key")
     func origins() throws {
         let folder = TemporaryFolder()

@@ -4,7 +4,7 @@ import Testing
 
 /// SIGHUP reads the configuration again: what can change does, what cannot is named, and a mistake changes
 /// nothing.
-@Suite struct ReloadTests {
+@Suite(.waiting) struct ReloadTests {
     /// A daemon with a file.
     private struct Site {
         let folder = TemporaryFolder()

@@ -7,7 +7,7 @@ import Testing
 
 /// What a client is given time for. Deadlines are set short, and the test waits for what follows
 /// from them.
-@Suite struct DeadlineTests {
+@Suite(.waiting) struct DeadlineTests {
     @Test("A head that is not finished in time is answered 408, and the connection ends")
     func head() throws {
         let daemon = try DaemonProcess(["--head-timeout", "300ms"])

@@ -5,7 +5,7 @@ import Testing
 @testable import blobd
 
 /// Connections that have ended while their peers have not read what they were sent without a copy.
-@Suite struct DrainingTests {
+@Suite(.waiting) struct DrainingTests {
     private var random = SeededGenerator(seed: 41)
 
     @Test("Beyond what a peer may have to drain, payloads are copied, and every byte is right")

@@ -4,7 +4,7 @@ import Testing
 
 /// A client that sends all of a body before it reads. It never saw why a long one was refused: the connection was
 /// closed when 16 MiB of it had come.
-@Suite struct LingeringTests {
+@Suite(.waiting) struct LingeringTests {
     private static let hasPython = (try? run(["python3", "--version"]).end) == .exited(0)
     private static let bodyByteCount = 24 << 20
 

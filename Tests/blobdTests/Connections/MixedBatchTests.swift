@@ -3,7 +3,7 @@ import Testing
 
 /// What several connections ask for at once is served in batches, and a change at a batch's start is
 /// done while its bytes are there. Whatever comes together, each connection gets its own answers.
-@Suite struct MixedBatchTests {
+@Suite(.waiting) struct MixedBatchTests {
     /// A connection, what it has yet to send, and what it is to be answered.
     private struct Peer {
         let speaker: Speaker
@@ -15,7 +15,7 @@ import Testing
 
     @Test("Fetches, publishes, deletes and refusals of many connections, whole and in pieces")
     func batches() throws {
-        let seed = UInt64.random(in: 0..<1_000_000_000)
+        let seed = testSeed(13)
         print("mixed batches: seed \(seed)")
         var random = SeededGenerator(seed: seed)
         // One worker has them all.

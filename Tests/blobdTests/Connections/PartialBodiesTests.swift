@@ -5,7 +5,7 @@ import Testing
 
 /// Bodies of which only a part ever comes: what they hold is what they have sent, and not what
 /// others need.
-@Suite struct PartialBodiesTests {
+@Suite(.waiting) struct PartialBodiesTests {
     /// Eight batches of 8 MiB, fed 4 KiB now and then, had all memory for bodies reserved.
     @Test("Batches that come slowly hold what has come, and a long one waits for its end in a file")
     func batches() throws {

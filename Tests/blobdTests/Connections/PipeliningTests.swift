@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Requests behind one another on a connection, in any pieces.
-@Suite struct PipeliningTests {
+@Suite(.waiting) struct PipeliningTests {
     let daemon: DaemonProcess
 
     init() throws {

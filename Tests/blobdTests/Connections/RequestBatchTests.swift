@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Requests of many connections that are found at once: they are answered together.
-@Suite struct RequestBatchTests {
+@Suite(.waiting) struct RequestBatchTests {
     /// What one connection asks for, all of it before the daemon sees any of it.
     private enum Errand: CaseIterable {
         case short, long, several, missing, document, publish, half, broken, leaving, rubbish

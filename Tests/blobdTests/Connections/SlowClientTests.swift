@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A client that reads slowly costs itself alone.
-@Suite struct SlowClientTests {
+@Suite(.waiting) struct SlowClientTests {
     let daemon: DaemonProcess
     let body: [UInt8]
 

@@ -3,7 +3,7 @@ import Testing
 
 /// One connection may send many requests before it reads an answer. All of them were answered before any other
 /// connection was: a hundred that asked for statistics kept `/livez` waiting for half a minute.
-@Suite struct TurnTests {
+@Suite(.waiting) struct TurnTests {
     private static let clientCount = 8
 
     @Test(

@@ -7,7 +7,7 @@ import Testing
 
 /// Twelve clients that asked for long lists and did not read took 693 MB of the daemon's memory, and
 /// 194 MB stayed when they had gone. Such a crowd is in the scenario `unread`.
-@Suite struct UnreadResponseTests {
+@Suite(.waiting) struct UnreadResponseTests {
     /// The budget of the daemon under test.
     private static let byteCountMax = 1 << 20
 

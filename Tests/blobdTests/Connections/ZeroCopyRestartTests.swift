@@ -5,7 +5,7 @@ import Testing
 @testable import blobd
 
 /// A daemon that ends may leave pages of its file with its peers.
-@Suite struct ZeroCopyRestartTests {
+@Suite(.waiting) struct ZeroCopyRestartTests {
     @Test("What an earlier run may have sent is not freed within the grace; what is new is")
     func grace() throws {
         let folder = TemporaryFolder()
@@ -31,7 +31,7 @@ import Testing
 
 /// Readers were once allowed 4 KiB/s, and given a minute for the MiB that their sockets hold when the
 /// daemon ends: who took longer read on in pages that were another payload's by then.
-@Suite struct LendingGraceTests {
+@Suite(.waiting) struct LendingGraceTests {
     @Test(
         "The slowest client that is allowed has the time to read all that its socket holds",
         arguments: [(4_096, 10_000), (1, 1_000), (100_000, 10_000), (1 << 20, 60_000)])

@@ -4,7 +4,7 @@ import Testing
 
 /// Long payloads leave by `sendfile`: the receiver gets pages of `data.mdb`, which must not
 /// change before it has read them, whatever becomes of the payload meanwhile.
-@Suite struct ZeroCopySendTests {
+@Suite(.waiting) struct ZeroCopySendTests {
     /// Fits a socket's queue as a whole, so that the daemon is done with the answer before the
     /// client has read a byte of it.
     private static let queuedByteCount = 150_000

@@ -8,7 +8,7 @@ import Testing
 @testable import BlobServer
 
 /// `--access-log`: a line for each request that was answered.
-@Suite struct AccessLogTests {
+@Suite(.waiting) struct AccessLogTests {
     /// Starts a daemon that logs accesses. It has one worker: lines of two are in no order, since each
     /// hands over its own.
     private static func daemon(
@@ -230,7 +230,7 @@ import Testing
 }
 
 /// `--log-format`.
-@Suite struct LogFormatTests {
+@Suite(.waiting) struct LogFormatTests {
     @Test("A line of JSON for each message")
     func json() throws {
         let daemon = try DaemonProcess(["--log-format", "json"])

@@ -5,7 +5,7 @@ import Testing
 
 /// A damaged page may end a daemon by a signal in liblmdb itself. It ends one, not each that is
 /// started after it.
-@Suite(.disabled(if: hasSanitizer, "the sanitizer has handlers of its own"))
+@Suite(.waiting, .disabled(if: hasSanitizer, "the sanitizer has handlers of its own"))
 struct CrashMarkTests {
     /// A store with the notification 42, and the same file as bytes in which its entry says that it is
     /// one of several values of its key, which no table of the store has: liblmdb dies of SIGSEGV when it
@@ -121,7 +121,7 @@ struct CrashMarkTests {
 }
 
 /// Stores that were made on a machine with longer pages.
-@Suite struct LongPagesTests {
+@Suite(.waiting) struct LongPagesTests {
     /// The first chunk has 5,000 bytes: with pages of 4 KiB it has some of its own and is sent zero-copy, with
     /// pages of 16 KiB it shares a leaf, which is written over when its neighbours change.
     @Test("What shares its page is copied", arguments: [4_096, 16_384, 32_768])

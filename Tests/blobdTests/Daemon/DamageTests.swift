@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Bytes that were changed on the disk are never sent.
-@Suite struct DamageTests {
+@Suite(.waiting) struct DamageTests {
     @Test("A flipped bit in a payload is answered 500, and other payloads are served")
     func flipped() throws {
         let folder = TemporaryFolder()

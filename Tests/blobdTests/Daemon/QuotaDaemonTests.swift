@@ -7,7 +7,7 @@ import Testing
 
 /// `--max-bytes`, `--max-notifications`, `--owner-max-bytes`, `--owner-max-notifications` and
 /// `--min-free-disk`.
-@Suite struct QuotaDaemonTests {
+@Suite(.waiting) struct QuotaDaemonTests {
     private static func bytes(_ count: Int, _ seed: Int) -> [UInt8] {
         var random = SeededGenerator(seed: UInt64(seed))
         return random.bytes(count)
@@ -227,53 +227,6 @@ import Testing
         #expect(try daemon.put("a", Self.bytes(899, 1)).status == 200)
         #expect(try daemon.request("DELETE", "/v1/notifications/a").status == 204)
         #expect(try daemon.run("stats").text.contains(" free; at least "))
-    }
-
-    @Test("After a kill the counts are those of what was acknowledged")
-    func killed() throws {
-        let folder = TemporaryFolder()
-        var acknowledged: [String] = []
-        let arguments = ["--owner-max-notifications", "40", "--max-bytes", "60000"]
-        for round in 0..<4 {
-            let daemon = try DaemonProcess(arguments, in: folder)
-            let client = try daemon.connect()
-            for number in 0..<12 {
-                let id = "\(round)-\(number)"
-                let answer = try client.put(
-                    id, Self.bytes(1_000 + number, round * 100 + number), query: "?owner=anna")
-                if answer.status == 201 { acknowledged.append(id) }
-                if number % 5 == 4 {
-                    let gone = acknowledged.removeFirst()
-                    #expect(
-                        try client.request("DELETE", "/v1/notifications/\(gone)").status == 204)
-                }
-            }
-            daemon.signal(SIGKILL)
-            #expect(daemon.wait() == 128 + SIGKILL)
-        }
-        let daemon = try DaemonProcess(arguments, in: folder)
-        #expect(try daemon.statistic("notifications") == acknowledged.count)
-        var number = 0
-        while try daemon.put("more-\(number)", [UInt8(number)], query: "?owner=anna").status == 201
-        {
-            number += 1
-        }
-        #expect(number + acknowledged.count == 40)
-        #expect(daemon.stop() == 0)
-        #expect(try blobd(["verify", "--data", daemon.dataPath]).status == 0)
-    }
-
-    @Test("Expiry gives room back")
-    func expiry() throws {
-        let daemon = try DaemonProcess([
-            "--owner-max-notifications", "1", "--sweep-interval", "10ms",
-        ])
-        #expect(try daemon.put("a", [1], query: "?owner=anna&ttl=1").status == 201)
-        #expect(try daemon.put("b", [1], query: "?owner=anna").status == 429)
-        let patience = Patience()
-        while try daemon.put("b", [1], query: "?owner=anna").status != 201 {
-            try patience.wait(orThrow: "nothing expires")
-        }
     }
 
     @Test("A quota out of its bounds is refused by name")

@@ -5,7 +5,7 @@ import Testing
 
 /// Whether the daemon can store a publish. `/healthz` was 200 while publishes got 507, in a store of
 /// `--map-size 16MiB` that was full.
-@Suite struct ReadinessTests {
+@Suite(.waiting) struct ReadinessTests {
     /// Publishes until one is refused. Returns how many were stored.
     private static func fill(_ daemon: DaemonProcess, _ byteCount: Int) throws -> Int {
         var random = SeededGenerator(seed: UInt64(byteCount))

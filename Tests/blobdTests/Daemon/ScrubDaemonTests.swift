@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `/v1/scrub`, `blobd scrub`, and what becomes of a damaged payload.
-@Suite struct ScrubDaemonTests {
+@Suite(.waiting) struct ScrubDaemonTests {
     private static func bytes(_ seed: UInt64, _ count: Int = 300_000) -> [UInt8] {
         var random = SeededGenerator(seed: seed)
         return random.bytes(count)

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// What the service manager is told: readiness, reloads, the end, and that there is progress.
-@Suite struct ServiceManagerTests {
+@Suite(.waiting) struct ServiceManagerTests {
     /// The manager's end: a datagram socket.
     private final class Manager {
         let address: String

@@ -5,7 +5,7 @@ import Testing
 
 /// Signals that mean nothing. SIGHUP and SIGUSR1 ended the daemon without a line, and left its socket
 /// behind; a write over the size limit of files ended it by SIGXFSZ.
-@Suite struct SignalTests {
+@Suite(.waiting) struct SignalTests {
     @Test("No signal but those that stop it ends the daemon; SIGHUP is told of")
     func ignored() throws {
         let daemon = try DaemonProcess()

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Sockets that a service manager holds and passes: a restart refuses nobody, and the sockets stay.
-@Suite(.enabled(if: Activator.isAvailable, "needs cc"))
+@Suite(.waiting, .enabled(if: Activator.isAvailable, "needs cc"))
 struct SocketActivationTests {
     @Test("Ten restarts among 10,000 connects: each is answered, and nothing acknowledged is lost")
     func restarts() throws {

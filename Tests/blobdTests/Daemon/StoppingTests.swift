@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Starting, stopping, and starting again.
-@Suite struct StoppingTests {
+@Suite(.waiting) struct StoppingTests {
     @Test("SIGTERM ends with 0, the socket goes, and the next start finds everything")
     func restart() throws {
         let folder = TemporaryFolder()

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Links by which devices fetch, and the socket that answers nothing else.
-@Suite struct SignedLinkDaemonTests {
+@Suite(.waiting) struct SignedLinkDaemonTests {
     private static let keys = "new \(String(repeating: "AB", count: 22))\n"
     private static let oldKeys = "old \(String(repeating: "CD", count: 22))\n"
 

@@ -25,16 +25,28 @@ import Testing
         #expect(owners.count > 100, "the sources were not read")
     }
 
+    private static let kinds: Set<Substring> = [
+        "struct", "class", "actor", "enum", "protocol", "typealias",
+    ]
+
     private static func publicTypes(of module: String) throws -> Set<String> {
         let folder = root.appendingPathComponent("Sources/\(module)")
         let files = try #require(
             FileManager.default.enumerator(at: folder, includingPropertiesForKeys: nil))
         var names: Set<String> = []
-        let declaration =
-            #/^(?:@\w+(?:\([^)]*\))? )?public (?!import )(?:\w+ )*?(?:struct|class|actor|enum|protocol|typealias) (\w+)/#
         for case let file as URL in files where file.pathExtension == "swift" {
-            for line in try String(contentsOf: file, encoding: .utf8).split(separator: "\n") {
-                if let match = line.firstMatch(of: declaration) { names.insert(String(match.1)) }
+            for line in try Files.read(file.path).split(separator: UInt8(ascii: "\n")) {
+                // Of a declaration at a line's beginning, behind attributes and modifiers.
+                guard line.first == UInt8(ascii: "p") || line.first == UInt8(ascii: "@") else {
+                    continue
+                }
+                let words = String(decoding: line.prefix(200), as: UTF8.self).split(separator: " ")
+                guard let place = words.firstIndex(of: "public"), place <= 1,
+                    !words.contains("import"),
+                    let kind = words[place...].firstIndex(where: kinds.contains),
+                    kind + 1 < words.count
+                else { continue }
+                names.insert(String(words[kind + 1].prefix { $0.isLetter || $0.isNumber }))
             }
         }
         return names

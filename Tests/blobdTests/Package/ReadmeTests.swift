@@ -6,15 +6,13 @@ import Testing
 /// What the README and the libraries' articles show is compiled as a reader would compile it: each Swift
 /// snippet is the file `main.swift` of a program. The snippet for use in process once had a noncopyable global, which
 /// no program may consume, and a picture that was not where the reader stands.
-@Suite struct ReadmeTests {
+@Suite(.waiting) struct ReadmeTests {
 
     static let readme = Files.text("\(Files.package)/README.md")
 
-    /// A document's blocks in a language.
-    static func blocks(_ language: String, of document: String = readme) -> [String] {
-        document.components(separatedBy: "```\(language)\n").dropFirst().map {
-            $0.components(separatedBy: "```")[0]
-        }
+    /// The texts of a document's blocks in a language.
+    private static func blocks(_ language: String, of path: String = "README.md") -> [String] {
+        DocumentBlock.all(in: path, kind: language).map(\.text)
     }
 
     /// The README and the libraries' articles.
@@ -25,7 +23,7 @@ import Testing
         }
 
     @Test(arguments: documents) func eachSwiftSnippetCompilesAsAProgram(document: String) throws {
-        let snippets = Self.blocks("swift", of: Files.text("\(Files.package)/\(document)"))
+        let snippets = Self.blocks("swift", of: document)
         try #require(!snippets.isEmpty, "\(document) has no snippet")
         for snippet in snippets {
             let (status, output) = try Self.compile(snippet)

@@ -281,19 +281,19 @@ private struct Sources {
     init() throws {
         let root = URL(fileURLWithPath: Files.package)
             .appendingPathComponent("Sources")
-        var files: [(room: String, name: String, words: [Substring], imports: Set<Substring>)] = []
-        var owners: [Substring: Set<String>] = [:]
+        var files: [(room: String, name: String, words: [String], imports: Set<String>)] = []
+        var owners: [String: Set<String>] = [:]
         let found = FileManager.default.enumerator(at: root, includingPropertiesForKeys: nil)
         for case let file as URL in try #require(found) where file.pathExtension == "swift" {
             let folders = file.deletingLastPathComponent().pathComponents
                 .dropFirst(root.pathComponents.count)
             let room = folders.prefix(2).joined(separator: "/")
-            let words = Self.words(of: try String(contentsOf: file, encoding: .utf8))
+            let words = Self.words(of: try Files.read(file.path))
             for (keyword, name) in zip(words, words.dropFirst())
             where Self.keywords.contains(keyword) && name.first?.isUppercase == true {
                 owners[name, default: []].insert(room)
             }
-            var imports: Set = [room.prefix { $0 != "/" }]
+            var imports: Set = [Self.module(of: room)]
             for (keyword, name) in zip(words, words.dropFirst()) where keyword == "import" {
                 imports.insert(name)
             }
@@ -303,36 +303,54 @@ private struct Sources {
             for word in file.words {
                 // A generic parameter may be called as a type of a module that is not imported.
                 guard let rooms = owners[word], rooms.count == 1, let to = rooms.first,
-                    to != file.room, file.imports.contains(to.prefix { $0 != "/" })
+                    to != file.room, file.imports.contains(Self.module(of: to))
                 else { continue }
                 arrows[Arrow(from: file.room, to: to)] = "\(file.name) names \(word)"
             }
         }
     }
 
-    private static let keywords: Set<Substring> = [
+    private static let keywords: Set<String> = [
         "struct", "class", "enum", "actor", "protocol", "typealias",
     ]
 
+    private static func module(of room: String) -> String { String(room.prefix { $0 != "/" }) }
+
     /// The identifiers of a source, without its comments and strings.
-    private static func words(of source: String) -> [Substring] {
-        var words: [Substring] = []
+    private static func words(of source: [UInt8]) -> [String] {
+        var words: [String] = []
         var isInText = false
-        for line in source.split(separator: "\n") {
+        for line in source.split(separator: UInt8(ascii: "\n")) {
             // An odd number of `"""` begins or ends a text of several lines.
-            if line.contains("\"\"\"") {
+            if Array(line).firstRange(of: [0x22, 0x22, 0x22]) != nil {
                 isInText.toggle()
                 continue
             }
             if isInText { continue }
-            var rest = line
-            if let comment = rest.range(of: "//") { rest = rest[..<comment.lowerBound] }
-            for (index, piece) in rest.split(separator: "\"", omittingEmptySubsequences: false)
-                .enumerated() where index.isMultiple(of: 2)
-            {
-                words += piece.split { !($0.isLetter || $0.isNumber || $0 == "_") }
+            var word: [UInt8] = []
+            var (isQuoted, previous) = (false, UInt8(0))
+            for byte in line {
+                if byte == UInt8(ascii: "/"), previous == byte, !isQuoted { break }
+                if byte == UInt8(ascii: "\"") { isQuoted.toggle() }
+                previous = byte
+                if !isQuoted, isOfWord(byte) {
+                    word.append(byte)
+                } else if !word.isEmpty {
+                    words.append(String(decoding: word, as: UTF8.self))
+                    word.removeAll(keepingCapacity: true)
+                }
             }
+            if !word.isEmpty { words.append(String(decoding: word, as: UTF8.self)) }
         }
         return words
+    }
+
+    private static func isOfWord(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "_"):
+            true
+        default: byte >= 0x80
+        }
     }
 }

@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// Damage on one host of a shard is that host's alone, and is mended with the bucket's bytes.
-@Suite(.enabled(if: ObjectServer.hasMoto, "moto cannot be installed"))
+@Suite(.waiting, .enabled(if: ObjectServer.hasMoto, "moto cannot be installed"))
 struct DamagedReplicaTests {
     private static let count = 4
 

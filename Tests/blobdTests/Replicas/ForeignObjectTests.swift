@@ -8,7 +8,7 @@ import Testing
 
 /// Objects of a newer format, or of another shard, below the prefix of this one: they are refused by name, and
 /// nothing of them is used.
-@Suite(.enabled(if: ObjectServer.hasMoto, "moto cannot be installed"))
+@Suite(.waiting, .enabled(if: ObjectServer.hasMoto, "moto cannot be installed"))
 struct ForeignObjectTests {
     /// A leader that has stopped, a follower that is up to date, and a shard of others.
     private struct Scene {

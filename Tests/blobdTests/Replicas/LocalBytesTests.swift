@@ -1,63 +1,23 @@
 import Glibc
-import Synchronization
 import TestSupport
 import Testing
 
 /// `--local-bytes`: long payloads are in the bucket alone, and come back when they are asked for.
-@Suite(.enabled(if: ObjectServer.hasMoto, "moto cannot be installed"))
+@Suite(.waiting, .enabled(if: ObjectServer.hasMoto, "moto cannot be installed"))
 struct LocalBytesTests {
-    /// A proxy before the bucket that a test can have refuse, change or hold what is asked for.
-    private final class Gate: Sendable {
-        enum Fault: Sendable {
-            case none, refuse, flip
-        }
-
-        let server: ScriptedServer
-        private let shared: Shared
-
-        private final class Shared: Sendable {
-            let fault = Mutex(Fault.none)
-            let blobGets = Atomic(0)
-        }
-
-        init() throws {
-            let shared = Shared()
-            self.shared = shared
-            let endpoint = try #require(
-                try ObjectServer.shared(.moto).variables["AWS_ENDPOINT_URL"])
-            let port = try #require(UInt16(endpoint.split(separator: ":").last ?? ""))
-            server = try ScriptedServer { request in
-                let isBlob = request.method == "GET" && request.target.contains("/blob/")
-                if isBlob { shared.blobGets.add(1, ordering: .relaxed) }
-                let fault = isBlob ? shared.fault.withLock { $0 } : .none
-                switch fault {
-                case .none: return [.send(forward(request, to: port)), .close]
-                case .refuse: return [.error(403, "AccessDenied"), .close]
-                case .flip:
-                    var answer = forward(request, to: port)
-                    answer[answer.count - 1_000] ^= 1
-                    return [.send(answer), .close]
-                }
-            }
-        }
-
-        var fault: Fault {
-            get { shared.fault.withLock { $0 } }
-            set { shared.fault.withLock { $0 = newValue } }
-        }
-
-        /// How often a payload was asked for.
-        var blobGets: Int { shared.blobGets.load(ordering: .relaxed) }
+    /// How often a payload was asked for.
+    private static func blobGets(_ gate: FaultyProxy) -> Int {
+        gate.requests.count(where: \.isForBlob)
     }
 
     private static func shard() -> String { "s3://test/local-\(UInt64.random(in: 0...(.max)))" }
 
     /// A daemon of a shard, behind a gate or not.
     private func daemon(
-        _ arguments: [String], _ gate: Gate? = nil, in folder: TemporaryFolder? = nil
+        _ arguments: [String], _ gate: FaultyProxy? = nil, in folder: TemporaryFolder? = nil
     ) throws -> DaemonProcess {
         var variables = try ObjectServer.shared(.moto).variables
-        if let gate { variables["AWS_ENDPOINT_URL"] = "http://127.0.0.1:\(gate.server.port)" }
+        if let gate { variables["AWS_ENDPOINT_URL"] = gate.url }
         let exports = variables.map { "export \($0)='\($1)';" }.joined()
         return try DaemonProcess(arguments, in: folder, shell: exports)
     }
@@ -82,7 +42,7 @@ struct LocalBytesTests {
 
     /// A leader that may have nothing long, whose payloads are all evicted.
     private func leaderWithoutPayloads(
-        _ gate: Gate?, _ shard: String, in folder: TemporaryFolder? = nil
+        _ gate: FaultyProxy?, _ shard: String, in folder: TemporaryFolder? = nil
     ) throws -> DaemonProcess {
         let leader = try daemon(["--replicate", shard, "--local-bytes", "0"], gate, in: folder)
         for number in 0..<Self.count { try leader.put("id-\(number)", Self.bytes(number)) }
@@ -97,17 +57,18 @@ struct LocalBytesTests {
     @Test(
         "Evicted payloads are fetched by whole, by range, and by many at once; HEAD asks for none")
     func fetched() throws {
-        let gate = try Gate()
+        let gate = try FaultyProxy(to: ObjectServer.shared(.moto).port)
         let leader = try leaderWithoutPayloads(gate, Self.shard())
-        #expect(gate.blobGets == 0)
+        #expect(Self.blobGets(gate) == 0)
         let head = try leader.request("HEAD", "/v1/notifications/id-1/payload")
-        #expect(head.status == 200 && head["Content-Length"] == "200001" && gate.blobGets == 0)
+        #expect(
+            head.status == 200 && head["Content-Length"] == "200001" && Self.blobGets(gate) == 0)
         #expect(try leader.request("GET", "/v1/notifications/short/payload").body == [1, 2, 3])
         // All at once: one of them fetches it.
         let clients = try (0..<40).map { _ in try leader.connect() }
         for client in clients { client.sendRequest("GET", "/v1/notifications/id-1/payload") }
         for client in clients { #expect(try client.answer().body == Self.bytes(1)) }
-        #expect(gate.blobGets == 1)
+        #expect(Self.blobGets(gate) == 1)
         let range = try leader.request(
             "GET", "/v1/notifications/id-2/payload", ["Range": "bytes=150000-150099"])
         #expect(range.status == 206 && range.body == Array(Self.bytes(2)[150_000..<150_100]))
@@ -133,16 +94,23 @@ struct LocalBytesTests {
 
     @Test("A bucket that refuses, or gives other bytes: 503, and nothing of it is sent or stored")
     func faults() throws {
-        let gate = try Gate()
+        let gate = try FaultyProxy(to: ObjectServer.shared(.moto).port)
         let leader = try leaderWithoutPayloads(gate, Self.shard())
-        gate.fault = .refuse
+        gate.set { $0.isForBlob ? .answered([.error(403, "AccessDenied")]) : nil }
         let refused = try leader.request("GET", "/v1/notifications/id-1/payload")
         #expect(refused.status == 503 && refused.code == "unavailable", "\(refused.text)")
         #expect(refused.text.contains("bucket"))
-        gate.fault = .flip
+        gate.set { request in
+            guard request.isForBlob else { return nil }
+            return .changed { answer in
+                var answer = answer
+                answer[answer.count - 1_000] ^= 1
+                return answer
+            }
+        }
         let wrong = try leader.request("GET", "/v1/notifications/id-2/payload")
         #expect(wrong.status == 503 && wrong.text.contains("SHA-256"), "\(wrong.text)")
-        gate.fault = .none
+        gate.set(nil)
         let patience = Patience()
         for number in 1...2 {
             var answer = try leader.request("GET", "/v1/notifications/id-\(number)/payload")

@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// `blobd promote` while the leader is busy.
-@Suite(.enabled(if: ObjectServer.hasMoto, "moto cannot be installed"))
+@Suite(.waiting, .enabled(if: ObjectServer.hasMoto, "moto cannot be installed"))
 struct PlannedPromotionTests {
     /// A leader that had something to ship at every step never looked whether it was asked to hand over.
     @Test("A leader that ships all the time hands over, and loses nothing")

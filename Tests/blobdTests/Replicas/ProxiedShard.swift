@@ -1,6 +1,5 @@
 import Foundation
 import ObjectStore
-import Synchronization
 import TestSupport
 
 /// A prefix of moto's bucket, and a proxy before it that changes answers while a test wants it to.
@@ -13,15 +12,8 @@ final class ProxiedShard: Sendable {
     /// The part behind the bucket.
     let prefix: String
     private let port: UInt16
-    private let server: ScriptedServer
-    private let state: State
+    private let proxy: FaultyProxy
     private let variables: [String: String]
-
-    /// What the proxy's threads have of it.
-    private final class State: Sendable {
-        let fault = Mutex<Fault?>(nil)
-        let dropped = Mutex<Set<String>>([])
-    }
 
     /// - Parameter prefix: nil: one that no other test has.
     init(_ prefix: String? = nil) throws {
@@ -29,36 +21,27 @@ final class ProxiedShard: Sendable {
         let prefix = prefix ?? "bad-\(UInt64.random(in: .min ... .max))"
         self.prefix = prefix
         url = "s3://test/\(prefix)"
-        let state = State()
-        self.state = state
-        let port = moto.port
-        self.port = port
-        server = try ScriptedServer { request in
-            if let steps = state.fault.withLock({ $0 })?(request) { return steps }
-            let answer = forward(
-                request, to: port, leavingOut: state.dropped.withLock { $0 })
-            return answer.isEmpty ? [.close] : [.send(answer), .close]
-        }
-        variables = moto.variables.merging(["AWS_ENDPOINT_URL": server.url]) { $1 }
+        port = moto.port
+        proxy = try FaultyProxy(to: port)
+        variables = moto.variables.merging(["AWS_ENDPOINT_URL": proxy.url]) { $1 }
     }
 
     /// Answers otherwise from now on.
-    func fail(_ fault: @escaping Fault) { state.fault.withLock { $0 = fault } }
+    func fail(_ fault: @escaping Fault) {
+        proxy.set { request in fault(request).map { .answered($0) } }
+    }
 
     /// Takes a header out of all requests from now on.
-    func drop(header: String) { state.dropped.withLock { _ = $0.insert(header) } }
+    func drop(header: String) { proxy.set(.without(header)) }
 
     /// Passes everything on from now on.
-    func mend() {
-        state.fault.withLock { $0 = nil }
-        state.dropped.withLock { $0 = [] }
-    }
+    func mend() { proxy.set(nil) }
 
     /// What the bucket answers.
     func pass(_ request: ScriptedServer.Request) -> [UInt8] { forward(request, to: port) }
 
     /// Waits until somebody asks.
-    func waitForRequest() throws { try server.waitForRequests(1) }
+    func waitForRequest() throws { try proxy.waitForRequests(1) }
 
     // MARK: - Processes
 

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// What a daemon of a shard says when it cannot start, and that nothing is spoiled by it.
-@Suite(.enabled(if: ObjectServer.hasMoto, "moto cannot be installed"))
+@Suite(.waiting, .enabled(if: ObjectServer.hasMoto, "moto cannot be installed"))
 struct RefusedStartTests {
     /// A bucket that answers wrongly, and what the daemon says of it.
     struct Case: CustomTestStringConvertible, Sendable {

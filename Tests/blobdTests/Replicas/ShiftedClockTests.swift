@@ -1,18 +1,21 @@
-import Foundation
-import Synchronization
+import Glibc
 import TestSupport
 import Testing
 
 /// Hosts whose clocks are ten years apart: who leads is decided without them. Expiry is by each host's own
 /// clock.
 @Suite(
+    .waiting,
     .enabled(if: ObjectServer.hasMoto, "moto cannot be installed"),
     .disabled(if: hasSanitizer, "it loads a library before the others"))
 struct ShiftedClockTests {
-    private static let tenYears = 315_576_000
+    private static let tenYears: Int64 = 315_576_000
 
     @Test("A follower takes the lead and gives it back", arguments: [tenYears, -tenYears])
-    func apart(seconds: Int) throws {
+    func apart(seconds: Int64) throws {
+        let folder = TemporaryFolder()
+        let clock = try MovedClock(folder: folder.path)
+        try clock.set(seconds: seconds)
         let shard = try ProxiedShard()
         let leader = try shard.daemon(
             ["--replicate", shard.url, "--max-ttl", "36500d", "--advertise", "host-a"])
@@ -26,7 +29,7 @@ struct ShiftedClockTests {
         #expect(try leader.publish("short").status == 201)
         let follower = try shard.daemon(
             ["--follow", shard.url, "--max-ttl", "36500d", "--advertise", "host-b"],
-            ["LD_PRELOAD": try Self.library(), "SHIFTED_BY": "\(seconds)"])
+            clock.variables)
         try follower.wait(for: "it does not follow") { try $0.has("1") }
         // 30 days at most: over for a clock that is ahead.
         #expect(try follower.has("short") == (seconds < 0))
@@ -46,7 +49,7 @@ struct ShiftedClockTests {
             let again = try shard.daemon(
                 ["--follow", shard.url, "--max-ttl", "36500d", "--advertise", "host-b"],
                 in: follower.folder,
-                ["LD_PRELOAD": try Self.library(), "SHIFTED_BY": "\(seconds)"])
+                clock.variables)
             do {
                 try again.wait(for: "it does not follow") {
                     try $0.role() == "follower" && $0.has("3") && $0.has("1")
@@ -59,36 +62,5 @@ struct ShiftedClockTests {
         }
         let restored = try shard.command("restore", shard.url, "--verify-only")
         #expect(restored.status == 0, "\(restored.errors)")
-    }
-
-    private static let built = Mutex<String?>(nil)
-
-    /// A library that moves a program's wall clock by `SHIFTED_BY` seconds.
-    private static func library() throws -> String {
-        try built.withLock { built in
-            if let built { return built }
-            let path = "\(Files.products)/shifted-clock.\(getpid()).so"
-            let source = path + ".c"
-            try Files.write(
-                Array(
-                    """
-                    #define _GNU_SOURCE
-                    #include <stdlib.h>
-                    #include <sys/syscall.h>
-                    #include <time.h>
-                    #include <unistd.h>
-                    int clock_gettime(clockid_t clock, struct timespec *now) {
-                        int code = (int)syscall(SYS_clock_gettime, clock, now);
-                        const char *text = getenv("SHIFTED_BY");
-                        if (code == 0 && clock == CLOCK_REALTIME && text) now->tv_sec += atol(text);
-                        return code;
-                    }
-                    """.utf8), to: source)
-            defer { Files.remove(source) }
-            let (end, _, errors) = try run(["cc", "-shared", "-fPIC", "-O1", "-o", path, source])
-            guard end == .exited(0) else { throw TestFailure(errors) }
-            built = path
-            return path
-        }
     }
 }

@@ -4,7 +4,7 @@ import Testing
 
 /// SIGTERM and SIGINT end a daemon that waits for its bucket before it is ready. A follower without a base
 /// waited a minute, and took no signal.
-@Suite(.enabled(if: ObjectServer.hasMoto, "moto cannot be installed"))
+@Suite(.waiting, .enabled(if: ObjectServer.hasMoto, "moto cannot be installed"))
 struct StopAtStartTests {
     @Test("A follower that waits for the first base", arguments: [SIGTERM, SIGINT])
     func waitingForBase(signal: Int32) throws {

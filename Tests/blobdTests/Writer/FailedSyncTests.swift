@@ -3,7 +3,7 @@ import Testing
 
 /// A sync that fails: whether the change is on disk is not known, and the kernel has forgotten
 /// which pages were not written, so nothing may be synced again. `strace` makes the call fail.
-@Suite(.enabled(if: Machine.canTrace)) struct FailedSyncTests {
+@Suite(.waiting, .enabled(if: Machine.canTrace)) struct FailedSyncTests {
     /// A daemon on a store with one notification, whose syncs fail soon.
     private func daemon(
         _ arguments: [String], in folder: TemporaryFolder

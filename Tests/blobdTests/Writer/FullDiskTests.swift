@@ -4,7 +4,7 @@ import Testing
 
 /// A disk without room is a state: publishes are refused, everything else goes on. The disk is a
 /// small tmpfs, which only root can mount.
-@Suite(.enabled(if: SmallDisk.isPossible), .serialized) struct FullDiskTests {
+@Suite(.waiting, .enabled(if: SmallDisk.isPossible), .serialized) struct FullDiskTests {
     @Test("Full: 507, right reads, deletes, and publishes again after them")
     func full() throws {
         let disk = try SmallDisk(byteCount: 48 << 20)

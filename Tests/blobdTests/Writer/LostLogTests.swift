@@ -5,7 +5,7 @@ import Testing
 
 /// A daemon was killed, and somebody then took its log away: it started, said nothing, and `verify` was clean, with
 /// acknowledged changes gone.
-@Suite struct LostLogTests {
+@Suite(.waiting) struct LostLogTests {
     @Test(
         "A log that is gone after a kill is refused by name, and with --discard-log it goes on",
         arguments: ["removed", "emptied", "cut", "zeroed"])

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// An owner's changes as a stream of events, as browsers read them.
-@Suite struct EventStreamTests {
+@Suite(.waiting) struct EventStreamTests {
     @Test("A stream tells what is there and what comes, and goes on behind the last event's id")
     func resumed() throws {
         let daemon = try DaemonProcess()

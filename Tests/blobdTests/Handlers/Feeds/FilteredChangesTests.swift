@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Feeds with a filter, and the removal of a group, over every way in.
-@Suite struct FilteredChangesTests {
+@Suite(.waiting) struct FilteredChangesTests {
     private let daemon: DaemonProcess
     private let client: RawClient
 
@@ -50,17 +50,6 @@ import Testing
         #expect(left.changes[0].notification == nil && left.changes[0].device == "phone")
         #expect(
             try client.changes(of: "anna", since: place, query: "&app=chat").words == [])
-        for (query, code) in [
-            ("&read=yes", "bad_query"), ("&read=", "bad_query"), ("&group=", "bad_group"),
-            ("&app=", "bad_app"), ("&app=a%2Fb", "bad_app"),
-            ("&action_state=gone", "bad_action_state"), ("&app=a&app=b", "bad_query"),
-            ("&unread=true", "bad_query"),
-        ] {
-            let refused = try client.request("GET", "/v1/users/anna/changes?since=0\(query)")
-            #expect(refused.status == 400 && refused.code == code, "\(query): \(refused.text)")
-            let history = try client.request("GET", "/v1/users/anna/notifications?limit=1\(query)")
-            #expect(history.status == 400 && history.code == code, "\(query): \(history.text)")
-        }
     }
 
     @Test("What was deleted or has expired is listed by status, in the history and in the feed")
@@ -99,14 +88,6 @@ import Testing
         try publish("1")
         let left = try client.changes(of: "anna", since: page.next, query: "&status=deleted")
         #expect(left.words == ["left 1"])
-        for query in [
-            "status=gone", "status=", "status=deleted&read=true", "status=deleted&group=g",
-        ] {
-            for path in ["notifications", "changes"] {
-                let refused = try client.request("GET", "/v1/users/anna/\(path)?\(query)")
-                #expect(refused.status == 400 && refused.code == "bad_query", "\(refused.text)")
-            }
-        }
     }
 
     @Test("Platforms and target host are kept, returned, patched, and a filter in every way in")
@@ -143,29 +124,6 @@ import Testing
         try daemon.patch("2", #"{"platforms":null}"#)
         let place = try client.changes(of: "anna", since: "0", query: "&platform=web")
         #expect(place.words.map { $0.suffix(1) } == ["3", "1", "2"])
-        let before = try daemon.statistic("revision")
-        for (document, code) in [
-            (#"{"platforms":"ios"}"#, "bad_document"), (#"{"platforms":[1]}"#, "bad_document"),
-            (#"{"platforms":[""]}"#, "bad_platform"), (#"{"platforms":["a/b"]}"#, "bad_platform"),
-            (#"{"platforms":["a","a"]}"#, "bad_platform"),
-            (#"{"target_host":""}"#, "bad_target_host"),
-            (#"{"target_host":"a\u0007"}"#, "bad_target_host"),
-        ] {
-            for (method, type) in [("PUT", "application/json"), ("PATCH", "application/json")] {
-                let refused = try client.request(
-                    method, "/v1/notifications/1", ["Content-Type": type],
-                    body: Array(document.utf8))
-                #expect(refused.status == 400 && refused.code == code, "\(refused.text)")
-            }
-        }
-        for (query, code) in [
-            ("&platform=", "bad_platform"), ("&platform=a%2Fb", "bad_platform"),
-            ("&target_host=", "bad_target_host"), ("&target_host=%07", "bad_target_host"),
-        ] {
-            let refused = try client.request("GET", "/v1/users/anna/changes?since=0\(query)")
-            #expect(refused.status == 400 && refused.code == code, "\(query): \(refused.text)")
-        }
-        #expect(try daemon.statistic("revision") == before)
     }
 
     /// A wait that a change of another app ends would be asked again at once, for each such change.
@@ -259,16 +217,6 @@ import Testing
         #expect(try delete("?group=g").text == #"{"deleted":297}"#)
         let again = try delete("?group=g")
         #expect(again.status == 200 && again.text == #"{"deleted":0}"#)
-        for (query, code) in [
-            ("", "bad_query"), ("?group=", "bad_group"), ("?group=g&app=", "bad_app"),
-            ("?app=mail", "bad_query"), ("?group=g&read=true", "bad_query"),
-        ] {
-            let refused = try delete(query)
-            #expect(refused.status == 400 && refused.code == code, "\(query): \(refused.text)")
-        }
-        let conditional = try calls.perform(
-            ResourceCall(.delete, "\(target)?group=h", type: nil, condition: .exists))
-        #expect(conditional.code == "malformed")
         let page = try client.changes(of: "anna", since: told.next, query: "&limit=1000")
         #expect(page.changes.count == 297)
         #expect(try daemon.request("GET", "/v1/notifications/other").status == 200)

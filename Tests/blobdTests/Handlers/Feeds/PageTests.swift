@@ -5,7 +5,7 @@ import Testing
 
 /// Pages end by bytes as well as by number. Twelve clients that asked for a list of 1,000 records of
 /// 40 KB and did not read took 693 MB.
-@Suite struct PageTests {
+@Suite(.waiting) struct PageTests {
     private let daemon: DaemonProcess
     private static let ids = (0..<60).map { "n\(100 + $0)" }
     /// What the documents promise for any page.

@@ -4,7 +4,7 @@ import Glibc
 import Testing
 
 /// Waiting for an owner's changes: who is woken by what, and what ends a wait.
-@Suite struct WaitingTests {
+@Suite(.waiting) struct WaitingTests {
     @Test("Two devices wait and hear of what a third hears of later, each once")
     func devices() throws {
         let daemon = try DaemonProcess()

@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// An owner's changes as frames.
-@Suite struct WatchTests {
+@Suite(.waiting) struct WatchTests {
     /// The next answer to a watch.
     private func next(_ client: RawClient) throws -> (page: SeenPage, head: Watch.Response) {
         let answer = try client.frameAnswer()

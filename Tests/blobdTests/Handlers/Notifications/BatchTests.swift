@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Batches: JSON lines in, JSON lines out.
-@Suite struct BatchTests {
+@Suite(.waiting) struct BatchTests {
     private let daemon: DaemonProcess
     private let client: RawClient
 
@@ -39,18 +39,20 @@ import Testing
             {"id":"b","priority":"urgent"}
             {"id":"c",
             {"id":"d","category":"NONE"}
+            {"id":"e","owner":"u"}
             {"id":"a","message":"3"}
             """, ["Blobd-Device": "campaign"])
         #expect(answer.status == 200 && answer["Content-Type"] == "application/x-ndjson")
         let lines = try lines(answer)
-        #expect(lines.count == 6, "\(answer.text)")
-        #expect(lines.map { number($0["status"]) } == [201, 201, 400, 400, 400, 200])
+        #expect(lines.count == 7, "\(answer.text)")
+        #expect(lines.map { number($0["status"]) } == [201, 201, 400, 400, 400, 422, 200])
         #expect(lines[0]["id"] == .string("a") && lines[1]["id"] == .string("0"))
         #expect(lines[2]["code"] == .string("bad_priority"))
         #expect(lines[3]["code"] == .string("bad_json"))
         #expect(lines[4]["code"] == .string("unknown_category"))
         #expect(lines[4]["id"] == .string("d"))
-        let revision = try #require(number(lines[5]["revision"]))
+        #expect(lines[5]["code"] == .string("empty_notification"))
+        let revision = try #require(number(lines[6]["revision"]))
         #expect(revision > (number(lines[0]["revision"]) ?? .max))
         let record = try client.request("GET", "/v1/notifications/a")
         #expect(record.member("message") == "3" && record.member("device") == "campaign")

@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// Categories over HTTP.
-@Suite struct CategoryTests {
+@Suite(.waiting) struct CategoryTests {
     private let daemon: DaemonProcess
     private let client: RawClient
     private let json = ["Content-Type": "application/json"]
@@ -12,31 +12,6 @@ import Testing
     init() throws {
         daemon = try DaemonProcess()
         client = try daemon.connect()
-    }
-
-    @Test("A notification that names a category takes its actions as answers")
-    func actions() throws {
-        let target = "/v1/categories/INVITE"
-        let document = Array(#"{"actions":[{"identifier":"yes","title":"Yes"}]}"#.utf8)
-        _ = try client.request("PUT", target, json, body: document)
-        let made = try client.request(
-            "PUT", "/v1/notifications/n", json,
-            body: Array(#"{"message":"m","category":"INVITE"}"#.utf8))
-        #expect(made.status == 201 && made.member("category") == "INVITE")
-        func respond(_ action: String) throws -> HTTPAnswer {
-            try client.request(
-                "POST", "/v1/notifications/n/responses", json,
-                body: Array(#"{"action":"\#(action)"}"#.utf8))
-        }
-        #expect(try respond("yes").status == 201)
-        // The name stays when the category goes, and means nothing then.
-        #expect(try client.request("DELETE", target).status == 204)
-        #expect(try respond("yes").code == "unknown_action")
-        #expect(try respond("default").status == 201)
-        let other = try client.request(
-            "PUT", "/v1/notifications/o", json,
-            body: Array(#"{"message":"m","category":"INVITE"}"#.utf8))
-        #expect(other.code == "unknown_category")
     }
 
     // A device that had read the first version showed its buttons: no notification of its user named the category when
@@ -65,23 +40,6 @@ import Testing
         #expect(try told() == third)
         try daemon.patch("n", #"{"category":null}"#)
         #expect(try told() == nil)
-    }
-
-    @Test("Options are kept and answered; an unknown one is refused with those there are")
-    func options() throws {
-        let target = "/v1/categories/INVITE"
-        let document = #"{"actions":[],"options":["custom_dismiss_action","allow_in_carplay"]}"#
-        let set = try client.request("PUT", target, json, body: Array(document.utf8))
-        #expect(set.status == 201)
-        #expect(set.text.contains(#""options":["custom_dismiss_action","allow_in_carplay"]"#))
-        let wrong = try client.request(
-            "PUT", target, json, body: Array(#"{"actions":[],"options":["loud"]}"#.utf8))
-        #expect(wrong.status == 400 && wrong.code == "bad_options")
-        #expect(wrong.text.contains("hidden_previews_show_subtitle"))
-        // What was answered can be sent back.
-        let read = try client.request("GET", target)
-        let back = try client.request("PUT", target, json, body: read.body)
-        #expect(back.status == 200 && back.text == read.text)
     }
 
     @Test("A category's revision is its entity tag, and conditions go by it")

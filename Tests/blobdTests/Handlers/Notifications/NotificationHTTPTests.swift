@@ -5,7 +5,7 @@ import TestSupport
 import Testing
 
 /// Whole notifications over HTTP: published, read, changed, deleted.
-@Suite struct NotificationHTTPTests {
+@Suite(.waiting) struct NotificationHTTPTests {
     let daemon: DaemonProcess
     let client: RawClient
     private static let json = ["Content-Type": "application/json"]
@@ -164,23 +164,6 @@ import Testing
             #expect(part.body == file.bytes)
         }
         try daemon.waitUntil("body_memory_bytes") { $0 == 0 }
-    }
-
-    @Test("Responses are recorded once for each key")
-    func responses() throws {
-        _ = try put("r", #"{"message":"m","actions":[{"identifier":"yes","title":"Yes"}]}"#)
-        func respond(_ document: String) throws -> HTTPAnswer {
-            try client.request(
-                "POST", "/v1/notifications/r/responses", Self.json, body: Array(document.utf8))
-        }
-        let first = try respond(#"{"action":"yes","key":"k1"}"#)
-        #expect(first.status == 201 && first.member("action_state") == "activated")
-        let again = try respond(#"{"action":"yes","key":"k1"}"#)
-        #expect(again.status == 200 && again.text == first.text)
-        #expect(try respond(#"{"action":"dismiss","key":"k1"}"#).code == "response_conflict")
-        #expect(try respond(#"{"action":"no"}"#).code == "unknown_action")
-        #expect(try respond(#"{"action":"dismiss"}"#).member("action_state") == "dismissed")
-        #expect(try daemon.statistic("responses") == 2)
     }
 
     @Test("A group is changed together, and an account ends")

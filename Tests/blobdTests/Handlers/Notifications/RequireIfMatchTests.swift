@@ -4,7 +4,7 @@ import TestSupport
 import Testing
 
 /// `blobd serve --require-if-match`: nobody patches what they have not seen (RFC 6585, section 3).
-@Suite struct RequireIfMatchTests {
+@Suite(.waiting) struct RequireIfMatchTests {
     private static let json = ["Content-Type": "application/json"]
 
     @Test("A patch of a notification without If-Match is 428", arguments: TestDialect.allCases)

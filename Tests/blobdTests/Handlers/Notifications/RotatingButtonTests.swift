@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A notification whose buttons change with each response: what each device shows is the latest.
-@Suite struct RotatingButtonTests {
+@Suite(.waiting) struct RotatingButtonTests {
     /// The identifiers of a notification's actions, as a feed shows it.
     private func buttons(_ change: SeenChange) -> [String] {
         guard case .array(let actions)? = change.notification?["actions"] else { return [] }

@@ -6,7 +6,7 @@ import Testing
 
 /// The wire refused a message for U+0000 alone; the store refused most control characters, after the
 /// payload had been sent, and in other words.
-@Suite struct TextRuleTests {
+@Suite(.waiting) struct TextRuleTests {
     private let noon = Timestamp(milliseconds: 1_800_000_000_000)
     private static let controls = Array(0...0x1F) + [0x7F] + Array(0x80...0x9F)
 

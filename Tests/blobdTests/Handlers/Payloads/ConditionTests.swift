@@ -5,7 +5,7 @@ import Testing
 
 /// Conditions over HTTP. They are judged in the transaction; that exactly one of several wins shows
 /// the torture scenario `races`.
-@Suite struct ConditionTests {
+@Suite(.waiting) struct ConditionTests {
     private static func tag(_ bytes: [UInt8]) -> String {
         "\"sha256:\(PayloadDigestText.of(bytes))\""
     }

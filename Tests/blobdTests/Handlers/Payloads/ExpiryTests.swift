@@ -7,7 +7,7 @@ import Testing
 @testable import blobd
 
 /// Payloads end by themselves.
-@Suite struct ExpiryTests {
+@Suite(.waiting) struct ExpiryTests {
 
     @Test("410 says when, in both dialects, and so does the client")
     func moment() throws {

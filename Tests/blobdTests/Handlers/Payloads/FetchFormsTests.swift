@@ -4,7 +4,7 @@ import Testing
 
 /// A fetch gets the same answer however it is written, whatever was asked before it, and in whatever
 /// pieces it comes.
-@Suite struct FetchFormsTests {
+@Suite(.waiting) struct FetchFormsTests {
     let daemon: DaemonProcess
     let bodies: [String: [UInt8]]
 

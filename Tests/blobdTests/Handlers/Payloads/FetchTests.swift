@@ -2,7 +2,7 @@ import TestSupport
 import Testing
 
 /// GET and HEAD of payloads over HTTP: RFC 9110, sections 8.8, 12.5.3, 13 and 14.
-@Suite struct FetchTests {
+@Suite(.waiting) struct FetchTests {
     let photo: [UInt8]
     let text: [UInt8]
     let daemon: DaemonProcess

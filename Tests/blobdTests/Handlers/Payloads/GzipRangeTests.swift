@@ -3,11 +3,11 @@ import TestSupport
 import Testing
 
 /// Ranges of what is stored compressed, by every way in.
-@Suite struct GzipRangeTests {
+@Suite(.waiting) struct GzipRangeTests {
     @Test("Ranges anywhere in a long text have the right bytes, in both dialects and all at once")
     func ranges() throws {
         let daemon = try DaemonProcess(["--workers", "1"])
-        let seed = UInt64.random(in: 0...9_999_999)
+        let seed = testSeed(8)
         var random = SeededGenerator(seed: seed)
         let text = random.bytes(5_300_000).map { 0x61 + $0 % 16 }
         let put = try daemon.put("text", text, type: "text/plain")

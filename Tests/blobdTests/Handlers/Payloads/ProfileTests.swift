@@ -5,7 +5,7 @@ import Testing
 
 /// The limits of devices by media type: what iOS does not take as an attachment is refused, when it
 /// is asked for.
-@Suite struct ProfileTests {
+@Suite(.waiting) struct ProfileTests {
     private static let audioMax = WireLimits.iosAudioByteCountMax
 
     private func expectTooLarge(

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// PUT, POST and DELETE over HTTP.
-@Suite struct PublishTests {
+@Suite(.waiting) struct PublishTests {
     let daemon: DaemonProcess
 
     init() throws {

@@ -6,7 +6,7 @@ import Testing
 
 /// A new picture wiped the notification: after `curl -T sticker.png …/payload` its message and rich
 /// type were gone, and it expired in 30 days instead of in the hour that was said.
-@Suite struct RepublishTests {
+@Suite(.waiting) struct RepublishTests {
     /// How a payload comes to the daemon.
     enum Way: String, CaseIterable { case http, binary, client, command }
 
@@ -84,6 +84,23 @@ import Testing
         let other = try put("?ttl=60&owner=bob")
         #expect(other.member("owner") == "bob" && other.member("message") == "Hi")
         #expect(other.member("expires_at") != first.member("expires_at"))
+        // A picture that was sent again without a title took it away.
+        let titled = try put("?app=mail&title=Ann%20%26%20Ben")
+        let again = try put("")
+        for record in [titled, again] {
+            #expect(record.member("title") == "Ann & Ben" && record.member("app") == "mail")
+        }
+        for (query, code) in [
+            ("title=%0a", "bad_title"), ("app=a%2Fb", "bad_app"), ("title=a&title=b", "bad_query"),
+        ] {
+            let target = "/v1/notifications/a/payload?\(query)"
+            #expect(try client.request("PUT", target, body: [2]).code == code, "\(query)")
+        }
+        // A binary put says them in its head.
+        let draft = Put.Draft(id: "b", owner: "u", app: "mail", title: "Ann")
+        #expect(try daemon.connectBinary().exchange(putFrame(draft, body: [1])).status == 201)
+        let record = try client.request("GET", "/v1/notifications/b")
+        #expect(record.member("title") == "Ann" && record.member("app") == "mail")
         #expect(daemon.stop() == 0)
     }
 

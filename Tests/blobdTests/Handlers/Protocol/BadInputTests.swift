@@ -5,7 +5,7 @@ import Testing
 
 /// What is wrong with a request is said by a code of its own, in both dialects alike, and changes
 /// nothing.
-@Suite struct BadInputTests {
+@Suite(.waiting) struct BadInputTests {
     /// A request that is refused.
     struct Refused {
         var call: ResourceCall
@@ -143,7 +143,8 @@ import Testing
     func members() throws {
         var refused: [Refused] = []
         for text in [
-            #"{"actions":{}}"#, #"{"read":"true"}"#, #"{"message":1}"#, #"{"actions":[1]}"#,
+            #"{"actions":{}}"#, #"{"read":"true"}"#, #"{"message":1}"#, #"{"title":1}"#,
+            #"{"actions":[1]}"#,
             #"{"actions":[{"identifier":"a"}]}"#, #"{"display_ttl":"1"}"#, #"{"priority":1}"#,
             #"{"group":[]}"#, #"{"category":{}}"#, #"{"read":1}"#, #"{"expires_at":1}"#,
             #"{"actions":[{"title":"A"}]}"#,
@@ -161,7 +162,7 @@ import Testing
             refused.append(Self.put(text, "unknown_member"))
             refused.append(Self.patch(text, "unknown_member"))
         }
-        for member in ["id", "owner", "revision", "parts", "created_at"] {
+        for member in ["id", "owner", "app", "revision", "parts", "created_at"] {
             refused.append(Self.patch(#"{"\#(member)":null}"#, "immutable_member"))
             refused.append(Self.patch(#"{"\#(member)":"n"}"#, "immutable_member"))
         }
@@ -198,6 +199,13 @@ import Testing
         both(#"{"actions":[\#(action(""))]}"#, "bad_actions")
         both(#"{"actions":[\#(action("a/b"))]}"#, "bad_actions")
         both(#"{"actions":[\#(action("a", String(repeating: "t", count: 257)))]}"#, "bad_actions")
+        both(#"{"platforms":"ios"}"#, "bad_document")
+        both(#"{"platforms":[1]}"#, "bad_document")
+        both(#"{"platforms":[""]}"#, "bad_platform")
+        both(#"{"platforms":["a/b"]}"#, "bad_platform")
+        both(#"{"platforms":["a","a"]}"#, "bad_platform")
+        both(#"{"target_host":""}"#, "bad_target_host")
+        both(#"{"target_host":"a\u0007"}"#, "bad_target_host")
         both(#"{"category":"NONE"}"#, "unknown_category")
         both(#"{"category":""}"#, "bad_category")
         both(#"{"category":"\#(String(repeating: "c", count: 65))"}"#, "bad_category")
@@ -206,6 +214,11 @@ import Testing
         both(#"{"message":"\#(String(repeating: "m", count: 4_097))"}"#, "bad_message")
         both(#"{"message":"a\u0000"}"#, "bad_message")
         both(#"{"rich_type":"a\nb"}"#, "bad_rich_type")
+        both(#"{"title":"a\nb"}"#, "bad_title")
+        both(#"{"title":"\#(String(repeating: "t", count: 257))"}"#, "bad_title")
+        refused.append(Self.put(#"{"title":""}"#, "bad_title"))
+        refused.append(Self.put(#"{"message":"m","app":"a/b"}"#, "bad_app"))
+        refused.append(Self.put(#"{"message":"m","app":""}"#, "bad_app"))
         both(#"{"data":"\#(String(repeating: "d", count: 16_383))"}"#, "bad_data")
         both(#"{"expires_at":"2001-01-01T00:00:00Z"}"#, "bad_expiry")
         both(#"{"expires_at":"9999-01-01T00:00:00Z"}"#, "bad_expiry")
@@ -269,6 +282,15 @@ import Testing
             Refused(ResourceCall(.put, "/v1/blobs/sha256:0", "bytes"), "bad_digest"),
             Refused(ResourceCall(.put, "/v1/blobs/sha256:\(none)?ttl=0", "bytes"), "bad_ttl"),
             Refused(ResourceCall(.put, "/v1/blobs/sha256:\(none)?ttl=x", "bytes"), "bad_ttl"),
+            Refused(ResourceCall(.post, "/v1/blobs?ttl=0", "bytes"), "bad_ttl"),
+            Refused(ResourceCall(.post, "/v1/blobs?ttl=x", "bytes"), "bad_ttl"),
+            Refused(ResourceCall(.post, "/v1/blobs?owner=a", "bytes"), "bad_query"),
+            Refused(ResourceCall(.post, "/v1/blobs/", "bytes"), "not_found"),
+            Refused(ResourceCall(.post, "/v1/blobs", "bytes", condition: .absent), "malformed"),
+            Refused(ResourceCall(.get, "/v1/blobs"), "method_not_allowed"),
+            Refused(ResourceCall(.put, "/v1/blobs"), "method_not_allowed"),
+            Refused(ResourceCall(.patch, "/v1/blobs"), "method_not_allowed"),
+            Refused(ResourceCall(.delete, "/v1/blobs"), "method_not_allowed"),
         ])
     }
 
@@ -334,6 +356,18 @@ import Testing
             refused.append(Self.get("\(changes)?limit=\(limit)", "bad_limit"))
             refused.append(Self.get("\(history)?limit=\(limit)", "bad_limit"))
         }
+        for (query, code) in [
+            ("read=yes", "bad_query"), ("read=", "bad_query"), ("group=", "bad_group"),
+            ("app=", "bad_app"), ("app=a%2Fb", "bad_app"), ("app=a&app=b", "bad_query"),
+            ("action_state=gone", "bad_action_state"), ("unread=true", "bad_query"),
+            ("status=gone", "bad_query"), ("status=", "bad_query"),
+            ("status=deleted&read=true", "bad_query"), ("status=deleted&group=g", "bad_query"),
+            ("platform=", "bad_platform"), ("platform=a%2Fb", "bad_platform"),
+            ("target_host=", "bad_target_host"), ("target_host=%07", "bad_target_host"),
+        ] {
+            refused.append(Self.get("\(changes)?\(query)", code))
+            refused.append(Self.get("\(history)?\(query)", code))
+        }
         for wait in ["61", "x", "-1", "0.5"] {
             refused.append(Self.get("\(changes)?wait=\(wait)", "bad_wait"))
         }
@@ -356,6 +390,12 @@ import Testing
         let responses = "/v1/notifications/n/responses"
         func respond(_ document: String, _ code: String) -> Refused {
             Refused(ResourceCall(.post, responses, document), code)
+        }
+        func deleteGroup(
+            _ query: String, _ code: String, _ condition: Call.Condition = .none
+        ) -> Refused {
+            let target = "/v1/users/u/notifications\(query)"
+            return Refused(ResourceCall(.delete, target, condition: condition), code)
         }
         let device = String(repeating: "d", count: 65)
         let large = String(repeating: "d", count: 65_537 - 14)
@@ -405,6 +445,13 @@ import Testing
                 ResourceCall(
                     .patch, "/v1/users/u/notifications?group=g", "{}", condition: .exists),
                 "malformed"),
+            deleteGroup("", "bad_query"), deleteGroup("?group=", "bad_group"),
+            deleteGroup("?group=g&app=", "bad_app"), deleteGroup("?app=mail", "bad_query"),
+            deleteGroup("?group=g&read=true", "bad_query"),
+            deleteGroup("?group=g", "malformed", .exists),
+            Refused(
+                ResourceCall(.put, "/v1/categories/c", #"{"actions":[],"options":["loud"]}"#),
+                "bad_options"),
             Refused(ResourceCall(.put, "/v1/categories/c", "{}"), "bad_document"),
             Refused(ResourceCall(.post, "/v1/categories/c", "{}"), "method_not_allowed"),
             Refused(ResourceCall(.get, "/v1/notifications:batch"), "method_not_allowed"),
@@ -480,6 +527,30 @@ import Testing
                 ResourceCall(.put, "/v1/notifications/\(id)", document))
             #expect(made.status == 201, "\(made.text)")
         }
+    }
+
+    @Test("What calls do not have is refused, and the connection goes on")
+    func overCall() throws {
+        let daemon = try prepared()
+        try daemon.put("1", [1])
+        let before = try counters(daemon)
+        let client = try daemon.connectBinary()
+        for (method, target, code) in [
+            (Call.Method.get, "/v1/notifications/1/payload", "not_found"),
+            (.put, "/v1/notifications/1/payload", "not_found"), (.get, "/v1/stats", "not_found"),
+            (.get, "/healthz", "not_found"), (.get, "/", "not_found"),
+        ] {
+            // A body, where there should be none, is thrown away.
+            for body in ["", "{}"] {
+                let answer = try client.exchange(callFrame(method, target, body: body))
+                #expect(answer.code == (body.isEmpty ? code : answer.code), "\(target)")
+                #expect(answer.status >= 400 && answer.frame.headByteCount == 0)
+            }
+        }
+        #expect(
+            try client.exchange(callFrame(.get, "/v1/notifications/1", body: "x")).status == 400)
+        #expect(try client.exchange(getFrame("1")).body == [1])
+        #expect(try counters(daemon) == before)
     }
 
     @Test("Fields that are given twice, and methods that a resource does not have, over HTTP")

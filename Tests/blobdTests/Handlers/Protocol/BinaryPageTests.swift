@@ -5,7 +5,7 @@ import Testing
 @testable import blobd
 
 /// What the page of the binary protocol says of cases that a client's author asks about.
-@Suite struct BinaryPageTests {
+@Suite(.waiting) struct BinaryPageTests {
     let daemon: DaemonProcess
 
     init() throws {

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The binary protocol beyond the document's transcripts.
-@Suite struct BinaryTests {
+@Suite(.waiting) struct BinaryTests {
     let daemon: DaemonProcess
 
     init() throws {

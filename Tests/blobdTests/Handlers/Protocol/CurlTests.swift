@@ -4,7 +4,7 @@ import Testing
 
 /// `docs/HTTP.md`, line by line: its commands are run as they stand there, each section with a fresh
 /// daemon, and what comes must be what stands below them.
-@Suite struct CurlTests {
+@Suite(.waiting) struct CurlTests {
     @Test func thePageHasLinesForEverything() throws {
         let sections = try Self.sections()
         #expect(sections.count >= 8)
@@ -32,28 +32,20 @@ import Testing
     /// The steps of all blocks below each heading. A block is marked `console`, a command begins
     /// with `$ `.
     private static func sections() throws -> [Section] {
-        let page = Files.text("\(Files.package)/docs/HTTP.md")
-        var sections: [Section] = []
-        var isInBlock = false
-        for line in page.split(separator: "\n", omittingEmptySubsequences: false) {
-            if isInBlock {
-                if line == "```" {
-                    isInBlock = false
-                } else if line.hasPrefix("$ ") {
-                    sections[sections.count - 1].steps.append(Step(command: "\(line.dropFirst(2))"))
+        try DocumentBlock.all(in: "docs/HTTP.md", kind: "console").byHeading.map {
+            title, blocks in
+            var section = Section(title: title)
+            for line in blocks.flatMap(\.lines) {
+                if line.hasPrefix("$ ") {
+                    section.steps.append(Step(command: "\(line.dropFirst(2))"))
                 } else {
-                    let step = sections[sections.count - 1].steps.count - 1
+                    let step = section.steps.count - 1
                     try #require(step >= 0, "output before any command: \(line)")
-                    sections[sections.count - 1].steps[step].expected.append(String(line))
+                    section.steps[step].expected.append(line)
                 }
-            } else if line == "```console" {
-                try #require(!sections.isEmpty, "a block before any heading")
-                isInBlock = true
-            } else if line.hasPrefix("## ") {
-                sections.append(Section(title: "\(line.dropFirst(3))"))
             }
+            return section
         }
-        return sections.filter { !$0.steps.isEmpty }
     }
 
     /// Runs a section in one shell. Each command's output goes to a file of its own, so that what

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Good bodies with some bytes wrong, too few or too many: each is answered, and the daemon goes on.
-@Suite struct DamagedBodiesTests {
+@Suite(.waiting) struct DamagedBodiesTests {
     private static let document = #"""
         {"owner":"u","message":"Hé\u00e9llo","priority":"low","data":{"a":[1,2.5e3,null,true]},\#
         "actions":[{"identifier":"yes","title":"Yes"}],"ttl":60}

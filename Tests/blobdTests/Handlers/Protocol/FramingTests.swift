@@ -2,7 +2,7 @@ import BlobProtocol
 import Testing
 
 /// Where requests begin and end, and whom they are for: what could be read in two ways is refused.
-@Suite struct FramingTests {
+@Suite(.waiting) struct FramingTests {
     let daemon: DaemonProcess
 
     init() throws {
@@ -24,9 +24,11 @@ import Testing
         let isMore = size.hasPrefix("3FFFFF1")
         client.send(Self.chunked + size)
         if isMore {
-            // This one is allowed.
+            // This one is allowed: its bytes are taken.
             client.send("\n")
-            #expect(!client.waitForInput(milliseconds: 100))
+            client.send([UInt8](repeating: 1, count: 10_000))
+            try daemon.waitUntil("body_memory_bytes") { $0 >= 10_000 }
+            #expect(!client.waitForInput(milliseconds: 0))
             return
         }
         let answer = try client.answer()

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Bad input: refused before anything changes, with what was wrong, its value and the limit.
-@Suite struct RefusalTests {
+@Suite(.waiting) struct RefusalTests {
     let daemon: DaemonProcess
 
     init() throws {

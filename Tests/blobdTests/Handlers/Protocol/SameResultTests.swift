@@ -9,7 +9,7 @@ import Testing
 
 /// One script, over HTTP, over `call` and with the library: what comes of each step is the same, to
 /// the revisions.
-@Suite struct SameResultTests {
+@Suite(.waiting) struct SameResultTests {
     /// What came of a step, without what depends on the clock and the store.
     struct Seen: Equatable {
         var status: Int
@@ -238,11 +238,14 @@ import Testing
         }
     }
 
-    private static func hold() -> Step {
+    /// Uploads the image by its digest, or lets the daemon tell it.
+    private static func hold(isNamed: Bool = true) -> Step {
         let digest = PayloadDigestText.of(image)
         return Step(
-            call: ResourceCall(
-                .put, "/v1/blobs/sha256:\(digest)", bytes: image, type: "image/jpeg")
+            call: isNamed
+                ? ResourceCall(
+                    .put, "/v1/blobs/sha256:\(digest)", bytes: image, type: "image/jpeg")
+                : ResourceCall(.post, "/v1/blobs?ttl=3600", bytes: image, type: "image/jpeg")
         ) { library in
             let payload = try library.prepared(image, "image/jpeg")
             let until = Timestamp.now.adding(seconds: 3_600)
@@ -273,7 +276,7 @@ import Testing
                 $0.condition = .absent
             },
             put("none", "{}", condition: .exists) { $0.condition = .exists },
-            hold(), hold(),
+            hold(), hold(), hold(isNamed: false),
             put(
                 "b", #"{"owner":"u","rich_type":"img","parts":[\#(part)],"group":"g"}"#,
                 device: "phone"
@@ -397,6 +400,24 @@ import Testing
                 $0.title = .set("Ann")
             },
             changes("u"),
+            // Nothing to show is nothing to publish, and nothing that a patch may leave.
+            put("e", "{}") { _ in },
+            put("e", #"{"owner":"u","rich_type":"img","group":"g","actions":[]}"#) {
+                $0.owner = "u"
+                $0.richType = "img"
+                $0.details.group = "g"
+                $0.details.actions = []
+            },
+            put("e", #"{"title":"t"}"#) { $0.details.title = "t" },
+            patch("e", #"{"title":null,"message":null,"data":null}"#) {
+                $0.title = .clear
+                $0.message = .clear
+                $0.data = .clear
+            },
+            patch("e", #"{"title":null,"message":"m"}"#) {
+                $0.title = .clear
+                $0.message = .set("m")
+            },
             Step(call: ResourceCall(.get, "/v1/categories")) { library in
                 var document: [UInt8] = []
                 let page = CategoryPage(categories: try library.store.categories(), next: nil)
@@ -408,6 +429,12 @@ import Testing
             },
             Step(call: ResourceCall(.delete, "/v1/categories/ASK")) {
                 try $0.apply(.removeCategory(name: "ASK"))
+            },
+            // The name stays when the category goes, and means nothing then.
+            respond("c", "yes"), respond("c", "default"),
+            put("d", #"{"title":"t","category":"ASK"}"#) {
+                $0.details.title = "t"
+                $0.details.category = "ASK"
             },
             Step(call: ResourceCall(.delete, "/v1/users/u")) { library in
                 let change = try library.store.deleteOwner("u", asOf: .now)
@@ -431,6 +458,21 @@ import Testing
                 let answer = try client.perform(step.call)
                 var seen = Seen(status: answer.status, code: answer.code)
                 if answer.status < 400 { seen = try Self.seen(answer.status, answer.body) }
+                // The head says of a notification what its document does, and where a new thing is.
+                let (method, target) = (step.call.method, step.call.target)
+                if seen.status < 300, [.get, .put, .patch].contains(method),
+                    target.hasPrefix("/v1/notifications/"),
+                    case .number(let revision)? = seen.document?["revision"]
+                {
+                    #expect(answer.revision == revision.integer.map { UInt64($0) }, "\(target)")
+                }
+                if seen.status == 201, method == .post, !target.hasSuffix("/responses") {
+                    let path = String(target.prefix { $0 != "?" })
+                    #expect(answer.location?.hasPrefix("\(path)/") == true, "\(target)")
+                    if let id = seen.document?["id"]?.text {
+                        #expect(answer.location == "\(path)/\(id)")
+                    }
+                }
                 #expect(
                     seen == expected,
                     "\(client.dialect), step \(index): \(step.call.method) \(step.call.target) \(String(decoding: step.call.body.prefix(80), as: UTF8.self)): \(answer.text)"

@@ -4,7 +4,7 @@ import Testing
 
 /// The transcripts of `docs/PROTOCOL.md`, sent to a daemon with an empty store and default
 /// settings.
-@Suite struct TranscriptTests {
+@Suite(.waiting) struct TranscriptTests {
     static let transcripts = (try? Transcript.all()) ?? []
 
     @Test("The document has transcripts in both dialects")

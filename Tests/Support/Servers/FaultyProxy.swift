@@ -1,23 +1,26 @@
 import Glibc
 import Synchronization
-import TestSupport
 
 /// A proxy in front of an object server. A rule decides what becomes of each request.
-final class FaultyProxy: Sendable {
+public final class FaultyProxy: Sendable {
     /// What becomes of a request.
-    enum Fault: Sendable {
+    public enum Fault: Sendable {
         /// It is forwarded; its answer is sent after so many milliseconds.
         case late(Int)
         /// It is answered with these steps, and the server does not see it.
         case answered([ScriptedServer.Step])
         /// It is forwarded; half of its answer is sent.
         case truncated
+        /// It is forwarded without a header, whose name is in lower case.
+        case without(String)
+        /// It is forwarded; its answer is sent as the test changes it.
+        case changed(@Sendable ([UInt8]) -> [UInt8])
         /// It is neither forwarded nor answered until another rule holds; then its connection is closed.
         case hangs
     }
 
     /// Nil: the request is forwarded, and its answer is sent at once.
-    typealias Rule = @Sendable (ScriptedServer.Request) -> Fault?
+    public typealias Rule = @Sendable (ScriptedServer.Request) -> Fault?
 
     private final class Shared: Sendable {
         let rule = Mutex<Rule> { _ in nil }
@@ -29,7 +32,7 @@ final class FaultyProxy: Sendable {
     private let shared: Shared
 
     /// - Parameter port: where the server is, on 127.0.0.1.
-    init(to port: UInt16) throws {
+    public init(to port: UInt16) throws {
         let shared = Shared()
         self.shared = shared
         server = try ScriptedServer { request in
@@ -40,15 +43,18 @@ final class FaultyProxy: Sendable {
             case nil: steps = [.send(forward(request, to: port))]
             case .late(let milliseconds):
                 let answer = forward(request, to: port)
-                Clock.pause(microseconds: milliseconds * 1_000)
+                usleep(UInt32(milliseconds) * 1_000)
                 steps = [.send(answer)]
             case .answered(let wanted): steps = wanted
             case .truncated:
                 let answer = forward(request, to: port)
                 steps = [.send(Array(answer.prefix(answer.count / 2)))]
+            case .without(let header):
+                steps = [.send(forward(request, to: port, leavingOut: [header]))]
+            case .changed(let change): steps = [.send(change(forward(request, to: port)))]
             case .hangs:
                 while shared.generation.load(ordering: .acquiring) == generation {
-                    Clock.pause(microseconds: 20_000)
+                    usleep(20_000)
                 }
             }
             return steps + [.close]
@@ -56,22 +62,28 @@ final class FaultyProxy: Sendable {
     }
 
     /// The address that daemons have it by.
-    var url: String { server.url }
+    public var url: String { server.url }
+
+    /// All requests so far.
+    public var requests: [ScriptedServer.Request] { server.requests }
+
+    /// Waits until so many requests have come.
+    public func waitForRequests(_ count: Int) throws { try server.waitForRequests(count) }
 
     /// How many requests have come.
-    var requestCount: Int { server.requestCount }
+    public var requestCount: Int { server.requestCount }
 
     /// Treats all requests by another rule from now on.
-    func set(_ rule: @escaping Rule) {
+    public func set(_ rule: @escaping Rule) {
         shared.rule.withLock { $0 = rule }
         shared.generation.add(1, ordering: .releasing)
     }
 
     /// Treats all requests alike from now on.
-    func set(_ fault: Fault?) { set { _ in fault } }
+    public func set(_ fault: Fault?) { set { _ in fault } }
 }
 
 extension ScriptedServer.Request {
     /// Whether it asks for a long payload.
-    var isForBlob: Bool { method == "GET" && target.contains("/blob/") }
+    public var isForBlob: Bool { method == "GET" && target.contains("/blob/") }
 }

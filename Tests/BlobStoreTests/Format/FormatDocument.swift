@@ -1,0 +1,46 @@
+import TestSupport
+
+/// The bytes that `docs/FORMAT.md` prints. They were computed apart from the code that writes them: when a test of them
+/// fails, the format has changed, and stores that exist can no longer be read.
+enum FormatDocument {
+    private static let blocks = DocumentBlock.all(in: "docs/FORMAT.md", kind: "").byHeading
+
+    /// The bytes of an entry below a heading.
+    ///
+    /// - Parameters:
+    ///   - label: `key` or `value`, where the document says which it is.
+    ///   - index: which of those with this label, from 0.
+    static func bytes(_ heading: String, _ label: String = "", _ index: Int = 0) -> [UInt8] {
+        let chapter = blocks.first { $0.heading == heading }?.blocks ?? []
+        let found = chapter.flatMap { entries(of: $0.lines) }.filter { $0.label == label }
+        precondition(index < found.count, "FORMAT.md prints no \(label) \(index) of \(heading)")
+        return found[index].bytes
+    }
+
+    /// A line has a label or an offset, or neither and goes on with the entry, then bytes, and behind three spaces what
+    /// they mean. An empty line ends an entry.
+    private static func entries(of lines: [String]) -> [(label: String, bytes: [UInt8])] {
+        var entries: [(label: String, bytes: [UInt8])] = []
+        var isNew = true
+        for line in lines {
+            var rest = Substring(line)
+            var label = ""
+            let first = rest.prefix { $0 != " " }
+            if first == "key" || first == "value" {
+                label = String(first)
+                isNew = true
+            }
+            if first.count > 2 { rest = rest.dropFirst(first.count) }
+            rest = rest.drop { $0 == " " }
+            if let meaning = rest.firstRange(of: "   ") { rest = rest[..<meaning.lowerBound] }
+            if rest.isEmpty {
+                isNew = true
+                continue
+            }
+            if isNew { entries.append((label, [])) }
+            isNew = false
+            entries[entries.count - 1].bytes += hex(String(rest))
+        }
+        return entries
+    }
+}
