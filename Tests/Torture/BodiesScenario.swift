@@ -55,7 +55,7 @@ struct BodiesScenario: Scenario {
         var connection = try daemon.connect()
         let long = [UInt8](repeating: 7, count: 300_000)
         try connection.put(PutRequest(id: "long"), long.span.bytes)
-        try connection.publish(NotificationUpload(id: "text", message: "m"))
+        try connection.call(.publish(NotificationUpload(id: "text", message: "m")))
         try require(crowd.count == bodies, "the crowd was not kept open")
         crowd = []
 

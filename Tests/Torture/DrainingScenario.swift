@@ -60,7 +60,7 @@ struct DrainingScenario: Scenario {
             "\(draining) drain; the limit is \(drainingMax)")
         let during = try ProcessFigures(of: daemon.pid).ownByteCount
 
-        try connection.delete("big")
+        try connection.call(.delete("big"))
         for round in 0..<48 {
             let other = Payload(
                 seed: bench.seed &+ UInt64(1 + round), byteCount: bytes, kind: .noise)

@@ -141,7 +141,7 @@ struct SlowScenario: Scenario {
 
     private func remove(_ id: String, _ connection: inout BlobConnection) throws {
         do throws(ClientError) {
-            try connection.delete(id)
+            try connection.call(.delete(id))
         } catch {
             guard case .notFound = error else { throw error }
         }
@@ -173,7 +173,7 @@ struct SlowScenario: Scenario {
         guard let start = bodyStart(answer) else { throw TestFailure("the head has no end") }
         // From here on nobody but this client wants the bytes.
         var other = try BlobConnection.connect(to: path)
-        try other.delete("slow")
+        try other.call(.delete("slow"))
         while Clock.milliseconds() < deadline {
             Clock.pause(microseconds: 1_000_000)
             try require(
@@ -210,7 +210,7 @@ struct SlowScenario: Scenario {
     /// The live bytes as they are stored, and the data file's size.
     private func sizes(_ daemon: borrowing DaemonUnderTest) throws -> (live: Int, file: Int) {
         var connection = try daemon.connect()
-        let statistics = try connection.stats()
+        let statistics = try connection.call(.stats)
         guard let live = statistics.bytesStored, let file = statistics.fileBytes else {
             throw TestFailure("the daemon's stats say nothing of sizes")
         }

@@ -120,7 +120,7 @@ struct UnreadScenario: Scenario {
             upload.owner = UnreadCrowd.owner
             upload.message = String(repeating: "m", count: 4_000)
             upload.data = .string(String(repeating: "d", count: 16_000))
-            _ = try connection.publish(upload)
+            _ = try connection.call(.publish(upload))
         }
     }
 
@@ -139,7 +139,7 @@ struct UnreadScenario: Scenario {
         repeat {
             let page: NotificationPage
             do throws(ClientError) {
-                page = try connection.list(after: after)
+                page = try connection.call(.list(after: after))
             } catch {
                 guard case .refused(let problem) = error, problem.code == "unavailable",
                     Clock.milliseconds() < deadline
@@ -202,9 +202,10 @@ private final class UnreadCrowd {
             let id = UInt32(frames + 2)
             // Of all lengths, so that sockets are full at any place of an answer.
             let limit = 1 + frames * 37 % 97
-            try RequestFrame.compose(.list, requestID: id, into: &list) {
+            try RequestFrame.compose(.call, requestID: id, into: &list) {
                 (out) throws(ProtocolError) in
-                try List.Request.compose(limit: limit, into: &out)
+                try Call.Request.compose(
+                    .get, target: "/v1/notifications?limit=\(limit)", into: &out)
             }
             try RequestFrame.compose(.call, requestID: id, into: &history) {
                 (out) throws(ProtocolError) in

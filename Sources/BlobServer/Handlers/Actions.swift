@@ -30,18 +30,14 @@ extension RequestHandler {
             return .respond(
                 .document(Response.Document(mediaType: MetricsText.mediaType, body: body)))
         case .backup: return .sendBackup
-        case .record(let id):
-            try requireAnswerMemory()
-            return .respond(.record(try record(id.of(text), in: snapshot)))
         case .list(let after, let limit):
             try requireAnswerMemory()
             let page = try asked { () throws(StoreError) in
                 try snapshot.records(
-                    after: after.of(text), limit: limit, byteCountMax: pageByteCountMax, asOf: now)
+                    after: after.span.bytes, limit: limit, byteCountMax: pageByteCountMax, asOf: now
+                )
             }
             return .respond(.document { PageDocument.append(page, to: &$0) })
-        case .delete(let id):
-            return .write(.apply(.delete(id: id.of(text).text())), .removed("notification"))
         case .publish(let draft, let coding, let byteCount):
             return try publish(draft, coding, byteCount: byteCount, in: snapshot)
         case .resource(let request): return try perform(request, in: snapshot)

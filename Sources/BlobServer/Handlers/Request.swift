@@ -30,11 +30,8 @@ enum Action {
     case openAPI
     /// All of the store, as a backup.
     case backup
-    /// A notification's record.
-    case record(id: Slice)
-    /// A page of all records.
-    case list(after: Slice, limit: Int)
-    case delete(id: Slice)
+    /// A page of all records, behind an id; an empty one: from the start.
+    case list(after: [UInt8], limit: Int)
     /// A part's payload, which follows; nil: its length is not known.
     case publish(PublicationDraft, BodyCoding, byteCount: UInt64?)
     case resource(ResourceRequest)
@@ -76,15 +73,13 @@ extension Action {
         of text: RawSpan, in snapshot: borrowing Snapshot, of store: BlobStore
     ) -> Readiness {
         switch self {
-        case .record(let id):
-            return store.readiness(of: .notification, id.of(text), in: snapshot)
         case .list, .backup: return store.readiness(of: .everything, RawSpan(), in: snapshot)
         case .watch(let query, _):
             return store.readiness(of: .owner, query.owner.utf8.span.bytes, in: snapshot)
         case .resource(let request):
             let name = request.resource.name
             return store.readiness(of: request.reads, name.utf8.span.bytes, in: snapshot)
-        case .live, .check, .statistics, .metrics, .openAPI, .delete, .publish: return .ready
+        case .live, .check, .statistics, .metrics, .openAPI, .publish: return .ready
         }
     }
 }

@@ -235,9 +235,7 @@ extension Action {
         case .metrics: .metrics
         case .openAPI: .openapi
         case .backup: .backup
-        case .record: .record
         case .list: .list
-        case .delete: .delete
         case .publish: .publish
         case .resource(let request): request.operation
         case .watch: .watch
@@ -277,10 +275,6 @@ extension Opcode {
         case .put: "put"
         case .get: "get"
         case .getBlob: "getBlob"
-        case .stat: "stat"
-        case .delete: "delete"
-        case .stats: "stats"
-        case .list: "list"
         case .call: "call"
         case .watch: "watch"
         }

@@ -108,7 +108,7 @@ final class NewsPublisher: Sendable {
         }
         guard let number else { return }
         do throws(ClientError) {
-            try connection.delete(id(number))
+            try connection.call(.delete(id(number)))
         } catch {
             // Not there, which says nothing of the bucket.
             if case .notFound = error { return }

@@ -1,6 +1,7 @@
 import BlobProtocol
 import BlobStore
 import Bytes
+import Notifications
 
 // Frames but fetches: everything a head says is checked before a byte of a body is read.
 
@@ -11,17 +12,7 @@ extension RequestHandler {
     ) throws(ProtocolError) -> Action {
         switch operation {
         case .put: return try publish(frame, head)
-        case .stat: return .record(id: try Stat.Request.parse(head).id)
-        case .delete: return .delete(id: try Stat.Request.parse(head, of: .delete).id)
-        case .stats:
-            try EmptyHead.check(head, operation)
-            return .statistics
-        case .list:
-            let request = try List.Request.parse(head)
-            return .list(after: request.after, limit: request.limit)
-        case .call:
-            return .resource(
-                try ResourceRequest(try Call.Request.parse(head, flags: frame.flags), head))
+        case .call: return try action(try Call.Request.parse(head, flags: frame.flags), head)
         case .watch:
             let request = try Watch.Request.parse(head, flags: frame.flags)
             return .watch(FeedQuery(request, head), cursor: request.cursor)
@@ -42,6 +33,39 @@ extension RequestHandler {
     }
 }
 
+// MARK: - Calls
+
+extension RequestHandler {
+    /// What a call asks for. Throws `not_found` for a resource that calls do not have, and
+    /// `method_not_allowed`.
+    private func action(
+        _ call: Call.Request, _ head: RawSpan
+    ) throws(ProtocolError) -> Action {
+        let (path, query) = call.split(head)
+        let route = Route.parse(path: path.of(head))
+        // Only calls have it: a proxy that passes HTTP on must not show every id.
+        if route == .notifications, call.method == .get { return try list(query.of(head)) }
+        let resource = try Resource(route, in: path.of(head))
+        guard resource != nil || route == .stats else { throw .notFound("resource") }
+        guard route.allows(call.method.http) else {
+            throw ProtocolError(
+                .methodNotAllowed, "this resource supports \(route.allow), not \(call.method)")
+        }
+        guard let resource else { return .statistics }
+        return .resource(ResourceRequest(call, resource, query: query.of(head)))
+    }
+
+    private func list(_ query: RawSpan) throws(ProtocolError) -> Action {
+        let query = try ResourceQuery(query.array(), "limit", "after")
+        let limit = try query.number(
+            "limit", in: 1...WireLimits.listLimitMax, .badLimit,
+            default: WireLimits.listLimitMax)
+        let after = query["after"] ?? []
+        if !after.isEmpty { _ = try NotificationID(onWire: after.span.bytes) }
+        return .list(after: after, limit: limit)
+    }
+}
+
 extension FeedQuery {
     /// What a watch asks for, but from where on. The connection serves nothing else from then on.
     fileprivate init(_ request: Watch.Request, _ head: RawSpan) {
@@ -58,20 +82,10 @@ extension FeedQuery {
 }
 
 extension ResourceRequest {
-    /// What a call says about a resource. Throws `not_found` for one that calls do not have, and
-    /// `method_not_allowed`.
-    init(_ call: Call.Request, _ head: RawSpan) throws(ProtocolError) {
-        let (path, query) = call.split(head)
-        let route = Route.parse(path: path.of(head))
-        guard let resource = try Resource(route, in: path.of(head)) else {
-            throw .notFound("resource")
-        }
-        guard route.allows(call.method.http) else {
-            throw ProtocolError(
-                .methodNotAllowed, "this resource supports \(route.allow), not \(call.method)")
-        }
+    /// What a call says about a resource.
+    fileprivate init(_ call: Call.Request, _ resource: Resource, query: RawSpan) {
         self.init(method: call.method.http, resource: resource)
-        self.query = query.of(head).array()
+        self.query = query.array()
         if call.coding == .gzip { coding = .gzip }
         mediaType = call.type
         device = call.deviceName

@@ -1,6 +1,7 @@
 import BlobJSON
 import BlobProtocol
 import Bytes
+import TestSupport
 import Testing
 
 /// HTTP's resources over the binary protocol.
@@ -62,6 +63,34 @@ import Testing
         #expect(location == "/v1/notifications/0")
     }
 
+    @Test("The list of all notifications and the counters are calls, and no operations")
+    func listed() throws {
+        let daemon = try DaemonProcess()
+        for id in ["c", "a", "b%20%C3%A9"] { try daemon.put(id, [1]) }
+        let client = try daemon.connectBinary()
+        var ids: [String] = []
+        var target = "/v1/notifications?limit=2"
+        while true {
+            let answer = try client.exchange(callFrame(.get, target))
+            let page = try JSONValue.parse(answer.body.span.bytes)
+            guard case .array(let records)? = page["notifications"] else {
+                throw TestFailure("no page: \(answer.text)")
+            }
+            ids += records.compactMap { $0["id"]?.text }
+            guard let next = page["next"]?.text else { break }
+            #expect(next == "b é")
+            target = "/v1/notifications?limit=2&after=b%20%C3%A9"
+        }
+        #expect(ids == ["a", "b é", "c"])
+        let counters = try client.exchange(callFrame(.get, "/v1/stats"))
+        #expect(counters.status == 200 && counters.text.contains("\"notifications\":3,"))
+        for opcode: UInt8 in 6...9 {
+            var bytes = try getFrame("a")
+            bytes[1] = opcode
+            #expect(try client.exchange(bytes).code == "method_not_allowed")
+        }
+    }
+
     @Test("What calls do not have is refused, and the connection goes on")
     func refused() throws {
         let daemon = try DaemonProcess()
@@ -69,8 +98,14 @@ import Testing
         let client = try daemon.connectBinary()
         for (method, target, code) in [
             (Call.Method.get, "/v1/notifications/1/payload", "not_found"),
-            (.put, "/v1/notifications/1/payload", "not_found"), (.get, "/v1/stats", "not_found"),
+            (.put, "/v1/notifications/1/payload", "not_found"), (.get, "/metrics", "not_found"),
             (.get, "/healthz", "not_found"), (.get, "/", "not_found"),
+            (.post, "/v1/stats", "method_not_allowed"),
+            (.patch, "/v1/notifications", "method_not_allowed"),
+            (.get, "/v1/notifications?limit=0", "bad_limit"),
+            (.get, "/v1/notifications?limit=1001", "bad_limit"),
+            (.get, "/v1/notifications?after=a%2Fb", "bad_id"),
+            (.get, "/v1/notifications?before=a", "bad_query"),
             (.delete, "/v1/categories", "method_not_allowed"),
             (.get, "/v1/notifications/none", "not_found"),
             (.get, "/v1/users/anna/changes?since=x", "bad_cursor"),
