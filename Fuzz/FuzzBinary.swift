@@ -90,7 +90,7 @@ private func checkRequestHead(_ head: RawSpan, _ operation: Opcode, _ flags: Req
     do {
         switch operation {
         case .hello: try Hello.Request.parse(head).compose(into: &out)
-        case .ping, .stats: try EmptyHead.check(head, operation)
+        case .ping: try Ping.check(head)
         case .put:
             let request = try Put.Request.parse(head, flags: flags)
             let draft = Put.Draft(request, head: head)
@@ -105,19 +105,13 @@ private func checkRequestHead(_ head: RawSpan, _ operation: Opcode, _ flags: Req
                         acceptsGzip: request.acceptsGzip, range: request.range,
                         isHeadOnly: request.isHeadOnly))
             try! Get.Request.compose(
-                id: request.id.of(head), part: request.part.of(head), range: request.range,
+                id: request.id.of(head).text(), part: request.part.of(head).text(),
+                range: request.range,
                 into: &out)
         case .getBlob:
             let request = try GetBlob.Request.parse(head, flags: flags)
             try! GetBlob.Request.compose(
                 digest: request.digest.of(head), range: request.range, into: &out)
-        case .stat, .delete:
-            let request = try Stat.Request.parse(head, of: operation)
-            try! Stat.Request.compose(id: request.id.of(head), into: &out)
-        case .list:
-            let request = try List.Request.parse(head)
-            try! List.Request.compose(
-                limit: request.limit, after: request.after.of(head), into: &out)
         case .call:
             let request = try Call.Request.parse(head, flags: flags)
             let coding: RequestFlags = request.coding == .gzip ? .bodyIsGzip : []
@@ -125,16 +119,18 @@ private func checkRequestHead(_ head: RawSpan, _ operation: Opcode, _ flags: Req
             let (path, query) = request.split(head)
             precondition(path.end <= request.target.end && query.end <= request.target.end)
             try! Call.Request.compose(
-                request.method, target: request.target.of(head), device: request.device.of(head),
-                mediaType: request.mediaType.of(head), condition: request.condition, into: &out)
+                request.method, target: request.target.of(head).text(),
+                device: request.device.of(head).text(),
+                mediaType: request.mediaType.of(head).text(), condition: request.condition,
+                into: &out)
         case .watch:
             let request = try Watch.Request.parse(head)
             try! Watch.Request.compose(
-                limit: request.limit, owner: request.owner.of(head),
-                cursor: request.cursor.of(head), isRead: request.isRead,
-                actionState: request.actionState, group: request.group.of(head),
-                app: request.app.of(head), platform: request.platform.of(head),
-                targetHost: request.targetHost.of(head), into: &out)
+                limit: request.limit, owner: request.owner.of(head).text(),
+                cursor: request.cursor.of(head).text(), isRead: request.isRead,
+                actionState: request.actionState, group: request.group.of(head).text(),
+                app: request.app.of(head).text(), platform: request.platform.of(head).text(),
+                targetHost: request.targetHost.of(head).text(), into: &out)
         }
     } catch {
         precondition(error.status == 400 && !error.detail.isEmpty)

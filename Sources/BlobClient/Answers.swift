@@ -32,14 +32,11 @@ public struct DaemonInfo: Sendable, Hashable {
         ttlSecondsMax = response.ttlSecondsMax
     }
 
+    /// Of a daemon that has not said anything.
     init() {
-        protocolVersion = 0
-        serverVersion = ""
-        storeID = ""
-        payloadByteCountMax = 0
-        requestsInFlightMax = 1
-        defaultTTLSeconds = 0
-        ttlSecondsMax = 0
+        self.init(
+            Hello.Response(payloadByteCountMax: 0, defaultTTLSeconds: 0, ttlSecondsMax: 0),
+            head: RawSpan())
     }
 }
 
@@ -122,15 +119,13 @@ public struct Answer: Sendable {
 
     /// What came of a request.
     public enum Outcome: Sendable {
-        /// A ping or a delete was done.
+        /// A ping: the store can commit.
         case done
         /// A put was done, and is on disk.
         case stored(PutReceipt)
         /// A get; the bytes went to the sink.
         case payload(PayloadInfo)
-        /// A stat, stats or list: the JSON document as it came.
-        case document([UInt8])
-        /// A call was carried out.
+        /// A call was carried out; `DaemonCall.read` tells what its answer says.
         case called(CallAnswer)
         /// What is watched has news, or gives a heartbeat. More will come.
         case changes(WatchedPage)

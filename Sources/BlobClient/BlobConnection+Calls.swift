@@ -6,7 +6,34 @@ extension BlobConnection {
     /// Asks whether the store can commit. Throws `refused` (503 or 507) when it cannot.
     public mutating func ping() throws(ClientError) {
         _ = try queuePing()
-        _ = try answer()
+        _ = try onlyOutcome()
+    }
+
+    /// Makes a call and reads its answer.
+    @discardableResult
+    public mutating func call<Answer>(
+        _ call: DaemonCall<Answer>
+    ) throws(ClientError) -> Answer {
+        try call.read(try answer(to: call))
+    }
+
+    /// Makes a call and returns its answer as it came: status, revision and document.
+    @discardableResult
+    public mutating func answer<Answer>(
+        to call: DaemonCall<Answer>
+    ) throws(ClientError) -> CallAnswer {
+        let timeout = options.timeoutMilliseconds
+        // The daemon is silent for as long as it was asked to be.
+        let isPatient =
+            timeout > 0 && (1...WireLimits.waitSecondsMax).contains(call.waitSeconds)
+        if isPatient { socket.setTimeout(milliseconds: timeout + call.waitSeconds * 1_000) }
+        defer { if isPatient { socket.setTimeout(milliseconds: timeout) } }
+        _ = try queueHead(of: call)
+        try flush()
+        try send(call.body.span.bytes)
+        let outcome = try onlyOutcome()
+        guard case .called(let answer) = outcome else { throw unexpected(outcome) }
+        return answer
     }
 
     /// Stores bytes for a notification. When this returns they are on the daemon's disk.
@@ -64,7 +91,7 @@ extension BlobConnection {
         return try fetched(isWhole: range == nil)
     }
 
-    /// Fetches the bytes with this digest, or a range of them, into memory.
+    /// Fetches the bytes with this digest, or a range of them, into memory, as a part is.
     public mutating func getBlob(
         _ digest: PayloadDigest, range: WireRange? = nil
     ) throws(ClientError) -> FetchedPayload {
@@ -89,69 +116,16 @@ extension BlobConnection {
     /// Fetches the bytes with this digest piece by piece, as a part is.
     @discardableResult
     public mutating func getBlob(
-        _ digest: PayloadDigest, to sink: (PayloadInfo, RawSpan) throws -> Void
+        _ digest: PayloadDigest, range: WireRange? = nil,
+        to sink: (PayloadInfo, RawSpan) throws -> Void
     ) throws -> PayloadInfo {
-        _ = try queueGetBlob(digest, range: nil, acceptsGzip: true)
+        _ = try queueGetBlob(digest, range: range, acceptsGzip: range == nil)
         return try handOn(to: sink)
-    }
-
-    /// What a get would say of a part, without its bytes.
-    public mutating func head(
-        _ id: String, part: String? = nil
-    ) throws(ClientError) -> PayloadInfo {
-        _ = try queueGet(id, part: part, isHeadOnly: true)
-        let outcome = try answer()
-        guard case .payload(let info) = outcome else { throw unexpected(outcome) }
-        return info
-    }
-
-    /// Describes a notification. Throws `notFound` and `expired`.
-    public mutating func stat(_ id: String) throws(ClientError) -> NotificationRecord {
-        try NotificationRecord(document: try statDocument(id))
-    }
-
-    /// The JSON document that `stat` reads.
-    public mutating func statDocument(_ id: String) throws(ClientError) -> [UInt8] {
-        _ = try queueStat(id)
-        return try document()
-    }
-
-    /// Removes a notification with all its parts. Throws `notFound` when there is none.
-    public mutating func delete(_ id: String) throws(ClientError) {
-        _ = try queueDelete(id)
-        _ = try answer()
-    }
-
-    /// The daemon's counters.
-    public mutating func stats() throws(ClientError) -> DaemonStatistics {
-        try decode(DaemonStatistics.self, from: try statsDocument())
-    }
-
-    /// The JSON document that `stats` reads.
-    public mutating func statsDocument() throws(ClientError) -> [UInt8] {
-        _ = try queueStats()
-        return try document()
-    }
-
-    /// A page of at most `limit` (1…1,000) notifications whose ids come after `after` in byte
-    /// order.
-    public mutating func list(
-        limit: Int = 1_000, after: String? = nil
-    ) throws(ClientError) -> NotificationPage {
-        try NotificationPage(document: try listDocument(limit: limit, after: after))
-    }
-
-    /// The JSON document that `list` reads.
-    public mutating func listDocument(
-        limit: Int = 1_000, after: String? = nil
-    ) throws(ClientError) -> [UInt8] {
-        _ = try queueList(limit: limit, after: after)
-        return try document()
     }
 
     // MARK: Answers
 
-    mutating func answer(
+    private mutating func onlyOutcome(
         _ sink: (PayloadInfo, RawSpan) -> Bool = { _, _ in true }
     ) throws(ClientError) -> Answer.Outcome {
         precondition(unansweredCount == 1, "pipelined requests are still unanswered")
@@ -161,22 +135,16 @@ extension BlobConnection {
     }
 
     private mutating func receipt() throws(ClientError) -> PutReceipt {
-        let outcome = try answer()
+        let outcome = try onlyOutcome()
         guard case .stored(let receipt) = outcome else { throw unexpected(outcome) }
         return receipt
-    }
-
-    private mutating func document() throws(ClientError) -> [UInt8] {
-        let outcome = try answer()
-        guard case .document(let document) = outcome else { throw unexpected(outcome) }
-        return document
     }
 
     private mutating func handOn(
         to sink: (PayloadInfo, RawSpan) throws -> Void
     ) throws -> PayloadInfo {
         var failed: (any Error)?
-        let outcome = try answer { info, piece in
+        let outcome = try onlyOutcome { info, piece in
             do {
                 try sink(info, piece)
             } catch {
@@ -194,7 +162,7 @@ extension BlobConnection {
         var bytes: [UInt8] = []
         var isTooLong = false
         let byteCountMax = options.payloadByteCountMax
-        let outcome = try answer { info, piece in
+        let outcome = try onlyOutcome { info, piece in
             let byteCount =
                 isWhole ? info.byteCount : UInt64(bytes.count) + UInt64(piece.byteCount)
             isTooLong = byteCount > byteCountMax

@@ -55,70 +55,27 @@ extension BlobConnection {
         }
     }
 
-    /// Queues a question about a notification. Answered with its record as a JSON document.
-    public mutating func queueStat(_ id: String) throws(ClientError) -> UInt32 {
-        try queue(.stat) { (out) throws(ProtocolError) in
-            try Stat.Request.compose(id: id, into: &out)
-        }
-    }
-
-    /// Queues the removal of a notification with all its parts. Answered `done` when that is on
-    /// disk.
-    public mutating func queueDelete(_ id: String) throws(ClientError) -> UInt32 {
-        try queue(.delete) { (out) throws(ProtocolError) in
-            try Stat.Request.compose(id: id, into: &out)
-        }
-    }
-
-    /// Queues a question about the daemon's counters. Answered with a JSON document.
-    public mutating func queueStats() throws(ClientError) -> UInt32 {
-        try queue(.stats)
-    }
-
-    /// Queues a page of a list: at most `limit` (1…1,000) notifications whose ids come after
-    /// `after` in byte order. Answered with a JSON document.
-    public mutating func queueList(
-        limit: Int, after: String? = nil
+    /// Queues a call with a copy of its body. Answered `called`; the call's `read` tells what that
+    /// says.
+    public mutating func queueCall<Answer>(
+        _ call: DaemonCall<Answer>
     ) throws(ClientError) -> UInt32 {
-        try queue(.list) { (out) throws(ProtocolError) in
-            try List.Request.compose(limit: limit, after: after, into: &out)
-        }
-    }
-
-    /// Queues a call of one of HTTP's resources, with its body. Answered `called`.
-    ///
-    /// - Parameters:
-    ///   - method: the method.
-    ///   - target: path and query, percent-encoded, 1…8,000 bytes.
-    ///   - body: the body.
-    ///   - mediaType: the body's.
-    ///   - device: who asks, 1…64 bytes; others learn of it with the change.
-    ///   - condition: what must hold of the notification.
-    ///   - coding: how the body is coded.
-    public mutating func queueCall(
-        _ method: CallMethod, _ target: String, body: RawSpan = RawSpan(),
-        mediaType: String? = nil, device: String? = nil, condition: CallCondition = .none,
-        coding: WireCoding = .identity
-    ) throws(ClientError) -> UInt32 {
-        let requestID = try queueCallHead(
-            method, target, bodyByteCount: body.byteCount, mediaType: mediaType, device: device,
-            condition: condition, coding: coding)
-        queueBody(body)
+        let requestID = try queueHead(of: call)
+        queueBody(call.body.span.bytes)
         return requestID
     }
 
     /// Queues a call without its body, which must be sent next.
-    mutating func queueCallHead(
-        _ method: CallMethod, _ target: String, bodyByteCount: Int, mediaType: String?,
-        device: String?, condition: CallCondition, coding: WireCoding
+    mutating func queueHead<Answer>(
+        of call: DaemonCall<Answer>
     ) throws(ClientError) -> UInt32 {
-        var flags = condition.flags
-        if coding == .gzip { flags.insert(.bodyIsGzip) }
-        return try queue(.call, flags: flags, bodyByteCount: UInt64(bodyByteCount)) {
+        var flags = call.condition.flags
+        if call.coding == .gzip { flags.insert(.bodyIsGzip) }
+        return try queue(.call, flags: flags, bodyByteCount: UInt64(call.body.count)) {
             (out) throws(ProtocolError) in
             try Call.Request.compose(
-                method, target: target, device: device, mediaType: mediaType, condition: condition,
-                into: &out)
+                call.method, target: call.target, device: call.device, mediaType: call.mediaType,
+                condition: call.condition, into: &out)
         }
     }
 
@@ -135,15 +92,12 @@ extension BlobConnection {
         matching filter: NotificationFilter = NotificationFilter()
     ) throws(ClientError) -> UInt32 {
         // The wire has no place for a text that is there and empty.
-        if filter.group == "" {
-            throw .invalid(ProtocolError(.badGroup, "the group must not be empty"))
-        }
-        if filter.app == "" { throw .invalid(ProtocolError(.badApp, "the app must not be empty")) }
-        if filter.platform == "" {
-            throw .invalid(ProtocolError(.badPlatform, "the platform must not be empty"))
-        }
-        if filter.targetHost == "" {
-            throw .invalid(ProtocolError(.badTargetHost, "the target host must not be empty"))
+        for (text, code, name) in [
+            (filter.group, ErrorCode.badGroup, "group"), (filter.app, .badApp, "app"),
+            (filter.platform, .badPlatform, "platform"),
+            (filter.targetHost, .badTargetHost, "target host"),
+        ] where text == "" {
+            throw .invalid(ProtocolError(code, "the \(name) must not be empty"))
         }
         if filter.status != nil {
             throw .invalid(
@@ -171,8 +125,32 @@ extension NotificationRecord.ActionState {
     }
 }
 
-/// What a call does with its resource.
-public typealias CallMethod = Call.Method
+/// A request that has no answer yet.
+struct UnansweredRequest: Sendable {
+    var id: UInt32
+    var operation: Opcode
+    var flags: RequestFlags
+}
 
-/// What must hold of the notification for a call to be carried out.
-public typealias CallCondition = Call.Condition
+/// The requests without an answer, oldest first; at most `DaemonInfo.requestsInFlightMax`.
+///
+/// Removing the first only moves `start`. The array is compacted when half of it is unused.
+struct RequestQueue: Sendable {
+    private var requests: [UnansweredRequest] = []
+    private var start = 0
+
+    var count: Int { requests.count - start }
+
+    var first: UnansweredRequest? { start < requests.count ? requests[start] : nil }
+
+    mutating func append(_ request: UnansweredRequest) {
+        requests.append(request)
+    }
+
+    mutating func removeFirst() {
+        start += 1
+        guard start * 2 >= requests.count else { return }
+        requests.removeFirst(start)
+        start = 0
+    }
+}

@@ -55,9 +55,6 @@ extension BlobConnection {
                 _ = try receiveDocument(header, byteCountMax: 0)
                 return .stored(
                     PutReceipt(response, head: head.span.bytes, status: header.status))
-            case .stat, .stats, .list:
-                return .document(
-                    try receiveDocument(header, byteCountMax: Self.documentByteCountMax))
             case .call:
                 let response = try parsed { () throws(ProtocolError) in
                     try Call.Response.parse(head.span.bytes)
@@ -71,7 +68,7 @@ extension BlobConnection {
                 }
                 let page = try receiveDocument(header, byteCountMax: Self.documentByteCountMax)
                 return .changes(WatchedPage(response, head: head.span.bytes, page))
-            case .ping, .delete, .hello:
+            case .ping, .hello:
                 _ = try receiveDocument(header, byteCountMax: WireLimits.pingBodyByteCountMax)
                 return .done
             }

@@ -6,10 +6,9 @@ import BlobProtocol
 /// A connection has one owner and is closed when that owner is destroyed. Off the main path of an
 /// `async` program use `BlobdClient`, which keeps the blocking away from Swift's threads.
 ///
-/// There are two ways to use one. The plain calls (`put`, `get`, …, in
-/// `BlobConnection+Calls.swift`) send a request and wait for its answer. The pipelined way queues
-/// several requests (`queueGet`, …), sends them together (`flush`) and receives the answers in the
-/// same order (`receive`).
+/// There are two ways to use one. `put`, `get`, `call` and so on send a request and wait for its
+/// answer. The pipelined way queues several requests (`queueGet`, …), sends them together (`flush`)
+/// and receives the answers in the same order (`receive`).
 public struct BlobConnection: ~Copyable, Sendable {
     /// How to treat a connection.
     public struct Options: Sendable, Hashable {
@@ -51,22 +50,16 @@ public struct BlobConnection: ~Copyable, Sendable {
     public static func connect(
         to path: String, options: Options = Options()
     ) throws(ClientError) -> BlobConnection {
-        let socket = try UnixSocket.connect(
-            to: path, timeoutMilliseconds: options.timeoutMilliseconds)
-        var connection = BlobConnection(socket, options)
-        try connection.sayHello()
-        return connection
+        try connect(to: path, options: options, stop: nil)
     }
 
-    /// The same with waits that another thread can end.
+    /// Connects, with waits that another thread can end.
     static func connect(
-        to path: String, options: Options, stop: SocketStop
+        to path: String, options: Options, stop: SocketStop?
     ) throws(ClientError) -> BlobConnection {
         let socket = try UnixSocket.connect(
             to: path, timeoutMilliseconds: options.timeoutMilliseconds, stop: stop)
-        var connection = BlobConnection(socket, options)
-        try connection.sayHello()
-        return connection
+        return try BlobConnection(greetingOn: socket, options)
     }
 
     /// Takes over a connected socket, which is closed in the end, and says hello on it.
@@ -75,15 +68,16 @@ public struct BlobConnection: ~Copyable, Sendable {
     ) throws(ClientError) -> BlobConnection {
         let socket = UnixSocket(
             adopting: descriptor, timeoutMilliseconds: options.timeoutMilliseconds, stop: stop)
-        var connection = BlobConnection(socket, options)
-        try connection.sayHello()
-        return connection
+        return try BlobConnection(greetingOn: socket, options)
     }
 
-    private init(_ socket: consuming UnixSocket, _ options: Options) {
+    private init(
+        greetingOn socket: consuming UnixSocket, _ options: Options
+    ) throws(ClientError) {
         self.socket = socket
         self.options = options
         self.daemon = DaemonInfo()
+        try sayHello()
     }
 
     /// Whether the daemon has closed the connection, as it does with idle ones. Only meaningful

@@ -1,6 +1,7 @@
 public import BlobProtocol
+import Dispatch
 
-/// A daemon, for `async` programs: the calls of `BlobConnection`, without blocking a thread of
+/// A daemon, for `async` programs: what a `BlobConnection` does, without blocking a thread of
 /// Swift's.
 ///
 /// ```swift
@@ -8,6 +9,7 @@ public import BlobProtocol
 /// let receipt = try await client.put(
 ///     PutRequest(id: "42", mediaType: "image/png", lifetime: .seconds(86_400)), bytes)
 /// let payload = try await client.get("42")
+/// let record = try await client.call(.patch("42", PatchRequest(isRead: true), device: "phone"))
 /// ```
 ///
 /// The actor runs on a serial queue of its own, where the blocking happens, and has one connection,
@@ -67,30 +69,20 @@ public actor BlobdClient {
         }
     }
 
-    /// Describes a notification. Nil when there is none, or it has expired.
-    public func stat(_ id: String) throws(ClientError) -> NotificationRecord? {
-        try ifThere { (connection) throws(ClientError) in try connection.stat(id) }
-    }
-
-    /// Removes a notification with all its parts. Returns false when there was none.
+    /// Makes a call and reads its answer. Throws `notFound` and `expired` for what is not there.
     @discardableResult
-    public func delete(_ id: String) throws(ClientError) -> Bool {
-        try ifThere { (connection) throws(ClientError) in try connection.delete(id) } != nil
+    public func call<Answer: Sendable>(
+        _ call: DaemonCall<Answer>
+    ) throws(ClientError) -> Answer {
+        try with { (connection) throws(ClientError) in try connection.call(call) }
     }
 
-    /// The daemon's counters.
-    public func stats() throws(ClientError) -> DaemonStatistics {
-        try with { (connection) throws(ClientError) in try connection.stats() }
-    }
-
-    /// A page of at most `limit` (1…1,000) notifications whose ids come after `after` in byte
-    /// order.
-    public func list(
-        limit: Int = 1_000, after: String? = nil
-    ) throws(ClientError) -> NotificationPage {
-        try with { (connection) throws(ClientError) in
-            try connection.list(limit: limit, after: after)
-        }
+    /// Makes a call and reads its answer. Nil when what it is about is not there, or has expired.
+    @discardableResult
+    public func call<Answer: Sendable>(
+        ifPresent call: DaemonCall<Answer>
+    ) throws(ClientError) -> Answer? {
+        try ifThere { (connection) throws(ClientError) in try connection.call(call) }
     }
 
     /// Closes the connection. The next call makes a new one.
@@ -115,7 +107,7 @@ public actor BlobdClient {
             matching: filter)
     }
 
-    func ifThere<T>(
+    private func ifThere<T>(
         _ call: (inout BlobConnection) throws(ClientError) -> T
     ) throws(ClientError) -> T? {
         do throws(ClientError) {
@@ -130,7 +122,7 @@ public actor BlobdClient {
 
     /// Runs one call on the connection. One that the daemon has closed meanwhile, as it does with
     /// idle ones, is replaced before the call; nothing is ever sent twice.
-    func with<T>(
+    private func with<T>(
         _ call: (inout BlobConnection) throws(ClientError) -> T
     ) throws(ClientError) -> T {
         var current: BlobConnection
@@ -147,5 +139,19 @@ public actor BlobdClient {
             if !error.endsConnection { connection = consume current }
             throw error
         }
+    }
+}
+
+/// Runs an actor on a dispatch queue, whose threads may block.
+final class QueueExecutor: SerialExecutor {
+    private let queue: DispatchQueue
+
+    init(_ label: String = "blobd.client") {
+        queue = DispatchQueue(label: label)
+    }
+
+    func enqueue(_ job: consuming ExecutorJob) {
+        let job = UnownedJob(job)
+        queue.async { job.runSynchronously(on: self.asUnownedSerialExecutor()) }
     }
 }

@@ -47,6 +47,16 @@ extension CallTarget {
         return CallTarget("/v1/users/", owner, suffix)
     }
 
+    /// An owner's notifications of a group, or those of them that are one app's.
+    static func group(
+        _ group: String, of owner: String, _ app: String?
+    ) throws(ClientError) -> CallTarget {
+        var target = try user(owner, "/notifications")
+        target.add("group", group)
+        target.add("app", app)
+        return target
+    }
+
     static func category(
         _ name: String, _ app: String?
     ) throws(ClientError) -> CallTarget {

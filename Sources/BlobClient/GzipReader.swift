@@ -35,11 +35,12 @@ struct GzipReader: ~Copyable {
         var input: [UInt8] = []
         piece.withUnsafeBytes { input.append(contentsOf: $0) }
         var used = 0
-        while used < input.count {
+        var produced = 0
+        // Without input left, what did not fit into the buffer of the last round still comes out.
+        repeat {
             guard !isAtEnd else {
                 throw ClientError.protocolViolation("bytes after the end of a gzip stream")
             }
-            var produced = 0
             var result = Z_OK
             // Both pointers are given to zlib for one call and cleared after it.
             input.withUnsafeMutableBufferPointer { source in
@@ -63,24 +64,7 @@ struct GzipReader: ~Copyable {
             guard isAtEnd || produced > 0 || used == input.count else {
                 throw ClientError.protocolViolation("truncated gzip stream")
             }
-        }
-        // What fits no more into the buffer of the last round comes out without further input.
-        while !isAtEnd {
-            let produced = try drain()
-            guard produced > 0 else { break }
-            try sink(buffer.span.bytes.extracting(0..<produced))
-        }
-    }
-
-    private mutating func drain() throws(ClientError) -> Int {
-        buffer.withUnsafeMutableBufferPointer { target in
-            stream.pointee.avail_in = 0
-            stream.pointee.next_out = target.baseAddress
-            stream.pointee.avail_out = UInt32(target.count)
-            isAtEnd = inflate(stream, Z_NO_FLUSH) == Z_STREAM_END
-            stream.pointee.next_out = nil
-            return target.count - Int(stream.pointee.avail_out)
-        }
+        } while used < input.count || (produced == buffer.count && !isAtEnd)
     }
 
     /// Throws unless the stream has come to its end, its checksum included.
@@ -88,5 +72,21 @@ struct GzipReader: ~Copyable {
         guard isAtEnd else {
             throw ClientError.protocolViolation("truncated gzip stream")
         }
+    }
+}
+
+/// A gzip stream that lies in memory as a whole, for programs that read answers byte by byte
+/// themselves.
+package enum GzipStream {
+    /// Inflates a stream in bounded memory and hands on its bytes as given, piece by piece; each
+    /// piece is good for the time of the call. Throws `protocolViolation` for what is no gzip
+    /// stream, has no end, or has a wrong checksum; what came before the fault has then been handed
+    /// on.
+    package static func inflate(
+        _ bytes: RawSpan, to sink: (RawSpan) -> Void
+    ) throws(ClientError) {
+        var reader = try GzipReader()
+        try reader.read(bytes) { piece in sink(piece) }
+        try reader.finish()
     }
 }

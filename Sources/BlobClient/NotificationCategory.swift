@@ -40,4 +40,22 @@ public struct CategoryReceipt: Sendable, Hashable {
     public let category: NotificationCategory
     /// Whether there was none of that name.
     public let isCreated: Bool
+
+    init(_ answer: CallAnswer) throws(ClientError) {
+        category = try NotificationCategory(DocumentReader(answer.body))
+        isCreated = answer.status == 201
+    }
+}
+
+/// A page of the categories, by name and app; see ``DaemonCall/categories(after:)``.
+public struct CategoryList: Sendable, Hashable {
+    /// The categories of the page.
+    public let categories: [NotificationCategory]
+    /// The cursor to continue after, or nil when this is the last page.
+    public let next: String?
+
+    init(_ reader: DocumentReader) throws(ClientError) {
+        categories = try reader.list("categories", NotificationCategory.init)
+        next = try reader.optionalText("next")
+    }
 }

@@ -164,37 +164,6 @@ public struct NotificationFilter: Sendable, Hashable {
     }
 }
 
-/// A request for a page of an owner's history.
-public struct HistoryRequest: Sendable, Hashable {
-    /// Notifications in one page at the most, 1…1,000. A page may have fewer and not be the last.
-    public var limit = 100
-    /// Only those older than this cursor, from `NotificationHistory.next`.
-    public var before: String?
-    /// Only those that match.
-    public var filter = NotificationFilter()
-
-    /// The newest page, without a filter.
-    public init() {}
-
-    /// The filter's: only read ones, or only unread ones.
-    public var isRead: Bool? {
-        get { filter.isRead }
-        set { filter.isRead = newValue }
-    }
-
-    /// The filter's: only those with this state.
-    public var actionState: NotificationRecord.ActionState? {
-        get { filter.actionState }
-        set { filter.actionState = newValue }
-    }
-
-    /// The filter's: only those of this group.
-    public var group: String? {
-        get { filter.group }
-        set { filter.group = newValue }
-    }
-}
-
 /// A page of an owner's notifications, newest first, without those that have expired.
 public struct NotificationHistory: Sendable, Hashable {
     /// The notifications; none where deleted ones were asked for.
@@ -207,9 +176,7 @@ public struct NotificationHistory: Sendable, Hashable {
     /// misses nothing.
     public let cursor: String
 
-    /// Reads the document that `historyDocument` answers.
-    public init(document: [UInt8]) throws(ClientError) {
-        let reader = try DocumentReader(document)
+    init(_ reader: DocumentReader) throws(ClientError) {
         let isOfDeleted = reader.member("deleted") != nil
         notifications =
             isOfDeleted ? [] : try reader.list("notifications", NotificationRecord.init)
@@ -327,9 +294,12 @@ public struct ChangePage: Sendable, Hashable {
     /// Whether there are more changes now.
     public let hasMore: Bool
 
-    /// Reads the document that `changesDocument` answers, and the one in a `WatchedPage`.
+    /// Reads the document of a `WatchedPage`.
     public init(document: [UInt8]) throws(ClientError) {
-        let reader = try DocumentReader(document)
+        try self.init(DocumentReader(document))
+    }
+
+    init(_ reader: DocumentReader) throws(ClientError) {
         changes = try reader.list("changes", NotificationChange.init)
         next = try reader.text("next")
         hasMore = try reader.optionalFlag("more") ?? false

@@ -4,6 +4,11 @@ public struct PublishReceipt: Sendable, Hashable {
     public let notification: NotificationRecord
     /// Whether there was none before.
     public let isCreated: Bool
+
+    init(_ answer: CallAnswer) throws(ClientError) {
+        notification = try NotificationRecord(document: answer.body)
+        isCreated = answer.status == 201
+    }
 }
 
 /// What came of one notification of a batch.
@@ -19,9 +24,7 @@ public struct BatchResult: Sendable, Hashable {
     /// What is wrong, in words, or nil.
     public let detail: String?
 
-    /// Reads one line of the answer.
-    public init(document: [UInt8]) throws(ClientError) {
-        let reader = try DocumentReader(document)
+    init(_ reader: DocumentReader) throws(ClientError) {
         id = try reader.optionalText("id")
         status = try reader.integer("status")
         revision = try reader.optionalInteger("revision")
@@ -66,6 +69,11 @@ public struct ResponseReceipt: Sendable, Hashable {
     public let notification: NotificationRecord
     /// Whether it was recorded by this call; false: its key was known already.
     public let isNew: Bool
+
+    init(_ answer: CallAnswer) throws(ClientError) {
+        notification = try NotificationRecord(document: answer.body)
+        isNew = answer.status == 201
+    }
 }
 
 /// What the change of a whole group has done.
@@ -74,6 +82,11 @@ public struct GroupReceipt: Sendable, Hashable {
     public let matchedCount: Int
     /// How many of them were changed; the others were so already.
     public let changedCount: Int
+
+    init(_ reader: DocumentReader) throws(ClientError) {
+        matchedCount = try reader.integer("matched")
+        changedCount = try reader.integer("changed")
+    }
 }
 
 /// The push that tells a device of a notification.
@@ -98,9 +111,7 @@ public struct RenderedEnvelope: Sendable, Hashable {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
-    /// Reads the document that `envelopeDocument` answers.
-    public init(document: [UInt8]) throws(ClientError) {
-        let reader = try DocumentReader(document)
+    init(_ reader: DocumentReader) throws(ClientError) {
         mediaType = try reader.text("media_type")
         headers = try reader.textMembers("headers").map { Header(name: $0.name, value: $0.value) }
         bytes = Array(try reader.text("body").utf8)

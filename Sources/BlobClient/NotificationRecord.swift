@@ -141,7 +141,7 @@ public struct NotificationRecord: Sendable, Hashable {
     /// Its parts; none when it is text alone.
     public let parts: [Part]
 
-    /// Reads the document that `statDocument` and many calls answer.
+    /// Reads the document that `stat` and many other calls answer.
     public init(document: [UInt8]) throws(ClientError) {
         try self.init(DocumentReader(document))
     }
@@ -226,9 +226,7 @@ public struct NotificationPage: Sendable, Hashable {
     /// The id to continue after, or nil when this is the last page.
     public let next: String?
 
-    /// Reads the document that `listDocument` answers.
-    public init(document: [UInt8]) throws(ClientError) {
-        let reader = try DocumentReader(document)
+    init(_ reader: DocumentReader) throws(ClientError) {
         notifications = try reader.list("notifications", NotificationRecord.init)
         next = try reader.optionalText("next")
     }

@@ -11,7 +11,7 @@ public struct NotificationUpload: Sendable, Hashable {
         public enum Content: Sendable, Hashable {
             /// These.
             case bytes([UInt8])
-            /// Those the daemon has already, of an earlier publish or of `putBlob`.
+            /// Those the daemon has already, of an earlier publish or of `storeBlob`.
             case stored(PayloadDigest)
         }
 
@@ -118,16 +118,16 @@ public struct NotificationUpload: Sendable, Hashable {
     }
 
     /// The body that carries the document and the bytes, and its media type.
-    func body(withID: Bool) -> (bytes: [UInt8], mediaType: String) {
+    func body() -> (bytes: [UInt8], mediaType: String) {
         var bytes: [UInt8] = []
         guard hasFiles else {
-            document(withID: withID).append(to: &bytes)
-            return (bytes, "application/json")
+            document(withID: false).append(to: &bytes)
+            return (bytes, DocumentType.json)
         }
         var form = MultipartBody()
         var text: [UInt8] = []
-        document(withID: withID).append(to: &text)
-        form.append(name: "notification", mediaType: "application/json", text)
+        document(withID: false).append(to: &text)
+        form.append(name: "notification", mediaType: DocumentType.json, text)
         for part in parts {
             guard case .bytes(let content) = part.content else { continue }
             form.append(name: part.name, mediaType: part.mediaType, content)

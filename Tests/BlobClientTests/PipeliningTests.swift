@@ -51,16 +51,16 @@ import Testing
         let daemon = try ScriptedDaemon.greeting(inFlightMax: 2) { peer in
             for _ in 0..<3 {
                 let request = try peer.readRequest()
-                try peer.answer(request.frame, 204)
+                try peer.answer(request.frame, 204, head: Array(repeating: 0, count: 16))
             }
         }
         var connection = try BlobConnection.adopt(daemon.clientDescriptor)
-        _ = try connection.queueDelete("1")
-        _ = try connection.queueDelete("2")
-        let error = thrown { _ = try connection.queueDelete("3") }
+        _ = try connection.queueCall(.delete("1"))
+        _ = try connection.queueCall(.delete("2"))
+        let error = thrown { _ = try connection.queueCall(.delete("3")) }
         #expect(error == .tooManyUnanswered(limit: 2))
         _ = try connection.receive()
-        _ = try connection.queueDelete("3")
+        _ = try connection.queueCall(.delete("3"))
         _ = try connection.receive()
         _ = try connection.receive()
         #expect(connection.unansweredCount == 0)

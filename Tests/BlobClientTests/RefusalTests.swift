@@ -105,7 +105,7 @@ import Testing
             switch what {
             case "magic": answer[0] = 0x48
             case "id": answer[4] ^= 1
-            case "opcode": answer[1] = Opcode.stat.rawValue
+            case "opcode": answer[1] = Opcode.put.rawValue
             case "reserved": answer[13] = 1
             case "headLength": answer[10] = 1
             case "bodyLength": answer[23] = 0xFF

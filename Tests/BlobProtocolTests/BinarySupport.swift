@@ -1,4 +1,5 @@
 import BlobProtocol
+import Bytes
 
 /// Parses a request's head and composes what came out. Throws what the parser throws.
 func recomposed(
@@ -9,37 +10,35 @@ func recomposed(
     switch operation {
     case .hello:
         try Hello.Request.parse(head, flags: flags).compose(into: &out)
-    case .ping, .stats:
-        try EmptyHead.check(head, operation)
+    case .ping:
+        try Ping.check(head)
     case .put:
         let request = try Put.Request.parse(head, flags: flags)
         try Put.Draft(request, head: head).compose(into: &out)
     case .get:
         let request = try Get.Request.parse(head, flags: flags)
         try Get.Request.compose(
-            id: request.id.of(head), part: request.part.of(head), range: request.range, into: &out)
+            id: request.id.of(head).text(), part: request.part.of(head).text(),
+            range: request.range, into: &out)
     case .getBlob:
         let request = try GetBlob.Request.parse(head, flags: flags)
         try GetBlob.Request.compose(
             digest: request.digest.of(head), range: request.range, into: &out)
-    case .stat, .delete:
-        let request = try Stat.Request.parse(head, of: operation)
-        try Stat.Request.compose(id: request.id.of(head), into: &out)
-    case .list:
-        let request = try List.Request.parse(head)
-        try List.Request.compose(limit: request.limit, after: request.after.of(head), into: &out)
     case .call:
         let request = try Call.Request.parse(head, flags: flags)
         try Call.Request.compose(
-            request.method, target: request.target.of(head), device: request.device.of(head),
-            mediaType: request.mediaType.of(head), condition: request.condition, into: &out)
+            request.method, target: request.target.of(head).text(),
+            device: request.device.of(head).text(),
+            mediaType: request.mediaType.of(head).text(), condition: request.condition, into: &out)
     case .watch:
         let request = try Watch.Request.parse(head)
         try Watch.Request.compose(
-            limit: request.limit, owner: request.owner.of(head), cursor: request.cursor.of(head),
+            limit: request.limit, owner: request.owner.of(head).text(),
+            cursor: request.cursor.of(head).text(),
             isRead: request.isRead, actionState: request.actionState,
-            group: request.group.of(head), app: request.app.of(head),
-            platform: request.platform.of(head), targetHost: request.targetHost.of(head),
+            group: request.group.of(head).text(), app: request.app.of(head).text(),
+            platform: request.platform.of(head).text(),
+            targetHost: request.targetHost.of(head).text(),
             into: &out)
     }
     return out

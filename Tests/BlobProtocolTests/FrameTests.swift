@@ -94,7 +94,7 @@ import BlobProtocol
                 let hasFlags =
                     ([3, 4, 5, 10].contains(opcode) && bit < 3)
                     || ([3, 10].contains(opcode) && bit == 4)
-                    || ([3, 7, 10].contains(opcode) && bit == 5)
+                    || ([3, 10].contains(opcode) && bit == 5)
                 #expect((parsed != nil) == (!isKnown || hasFlags))
             }
         }
@@ -103,17 +103,17 @@ import BlobProtocol
     @Test("A header and its head are composed together, or not at all")
     func together() throws {
         var out: [UInt8] = [9]
-        try RequestFrame.compose(.stat, requestID: 5, into: &out) { head throws(ProtocolError) in
-            try Stat.Request.compose(id: "ab", into: &head)
+        try RequestFrame.compose(.get, requestID: 5, into: &out) { head throws(ProtocolError) in
+            try Get.Request.compose(id: "ab", into: &head)
         }
-        #expect(out.count == 1 + 24 + 10 && out[9] == 10)
+        #expect(out.count == 1 + 24 + 26 && out[9] == 26)
         let before = out
         for id in ["", "a/b"] {
             let problem = code { () throws(ProtocolError) in
-                try RequestFrame.compose(.stat, requestID: 5, into: &out) {
+                try RequestFrame.compose(.get, requestID: 5, into: &out) {
                     head throws(ProtocolError) in
                     head.append(1)
-                    try Stat.Request.compose(id: id, into: &head)
+                    try Get.Request.compose(id: id, into: &head)
                 }
             }
             #expect(problem == .badID)

@@ -76,7 +76,7 @@ struct BucketAwayScenario: Scenario {
             slowly.refused == 0,
             "\(slowly.refused) publishes were refused with a bucket that is slow")
         var connection = try leader.connect()
-        let slowLag = try connection.replication().lagMilliseconds ?? 0
+        let slowLag = try connection.call(.replication).lagMilliseconds ?? 0
         // A segment is on its way, one waits, and there may be one more request for each.
         try require(
             slowLag < 4 * slow + 2_000,
@@ -129,8 +129,8 @@ struct BucketAwayScenario: Scenario {
         var second = try follower.connect()
         func lags() throws -> (leader: Int64, follower: Int64) {
             (
-                try first.replication().lagMilliseconds ?? 0,
-                try second.replication().lagMilliseconds ?? 0
+                try first.call(.replication).lagMilliseconds ?? 0,
+                try second.call(.replication).lagMilliseconds ?? 0
             )
         }
         var last = try lags()

@@ -105,7 +105,7 @@ struct ChaosScenario: ShardScenario {
                 promoting.append(
                     try Threads.start(1) { _ in
                         guard var connection = try? BlobConnection.connect(to: socket),
-                            (try? connection.promote()) != nil
+                            (try? connection.call(.promote())) != nil
                         else { return }
                         promotions.add(1, at: index)
                     })

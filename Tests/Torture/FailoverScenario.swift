@@ -132,12 +132,12 @@ struct FailoverScenario: Scenario {
         _ follower: borrowing DaemonUnderTest, to leader: borrowing DaemonUnderTest
     ) throws {
         var connection = try leader.connect()
-        let goal = try connection.replication().shippedSequence ?? 0
+        let goal = try connection.call(.replication).shippedSequence ?? 0
         try ShardUnderTest.wait(until: follower, has: goal, "the follower")
     }
 
     private func promote(_ follower: borrowing DaemonUnderTest) throws {
         var connection = try follower.connect()
-        _ = try connection.promote(isForced: true)
+        _ = try connection.call(.promote(isForced: true))
     }
 }

@@ -99,7 +99,7 @@ struct FullScenario: Scenario {
 
     private func delete(_ numbers: [Int], _ daemon: borrowing DaemonUnderTest) throws {
         var connection = try daemon.connect()
-        for number in numbers { try connection.delete("full-\(number)") }
+        for number in numbers { try connection.call(.delete("full-\(number)")) }
         for number in numbers {
             do throws(ClientError) {
                 _ = try connection.get("full-\(number)")

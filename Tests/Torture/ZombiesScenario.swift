@@ -125,7 +125,7 @@ struct ZombiesScenario: Scenario {
 
         // Another one leads, and collects all there is.
         var promoting = try new.connect()
-        _ = try promoting.promote(isForced: true)
+        _ = try promoting.call(.promote(isForced: true))
         let fences = try fences(on: bucket)
         let others = crowd("new") { $0.pauseMicroseconds = 20_000 }
         let (newStop, newSocket) = (StopSign(), new.socket)
@@ -188,7 +188,7 @@ struct ZombiesScenario: Scenario {
 
     private static func role(of socket: String) -> String? {
         guard var connection = try? BlobConnection.connect(to: socket) else { return nil }
-        return try? connection.replication().role
+        return try? connection.call(.replication).role
     }
 
     /// The numbers of all fences of the log.

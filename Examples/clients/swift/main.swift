@@ -12,12 +12,12 @@ var upload = NotificationUpload(id: "42", owner: "ann", message: "Look who is he
 upload.richType = "img"
 upload.lifetime = .seconds(3_600)
 upload.parts = [.init(mediaType: "image/jpeg", .bytes(Array(picture)))]
-let published = try await client.publish(upload)
+let published = try await client.call(.publish(upload))
 print("published:", published.isCreated ? 201 : 200)
 
 // The push for APNs. Send it as it is; it has the id, not the picture.
-let push = try await client.envelope("42", .apns, style: .alert)
-print("push:", String(decoding: push?.bytes ?? [], as: UTF8.self))
+let push = try await client.call(.envelope("42", .apns, style: .alert))
+print("push:", String(decoding: push.bytes, as: UTF8.self))
 
 // Fetch: the client has compared the bytes with their digest.
 if let payload = try await client.get("42") {
@@ -25,12 +25,12 @@ if let payload = try await client.get("42") {
 }
 
 // Follow the feed: all changes first, then those after the cursor. The second call waits for one.
-// (client.changes(of:since:) is the same as an endless sequence, which reconnects.)
-let first = try await client.changes(of: "ann", since: "0", limit: 100)
+// (client.changes(of:since:) is an endless sequence of them, which reconnects.)
+let first = try await client.call(.changes(of: "ann", since: "0", limit: 100))
 for change in first.changes { print("change:", change.kind, change.id) }
-_ = try await client.patch("42", PatchRequest(isRead: true), device: "phone")
-let second = try await client.changes(
-    of: "ann", since: first.next, limit: 100, waitSeconds: 30)
+try await client.call(.patch("42", PatchRequest(isRead: true), device: "phone"))
+let second = try await client.call(
+    .changes(of: "ann", since: first.next, limit: 100, waitSeconds: 30))
 for change in second.changes { print("change:", change.kind, change.id, "by", change.device ?? "") }
 
 // A signed link, with which a device fetches by itself: through nginx from the device socket.

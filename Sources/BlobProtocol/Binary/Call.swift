@@ -135,40 +135,27 @@ public enum Call {
             return (target, .empty)
         }
 
-        /// Appends the head, whose flags are the condition's, and `bodyIsGzip` for a coded body. Empty texts: none. Throws before
-        /// anything is appended.
-        public static func compose(
-            _ method: Method, target: RawSpan, device: RawSpan = RawSpan(),
-            mediaType: RawSpan = RawSpan(), condition: Condition = .none, into out: inout [UInt8]
-        ) throws(ProtocolError) {
-            try Call.check(target: target)
-            if device.byteCount > 0 { try TextKind.device.check(device) }
-            if mediaType.byteCount > 0 { try TextKind.mediaType.check(mediaType) }
-            var revision: UInt64 = 0
-            if case .revision(let number) = condition { revision = number }
-            out.append(method.rawValue)
-            out.append(UInt8(device.byteCount))
-            out.append(littleEndian: UInt16(target.byteCount))
-            out.append(UInt8(mediaType.byteCount))
-            out.appendZeros(3)
-            out.append(littleEndian: revision)
-            out.appendZeros(8)
-            out.append(contentsOf: target)
-            out.append(contentsOf: device)
-            out.append(contentsOf: mediaType)
-        }
-
-        /// The same with texts in UTF-8. Nil and "" mean the same: none.
+        /// Appends the head, whose flags are the condition's, and `bodyIsGzip` for a coded body. Nil
+        /// and "" mean the same: none. Throws before anything is appended.
         public static func compose(
             _ method: Method, target: String, device: String? = nil, mediaType: String? = nil,
             condition: Condition = .none, into out: inout [UInt8]
         ) throws(ProtocolError) {
-            let target = Array(target.utf8)
-            let device = Array((device ?? "").utf8)
-            let mediaType = Array((mediaType ?? "").utf8)
-            try compose(
-                method, target: target.span.bytes, device: device.span.bytes,
-                mediaType: mediaType.span.bytes, condition: condition, into: &out)
+            let device = device ?? ""
+            let mediaType = mediaType ?? ""
+            try Call.check(target: target.utf8.span.bytes)
+            if !device.isEmpty { try TextKind.device.check(device.utf8.span.bytes) }
+            if !mediaType.isEmpty { try TextKind.mediaType.check(mediaType.utf8.span.bytes) }
+            var revision: UInt64 = 0
+            if case .revision(let number) = condition { revision = number }
+            out.append(method.rawValue)
+            out.append(UInt8(device.utf8.count))
+            out.append(littleEndian: UInt16(target.utf8.count))
+            out.append(UInt8(mediaType.utf8.count))
+            out.appendZeros(3)
+            out.append(littleEndian: revision)
+            out.appendZeros(8)
+            for text in [target, device, mediaType] { out.append(contentsOf: text.utf8) }
         }
     }
 

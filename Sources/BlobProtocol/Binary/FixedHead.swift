@@ -55,14 +55,14 @@ extension RawSpan {
     }
 }
 
-/// The head of the operations that have none: ping and stats.
-public enum EmptyHead {
-    /// Throws `malformed` when there is a head after all.
-    public static func check(_ head: RawSpan, _ operation: Opcode) throws(ProtocolError) {
+/// A ping, whose body is given back.
+public enum Ping {
+    /// Throws `malformed` when it has a head.
+    public static func check(_ head: RawSpan) throws(ProtocolError) {
         guard head.byteCount == 0 else {
             throw ProtocolError(
                 .malformed,
-                "the head of \(operation) is \(head.byteCount) bytes long; it must be empty")
+                "the head of ping is \(head.byteCount) bytes long; it must be empty")
         }
     }
 }

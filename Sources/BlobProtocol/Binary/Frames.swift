@@ -54,43 +54,21 @@ public struct RequestFrame: Sendable, Hashable {
     /// `bytes` is not looked at. Throws when the connection cannot go on; a wrong first byte is
     /// reported at once, everything else when all 24 bytes are there.
     public static func parse(_ bytes: RawSpan) throws(FrameError) -> RequestFrame? {
-        guard bytes.byteCount > 0 else { return nil }
-        guard bytes.byte(0) == Wire.requestMagic else {
-            throw FrameError.magic(bytes.byte(0), expected: Wire.requestMagic)
-        }
-        guard bytes.byteCount >= Wire.frameHeaderByteCount else { return nil }
+        guard try bytes.holdsFrameHeader(Wire.requestMagic) else { return nil }
         let frame = RequestFrame(
             opcode: bytes.byte(1),
             flags: RequestFlags(rawValue: bytes.integer(2, as: UInt16.self)),
             requestID: bytes.integer(4, as: UInt32.self),
             headByteCount: bytes.integer(8, as: UInt32.self),
             bodyByteCount: bytes.integer(16, as: UInt64.self))
-        try frame.check(reserved: bytes.integer(12, as: UInt32.self))
-        return frame
-    }
-
-    private func check(reserved: UInt32) throws(FrameError) {
-        guard headByteCount <= WireLimits.frameHeadByteCountMax else {
-            let max = WireLimits.frameHeadByteCountMax
-            throw FrameError(
-                .malformed,
-                "the header announces a head of \(headByteCount) bytes; the limit is \(max)",
-                limit: max, of: self)
-        }
-        guard reserved == 0 else {
-            throw FrameError(
-                .reserved,
-                "the reserved field at byte 12 of the header is \(reserved); it must be 0",
-                of: self)
-        }
-        guard let operation else { return }
-        let unknown = flags.subtracting(operation.knownFlags)
+        guard let operation = frame.operation else { return frame }
+        let unknown = frame.flags.subtracting(operation.knownFlags)
         guard unknown.isEmpty else {
             throw FrameError(
-                .reserved,
-                "unknown flags \(unknown.rawValue) for the operation \(operation)",
-                of: self)
+                .reserved, "unknown flags \(unknown.rawValue) for the operation \(operation)",
+                of: bytes)
         }
+        return frame
     }
 
     /// Appends the 24 bytes.
@@ -171,32 +149,13 @@ public struct ResponseFrame: Sendable, Hashable {
     /// Reads the header at the start of `bytes`; nil when more bytes are needed. Throws when what
     /// comes is not a response of this version; a wrong first byte is reported at once.
     public static func parse(_ bytes: RawSpan) throws(FrameError) -> ResponseFrame? {
-        guard bytes.byteCount > 0 else { return nil }
-        guard bytes.byte(0) == Wire.responseMagic else {
-            throw FrameError.magic(bytes.byte(0), expected: Wire.responseMagic)
-        }
-        guard bytes.byteCount >= Wire.frameHeaderByteCount else { return nil }
-        let frame = ResponseFrame(
+        guard try bytes.holdsFrameHeader(Wire.responseMagic) else { return nil }
+        return ResponseFrame(
             opcode: bytes.byte(1),
             status: bytes.integer(2, as: UInt16.self),
             requestID: bytes.integer(4, as: UInt32.self),
             headByteCount: bytes.integer(8, as: UInt32.self),
             bodyByteCount: bytes.integer(16, as: UInt64.self))
-        guard frame.headByteCount <= WireLimits.frameHeadByteCountMax else {
-            let max = WireLimits.frameHeadByteCountMax
-            throw FrameError(
-                .malformed,
-                "the header announces a head of \(frame.headByteCount) bytes; the limit is \(max)",
-                limit: max, opcode: frame.opcode, requestID: frame.requestID)
-        }
-        let reserved = bytes.integer(12, as: UInt32.self)
-        guard reserved == 0 else {
-            throw FrameError(
-                .reserved,
-                "the reserved field at byte 12 of the header is \(reserved); it must be 0",
-                opcode: frame.opcode, requestID: frame.requestID)
-        }
-        return frame
     }
 
     /// Appends the 24 bytes.
@@ -217,5 +176,55 @@ public struct ResponseFrame: Sendable, Hashable {
         bytes.storeBytes(of: requestID.littleEndian, toByteOffset: 4, as: UInt32.self)
         bytes.storeBytes(of: headByteCount.littleEndian, toByteOffset: 8, as: UInt32.self)
         bytes.storeBytes(of: bodyByteCount.littleEndian, toByteOffset: 16, as: UInt64.self)
+    }
+}
+
+extension RawSpan {
+    /// Whether a whole header is there, of which all is good that both kinds have. Throws for a wrong
+    /// first byte, a head that is too long, and a reserved field in use.
+    @inline(__always)
+    fileprivate func holdsFrameHeader(_ magic: UInt8) throws(FrameError) -> Bool {
+        guard byteCount > 0 else { return false }
+        guard byte(0) == magic else {
+            throw FrameError(
+                .malformed, "the frame begins with byte \(byte(0)); it must begin with \(magic)")
+        }
+        guard byteCount >= Wire.frameHeaderByteCount else { return false }
+        let headByteCount = integer(8, as: UInt32.self)
+        let max = WireLimits.frameHeadByteCountMax
+        guard headByteCount <= max else {
+            throw FrameError(
+                .malformed,
+                "the header announces a head of \(headByteCount) bytes; the limit is \(max)",
+                limit: max, of: self)
+        }
+        let reserved = integer(12, as: UInt32.self)
+        guard reserved == 0 else {
+            throw FrameError(
+                .reserved,
+                "the reserved field at byte 12 of the header is \(reserved); it must be 0",
+                of: self)
+        }
+        return true
+    }
+}
+
+/// Why a frame's header ends the connection: where the next frame begins is not known, or what the
+/// peer means is not.
+public struct FrameError: Error, Sendable, Hashable {
+    /// What to answer before closing.
+    public let problem: ProtocolError
+    /// The opcode to answer with, or 0 when the header was not whole.
+    public let opcode: UInt8
+    /// The request id to answer with, or 0 when the header was not whole.
+    public let requestID: UInt32
+
+    /// - Parameter header: the 24 bytes, or none.
+    fileprivate init(
+        _ code: ErrorCode, _ detail: String, limit: Int? = nil, of header: RawSpan = RawSpan()
+    ) {
+        problem = ProtocolError(code, detail, limit: limit)
+        opcode = header.isEmpty ? 0 : header.byte(1)
+        requestID = header.isEmpty ? 0 : header.integer(4, as: UInt32.self)
     }
 }

@@ -48,29 +48,20 @@ public enum Get {
             return request
         }
 
-        /// Appends a head that asks for `range` of a part; empty `part`: `payload`. Throws before
+        /// Appends a head that asks for `range` of a part; nil or "": `payload`. Throws before
         /// anything is appended.
-        public static func compose(
-            id: RawSpan, part: RawSpan, range: WireRange? = nil, into out: inout [UInt8]
-        ) throws(ProtocolError) {
-            try TextKind.checkID(id)
-            if part.byteCount > 0 { try TextKind.part.check(part) }
-            try WireRange.compose(range, into: &out)
-            out.append(UInt8(id.byteCount))
-            out.append(UInt8(part.byteCount))
-            out.appendZeros(6)
-            out.append(contentsOf: id)
-            out.append(contentsOf: part)
-        }
-
-        /// Appends a head that asks for `range` of a part; nil: `payload`.
         public static func compose(
             id: String, part: String? = nil, range: WireRange? = nil, into out: inout [UInt8]
         ) throws(ProtocolError) {
-            let idBytes = Array(id.utf8)
-            let partBytes = Array((part ?? "").utf8)
-            try compose(
-                id: idBytes.span.bytes, part: partBytes.span.bytes, range: range, into: &out)
+            let part = part ?? ""
+            try TextKind.checkID(id.utf8.span.bytes)
+            if !part.isEmpty { try TextKind.part.check(part.utf8.span.bytes) }
+            try WireRange.compose(range, into: &out)
+            out.append(UInt8(id.utf8.count))
+            out.append(UInt8(part.utf8.count))
+            out.appendZeros(6)
+            out.append(contentsOf: id.utf8)
+            out.append(contentsOf: part.utf8)
         }
     }
 
@@ -134,4 +125,100 @@ public struct WireRange: Sendable, Hashable {
         out.append(littleEndian: range?.first ?? 0)
         out.append(littleEndian: range.map { $0.count ?? toTheEnd } ?? 0)
     }
+}
+
+/// Fetching a payload by its digest. The flags are get's, and so is the answer (`Get.Response`,
+/// with revision and creation time 0 and the media type `application/octet-stream`).
+public enum GetBlob {
+    /// What the client says, 48 bytes:
+    ///
+    ///     OFFSET  SIZE  DESCRIPTION
+    ///          0     8  position of the first byte wanted; 0 without a range
+    ///          8     8  bytes wanted, at least 1; 2^64-1: to the end; 0 without a range
+    ///         16    32  SHA-256 of the bytes as given
+    public struct Request: Sendable, Hashable {
+        /// The size of the head, in bytes.
+        public static let byteCount = 48
+
+        /// The range wanted, or nil for everything.
+        public var range: WireRange?
+        /// Whether the body may be a gzip stream.
+        public var acceptsGzip: Bool
+        /// Whether the answer's head is wanted without its body.
+        public var isHeadOnly: Bool
+        /// Where the digest lies in the head.
+        public var digest: Slice { Slice(offset: 16, count: Wire.digestByteCount) }
+
+        /// Reads a whole head.
+        public static func parse(
+            _ head: RawSpan, flags: RequestFlags
+        ) throws(ProtocolError) -> Request {
+            try head.checkFixedPart(byteCount, .getBlob)
+            try HeadTexts(after: byteCount).checkEnd(of: head, .getBlob)
+            return Request(
+                range: try WireRange.parse(head, flags: flags, .getBlob),
+                acceptsGzip: flags.contains(.gzipAccepted),
+                isHeadOnly: flags.contains(.headOnly))
+        }
+
+        /// Appends a head that asks for `range` of the blob with this digest. Throws `bad_digest`
+        /// unless the digest is 32 bytes, before anything is appended.
+        public static func compose(
+            digest: RawSpan, range: WireRange? = nil, into out: inout [UInt8]
+        ) throws(ProtocolError) {
+            guard digest.byteCount == Wire.digestByteCount else {
+                throw ProtocolError(
+                    .badDigest, "the digest is \(digest.byteCount) bytes long; it must be 32")
+            }
+            try WireRange.compose(range, into: &out)
+            out.append(contentsOf: digest)
+        }
+    }
+}
+
+/// The plain `get`: a whole payload by its notification's id, recognised by its words.
+///
+/// What is not written just like this is left to ``RequestFrame`` and ``Get/Request``, and so is
+/// every error but one: the id is not checked. An id that is none names no notification, so whoever
+/// finds one need not check it, and whoever finds none must let them say what is wrong.
+public struct PlainGet: Sendable, Hashable {
+    /// The client's own number for the request.
+    public let requestID: UInt32
+    /// Whether the body may be a gzip stream.
+    public let acceptsGzip: Bool
+    /// Where the id lies; its end is the end of the frame.
+    public let id: Slice
+
+    /// How many bytes the frame has.
+    public var byteCount: Int {
+        @inline(__always)
+        get { Self.idStart &+ id.count }
+    }
+
+    /// Looks at the start of `bytes`; nil for anything else, and when the frame is not whole.
+    @inline(__always)
+    public init?(_ bytes: RawSpan) {
+        guard bytes.byteCount > Self.idStart else { return nil }
+        let opening = bytes.integer(0, as: UInt64.self)
+        let head = bytes.integer(8, as: UInt64.self)
+        // How many bytes the id has; any other text, or a reserved byte that is set, makes it large.
+        let idByteCount = bytes.integer(40, as: UInt64.self)
+        // The flag for gzip is the lowest.
+        guard (opening & 0xFFFF_FFFF) & ~Self.gzipFlag == Self.opening,
+            idByteCount &- 1 < 255, head == idByteCount &+ UInt64(Get.Request.fixedByteCount),
+            bytes.byteCount &- Self.idStart >= Int(truncatingIfNeeded: idByteCount),
+            // No body, and no range.
+            bytes.integer(16, as: UInt64.self) | bytes.integer(24, as: UInt64.self)
+                | bytes.integer(32, as: UInt64.self) == 0
+        else { return nil }
+        requestID = UInt32(truncatingIfNeeded: opening >> 32)
+        acceptsGzip = opening & Self.gzipFlag != 0
+        id = Slice(offset: Self.idStart, count: Int(truncatingIfNeeded: idByteCount))
+    }
+
+    private static let idStart = Wire.frameHeaderByteCount + Get.Request.fixedByteCount
+    /// Magic and opcode, and no flags.
+    private static let opening =
+        UInt64(Wire.requestMagic) | UInt64(Opcode.get.rawValue) << 8
+    private static let gzipFlag = UInt64(RequestFlags.gzipAccepted.rawValue) << 16
 }

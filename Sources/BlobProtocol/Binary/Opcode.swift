@@ -1,14 +1,10 @@
-/// What a request asks for.
+/// What a request asks for. 6 to 9 are not used.
 public enum Opcode: UInt8, Sendable, Hashable, CaseIterable {
     case hello = 1
     case ping = 2
     case put = 3
     case get = 4
     case getBlob = 5
-    case stat = 6
-    case delete = 7
-    case stats = 8
-    case list = 9
     case call = 10
     case watch = 11
 
@@ -18,7 +14,6 @@ public enum Opcode: UInt8, Sendable, Hashable, CaseIterable {
         case .put: [.ttlGiven, .expiryGiven, .idAssigned, .bodyIsGzip, .replicated]
         case .get, .getBlob: [.gzipAccepted, .rangeGiven, .headOnly]
         case .call: [.revisionGiven, .mustBeAbsent, .mustExist, .bodyIsGzip, .replicated]
-        case .delete: [.replicated]
         default: []
         }
     }
@@ -55,7 +50,7 @@ public struct RequestFlags: OptionSet, Sendable, Hashable {
     /// put, call: the body is a gzip coding of what is to be stored.
     public static let bodyIsGzip = RequestFlags(rawValue: 1 << 4)
 
-    /// put, call, delete: the change is acknowledged when it is in the bucket, too.
+    /// put, call: the change is acknowledged when it is in the bucket, too.
     public static let replicated = RequestFlags(rawValue: 1 << 5)
 
     /// get, getBlob: the body may be a gzip stream.

@@ -191,14 +191,11 @@ public enum Put {
         /// appended.
         public func compose(into out: inout [UInt8]) throws(ProtocolError) {
             try Lifetime.check(ttlSeconds: ttlSeconds, expiryMilliseconds: expiryMilliseconds)
-            if !id.isEmpty { try TextKind.checkID(id.span.bytes) }
-            if !part.isEmpty { try TextKind.part.check(part.span.bytes) }
-            if !mediaType.isEmpty { try TextKind.mediaType.check(mediaType.span.bytes) }
-            if !owner.isEmpty { try TextKind.owner.check(owner.span.bytes) }
-            if !richType.isEmpty { try TextKind.richType.check(richType.span.bytes) }
-            if !message.isEmpty { try TextKind.message.check(message.span.bytes) }
-            if !app.isEmpty { try TextKind.app.check(app.span.bytes) }
-            if !title.isEmpty { try TextKind.title.check(title.span.bytes) }
+            let texts = [
+                (id, TextKind.id), (part, .part), (mediaType, .mediaType), (owner, .owner),
+                (richType, .richType), (message, .message), (app, .app), (title, .title),
+            ]
+            for (text, kind) in texts where !text.isEmpty { try kind.check(text.span.bytes) }
             // Which there are is for the daemon to say.
             guard profile.count <= Int(UInt8.max) else {
                 throw ProtocolError(
@@ -216,9 +213,8 @@ public enum Put {
             out.append(littleEndian: UInt16(title.count))
             out.append(UInt8(profile.count))
             out.appendZeros(5)
-            for text in [id, part, mediaType, owner, richType, message, app, title, profile] {
-                out.append(contentsOf: text)
-            }
+            for (text, _) in texts { out.append(contentsOf: text) }
+            out.append(contentsOf: profile)
         }
     }
 }

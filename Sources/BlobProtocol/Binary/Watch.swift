@@ -91,54 +91,33 @@ public enum Watch {
         /// The most changes in one answer, 1…1,000.
         public var pageLimit: Int { limit == 0 ? WireLimits.feedPageLimitDefault : limit }
 
-        /// Appends the head; a limit of 0: 100. Throws before anything is appended.
+        /// Appends the head; a limit of 0: 100. Empty texts: all. Throws before anything is appended.
         public static func compose(
-            limit: Int, owner: RawSpan, cursor: RawSpan, isRead: Bool? = nil,
-            actionState: UInt8? = nil, group: RawSpan = RawSpan(), app: RawSpan = RawSpan(),
-            platform: RawSpan = RawSpan(), targetHost: RawSpan = RawSpan(),
-            into out: inout [UInt8]
+            limit: Int = 0, owner: String, cursor: String, isRead: Bool? = nil,
+            actionState: UInt8? = nil, group: String = "", app: String = "",
+            platform: String = "", targetHost: String = "", into out: inout [UInt8]
         ) throws(ProtocolError) {
-            try check(limit, owner: owner, cursor: cursor)
-            try check(group: group, app: app, platform: platform, targetHost: targetHost)
+            try check(limit, owner: owner.utf8.span.bytes, cursor: cursor.utf8.span.bytes)
+            try check(
+                group: group.utf8.span.bytes, app: app.utf8.span.bytes,
+                platform: platform.utf8.span.bytes, targetHost: targetHost.utf8.span.bytes)
             if let actionState, actionState >= actionStateCount {
                 throw ProtocolError(
                     .badActionState,
                     "the action state is \(actionState); it must be 0 to \(actionStateCount - 1)")
             }
             out.append(littleEndian: UInt16(limit))
-            out.append(UInt8(owner.byteCount))
-            out.append(UInt8(cursor.byteCount))
+            out.append(UInt8(owner.utf8.count))
+            out.append(UInt8(cursor.utf8.count))
             out.append(isRead.map { $0 ? 2 : 1 } ?? 0)
             out.append(actionState.map { $0 + 1 } ?? 0)
-            out.append(UInt8(group.byteCount))
-            out.append(UInt8(app.byteCount))
-            out.append(contentsOf: owner)
-            out.append(contentsOf: cursor)
-            out.append(contentsOf: group)
-            out.append(contentsOf: app)
+            out.append(UInt8(group.utf8.count))
+            out.append(UInt8(app.utf8.count))
+            for text in [owner, cursor, group, app] { out.append(contentsOf: text.utf8) }
             guard !platform.isEmpty || !targetHost.isEmpty else { return }
-            out.append(UInt8(platform.byteCount))
-            out.append(UInt8(targetHost.byteCount))
-            out.append(contentsOf: platform)
-            out.append(contentsOf: targetHost)
-        }
-
-        /// The same with texts.
-        public static func compose(
-            limit: Int = 0, owner: String, cursor: String, isRead: Bool? = nil,
-            actionState: UInt8? = nil, group: String = "", app: String = "",
-            platform: String = "", targetHost: String = "", into out: inout [UInt8]
-        ) throws(ProtocolError) {
-            let owner = Array(owner.utf8)
-            let cursor = Array(cursor.utf8)
-            let group = Array(group.utf8)
-            let app = Array(app.utf8)
-            let platform = Array(platform.utf8)
-            let targetHost = Array(targetHost.utf8)
-            try compose(
-                limit: limit, owner: owner.span.bytes, cursor: cursor.span.bytes, isRead: isRead,
-                actionState: actionState, group: group.span.bytes, app: app.span.bytes,
-                platform: platform.span.bytes, targetHost: targetHost.span.bytes, into: &out)
+            out.append(UInt8(platform.utf8.count))
+            out.append(UInt8(targetHost.utf8.count))
+            for text in [platform, targetHost] { out.append(contentsOf: text.utf8) }
         }
 
         private static func check(
@@ -159,11 +138,12 @@ public enum Watch {
                     .badLimit, "the page size is \(limit); the limit is \(max)", limit: max)
             }
             try TextKind.owner.check(owner)
-            let isPlace = cursor.byteCount == WireLimits.cursorByteCount
+            let isPlace =
+                cursor.byteCount == WireLimits.cursorByteCount && UTF8Text.fault(in: cursor) == nil
             guard isPlace || cursor.equals("0") || cursor.equals("latest") else {
                 throw ProtocolError(
                     .badCursor,
-                    "the cursor is \(cursor.byteCount) bytes long; it must be 0, latest, or \(WireLimits.cursorByteCount) bytes"
+                    "the cursor \(cursor.excerpt()) must be 0, latest, or the \(WireLimits.cursorByteCount) bytes of an answer"
                 )
             }
         }

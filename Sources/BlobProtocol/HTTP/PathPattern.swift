@@ -50,7 +50,9 @@ public struct PathPattern: Sendable {
     /// What a path without its query has in the place of the parameters; nil when it does not match. An empty
     /// segment matches no parameter, and a slash at the end makes another path.
     ///
-    /// - Parameter segmentCount: the path's.
+    /// - Parameters:
+    ///   - path: percent-encoded.
+    ///   - segmentCount: the path's.
     public func match(_ path: RawSpan, segmentCount: Int) -> Match? {
         guard segmentCount == self.segmentCount else { return nil }
         let start = text.utf8Start

@@ -100,137 +100,100 @@ public enum ErrorCode: String, CaseIterable, Sendable {
 
     /// The status that goes with the code: HTTP's number, in both dialects. Of
     /// ``quotaExceeded``: where the limit is the store's.
-    public var status: UInt16 {
-        switch self {
-        case .malformed, .reserved, .version, .badID, .badPart, .badTTL, .badExpiry, .badMediaType,
-            .badOwner, .badRichType, .badMessage, .badTitle, .badApp, .badQuery, .badDigest,
-            .bodyMismatch, .badCoding, .badJSON, .notUTF8, .duplicateKey, .tooDeep,
-            .badDocument, .unknownMember,
-            .immutableMember, .badActionState, .badPriority, .badDisplayTTL, .badCategory,
-            .badGroup, .badDevice, .badData, .badResponse, .badActions, .badOptions,
-            .unknownCategory,
-            .unknownAction, .unknownDigest, .digestMismatch, .badMultipart, .partMissing,
-            .partUnexpected, .tooManyParts, .badCursor, .badLimit, .badWait, .badPlatform,
-            .badProfile, .badTargetHost:
-            400
-        case .forbidden: 403
-        case .notFound: 404
-        case .methodNotAllowed: 405
-        case .notAcceptable: 406
-        case .timeout: 408
-        case .responseConflict, .sequenceLost, .notReplicated: 409
-        case .expired, .resync: 410
-        case .lengthRequired: 411
-        case .preconditionFailed: 412
-        case .payloadTooLarge, .recordTooLarge: 413
-        case .uriTooLong: 414
-        case .unsupportedContentCoding, .unsupportedMediaType: 415
-        case .envelopeTooLarge, .noMessage, .emptyNotification, .attachmentTooLarge,
-            .unsupportedAttachment:
-            422
-        case .badRange: 416
-        case .expectationFailed: 417
-        case .preconditionRequired: 428
-        case .tooManyRequests: 429
-        case .headersTooLarge: 431
-        case .internalError, .corrupt, .outcomeUnknown: 500
-        case .unsupportedTransferCoding: 501
-        case .stopping, .unavailable, .follower, .unreplicated, .behind: 503
-        case .versionNotSupported: 505
-        case .full, .quotaExceeded: 507
-        }
-    }
+    public var status: UInt16 { row.status }
 
     /// The problem's title: short, for people, the same every time (RFC 9457, section 3.1.3).
-    public var title: String {
+    public var title: String { row.title }
+
+    private var row: (status: UInt16, title: String) {
         switch self {
-        case .malformed: "Malformed request"
-        case .reserved: "Reserved field is not 0"
-        case .version: "No common protocol version"
-        case .badID: "Bad notification id"
-        case .badPart: "Bad part name"
-        case .badTTL: "Bad lifetime"
-        case .badExpiry: "Bad expiry"
-        case .badMediaType: "Bad media type"
-        case .badOwner: "Bad owner"
-        case .badRichType: "Bad rich type"
-        case .badMessage: "Bad message"
-        case .badTitle: "Bad title"
-        case .badApp: "Bad app"
-        case .badQuery: "Bad query"
-        case .badDigest: "Bad digest"
-        case .bodyMismatch: "Body does not match its head"
-        case .badCoding: "Bad content coding"
-        case .forbidden: "Forbidden"
-        case .notFound: "Not found"
-        case .methodNotAllowed: "Method not allowed"
-        case .notAcceptable: "Not acceptable"
-        case .timeout: "Request timed out"
-        case .expired: "Expired"
-        case .lengthRequired: "Length required"
-        case .preconditionFailed: "Precondition failed"
-        case .preconditionRequired: "Precondition required"
-        case .payloadTooLarge: "Payload too large"
-        case .uriTooLong: "Request line too long"
-        case .unsupportedContentCoding: "Unsupported content coding"
-        case .badRange: "Range not satisfiable"
-        case .expectationFailed: "Expectation failed"
-        case .tooManyRequests: "Too many requests"
-        case .headersTooLarge: "Header section too large"
-        case .internalError: "Internal error"
-        case .corrupt: "Stored data corrupt"
-        case .outcomeUnknown: "Outcome unknown"
-        case .unsupportedTransferCoding: "Unsupported transfer coding"
-        case .stopping: "Stopping"
-        case .unavailable: "Unavailable"
-        case .follower: "Not the leader"
-        case .unreplicated: "Not replicated yet"
-        case .behind: "Behind the leader"
-        case .sequenceLost: "Change lost"
-        case .notReplicated: "Not replicated"
-        case .versionNotSupported: "HTTP version not supported"
-        case .full: "No space left"
-        case .quotaExceeded: "Quota exceeded"
-        case .badJSON: "Invalid JSON"
-        case .notUTF8: "Invalid UTF-8"
-        case .duplicateKey: "Key given twice"
-        case .tooDeep: "Nested too deep"
-        case .badDocument: "Bad document"
-        case .unknownMember: "Unknown member"
-        case .immutableMember: "Member cannot be changed"
-        case .badActionState: "Bad action state"
-        case .badPriority: "Bad priority"
-        case .badDisplayTTL: "Bad display time"
-        case .badCategory: "Bad category"
-        case .badGroup: "Bad group"
-        case .badDevice: "Bad device"
-        case .badData: "Bad data"
-        case .badResponse: "Bad response"
-        case .badActions: "Bad actions"
-        case .badOptions: "Bad options"
-        case .unknownCategory: "Unknown category"
-        case .unknownAction: "Unknown action"
-        case .unknownDigest: "Unknown digest"
-        case .digestMismatch: "Digest mismatch"
-        case .badMultipart: "Bad multipart body"
-        case .partMissing: "Part missing"
-        case .partUnexpected: "Unexpected part"
-        case .tooManyParts: "Too many parts"
-        case .badCursor: "Bad cursor"
-        case .badLimit: "Bad limit"
-        case .badWait: "Bad wait"
-        case .badPlatform: "Bad platform"
-        case .badProfile: "Bad profile"
-        case .badTargetHost: "Bad target host"
-        case .responseConflict: "Response conflict"
-        case .resync: "Cursor too old"
-        case .recordTooLarge: "Record too large"
-        case .unsupportedMediaType: "Unsupported media type"
-        case .envelopeTooLarge: "Envelope too large"
-        case .attachmentTooLarge: "Attachment too large"
-        case .unsupportedAttachment: "Unsupported attachment"
-        case .noMessage: "No message"
-        case .emptyNotification: "Empty notification"
+        case .malformed: (400, "Malformed request")
+        case .reserved: (400, "Reserved field is not 0")
+        case .version: (400, "No common protocol version")
+        case .badID: (400, "Bad notification id")
+        case .badPart: (400, "Bad part name")
+        case .badTTL: (400, "Bad lifetime")
+        case .badExpiry: (400, "Bad expiry")
+        case .badMediaType: (400, "Bad media type")
+        case .badOwner: (400, "Bad owner")
+        case .badRichType: (400, "Bad rich type")
+        case .badMessage: (400, "Bad message")
+        case .badTitle: (400, "Bad title")
+        case .badApp: (400, "Bad app")
+        case .badQuery: (400, "Bad query")
+        case .badDigest: (400, "Bad digest")
+        case .bodyMismatch: (400, "Body does not match its head")
+        case .badCoding: (400, "Bad content coding")
+        case .badJSON: (400, "Invalid JSON")
+        case .notUTF8: (400, "Invalid UTF-8")
+        case .duplicateKey: (400, "Key given twice")
+        case .tooDeep: (400, "Nested too deep")
+        case .badDocument: (400, "Bad document")
+        case .unknownMember: (400, "Unknown member")
+        case .immutableMember: (400, "Member cannot be changed")
+        case .badActionState: (400, "Bad action state")
+        case .badPriority: (400, "Bad priority")
+        case .badDisplayTTL: (400, "Bad display time")
+        case .badCategory: (400, "Bad category")
+        case .badGroup: (400, "Bad group")
+        case .badDevice: (400, "Bad device")
+        case .badData: (400, "Bad data")
+        case .badResponse: (400, "Bad response")
+        case .badActions: (400, "Bad actions")
+        case .badOptions: (400, "Bad options")
+        case .unknownCategory: (400, "Unknown category")
+        case .unknownAction: (400, "Unknown action")
+        case .unknownDigest: (400, "Unknown digest")
+        case .digestMismatch: (400, "Digest mismatch")
+        case .badMultipart: (400, "Bad multipart body")
+        case .partMissing: (400, "Part missing")
+        case .partUnexpected: (400, "Unexpected part")
+        case .tooManyParts: (400, "Too many parts")
+        case .badCursor: (400, "Bad cursor")
+        case .badLimit: (400, "Bad limit")
+        case .badWait: (400, "Bad wait")
+        case .badPlatform: (400, "Bad platform")
+        case .badProfile: (400, "Bad profile")
+        case .badTargetHost: (400, "Bad target host")
+        case .forbidden: (403, "Forbidden")
+        case .notFound: (404, "Not found")
+        case .methodNotAllowed: (405, "Method not allowed")
+        case .notAcceptable: (406, "Not acceptable")
+        case .timeout: (408, "Request timed out")
+        case .expired: (410, "Expired")
+        case .lengthRequired: (411, "Length required")
+        case .preconditionFailed: (412, "Precondition failed")
+        case .preconditionRequired: (428, "Precondition required")
+        case .payloadTooLarge: (413, "Payload too large")
+        case .uriTooLong: (414, "Request line too long")
+        case .unsupportedContentCoding: (415, "Unsupported content coding")
+        case .badRange: (416, "Range not satisfiable")
+        case .expectationFailed: (417, "Expectation failed")
+        case .tooManyRequests: (429, "Too many requests")
+        case .headersTooLarge: (431, "Header section too large")
+        case .responseConflict: (409, "Response conflict")
+        case .resync: (410, "Cursor too old")
+        case .recordTooLarge: (413, "Record too large")
+        case .unsupportedMediaType: (415, "Unsupported media type")
+        case .envelopeTooLarge: (422, "Envelope too large")
+        case .attachmentTooLarge: (422, "Attachment too large")
+        case .unsupportedAttachment: (422, "Unsupported attachment")
+        case .noMessage: (422, "No message")
+        case .emptyNotification: (422, "Empty notification")
+        case .internalError: (500, "Internal error")
+        case .corrupt: (500, "Stored data corrupt")
+        case .outcomeUnknown: (500, "Outcome unknown")
+        case .unsupportedTransferCoding: (501, "Unsupported transfer coding")
+        case .stopping: (503, "Stopping")
+        case .unavailable: (503, "Unavailable")
+        case .versionNotSupported: (505, "HTTP version not supported")
+        case .follower: (503, "Not the leader")
+        case .unreplicated: (503, "Not replicated yet")
+        case .behind: (503, "Behind the leader")
+        case .sequenceLost: (409, "Change lost")
+        case .notReplicated: (409, "Not replicated")
+        case .full: (507, "No space left")
+        case .quotaExceeded: (507, "Quota exceeded")
         }
     }
 }

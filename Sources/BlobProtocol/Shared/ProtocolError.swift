@@ -1,3 +1,5 @@
+import Bytes
+
 /// What is wrong with a message: everything a problem document says about it.
 ///
 /// The detail is text for people and names the thing, its value and the limit. It is made when an
@@ -31,5 +33,66 @@ public struct ProtocolError: Error, Sendable, Hashable {
         self.status = status ?? code.status
         self.detail = detail
         self.limit = limit.map { UInt64(clamping: $0) }
+    }
+}
+
+/// A member that a problem document has beside the usual ones.
+public struct ProblemMember: Sendable, Hashable {
+    /// What it says.
+    public enum Value: Sendable, Hashable {
+        /// A string.
+        case text(String)
+        /// A list of strings.
+        case texts([String])
+        /// A number.
+        case number(UInt64)
+        /// Nothing.
+        case null
+    }
+
+    /// Its name, which needs no escapes.
+    public let name: String
+    /// What it says.
+    public let value: Value
+
+    /// A member.
+    public init(_ name: String, _ value: Value) {
+        self.name = name
+        self.value = value
+    }
+}
+
+/// The body of an error's answer, in both dialects: a problem document (RFC 9457).
+public enum Problem {
+    /// Its media type.
+    public static let mediaType: StaticString = "application/problem+json"
+
+    /// Appends `{"type","title","status","code","detail"}` and, where there is one, `"limit"`; then the
+    /// error's other members.
+    public static func compose(_ error: ProtocolError, into out: inout [UInt8]) {
+        out.append("{\"type\":\"about:blank\",\"title\":")
+        JSONText.append(error.code.title, to: &out)
+        out.append(",\"status\":")
+        Decimal.append(UInt64(error.status), to: &out)
+        out.append(",\"code\":")
+        JSONText.append(error.code.rawValue, to: &out)
+        out.append(",\"detail\":")
+        JSONText.append(error.detail, to: &out)
+        if let limit = error.limit {
+            out.append(",\"limit\":")
+            Decimal.append(limit, to: &out)
+        }
+        for member in error.members {
+            out.append(",")
+            JSONText.append(member.name, to: &out)
+            out.append(":")
+            switch member.value {
+            case .text(let text): JSONText.append(text, to: &out)
+            case .texts(let texts): JSONText.append(texts, to: &out)
+            case .number(let number): Decimal.append(number, to: &out)
+            case .null: out.append("null")
+            }
+        }
+        out.append("}")
     }
 }

@@ -14,20 +14,6 @@ extension RequestHandler {
         switch action {
         case .endpoint(let request): return try perform(request, in: snapshot)
         case .check(let reply): return .write(.checkWritable, reply)
-        case .statistics: return .respond(try statisticsResponse())
-        case .record(let id):
-            try requireAnswerMemory()
-            return .respond(.record(try record(id.of(text), in: snapshot)))
-        case .list(let after, let limit):
-            try requireAnswerMemory()
-            let page = try asked { () throws(StoreError) in
-                try snapshot.records(
-                    after: after.of(text), limit: limit, byteCountMax: pageByteCountMax, asOf: now)
-            }
-            return .respond(.document { PageDocument.append(page, to: &$0) })
-        case .delete(let id):
-            try requireWritable()
-            return .write(.apply(.delete(id: id.of(text).text())), .removed("notification"))
         case .publish(let draft, let coding, let byteCount):
             let step = try publish(draft, coding, byteCount: byteCount, in: snapshot)
             try requireWritable()

@@ -24,12 +24,6 @@ enum Action {
     // The other frames.
     /// A publish can be stored: a ping, whose body comes back.
     case check(Reply)
-    case statistics
-    /// A notification's record.
-    case record(id: Slice)
-    /// A page of all records.
-    case list(after: Slice, limit: Int)
-    case delete(id: Slice)
     /// A part's payload, which follows; nil: its length is not known.
     case publish(PublicationDraft, BodyCoding, byteCount: UInt64?)
     /// An owner's changes as they come, from a cursor on.
@@ -72,11 +66,9 @@ extension Action {
         switch self {
         case .endpoint(let request):
             store.readiness(of: request.endpoint.reads, request.name.utf8.span.bytes, in: snapshot)
-        case .record(let id): store.readiness(of: .notification, id.of(text), in: snapshot)
-        case .list: store.readiness(of: .everything, RawSpan(), in: snapshot)
         case .watch(let query, _):
             store.readiness(of: .owner, query.owner.utf8.span.bytes, in: snapshot)
-        case .check, .statistics, .delete, .publish: .ready
+        case .check, .publish: .ready
         }
     }
 }

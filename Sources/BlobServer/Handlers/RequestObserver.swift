@@ -233,10 +233,6 @@ extension Action {
         switch self {
         case .endpoint(let request): request.endpoint.operation
         case .check: .probe
-        case .statistics: .stats
-        case .record: .record
-        case .list: .list
-        case .delete: .delete
         case .publish: .publish
         case .watch: .watch
         }
@@ -252,10 +248,6 @@ extension Opcode {
         case .put: "put"
         case .get: "get"
         case .getBlob: "getBlob"
-        case .stat: "stat"
-        case .delete: "delete"
-        case .stats: "stats"
-        case .list: "list"
         case .call: "call"
         case .watch: "watch"
         }

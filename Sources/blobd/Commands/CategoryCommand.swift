@@ -72,7 +72,7 @@ struct CategoryCommand: ParsableCommand {
             var next: String?
             var isEmpty = true
             repeat {
-                let document = try connection.categoriesDocument(after: next)
+                let document = try connection.answer(to: .categories(after: next)).body
                 let lines = try JSONTexts.lines("categories", in: document)
                 try StandardOutput.write(lines.joined())
                 isEmpty = isEmpty && lines.isEmpty
@@ -83,16 +83,18 @@ struct CategoryCommand: ParsableCommand {
         }
         let condition = ifRevision.map { CallCondition.revision($0) } ?? CallCondition.none
         if delete {
-            try connection.deleteCategory(name, app: app, condition: condition)
+            try connection.call(.deleteCategory(name, app: app, condition: condition))
         } else if let actions {
-            let receipt = try connection.setCategory(
-                name, try JSONTexts.actions(actions), options: option, app: app,
-                condition: condition)
+            let receipt = try connection.call(
+                .setCategory(
+                    name, try JSONTexts.actions(actions), options: option, app: app,
+                    condition: condition))
             let revision = receipt.category.revision.map { "  revision \(HumanText.count($0))" }
             try StandardOutput.write(
                 "\(receipt.isCreated ? "created" : "replaced") \(name)\(revision ?? "")\n")
         } else {
-            try StandardOutput.writeLine(try connection.categoryDocument(name, app: app))
+            try StandardOutput.writeLine(
+                try connection.answer(to: .category(name, app: app)).body)
         }
     }
 }

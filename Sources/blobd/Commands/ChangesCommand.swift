@@ -67,10 +67,11 @@ struct ChangesCommand: ParsableCommand {
         var connection = try socket.connect()
         var hasMore = true
         while hasMore && printer.left > 0 {
-            let document = try connection.changesDocument(
-                of: owner, since: printer.cursor, limit: min(printer.left, Self.pageCount),
-                matching: filter.filter)
-            hasMore = try printer.print(document)
+            let answer = try connection.answer(
+                to: .changes(
+                    of: owner, since: printer.cursor, limit: min(printer.left, Self.pageCount),
+                    matching: filter.filter))
+            hasMore = try printer.print(answer.body)
         }
     }
 

@@ -47,18 +47,19 @@ struct DumpCommand: ParsableCommand {
     /// Writes the archive; returns what to say of it.
     private func dump(_ write: ([UInt8]) throws -> Void) throws -> String {
         var connection = try socket.connect()
-        let stats = try connection.stats()
+        let stats = try connection.call(.stats)
         var progress = ProgressBar("dumping")
         defer { progress.finish() }
         var dump = Dump(time: wallClockMilliseconds() / 1_000)
         try dump.addCategories(of: &connection, write)
         var next: String?
         repeat {
-            let document = try connection.listDocument(limit: Self.pageCount, after: next)
-            try dump.add(page: document, &connection, write) { byteCount in
+            let call = DaemonCall.list(limit: Self.pageCount, after: next)
+            let answer = try connection.answer(to: call)
+            try dump.add(page: answer.body, &connection, write) { byteCount in
                 progress.update(UInt64(byteCount), of: UInt64(max(0, stats.bytes ?? 0)))
             }
-            next = try NotificationPage(document: document).next
+            next = try call.read(answer).next
         } while next != nil
         try write(TarArchive.end)
         return "dumped \(HumanText.count(dump.notificationCount)) notifications and "
@@ -86,7 +87,8 @@ private struct Dump {
         var lines: [UInt8] = []
         var next: String?
         repeat {
-            let page = try JSONTexts.value(try connection.categoriesDocument(after: next))
+            let page = try JSONTexts.value(
+                try connection.answer(to: .categories(after: next)).body)
             for category in page.elements("categories") {
                 category.append(to: &lines)
                 lines.append(UInt8(ascii: "\n"))
@@ -130,7 +132,7 @@ private struct Dump {
         for _ in 0..<Self.attemptCountMax {
             if try addBlobs(of: record, &connection, write) { return record }
             do {
-                record = try JSONTexts.value(try connection.statDocument(id))
+                record = try JSONTexts.value(try connection.answer(to: .stat(id)).body)
             } catch ClientError.notFound, ClientError.expired {
                 return nil
             }

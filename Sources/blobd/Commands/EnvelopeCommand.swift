@@ -59,9 +59,8 @@ struct EnvelopeCommand: ParsableCommand {
 
     func run() throws {
         var connection = try socket.connect()
-        let document = try connection.envelopeDocument(
-            id, platform, style: style, token: token)
-        try StandardOutput.writeLine(
-            headers ? document : try RenderedEnvelope(document: document).bytes)
+        let call = try DaemonCall.envelope(id, platform, style: style, token: token)
+        let answer = try connection.answer(to: call)
+        try StandardOutput.writeLine(headers ? answer.body : try call.read(answer).bytes)
     }
 }

@@ -42,22 +42,21 @@ struct HistoryCommand: ParsableCommand {
 
     func run() throws {
         var connection = try socket.connect()
-        var request = HistoryRequest()
-        request.before = before
-        request.filter = filter.filter
         let isOfDeleted = filter.status == .deleted
         var table = TextTable(isOfDeleted ? Self.deletedTitles : Self.titles)
         var left = limit ?? .max
         var isFirst = true
         var cursor = ""
+        var next = before
         repeat {
-            request.limit = min(left, Self.pageCount)
-            let document = try connection.historyDocument(of: owner, request)
-            let page = try NotificationHistory(document: document)
+            let call = try DaemonCall.history(
+                of: owner, limit: min(left, Self.pageCount), before: next, matching: filter.filter)
+            let answer = try connection.answer(to: call)
+            let page = try call.read(answer)
             if isFirst { cursor = page.cursor }
             if json {
                 let member = isOfDeleted ? "deleted" : "notifications"
-                try StandardOutput.write(JSONTexts.lines(member, in: document).joined())
+                try StandardOutput.write(JSONTexts.lines(member, in: answer.body).joined())
             } else {
                 for record in page.notifications { table.append(Self.row(record)) }
                 for deleted in page.deleted { table.append(Self.row(deleted)) }
@@ -67,9 +66,9 @@ struct HistoryCommand: ParsableCommand {
             }
             isFirst = false
             left -= page.notifications.count + page.deleted.count
-            request.before = page.next
-        } while left > 0 && request.before != nil
-        if let next = request.before { StandardError.write("more: --before \(next)\n") }
+            next = page.next
+        } while left > 0 && next != nil
+        if let next { StandardError.write("more: --before \(next)\n") }
         StandardError.write("cursor: \(cursor)\n")
     }
 

@@ -24,19 +24,25 @@ enum KnownNames {
 
     /// The categories of an app and of all apps.
     static func categories(for app: String?, _ connection: inout BlobConnection) -> [String]? {
-        guard let all = try? connection.categories() else { return nil }
-        let names = all.filter { $0.app == nil || $0.app == app }.map(\.name)
-        return Set(names).sorted()
+        var names: Set<String> = []
+        var next: String?
+        repeat {
+            guard let page = try? connection.call(.categories(after: next)) else { return nil }
+            names.formUnion(
+                page.categories.filter { $0.app == nil || $0.app == app }.map(\.name))
+            next = page.next
+        } while next != nil
+        return names.sorted()
     }
 
     /// What may be answered to a notification: its own actions or its category's, and the two of every one.
     static func actions(of id: String, _ connection: inout BlobConnection) -> [String]? {
-        guard let record = try? connection.stat(id) else { return nil }
+        guard let record = try? connection.call(.stat(id)) else { return nil }
         var actions = record.actions
         if actions == nil, let category = record.category {
             // One of the app is preferred to the one of all apps, as the daemon does.
-            let own = record.app.flatMap { try? connection.category(category, app: $0) }
-            actions = (own ?? (try? connection.category(category)))?.actions
+            let own = record.app.flatMap { try? connection.call(.category(category, app: $0)) }
+            actions = (own ?? (try? connection.call(.category(category))))?.actions
         }
         return ["default", "dismiss"] + (actions ?? []).map(\.identifier)
     }

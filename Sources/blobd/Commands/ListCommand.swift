@@ -42,11 +42,12 @@ struct ListCommand: ParsableCommand {
         var next = after
         var isFirst = true
         repeat {
-            let document = try connection.listDocument(
-                limit: min(left, Self.pageCount), after: next)
-            let page = try NotificationPage(document: document)
+            let call = DaemonCall.list(limit: min(left, Self.pageCount), after: next)
+            let answer = try connection.answer(to: call)
+            let page = try call.read(answer)
             if json {
-                try StandardOutput.write(JSONTexts.lines("notifications", in: document).joined())
+                try StandardOutput.write(
+                    JSONTexts.lines("notifications", in: answer.body).joined())
             } else {
                 let now = wallClockMilliseconds()
                 for record in page.notifications { table.append(Self.row(record, now: now)) }

@@ -62,11 +62,12 @@ private struct Load {
     ) throws {
         if name.hasPrefix("blobs/sha256/") {
             let digest = "sha256:\(name.dropFirst("blobs/sha256/".count))"
-            guard "\(PayloadDigest(of: bytes.span.bytes))" == digest else {
+            let found = PayloadDigest(of: bytes.span.bytes)
+            guard "\(found)" == digest else {
                 throw CommandFailure(.refused, "the bytes of \(name) have another digest")
             }
             // Until the notifications that have it come.
-            try connection.putBlob(bytes, ttlSeconds: Self.holdSeconds)
+            try connection.call(.storeBlob(bytes, as: found, ttlSeconds: Self.holdSeconds))
             blobCount += 1
         } else if name == "categories.jsonl" {
             for line in Self.lines(of: bytes) { try addCategory(line, &connection) }
@@ -96,9 +97,10 @@ private struct Load {
             target += Array("?app=".utf8)
             PercentCoding.encode(app.utf8.span.bytes, into: &target)
         }
-        _ = try connection.call(
-            .put, String(decoding: target, as: UTF8.self), body: body,
-            mediaType: "application/json")
+        try connection.call(
+            DaemonCall(
+                .put, String(decoding: target, as: UTF8.self), body: body,
+                mediaType: "application/json"))
     }
 
     /// Publishes lines, as many at once as a batch may have.
@@ -135,7 +137,7 @@ private struct Load {
     private mutating func publish(
         _ lines: [UInt8], _ connection: inout BlobConnection
     ) throws {
-        for result in try connection.publishBatch(lines: lines) {
+        for result in try connection.call(.publishBatch(lines: lines)) {
             guard result.status >= 400 else {
                 notificationCount += 1
                 continue

@@ -120,8 +120,8 @@ struct MarkCommand: ParsableCommand {
         var connection = try socket.connect()
         let patch = PatchRequest(isRead: read ? true : unread ? false : nil, actionState: state)
         guard let id else {
-            let receipt = try connection.patchGroup(
-                group ?? "", of: owner ?? "", app: app, patch, device: device)
+            let receipt = try connection.call(
+                .patchGroup(group ?? "", of: owner ?? "", app: app, patch, device: device))
             try StandardOutput.write(
                 "changed \(HumanText.count(receipt.changedCount))"
                     + " of \(HumanText.count(receipt.matchedCount))\n")
@@ -132,7 +132,8 @@ struct MarkCommand: ParsableCommand {
                 action: action, key: key, staysOnScreen: stay, contentExtension: contentExtension)
             let answer: CallAnswer
             do {
-                answer = try connection.respondAnswer(to: id, response, device: device)
+                answer = try connection.answer(
+                    to: .respond(to: id, response, device: device))
             } catch {
                 throw KnownNames.explain(error, .unknownAction) {
                     KnownNames.actions(of: id, &connection)
@@ -142,7 +143,8 @@ struct MarkCommand: ParsableCommand {
         } else {
             let condition = ifRevision.map { CallCondition.revision($0) } ?? CallCondition.none
             try report(
-                try connection.patchAnswer(id, patch, device: device, condition: condition),
+                try connection.answer(
+                    to: .patch(id, patch, device: device, condition: condition)),
                 "marked")
         }
     }

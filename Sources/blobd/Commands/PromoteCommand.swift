@@ -25,11 +25,11 @@ struct PromoteCommand: ParsableCommand {
 
     func run() throws {
         var connection = try socket.connect()
-        let document = try connection.promote(isForced: force)
-        let report = try connection.replication()
+        let answer = try connection.answer(to: .promote(isForced: force))
+        let report = try connection.call(.replication)
         try StandardOutput.write(
             json
-                ? String(decoding: document, as: UTF8.self) + "\n"
+                ? String(decoding: answer.body, as: UTF8.self) + "\n"
                 : "\(report.leader ?? "this daemon") leads epoch \(report.epoch ?? 0), behind change \(report.sequence ?? 0)\n"
         )
     }

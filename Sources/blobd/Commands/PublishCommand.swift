@@ -138,7 +138,7 @@ struct PublishCommand: ParsableCommand {
         upload.parts = try parts.map { try $0.part(byteCountMax: limit) }
         let answer: CallAnswer
         do {
-            answer = try connection.publishAnswer(upload, device: device)
+            answer = try connection.answer(to: .publish(upload, device: device))
         } catch {
             throw KnownNames.explain(error, .unknownCategory) {
                 KnownNames.categories(for: app, &connection)
@@ -177,7 +177,8 @@ struct PublishCommand: ParsableCommand {
         var stored = 0
         var refused = 0
         for call in lines.calls {
-            let results = try connection.publishBatch(lines: call.bytes, device: device)
+            let results = try connection.call(
+                .publishBatch(lines: call.bytes, device: device))
             guard results.count == call.lineNumbers.count else {
                 throw CommandFailure(
                     .refused,

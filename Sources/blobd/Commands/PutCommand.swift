@@ -151,8 +151,9 @@ struct PutCommand: ParsableCommand {
     ) throws {
         var seconds: Int64?
         if case .seconds(let given) = try life.lifetime() { seconds = given }
-        let receipt = try connection.storeBlob(
-            bytes, mediaType: mediaType(of: path), ttlSeconds: seconds, coding: coding)
+        let receipt = try connection.call(
+            .storeBlob(
+                bytes, mediaType: mediaType(of: path), ttlSeconds: seconds, coding: coding))
         try StandardOutput.write(
             json
                 ? try JSONLine.text(PutBlobReport(receipt))

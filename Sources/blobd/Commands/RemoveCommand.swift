@@ -58,7 +58,8 @@ struct RemoveCommand: ParsableCommand {
     func run() throws {
         if let owner, let group {
             var connection = try socket.connect()
-            let count = try connection.deleteGroup(group, of: owner, app: app, device: device)
+            let count = try connection.call(
+                .deleteGroup(group, of: owner, app: app, device: device))
             return try StandardOutput.write("removed \(HumanText.count(count))\n")
         }
         var all = ids
@@ -71,7 +72,7 @@ struct RemoveCommand: ParsableCommand {
         let pool = try ConnectionPool(
             try socket.connect(), count: min(all.count, ConnectionPool.changeCountMax), socket)
         try pool.forEach(all) { connection, id in
-            _ = try connection.queueDelete(id)
+            _ = try connection.queueCall(.delete(id))
         } take: { id, outcome in
             done += 1
             progress.update(done, of: total)

@@ -35,11 +35,11 @@ struct ScrubCommand: ParsableCommand {
 
     func run() throws {
         var connection = try socket.connect()
-        if !status { try connection.startScrub() }
+        if !status { try connection.call(.startScrub) }
         if wait {
             var progress = ProgressBar("scrub")
             while true {
-                let report = try connection.scrub()
+                let report = try connection.call(.scrub)
                 guard report.isRunning else { break }
                 progress.update(
                     UInt64(clamping: report.bytesRead), of: UInt64(clamping: report.bytesTotal))
@@ -47,10 +47,10 @@ struct ScrubCommand: ParsableCommand {
             }
             progress.finish()
         }
-        let document = try connection.scrubDocument()
-        let report = try connection.scrub()
+        let answer = try connection.answer(to: .scrub)
+        let report = try DaemonCall.scrub.read(answer)
         try StandardOutput.write(
-            json ? String(decoding: document, as: UTF8.self) + "\n" : Self.text(report))
+            json ? String(decoding: answer.body, as: UTF8.self) + "\n" : Self.text(report))
         let damage = report.quarantined + report.damagedRecords + report.damagedEntries
         if wait, damage > 0 {
             throw CommandFailure(.refused, "there is damage; the daemon's log names it")

@@ -21,14 +21,10 @@ struct StatCommand: ParsableCommand {
 
     func run() throws {
         var connection = try socket.connect()
-        if json {
-            let document = try naming(id) { try connection.statDocument(id) }
-            try StandardOutput.write(document.span.bytes)
-            try StandardOutput.write("\n")
-            return
-        }
-        let record = try naming(id) { try connection.stat(id) }
-        try StandardOutput.write(Self.text(record, now: wallClockMilliseconds()))
+        let call = try DaemonCall.stat(id)
+        let answer = try naming(id) { try connection.answer(to: call) }
+        guard !json else { return try StandardOutput.writeLine(answer.body) }
+        try StandardOutput.write(Self.text(try call.read(answer), now: wallClockMilliseconds()))
     }
 
     static func text(_ record: NotificationRecord, now: Int64) -> String {

@@ -36,13 +36,9 @@ struct StatsCommand: ParsableCommand {
     func run() throws {
         if let watch { return try follow(every: watch) }
         var connection = try socket.connect()
-        if json {
-            let document = try connection.statsDocument()
-            try StandardOutput.write(document.span.bytes)
-            try StandardOutput.write("\n")
-            return
-        }
-        try StandardOutput.write(Self.text(try connection.stats()))
+        let answer = try connection.answer(to: .stats)
+        guard !json else { return try StandardOutput.writeLine(answer.body) }
+        try StandardOutput.write(Self.text(try DaemonCall.stats.read(answer)))
     }
 
     /// Prints a line for each interval, and the titles now and then.

@@ -20,7 +20,7 @@ struct DaemonChecks {
                         "Publishes are refused; reads go on. See free space, map-size, the quotas and the log."
                     ))
             }
-            return findings + counters(try connection.stats())
+            return findings + counters(try connection.call(.stats))
         } catch {
             return [
                 .problem(

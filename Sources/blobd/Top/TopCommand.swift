@@ -98,7 +98,7 @@ struct ActivityWatch: ~Copyable {
             return last.activity
         }
         if connection == nil { connection = try socket.connect() }
-        guard let now = try connection?.stats() else {
+        guard let now = try connection?.call(.stats) else {
             throw CommandFailure(.refused, "there is no connection")
         }
         let at = ContinuousClock.now

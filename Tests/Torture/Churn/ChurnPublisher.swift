@@ -72,7 +72,7 @@ struct ChurnPublisher: Sendable {
         let edition = around.ledger.issue(id)
         if edition.isDeletion {
             do throws(ClientError) {
-                try connection.delete(edition.name)
+                try connection.call(.delete(edition.name))
             } catch {
                 switch error {
                 case .notFound, .expired: break

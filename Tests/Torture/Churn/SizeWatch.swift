@@ -40,7 +40,7 @@ struct SizeWatch {
 
     /// Looks at the file and asks the daemon what lives in it.
     mutating func look(_ connection: inout BlobConnection) throws {
-        let statistics = try connection.stats()
+        let statistics = try connection.call(.stats)
         guard let live = statistics.bytesStored, let orphans = statistics.orphanBytes,
             let leases = statistics.leases
         else {

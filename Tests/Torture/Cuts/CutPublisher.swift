@@ -95,7 +95,7 @@ struct CutPublisher: Sendable {
         let ledger = surroundings.ledger
         if !isNew, generator.chance(20) {
             ledger.willSend(nil, for: id, at: Trace.byteCount(at: surroundings.trace))
-            _ = try connection.queueDelete(id)
+            _ = try connection.queueCall(.delete(id))
             return nil
         }
         let payload =
@@ -132,7 +132,7 @@ struct CutPublisher: Sendable {
         switch outcome {
         case .stored(let receipt):
             try surroundings.ledger.answered(receipt.digest.description, for: id, at: place)
-        case .done, .failed(.notFound), .failed(.expired):
+        case .called, .failed(.notFound), .failed(.expired):
             try surroundings.ledger.answered(nil, for: id, at: place)
         default:
             throw TestFailure("publisher \(number): \(id) was answered with \(outcome)")

@@ -40,7 +40,7 @@ struct CutSource {
             let id = "n\(generator.below(self.count))"
             var digest: String?
             if generator.chance(20) {
-                do throws(ClientError) { try connection.delete(id) } catch .notFound {}
+                do throws(ClientError) { try connection.call(.delete(id)) } catch .notFound {}
             } else {
                 let payload = Payload.random(100...100_000, using: &generator)
                 let request = PutRequest(id: id, mediaType: payload.mediaType)

@@ -108,19 +108,19 @@ final class Host {
     /// What it says of its role; nil while it does not answer.
     var report: ReplicationReport? {
         guard var connection = try? BlobConnection.connect(to: socket) else { return nil }
-        return try? connection.replication()
+        return try? connection.call(.replication)
     }
 
     /// How many payloads it has that nothing refers to.
     var orphanCount: Int64? {
         guard var connection = try? BlobConnection.connect(to: socket) else { return nil }
-        return try? connection.stats().orphanBlobs
+        return try? connection.call(.stats).orphanBlobs
     }
 
     /// Has it take the lead.
     func promote(isForced: Bool = false) throws(ClientError) {
         var connection = try connect()
-        try connection.promote(isForced: isForced)
+        try connection.call(.promote(isForced: isForced))
     }
 
     /// Publishes.

@@ -59,7 +59,7 @@ struct ShardUnderTest {
     ) throws {
         var connection = try daemon.connect()
         let isThere = try Clock.wait(milliseconds: limit) {
-            try connection.replication().sequence ?? 0 >= sequence
+            try connection.call(.replication).sequence ?? 0 >= sequence
         }
         try require(isThere, "\(when): batch \(sequence) does not come within \(limit / 1_000) s")
     }
@@ -75,7 +75,7 @@ struct ShardUnderTest {
         var connection = try leader.connect()
         var sequence: Int64 = 0
         let isShipped = try Clock.wait(milliseconds: limit) {
-            let report = try connection.replication()
+            let report = try connection.call(.replication)
             sequence = report.sequence ?? 0
             return report.segment ?? 0 > 1 && sequence == report.shippedSequence
         }

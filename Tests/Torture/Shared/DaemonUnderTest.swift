@@ -111,7 +111,7 @@ struct DaemonUnderTest: ~Copyable {
 
 /// A number of a daemon's statistics.
 func statistic(_ name: String, _ connection: inout BlobConnection) throws -> Int {
-    let document = try connection.statsDocument()
+    let document = try connection.answer(to: .stats).body
     guard case .number(let number)? = try? JSONValue.parse(document.span.bytes)[name],
         let value = number.integer
     else { throw TestFailure("the daemon's counters have no \(name)") }

@@ -178,9 +178,9 @@ struct GarbageMaker {
         try add(.getBlob) { (out) throws(ProtocolError) in
             try GetBlob.Request.compose(digest: digest.span.bytes, range: nil, into: &out)
         }
-        for operation in [Opcode.stat, .delete] {
-            try add(operation) { (out) throws(ProtocolError) in
-                try Stat.Request.compose(id: "garbage-1", into: &out)
+        for method in [Call.Method.get, .delete] {
+            try add(.call) { (out) throws(ProtocolError) in
+                try Call.Request.compose(method, target: "/v1/notifications/garbage-1", into: &out)
             }
         }
         let owner = "/v1/users/o/"
@@ -193,9 +193,10 @@ struct GarbageMaker {
                 .patch, target: "/v1/notifications/garbage-1", device: "tv",
                 mediaType: "application/json", into: &out)
         }
-        try add(.stats)
-        try add(.list) { (out) throws(ProtocolError) in
-            try List.Request.compose(limit: 3, after: "a", into: &out)
+        for target in ["/v1/stats", "/v1/notifications?limit=3&after=a"] {
+            try add(.call) { (out) throws(ProtocolError) in
+                try Call.Request.compose(.get, target: target, into: &out)
+            }
         }
         return frames
     }

@@ -165,7 +165,7 @@ final class Publisher: Sendable {
     ) throws {
         if generator.chance(plan.deletePercent) {
             note(.absent, of: id, round)
-            _ = try connection.queueDelete(id)
+            _ = try connection.queueCall(.delete(id))
             return
         }
         let (payload, digest) =
@@ -199,7 +199,7 @@ final class Publisher: Sendable {
         case .stored(let receipt):
             try acknowledge(.payload(receipt.digest), of: id)
             plan.news?.note(id)
-        case .done: try acknowledge(.absent, of: id)
+        case .called: try acknowledge(.absent, of: id)
         case .failed(.notFound), .failed(.expired):
             // That nothing is here says nothing of the bucket.
             if !plan.awaitsReplication { try acknowledge(.absent, of: id) }

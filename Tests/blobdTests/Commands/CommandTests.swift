@@ -214,12 +214,14 @@ import Testing
         #expect(payload?.bytes == Self.payload)
         #expect(payload?.info.mediaType == "image/png")
         #expect(try await client.getBlob(receipt.digest)?.bytes == Self.payload)
-        #expect(try await client.stat("42")?.parts.first?.digest == "\(receipt.digest)")
+        #expect(
+            try await client.call(ifPresent: .stat("42"))?.parts.first?.digest
+                == "\(receipt.digest)")
         #expect(try await client.get("43") == nil)
-        #expect(try await client.list().notifications.map(\.id) == ["42"])
-        #expect(try await client.delete("42"))
-        #expect(try await client.delete("42") == false)
-        #expect(try await client.stats().notifications == 0)
+        #expect(try await client.call(.list()).notifications.map(\.id) == ["42"])
+        #expect(try await client.call(ifPresent: .delete("42")) != nil)
+        #expect(try await client.call(ifPresent: .delete("42")) == nil)
+        #expect(try await client.call(.stats).notifications == 0)
     }
 }
 

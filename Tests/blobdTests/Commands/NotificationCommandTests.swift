@@ -190,7 +190,8 @@ import Testing
         var changes = feed.makeAsyncIterator()
         for id in ["1", "2"] {
             let daemon = try DaemonProcess(in: folder)
-            try await client.publish(NotificationUpload(id: id, owner: "ann", message: "m"))
+            try await client.call(
+                .publish(NotificationUpload(id: id, owner: "ann", message: "m")))
             let change = try await changes.next()
             #expect(change?.id == id)
             #expect(change?.kind == .published)

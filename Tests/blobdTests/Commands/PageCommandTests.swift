@@ -14,13 +14,15 @@ import Testing
             upload.owner = "ann"
             upload.message = String(repeating: "m", count: 4_000)
             upload.data = .string(String(repeating: "d", count: 16_000))
-            try await client.publish(upload)
+            try await client.call(.publish(upload))
         }
         let action = (0..<10).map { number in
             NotificationRecord.Action(
                 identifier: "a\(number)", title: String(repeating: "t", count: 256))
         }
-        for number in 0..<150 { try await client.setCategory("c\(100 + number)", action) }
+        for number in 0..<150 {
+            try await client.call(.setCategory("c\(100 + number)", action))
+        }
         for command in [["ls"], ["history", "ann"], ["ls", "--limit", "39"]] {
             let listed = try blobd(command + ["--json"], socket: daemon.socketPath)
             #expect(listed.status == 0, "\(listed.errors)")
@@ -28,8 +30,15 @@ import Testing
             #expect(listed.text.split(separator: "\n").count == expected, "\(command)")
         }
         #expect(try daemon.run("category").text.split(separator: "\n").count == 150)
-        #expect(try await client.categories().count == 150)
-        let page = try await client.list()
+        var categoryCount = 0
+        var next: String?
+        repeat {
+            let page = try await client.call(.categories(after: next))
+            categoryCount += page.categories.count
+            next = page.next
+        } while next != nil
+        #expect(categoryCount == 150)
+        let page = try await client.call(.list())
         #expect(page.notifications.count < count && page.next != nil)
     }
 }

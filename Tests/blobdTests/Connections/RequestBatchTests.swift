@@ -87,10 +87,7 @@ import Testing
             return try (0..<20).flatMap { try speaker.getRequest("s\((number + $0) % 40)") }
         case .missing: return try speaker.getRequest("none") + short
         case .document:
-            guard speaker.isBinary else { return httpRequest("GET", "/v1/notifications/s1") }
-            var head: [UInt8] = []
-            try Stat.Request.compose(id: "s1", into: &head)
-            return frame(.stat, head: head)
+            return try speaker.request(.get, "/v1/notifications/s1")
         case .publish:
             let id = "\(speaker.isBinary ? "p" : "h")\(number)"
             return try speaker.putRequest(id, [1, 2, 3]) + speaker.getRequest(id)

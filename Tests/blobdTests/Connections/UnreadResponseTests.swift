@@ -28,9 +28,7 @@ import Testing
     /// A client that asks for many pages and reads nothing.
     private func stuck() throws -> RawClient {
         let client = try daemon.connectBinary()
-        var head: [UInt8] = []
-        try List.Request.compose(limit: 1_000, into: &head)
-        let list = frame(.list, head: head)
+        let list = try callFrame(.get, "/v1/notifications?limit=1000")
         _ = client.sendWithoutWaiting([[UInt8]](repeating: list, count: 32).flatMap { $0 })
         return client
     }

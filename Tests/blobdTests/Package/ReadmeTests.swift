@@ -86,7 +86,7 @@ import Testing
         let main = try folder.write("main.swift", Array(source.utf8))
         let (end, output, errors) = try run(
             [
-                "swiftc", "-emit-sil", "-o", "/dev/null", "-swift-version", "6",
+                "swiftc", "-emit-sil", "-o", folder.path("sil"), "-swift-version", "6",
                 "-I", Files.products + "/Modules",
                 "-I", Files.package + "/Sources/CCrypto", "-I", Files.package + "/Sources/CLMDB",
                 "-I", Files.package + "/Sources/CZlib",

@@ -50,12 +50,6 @@ func putFrame(
     return frame(.put, flags: draft.flags, id: requestID, head: head, body: body)
 }
 
-func deleteFrame(_ id: String, requestID: UInt32 = 0) throws -> [UInt8] {
-    var head: [UInt8] = []
-    try Stat.Request.compose(id: id, into: &head)
-    return frame(.delete, id: requestID, head: head)
-}
-
 extension RawClient {
     /// Receives the next frame.
     func frameAnswer() throws -> FrameAnswer {

@@ -34,9 +34,15 @@ struct Speaker {
         isBinary ? try getFrame(id) : httpRequest("GET", "/v1/notifications/\(id)/payload")
     }
 
+    /// The bytes of a request without a body.
+    func request(_ method: Call.Method, _ target: String) throws -> [UInt8] {
+        isBinary
+            ? try callFrame(method, target) : httpRequest("\(method)".uppercased(), target)
+    }
+
     /// The bytes of a delete.
     func deleteRequest(_ id: String) throws -> [UInt8] {
-        isBinary ? try deleteFrame(id) : httpRequest("DELETE", "/v1/notifications/\(id)")
+        try request(.delete, "/v1/notifications/\(id)")
     }
 
     func sendPut(_ id: String, _ body: [UInt8], owner: String = "anna") throws {

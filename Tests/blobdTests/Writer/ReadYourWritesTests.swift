@@ -337,21 +337,14 @@ extension Speaker {
 
     /// The record as JSON; nil when there is none.
     fileprivate func record(_ id: String) throws -> String? {
-        if isBinary {
-            var head: [UInt8] = []
-            try Stat.Request.compose(id: id, into: &head)
-            let answer = try client.exchange(frame(.stat, head: head))
-            return answer.status == 200 ? answer.text : nil
-        }
-        let answer = try client.request("GET", "/v1/notifications/\(id)")
-        return answer.status == 200 ? answer.text : nil
+        client.send(try request(.get, "/v1/notifications/\(id)"))
+        let answer = try answer()
+        return answer.status == 200 ? String(decoding: answer.body, as: UTF8.self) : nil
     }
 
     fileprivate func list() throws -> String {
         if isBinary {
-            var head: [UInt8] = []
-            try List.Request.compose(limit: 100, after: nil, into: &head)
-            return try client.exchange(frame(.list, head: head)).text
+            return try client.exchange(callFrame(.get, "/v1/notifications")).text
         }
         // There is no list over HTTP; what owners have is the same.
         return try ["anna", "ben"].map {
@@ -360,8 +353,8 @@ extension Speaker {
     }
 
     fileprivate func statistics() throws -> String {
-        if isBinary { return try client.exchange(frame(.stats)).text }
-        return try client.request("GET", "/v1/stats").text
+        client.send(try request(.get, "/v1/stats"))
+        return String(decoding: try answer().body, as: UTF8.self)
     }
 
     fileprivate func blob(_ digest: String) throws -> [UInt8]? {

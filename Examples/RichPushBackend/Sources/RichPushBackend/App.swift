@@ -107,13 +107,14 @@ struct Backend {
         _ style: EnvelopeStyle
     ) async throws {
         let id = try await carryOut { () throws(ClientError) in
-            try await client.publish(upload).notification.id
+            try await client.call(.publish(upload)).notification.id
         }
         for device in await registrations.devices(of: user, on: service) {
             let envelope = try await carryOut { () throws(ClientError) in
-                try await client.envelope(
-                    id, device.platform, style: style,
-                    token: device.platform == .fcm ? device.handle : nil)
+                try await client.call(
+                    ifPresent: .envelope(
+                        id, device.platform, style: style,
+                        token: device.platform == .fcm ? device.handle : nil))
             }
             if let envelope { try Pushes.send(envelope, to: device) }
         }
@@ -163,7 +164,9 @@ struct Backend {
         _ = try await own(id, context)
         let device = HTTPField.Name("Device").flatMap { request.headers[$0] }
         let receipt = try await carryOut { () throws(ClientError) in
-            try await client.respond(to: id, ResponseRequest(action: "dismiss"), device: device)
+            try await client.call(
+                ifPresent: .respond(
+                    to: id, ResponseRequest(action: "dismiss"), device: device))
         }
         guard receipt != nil else { throw HTTPError(.notFound) }
         return .noContent
@@ -171,7 +174,9 @@ struct Backend {
 
     /// A notification of the user's. Another user's is not found.
     private func own(_ id: String, _ context: UserContext) async throws -> NotificationRecord {
-        let record = try await carryOut { () throws(ClientError) in try await client.stat(id) }
+        let record = try await carryOut { () throws(ClientError) in
+            try await client.call(ifPresent: .stat(id))
+        }
         guard let record, let owner = record.owner,
             owner.utf8.elementsEqual(context.user.utf8)
         else { throw HTTPError(.notFound) }
@@ -190,7 +195,7 @@ struct Backend {
         // A client's calls follow one another: one that waits has one of its own.
         let waiting = wait > 0 ? BlobdClient(socketPath: socketPath) : client
         let page = try await carryOut { () throws(ClientError) in
-            try await waiting.changes(of: owner, since: since, limit: 100, waitSeconds: wait)
+            try await waiting.call(.changes(of: owner, since: since, waitSeconds: wait))
         }
         return Changes(
             changes: page.changes.map { change in

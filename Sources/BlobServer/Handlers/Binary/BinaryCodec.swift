@@ -23,13 +23,10 @@ enum BinaryCodec {
         }
     }
 
-    /// Appends a document: a call's answer has a head, which says what it is.
+    /// Appends a call's answer, whose head says what the document is.
     private static func append(
         _ document: Response.Document, _ frame: RequestFrame, into batch: inout AnswerBatch
     ) {
-        guard frame.operation == .call else {
-            return append(frame, status: document.status, body: document.body, into: &batch)
-        }
         var mediaType: [UInt8] = []
         if document.status != 204 { mediaType.append(document.mediaType) }
         var head: [UInt8] = []

@@ -47,7 +47,7 @@ extension RequestHandler {
                 observer.note(entry(.probe, frame, "", connection), status: 200, nil, batch)
                 return .answered
             case .ping:
-                try EmptyHead.check(head, .ping)
+                try Ping.check(head)
                 // At most 1,024 bytes, so that the whole of it is waited for.
                 end += Int(frame.bodyByteCount)
                 guard bytes.byteCount >= end else { return .needsInput }
@@ -229,11 +229,10 @@ extension Action {
     /// What a log says it is about; empty where it names nothing.
     fileprivate func target(_ text: RawSpan) -> String {
         switch self {
-        case .record(let id), .delete(let id): LoggedRequest.text(id.of(text))
         case .publish(let draft, _, _): draft.texts.id?.text ?? ""
         case .endpoint(let request): request.name
         case .watch(let query, _): query.owner
-        case .check, .statistics, .list: ""
+        case .check: ""
         }
     }
 }
@@ -245,10 +244,6 @@ extension Opcode {
         case .hello, .ping: .probe
         case .put: .publish
         case .get, .getBlob: .fetch
-        case .stat: .record
-        case .delete: .delete
-        case .stats: .stats
-        case .list: .list
         case .watch: .watch
         case .call: .unknown
         }

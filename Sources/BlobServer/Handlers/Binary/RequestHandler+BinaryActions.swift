@@ -11,14 +11,6 @@ extension RequestHandler {
     ) throws(ProtocolError) -> Action {
         switch operation {
         case .put: return try publish(frame, head)
-        case .stat: return .record(id: try Stat.Request.parse(head).id)
-        case .delete: return .delete(id: try Stat.Request.parse(head, of: .delete).id)
-        case .stats:
-            try EmptyHead.check(head, operation)
-            return .statistics
-        case .list:
-            let request = try List.Request.parse(head)
-            return .list(after: request.after, limit: request.limit)
         case .call:
             return .endpoint(
                 try EndpointRequest(try Call.Request.parse(head, flags: frame.flags), head))

@@ -43,6 +43,10 @@ extension Endpoint {
         Endpoint(
             .delete, "/v1/notifications/{id}", "delete", .delete, body: .none,
             on: .backends, also: .conditions, .perform(RequestHandler.deleteNotification)),
+        // In frames only: a proxy that passes HTTP on must not show every id.
+        Endpoint(
+            .get, "/v1/notifications", "list", .list, reads: .everything, on: .frames,
+            .performInSnapshot(RequestHandler.listNotifications)),
         Endpoint(
             .post, "/v1/notifications", "publishNew", .publish, body: .notification,
             on: .backends, also: .conditions, .performInSnapshot(RequestHandler.putNotification)),
@@ -110,7 +114,7 @@ extension Endpoint {
             .get, "/healthz", "healthy", .probe, body: .none, also: .withoutMemory,
             .perform(RequestHandler.getReady)),
         Endpoint(
-            .get, "/v1/stats", "statistics", .stats, also: .withoutMemory,
+            .get, "/v1/stats", "statistics", .stats, on: .backends, also: .withoutMemory,
             .perform(RequestHandler.getStatistics)),
         Endpoint(
             .get, "/metrics", "metrics", .metrics, also: .withoutMemory,

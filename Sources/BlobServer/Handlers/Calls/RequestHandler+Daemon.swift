@@ -18,12 +18,8 @@ extension RequestHandler {
     }
 
     func getStatistics(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
-        .respond(try statisticsResponse())
-    }
-
-    func statisticsResponse() throws(ProtocolError) -> Response {
         let body = try asked { () throws(StoreError) in try statistics.compose() }
-        return .document(Response.Document(body: body))
+        return .respond(.document(Response.Document(body: body)))
     }
 
     /// The daemon's numbers for Prometheus.

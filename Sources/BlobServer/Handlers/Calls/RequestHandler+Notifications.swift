@@ -7,6 +7,22 @@ import Notifications
 // body is read.
 
 extension RequestHandler {
+    /// A page of all notifications, by id.
+    func listNotifications(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        let query = try EndpointQuery(request.query, "limit", "after")
+        let limit = try query.number(
+            "limit", in: 1...WireLimits.listLimitMax, .badLimit, default: WireLimits.listLimitMax)
+        let after = query["after"] ?? []
+        if !after.isEmpty { _ = try NotificationID(onWire: after.span.bytes) }
+        let page = try asked { () throws(StoreError) in
+            try snapshot.records(
+                after: after.span.bytes, limit: limit, byteCountMax: pageByteCountMax, asOf: now)
+        }
+        return .respond(.document { PageDocument.append(page, to: &$0) })
+    }
+
     func getNotification(
         _ request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {

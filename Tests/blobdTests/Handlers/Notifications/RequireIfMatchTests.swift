@@ -71,9 +71,9 @@ import Testing
     func clients() throws {
         let daemon = try DaemonProcess(["--require-if-match"])
         var connection = try BlobConnection.connect(to: daemon.socketPath)
-        let receipt = try connection.publish(NotificationUpload(id: "a", message: "Hi"))
+        let receipt = try connection.call(.publish(NotificationUpload(id: "a", message: "Hi")))
         do throws(ClientError) {
-            try connection.patch("a", PatchRequest(isRead: true))
+            try connection.call(.patch("a", PatchRequest(isRead: true)))
             Issue.record("patched")
         } catch {
             guard case .refused(let problem) = error else {

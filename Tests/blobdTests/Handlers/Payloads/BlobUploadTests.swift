@@ -23,7 +23,7 @@ import Testing
         let wrong = try http.request("PUT", "/v1/blobs/\(zeros)", body: [1])
         #expect(wrong.code == "digest_mismatch" && wrong.member("expected") == zeros)
         var connection = try BlobConnection.connect(to: daemon.socketPath)
-        let receipt = try connection.storeBlob(Array("ab".utf8), ttlSeconds: 60)
+        let receipt = try connection.call(.storeBlob(Array("ab".utf8), ttlSeconds: 60))
         #expect(!receipt.isCreated && "\(receipt.digest)" == chunked.member("digest"))
         #expect(try connection.getBlob(receipt.digest).bytes == Array("ab".utf8))
         #expect(try daemon.statistic("held_blobs") == 2)

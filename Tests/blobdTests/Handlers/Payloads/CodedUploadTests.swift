@@ -57,18 +57,19 @@ import Testing
         #expect(receipt.byteCount == UInt64(bytes.count) && receipt.isCompressed)
         #expect(receipt.storedByteCount == UInt64(coded.count))
         #expect(try connection.get("a").bytes == bytes)
-        let held = try connection.storeBlob(coded, ttlSeconds: 60, coding: .gzip)
+        let held = try connection.call(.storeBlob(coded, ttlSeconds: 60, coding: .gzip))
         #expect(!held.isCreated && held.digest == receipt.digest)
         #expect(held.byteCount == Int64(bytes.count))
-        let other = try connection.storeBlob(gzipped(shrinkingText(9)), coding: .gzip)
+        let other = try connection.call(.storeBlob(gzipped(shrinkingText(9)), coding: .gzip))
         #expect(other.isCreated && other.digest == PayloadDigest(of: shrinkingText(9).span.bytes))
         #expect(throws: ClientError.self) {
             _ = try connection.put(PutRequest(id: "b", coding: .gzip), bytes.span.bytes)
         }
         #expect(throws: ClientError.self) {
-            _ = try connection.call(
-                .put, "/v1/notifications/b", body: coded, mediaType: "application/json",
-                coding: .gzip)
+            try connection.call(
+                DaemonCall(
+                    .put, "/v1/notifications/b", body: coded, mediaType: "application/json",
+                    coding: .gzip))
         }
         #expect(try connection.get("a").bytes == bytes)
     }
@@ -262,8 +263,9 @@ import Testing
         #expect(try daemon.statistic("notifications") == 0)
         var connection = try BlobConnection.connect(to: daemon.socketPath)
         let answer = try connection.call(
-            .put, "/v1/notifications/a", body: gzipped(document), mediaType: "application/json",
-            coding: .gzip)
+            DaemonCall(
+                .put, "/v1/notifications/a", body: gzipped(document),
+                mediaType: "application/json", coding: .gzip))
         #expect(answer.status == 201)
     }
 

@@ -99,8 +99,9 @@ import Testing
         var connection = try BlobConnection.connect(to: daemon.socketPath)
         let receipt = try connection.put(PutRequest(id: "a"), [1].span.bytes)
         do throws(ClientError) {
-            try connection.delete(
-                "a", device: nil, condition: .revision(receipt.revision + 1))
+            try connection.call(
+                .delete(
+                    "a", device: nil, condition: .revision(receipt.revision + 1)))
             Issue.record("deleted")
         } catch {
             guard case .preconditionFailed(let problem) = error else {

@@ -32,12 +32,7 @@ import Testing
             #expect(try http.request("HEAD", path).status == 410)
         }
         let binary = try daemon.connectBinary()
-        var stat: [UInt8] = []
-        try Stat.Request.compose(id: "e", into: &stat)
-        for bytes in [
-            try getFrame("e"), frame(.stat, head: stat),
-            try callFrame(.get, "/v1/notifications/e"),
-        ] {
+        for bytes in [try getFrame("e"), try callFrame(.get, "/v1/notifications/e")] {
             let answer = try binary.exchange(bytes)
             #expect(answer.status == 410 && jsonMember(answer.text, "expired_at") == expiresAt)
         }

@@ -351,8 +351,8 @@ import Testing
         var upload = NotificationUpload(id: "3")
         upload.profile = "ios"
         upload.parts = [.init(mediaType: "audio/wav", .bytes(large))]
-        #expect(throws: ClientError.self) { try connection.publish(upload) }
+        #expect(throws: ClientError.self) { try connection.call(.publish(upload)) }
         upload.parts = [.init(mediaType: "audio/wav", .bytes([1]))]
-        #expect(try connection.publish(upload).isCreated)
+        #expect(try connection.call(.publish(upload)).isCreated)
     }
 }

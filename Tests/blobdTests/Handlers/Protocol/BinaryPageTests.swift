@@ -113,7 +113,7 @@ import Testing
         #expect(try daemon.statistic("publishes") == 1)
     }
 
-    @Test("A blob is called with PUT alone; payloads and the counters are not called")
+    @Test("A blob is called with PUT alone; payloads and the metrics are not called")
     func calls() throws {
         let client = try daemon.connectBinary()
         let digest = PayloadDigestText.of([1, 2, 3])
@@ -122,7 +122,7 @@ import Testing
         #expect(blob.text.contains("getBlob"))
         for target in [
             "/v1/notifications/a/payload", "/v1/notifications/a/parts/payload",
-            "/api/notifications/a", "/v1/stats", "/healthz",
+            "/api/notifications/a", "/metrics", "/healthz",
         ] {
             #expect(try client.exchange(callFrame(.get, target)).code == "not_found", "\(target)")
         }
@@ -178,7 +178,7 @@ import Testing
         // 3 MB of answers, more than a socket holds.
         var frames: [UInt8] = []
         for _ in 0..<200 { frames += try getFrame("large") }
-        client.send(frames + (try deleteFrame("a")))
+        client.send(frames + (try callFrame(.delete, "/v1/notifications/a")))
         try daemon.waitUntil("bytes_sent") { $0 > 100_000 }
         #expect(try daemon.request("GET", "/v1/notifications/a").status == 200)
         for _ in 0..<200 { #expect(try client.frameAnswer().body.count == 16_000) }

@@ -1,5 +1,3 @@
-import BlobProtocol
-
 /// How far a daemon has read its store again, and the damage that it knows of.
 public struct ScrubReport: Sendable, Hashable, Codable {
     /// A payload of which stored bytes are damaged. It is not sent until the same bytes are published
@@ -31,21 +29,20 @@ public struct ScrubReport: Sendable, Hashable, Codable {
     public var isRunning: Bool { running != 0 }
 }
 
-extension BlobConnection {
-    /// How far the daemon has read its store again.
-    public mutating func scrub() throws(ClientError) -> ScrubReport {
-        try decode(ScrubReport.self, from: try scrubDocument())
-    }
-
-    /// The JSON document that `scrub` reads.
-    public mutating func scrubDocument() throws(ClientError) -> [UInt8] {
-        try call(.get, "/v1/scrub").body
-    }
-
-    /// Has the daemon read all of its store again, at once and as fast as it can. Returns when that has
-    /// begun.
-    @discardableResult
-    public mutating func startScrub() throws(ClientError) -> ScrubReport {
-        try decode(ScrubReport.self, from: try call(.post, "/v1/scrub").body)
-    }
+/// What a daemon is in its shard, and how far it is.
+public struct ReplicationReport: Sendable, Hashable, Codable {
+    /// `alone`, `leader`, `follower` or `changing`.
+    public let role: String
+    /// The bucket and prefix, and who leads; nil for a daemon that is not replicated. So are the others.
+    public let shard, leader: String?
+    /// The epoch, and the last segment of the log.
+    public let epoch, segment: Int64?
+    /// The last batch of changes here, and the last that is in the bucket.
+    public let sequence, shippedSequence: Int64?
+    /// Bytes of changes that are not in the bucket.
+    public let unreplicatedBytes: Int64?
+    /// How old what is not replicated is.
+    public let lagMilliseconds: Int64?
+    /// Payloads whose bytes are in the bucket and not here, and their bytes as stored.
+    public let evictedPayloads, evictedBytes: Int64?
 }

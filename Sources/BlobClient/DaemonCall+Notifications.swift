@@ -1,0 +1,158 @@
+import BlobJSON
+public import BlobProtocol
+
+extension DaemonCall where Answer == NotificationRecord {
+    /// Describes a notification. Throws `notFound` and `expired`.
+    public static func stat(_ id: String) throws(ClientError) -> Self {
+        Self(.get, try .notification(id), reading: NotificationRecord.init)
+    }
+
+    /// Changes a notification, and answers it as it is then. One that is so already stays as it is,
+    /// revision and all. Throws `notFound`, `expired` and `preconditionFailed`.
+    public static func patch(
+        _ id: String, _ patch: PatchRequest, device: String? = nil,
+        condition: CallCondition = .none
+    ) throws(ClientError) -> Self {
+        Self(
+            .patch, try .notification(id), body: patch.document,
+            mediaType: DocumentType.mergePatch, device: device, condition: condition,
+            reading: NotificationRecord.init)
+    }
+}
+
+extension DaemonCall where Answer == NotificationPage {
+    /// A page of all notifications, in the byte order of their ids; an empty one when there are
+    /// none.
+    ///
+    /// - Parameters:
+    ///   - limit: the most notifications, 1…1,000. A page may have fewer and not be the last.
+    ///   - after: the id behind which the page begins; nil: from the start.
+    public static func list(limit: Int = 1_000, after: String? = nil) -> Self {
+        var target = CallTarget("/v1/notifications")
+        target.add("limit", "\(limit)")
+        target.add("after", after)
+        return Self(.get, target, reading: NotificationPage.init)
+    }
+}
+
+extension DaemonCall where Answer == Void {
+    /// Removes a notification with all its parts. Throws `notFound` when there is none, and
+    /// `preconditionFailed`.
+    public static func delete(
+        _ id: String, device: String? = nil, condition: CallCondition = .none
+    ) throws(ClientError) -> Self {
+        Self(
+            .delete, try .notification(id), device: device, condition: condition, read: { _ in })
+    }
+}
+
+extension DaemonCall where Answer == PublishReceipt {
+    /// Stores a whole notification with all its parts in one transaction, in place of the one that
+    /// is there. Throws `preconditionFailed`. The bytes of its parts are copied into one body.
+    public static func publish(
+        _ upload: NotificationUpload, device: String? = nil, condition: CallCondition = .none
+    ) throws(ClientError) -> Self {
+        let body = upload.body()
+        var target = CallTarget("/v1/notifications")
+        if let id = upload.id { target = try .notification(id) }
+        return Self(
+            upload.id == nil ? .post : .put, target, body: body.bytes, mediaType: body.mediaType,
+            device: device, condition: condition, read: PublishReceipt.init)
+    }
+}
+
+extension DaemonCall where Answer == [BatchResult] {
+    /// Stores many notifications, at most 1,000 in 8 MiB, each all or nothing by itself, and answers
+    /// what came of each, in order. Their parts must be stored already (`storeBlob`):
+    /// throws `invalid` for one with bytes.
+    public static func publishBatch(
+        _ uploads: [NotificationUpload], device: String? = nil
+    ) throws(ClientError) -> Self {
+        var lines: [UInt8] = []
+        for upload in uploads {
+            guard !upload.hasFiles else {
+                throw .invalid(
+                    ProtocolError(
+                        .partMissing, "a part in a batch must name a stored blob by its digest"))
+            }
+            upload.document(withID: true).append(to: &lines)
+            lines.append(UInt8(ascii: "\n"))
+        }
+        return publishBatch(lines: lines, device: device)
+    }
+
+    /// Stores many notifications, whose documents are lines of JSON.
+    public static func publishBatch(lines: [UInt8], device: String? = nil) -> Self {
+        Self(
+            .post, CallTarget("/v1/notifications:batch"), body: lines,
+            mediaType: DocumentType.jsonLines, device: device,
+            read: { (answer) throws(ClientError) in
+                var results: [BatchResult] = []
+                for line in answer.body.split(separator: UInt8(ascii: "\n")) {
+                    results.append(try BatchResult(DocumentReader(Array(line))))
+                }
+                return results
+            })
+    }
+}
+
+extension DaemonCall where Answer == HeldBlobReceipt {
+    /// Stores bytes ahead of the notifications that will refer to them by their digest. The bytes
+    /// are copied into the body.
+    ///
+    /// - Parameters:
+    ///   - bytes: what is stored.
+    ///   - digest: their digest, which the daemon verifies; nil: the daemon tells it.
+    ///   - mediaType: decides whether they are compressed; nil: they are not.
+    ///   - ttlSeconds: how long they are kept though nothing refers to them; nil: an hour.
+    ///   - coding: how they are coded. Of a gzip coding, what is inside is stored.
+    public static func storeBlob(
+        _ bytes: [UInt8], as digest: PayloadDigest? = nil, mediaType: String? = nil,
+        ttlSeconds: Int64? = nil, coding: WireCoding = .identity
+    ) -> Self {
+        // The colon in the digest is the path's own.
+        var target = CallTarget("/v1/blobs" + (digest.map { "/\($0)" } ?? ""))
+        target.add("ttl", ttlSeconds.map { "\($0)" })
+        var call = Self(
+            digest == nil ? .post : .put, target, body: bytes, mediaType: mediaType,
+            read: HeldBlobReceipt.init)
+        call.coding = coding
+        return call
+    }
+}
+
+extension DaemonCall where Answer == ResponseReceipt {
+    /// Records what a user chose. Throws `notFound` and `expired`, and `refused` with
+    /// `unknown_action` and `response_conflict`.
+    public static func respond(
+        to id: String, _ response: ResponseRequest, device: String? = nil
+    ) throws(ClientError) -> Self {
+        Self(
+            .post, try .notification(id, "/responses"), body: response.document,
+            mediaType: DocumentType.json, device: device, read: ResponseReceipt.init)
+    }
+}
+
+extension DaemonCall where Answer == RenderedEnvelope {
+    /// The push to send for a notification, and the fields of the request that carries it. Throws
+    /// `notFound` and `expired`, `refused` with `envelope_too_large` over the provider's limit, and
+    /// with `no_message` for an alert that has nothing to say.
+    ///
+    /// - Parameters:
+    ///   - id: the notification.
+    ///   - platform: whose push service.
+    ///   - style: how the push shows itself.
+    ///   - token: the device's registration token, which FCM's push has in its body; nil for other
+    ///     services, which take it in the request's URL.
+    public static func envelope(
+        _ id: String, _ platform: EnvelopePlatform, style: EnvelopeStyle = .silent,
+        token: String? = nil
+    ) throws(ClientError) -> Self {
+        var target = try CallTarget.notification(id, "/envelope")
+        target.add("platform", platform.rawValue)
+        target.add("style", style.rawValue)
+        target.add("format", "json")
+        target.add("token", token)
+        return Self(.get, target, reading: RenderedEnvelope.init)
+    }
+}

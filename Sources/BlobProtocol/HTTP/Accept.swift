@@ -1,0 +1,136 @@
+import Bytes
+import Notifications
+
+/// Which codings of an answer a client takes (RFC 9110, section 12.5.3). Several field lines add
+/// up. Weights are in thousandths.
+public struct AcceptEncoding: Sendable, Hashable {
+    private var gzip: Int16 = -1
+    private var identity: Int16 = -1
+    private var any: Int16 = -1
+
+    init() {}
+
+    /// Whether gzip may be sent. Without the field any coding might be, but a client that says
+    /// nothing is often one that cannot inflate: it gets none.
+    public var acceptsGzip: Bool { gzipWeight > 0 }
+
+    /// Whether the bytes may be sent as they are: unless `identity;q=0` says no, or `*;q=0` does
+    /// and nothing else speaks of identity.
+    public var acceptsIdentity: Bool {
+        identity >= 0 ? identity > 0 : any != 0
+    }
+
+    /// Whether gzip is what to send when both are at hand: accepted, and not liked less than
+    /// identity.
+    public var prefersGzip: Bool {
+        acceptsGzip && gzipWeight >= identity
+    }
+
+    private var gzipWeight: Int16 { gzip >= 0 ? gzip : any }
+
+    /// Takes note of one field line. Elements that are malformed are passed over.
+    mutating func add(_ text: RawSpan) {
+        var index = 0
+        while index < text.byteCount {
+            // Most codings that are named are others.
+            switch text.byte(index) | 0x20 {
+            case UInt8(ascii: " "), 0x29: index &+= 1
+            case UInt8(ascii: "g"), UInt8(ascii: "x"), UInt8(ascii: "i"), UInt8(ascii: "*"):
+                let end = text.index(of: UInt8(ascii: ","), from: index)
+                add(element: text.extracting(index..<end))
+                index = end &+ 1
+            default: index = text.index(of: UInt8(ascii: ","), from: index) &+ 1
+            }
+        }
+    }
+
+    private mutating func add(element item: RawSpan) {
+        if item.equalsIgnoringCase("gzip") {
+            gzip = 1_000
+            return
+        }
+        let item = Token.trimmed(item, Slice(0, upTo: item.byteCount)).of(item)
+        var index = 0
+        guard Token.skip(item, &index),
+            let weight = QualityValue.weight(item.extracting(droppingFirst: index))
+        else { return }
+        let coding = item.extracting(first: index)
+        // The same coding twice: the greater weight, whichever comes first.
+        if coding.equalsIgnoringCase("gzip") || coding.equalsIgnoringCase("x-gzip") {
+            gzip = max(gzip, weight)
+        } else if coding.equalsIgnoringCase("identity") {
+            identity = max(identity, weight)
+        } else if coding.equals("*") {
+            any = max(any, weight)
+        }
+    }
+}
+
+/// The value of `Accept` (RFC 9110, section 12.5.1), as far as it is used.
+public enum MediaRanges {
+    /// Whether a list names a media type itself, whatever its parameters, with a weight other than
+    /// 0. Wildcards do not count: they do not ask for this type. Elements whose weight is malformed
+    /// are skipped. `mediaType` is in lower case.
+    public static func names(_ mediaType: StaticString, in list: RawSpan) -> Bool {
+        var elements = ListElements()
+        while let element = elements.next(list) {
+            let range = list.extracting(element)
+            if MediaType.isType(range, mediaType), weight(of: range) > 0 { return true }
+        }
+        return false
+    }
+
+    /// The weight of a media range, in thousandths: that of its first parameter called `q`. 0 when it
+    /// is malformed.
+    private static func weight(of range: RawSpan) -> Int16 {
+        var index = 0
+        while index < range.byteCount {
+            guard range.byte(index) == UInt8(ascii: ";") else {
+                index += 1
+                continue
+            }
+            var start = index + 1
+            Token.skipBlanks(range, &start)
+            if range.extracting(droppingFirst: start).hasPrefixIgnoringCase("q=") {
+                var end = start
+                while end < range.byteCount, range.byte(end) != UInt8(ascii: ";") { end += 1 }
+                let weight = Token.trimmed(range, Slice(index, upTo: end)).of(range)
+                return QualityValue.weight(weight) ?? 0
+            }
+            index += 1
+        }
+        return 1_000
+    }
+}
+
+/// The weights of what a client takes (RFC 9110, section 12.4.2).
+enum QualityValue {
+    /// The weight behind an element of a list, `OWS ";" OWS "q=" qvalue`, in thousandths; 1,000 when
+    /// there is none, nil when it is malformed.
+    static func weight(_ text: RawSpan) -> Int16? {
+        var index = 0
+        Token.skipBlanks(text, &index)
+        guard index < text.byteCount else { return 1_000 }
+        guard text.byte(index) == UInt8(ascii: ";") else { return nil }
+        index += 1
+        Token.skipBlanks(text, &index)
+        let rest = text.extracting(droppingFirst: index)
+        guard rest.hasPrefixIgnoringCase("q="), rest.byteCount >= 3, rest.byteCount <= 7 else {
+            return nil
+        }
+        guard rest.byteCount == 3 || rest.byte(3) == UInt8(ascii: ".") else { return nil }
+        var value: Int16
+        switch rest.byte(2) {
+        case UInt8(ascii: "0"): value = 0
+        case UInt8(ascii: "1"): value = 1_000
+        default: return nil
+        }
+        var unit: Int16 = 100
+        for offset in 4..<max(rest.byteCount, 4) {
+            guard Decimal.isDigit(rest.byte(offset)) else { return nil }
+            value += unit * Int16(rest.byte(offset) - 0x30)
+            unit /= 10
+        }
+        return value <= 1_000 ? value : nil
+    }
+}
