@@ -91,14 +91,11 @@ extension BlobConnection {
         of owner: String, since: String = "0", limit: Int = 100,
         matching filter: NotificationFilter = NotificationFilter()
     ) throws(ClientError) -> UInt32 {
-        // The wire has no place for a text that is there and empty.
-        for (text, code, name) in [
-            (filter.group, ErrorCode.badGroup, "group"), (filter.app, .badApp, "app"),
+        try refuseEmpty([
+            (filter.group, .badGroup, "group"), (filter.app, .badApp, "app"),
             (filter.platform, .badPlatform, "platform"),
             (filter.targetHost, .badTargetHost, "target host"),
-        ] where text == "" {
-            throw .invalid(ProtocolError(code, "the \(name) must not be empty"))
-        }
+        ])
         if filter.status != nil {
             throw .invalid(
                 ProtocolError(.badQuery, "a watch has no status: ask for pages of changes"))
@@ -110,6 +107,16 @@ extension BlobConnection {
                 app: filter.app ?? "", platform: filter.platform ?? "",
                 targetHost: filter.targetHost ?? "", into: &out)
         }
+    }
+}
+
+/// Throws `invalid` for a text that is there and empty, which the wire cannot tell from one that is
+/// absent.
+func refuseEmpty(
+    _ texts: [(text: String?, code: ErrorCode, name: String)]
+) throws(ClientError) {
+    for (text, code, name) in texts where text == "" {
+        throw .invalid(ProtocolError(code, "the \(name) must not be empty"))
     }
 }
 

@@ -43,29 +43,21 @@ extension BlobConnection {
         do throws(ClientError) {
             switch request.operation {
             case .get, .getBlob:
-                let response = try parsed { () throws(ProtocolError) in
-                    try Get.Response.parse(head.span.bytes)
-                }
+                let response = try parsed(head, Get.Response.parse)
                 let info = PayloadInfo(response, head: head.span.bytes)
                 return try receivePayload(header, info, of: request, sink)
             case .put:
-                let response = try parsed { () throws(ProtocolError) in
-                    try Put.Response.parse(head.span.bytes)
-                }
+                let response = try parsed(head, Put.Response.parse)
                 _ = try receiveDocument(header, byteCountMax: 0)
                 return .stored(
                     PutReceipt(response, head: head.span.bytes, status: header.status))
             case .call:
-                let response = try parsed { () throws(ProtocolError) in
-                    try Call.Response.parse(head.span.bytes)
-                }
+                let response = try parsed(head, Call.Response.parse)
                 let body = try receiveDocument(header, byteCountMax: Self.documentByteCountMax)
                 return .called(
                     CallAnswer(response, head: head.span.bytes, status: header.status, body))
             case .watch:
-                let response = try parsed { () throws(ProtocolError) in
-                    try Watch.Response.parse(head.span.bytes)
-                }
+                let response = try parsed(head, Watch.Response.parse)
                 let page = try receiveDocument(header, byteCountMax: Self.documentByteCountMax)
                 return .changes(WatchedPage(response, head: head.span.bytes, page))
             case .ping, .hello:
@@ -180,12 +172,12 @@ extension BlobConnection {
     }
 }
 
-/// Runs a codec, whose complaint about an answer is a violation of the protocol.
-func parsed<T>(
-    _ body: () throws(ProtocolError) -> T
-) throws(ClientError) -> T {
+/// Reads an answer's head. What the codec finds wrong with it is a violation of the protocol.
+func parsed<Response>(
+    _ head: [UInt8], _ parse: (RawSpan) throws(ProtocolError) -> Response
+) throws(ClientError) -> Response {
     do throws(ProtocolError) {
-        return try body()
+        return try parse(head.span.bytes)
     } catch {
         throw .protocolViolation(error.detail)
     }

@@ -107,9 +107,7 @@ public struct BlobConnection: ~Copyable, Sendable {
         if header.status >= 400 { throw fail(try receiveProblem(header)) }
         let head = try receiveHead(header)
         do throws(ClientError) {
-            let response = try parsed { () throws(ProtocolError) in
-                try Hello.Response.parse(head.span.bytes)
-            }
+            let response = try parsed(head, Hello.Response.parse)
             guard response.version == Wire.version else {
                 throw ClientError.protocolViolation("the daemon chose version \(response.version)")
             }

@@ -102,9 +102,11 @@ public actor BlobdClient {
         of owner: String, since: String = "0",
         matching filter: NotificationFilter = NotificationFilter()
     ) -> ChangeStream {
-        ChangeStream(
-            socketPath: socketPath, options: options, owner: owner, since: since,
-            matching: filter)
+        ChangeStream { [socketPath, options] stop in
+            FeedSubscription(
+                socketPath: socketPath, options: options, owner: owner, since: since,
+                limit: ChangeStream.pageLimit, matching: filter, stop: stop)
+        }
     }
 
     private func ifThere<T>(

@@ -68,7 +68,7 @@ extension CallTarget {
         return target
     }
 
-    private static func check(_ name: String, _ kind: TextKind) throws(ClientError) {
+    static func check(_ name: String, _ kind: TextKind) throws(ClientError) {
         do throws(ProtocolError) {
             try kind.check(name.utf8.span.bytes)
         } catch {

@@ -24,17 +24,6 @@ public struct ChangeStream: AsyncSequence, Sendable {
 
     private let makeReader: @Sendable (SocketStop) -> FeedSubscription
 
-    init(
-        socketPath: String, options: BlobConnection.Options, owner: String, since: String,
-        matching filter: NotificationFilter = NotificationFilter()
-    ) {
-        self.init { stop in
-            FeedSubscription(
-                socketPath: socketPath, options: options, owner: owner, since: since,
-                limit: Self.pageLimit, matching: filter, stop: stop)
-        }
-    }
-
     init(_ makeReader: @escaping @Sendable (SocketStop) -> FeedSubscription) {
         self.makeReader = makeReader
     }

@@ -27,7 +27,10 @@ extension DaemonCall where Answer == NotificationPage {
     /// - Parameters:
     ///   - limit: the most notifications, 1…1,000. A page may have fewer and not be the last.
     ///   - after: the id behind which the page begins; nil: from the start.
-    public static func list(limit: Int = 1_000, after: String? = nil) -> Self {
+    public static func list(
+        limit: Int = 1_000, after: String? = nil
+    ) throws(ClientError) -> Self {
+        if let after, !after.isEmpty { try CallTarget.check(after, .id) }
         var target = CallTarget("/v1/notifications")
         target.add("limit", "\(limit)")
         target.add("after", after)

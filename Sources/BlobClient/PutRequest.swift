@@ -63,11 +63,10 @@ public struct PutRequest: Sendable, Hashable {
     /// The same as the protocol has it. Throws `invalid` for an id, a part and so on that is there
     /// but empty, which the wire cannot tell from one that is absent.
     func draft() throws(ClientError) -> Put.Draft {
-        if id == "" { throw .invalid(ProtocolError(.badID, "the id must not be empty")) }
-        if part == "" { throw .invalid(ProtocolError(.badPart, "the part name must not be empty")) }
-        if mediaType == "" {
-            throw .invalid(ProtocolError(.badMediaType, "the media type must not be empty"))
-        }
+        try refuseEmpty([
+            (id, .badID, "id"), (part, .badPart, "part name"),
+            (mediaType, .badMediaType, "media type"),
+        ])
         var draft = Put.Draft(
             id: id, part: part, mediaType: mediaType, owner: owner, richType: richType,
             message: message, app: app, title: title)

@@ -54,7 +54,7 @@ struct DumpCommand: ParsableCommand {
         try dump.addCategories(of: &connection, write)
         var next: String?
         repeat {
-            let call = DaemonCall.list(limit: Self.pageCount, after: next)
+            let call = try DaemonCall.list(limit: Self.pageCount, after: next)
             let answer = try connection.answer(to: call)
             try dump.add(page: answer.body, &connection, write) { byteCount in
                 progress.update(UInt64(byteCount), of: UInt64(max(0, stats.bytes ?? 0)))

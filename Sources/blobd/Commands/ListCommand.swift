@@ -42,7 +42,7 @@ struct ListCommand: ParsableCommand {
         var next = after
         var isFirst = true
         repeat {
-            let call = DaemonCall.list(limit: min(left, Self.pageCount), after: next)
+            let call = try DaemonCall.list(limit: min(left, Self.pageCount), after: next)
             let answer = try connection.answer(to: call)
             let page = try call.read(answer)
             if json {
