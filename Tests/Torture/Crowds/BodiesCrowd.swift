@@ -78,7 +78,7 @@ struct BodiesCrowd: CrowdKind {
         var connection = try daemon.connect()
         try connection.put(
             PutRequest(id: "long"), [UInt8](repeating: 7, count: 300_000).span.bytes)
-        try connection.publish(NotificationUpload(id: "text", message: "m"))
+        _ = try connection.call(.publish(NotificationUpload(id: "text", message: "m")))
         return [
             "\(times.count) publishes stored (median \(percentile(50, of: times)) µs, 99 % \(p99) µs), \(refused) refused"
         ]

@@ -64,7 +64,7 @@ struct DrainingCrowd: CrowdKind {
         try require(
             draining > 0 && draining <= Self.drainingMax,
             "\(draining) drain; the limit is \(Self.drainingMax)")
-        try connection.delete("big")
+        try connection.call(.delete("big"))
         for round in 0..<48 {
             let other = Payload(
                 seed: daemon.seed &+ UInt64(1 + round), byteCount: daemon.size.bytes, kind: .noise)
@@ -160,7 +160,7 @@ struct SlowCrowd: CrowdKind {
             _ = try socket.receive(into: &answer) { HTTPClient.statusLine(of: $0) != nil }
             try require(
                 HTTPClient.statusLine(of: answer) == 200, "a slow client is not served")
-            try connection.delete(id)
+            try connection.call(.delete(id))
             clients.append((socket, payload, answer))
         }
     }
@@ -232,7 +232,7 @@ struct SlowCrowd: CrowdKind {
             let bytes = payload.bytes()
             let begin = Clock.nanoseconds()
             if generator.chance(15) {
-                do throws(ClientError) { try connection.delete(id) } catch .notFound {}
+                do throws(ClientError) { try connection.call(.delete(id)) } catch .notFound {}
             } else {
                 try connection.put(
                     PutRequest(id: id, mediaType: payload.mediaType, lifetime: .seconds(3_600)),

@@ -55,7 +55,7 @@ struct UnreadCrowd: CrowdKind {
             upload.owner = Self.owner
             upload.message = String(repeating: "m", count: 4_000)
             upload.data = .string(String(repeating: "d", count: 16_000))
-            _ = try connection.publish(upload)
+            _ = try connection.call(.publish(upload))
         }
         // Everything once, so that what is kept anyway is there before.
         _ = try readAll(&connection)
@@ -128,13 +128,13 @@ struct UnreadCrowd: CrowdKind {
     /// - Returns: how often it did.
     private func readAll(_ connection: inout BlobConnection) throws -> Int {
         var (seen, refused) = (0, 0)
-        var request = HistoryRequest()
+        var before: String?
         let deadline = Clock.milliseconds() + 60_000
         while true {
             do throws(ClientError) {
-                let page = try connection.history(of: Self.owner, request)
+                let page = try connection.call(.history(of: Self.owner, before: before))
                 seen += page.notifications.count
-                request.before = page.next
+                before = page.next
                 if page.next == nil { break }
             } catch {
                 guard case .refused(let problem) = error, problem.code == "unavailable",

@@ -1,4 +1,6 @@
+import BlobJSON
 import BlobProtocol
+import TestSupport
 import Testing
 
 @testable import BlobServer
@@ -21,6 +23,34 @@ import Testing
             bodyByteCount: UInt64(body.count)
         ).compose(into: &bytes)
         return bytes + [0xFF, 0xFF] + body
+    }
+
+    @Test("The list of all notifications and the counters are calls, and no operations")
+    func listed() throws {
+        let daemon = try DaemonProcess()
+        for id in ["c", "a", "b%20%C3%A9"] { try daemon.put(id, [1]) }
+        let client = try daemon.connectBinary()
+        var ids: [String] = []
+        var target = "/v1/notifications?limit=2"
+        while true {
+            let answer = try client.exchange(callFrame(.get, target))
+            let page = try JSONValue.parse(answer.body.span.bytes)
+            guard case .array(let records)? = page["notifications"] else {
+                throw TestFailure("no page: \(answer.text)")
+            }
+            ids += records.compactMap { $0["id"]?.text }
+            guard let next = page["next"]?.text else { break }
+            #expect(next == "b é")
+            target = "/v1/notifications?limit=2&after=b%20%C3%A9"
+        }
+        #expect(ids == ["a", "b é", "c"])
+        let counters = try client.exchange(callFrame(.get, "/v1/stats"))
+        #expect(counters.status == 200 && counters.text.contains("\"notifications\":3,"))
+        for opcode: UInt8 in 6...9 {
+            var bytes = try getFrame("a")
+            bytes[1] = opcode
+            #expect(try client.exchange(bytes).code == "method_not_allowed")
+        }
     }
 
     // It was answered 405, and the connection went on without hello.
