@@ -9,8 +9,6 @@ public final class FaultyProxy: Sendable {
         case late(Int)
         /// It is answered with these steps, and the server does not see it.
         case answered([ScriptedServer.Step])
-        /// It is forwarded; half of its answer is sent.
-        case truncated
         /// It is forwarded without a header, whose name is in lower case.
         case without(String)
         /// It is forwarded; its answer is sent as the test changes it.
@@ -46,9 +44,6 @@ public final class FaultyProxy: Sendable {
                 usleep(UInt32(milliseconds) * 1_000)
                 steps = [.send(answer)]
             case .answered(let wanted): steps = wanted
-            case .truncated:
-                let answer = forward(request, to: port)
-                steps = [.send(Array(answer.prefix(answer.count / 2)))]
             case .without(let header):
                 steps = [.send(forward(request, to: port, leavingOut: [header]))]
             case .changed(let change): steps = [.send(change(forward(request, to: port)))]

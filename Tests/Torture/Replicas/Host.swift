@@ -111,12 +111,6 @@ final class Host {
         return try? connection.call(.replication)
     }
 
-    /// How many payloads it has that nothing refers to.
-    var orphanCount: Int64? {
-        guard var connection = try? BlobConnection.connect(to: socket) else { return nil }
-        return try? connection.call(.stats).orphanBlobs
-    }
-
     /// Has it take the lead.
     func promote(isForced: Bool = false) throws(ClientError) {
         var connection = try connect()
