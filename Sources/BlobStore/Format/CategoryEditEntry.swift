@@ -9,19 +9,18 @@ struct CategoryEditEntry: Equatable {
     var lastID: [UInt8] = []
 
     private static let headerByteCount = 12
-    private static let checksumOffset = 8
+    private static let form = ValueForm(
+        "a pending edit of a category",
+        byteCounts: headerByteCount...headerByteCount + StoreLimits.idByteCountMax,
+        checksumAt: 8, restAt: headerByteCount)
 
     init(revision: UInt64) { self.revision = revision }
 
     /// Reads and checks a value.
     init(_ value: RawSpan, key: RawSpan) throws(StoreError) {
-        guard value.byteCount >= Self.headerByteCount,
-            value.byteCount - Self.headerByteCount <= StoreLimits.idByteCountMax,
-            value.integer(Self.checksumOffset, as: UInt32.self)
-                == Self.checksum(key: key, value: value)
-        else { throw .corrupt("a pending edit of a category") }
+        try Self.form.check(value, key: key)
         revision = value.integer(0)
-        lastID = value.extracting(Self.headerByteCount..<value.byteCount).array()
+        lastID = value.extracting(droppingFirst: Self.headerByteCount).array()
     }
 
     /// The value under `key`.
@@ -30,17 +29,7 @@ struct CategoryEditEntry: Equatable {
         bytes.append(littleEndian: revision)
         bytes.append(littleEndian: UInt32(0))
         bytes.append(contentsOf: lastID)
-        let checksum = Self.checksum(key: key.span.bytes, value: bytes.span.bytes)
-        var span = bytes.mutableSpan
-        var target = span.mutableBytes
-        target.store(checksum, at: Self.checksumOffset)
+        Self.form.seal(&bytes, key: key.span.bytes)
         return bytes
-    }
-
-    private static func checksum(key: RawSpan, value: RawSpan) -> UInt32 {
-        var checksum = Checksum(key)
-        checksum.update(value.extracting(0..<checksumOffset))
-        checksum.update(value.extracting(headerByteCount..<value.byteCount))
-        return checksum.value
     }
 }

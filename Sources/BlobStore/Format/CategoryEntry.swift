@@ -3,23 +3,21 @@ internal import Bytes
 /// A category. The value of a key ``IndexKeys/category(_:app:)``.
 enum CategoryEntry {
     private static let headerByteCount = 16
-    /// The checksum covers the key, and what stands behind it.
-    private static let checkedFrom = 4
+    private static let form = ValueForm(
+        "the entry of a category",
+        byteCounts: headerByteCount...StoreLimits.categoryEntryByteCountMax, checksumAt: 0,
+        restAt: 4)
     private static let optionsOffset = 4
     private static let revisionOffset = 8
 
     /// Reads and checks a value.
     static func category(_ value: RawSpan, key: RawSpan) throws(StoreError) -> Category {
-        let damaged = StoreError.corrupt("the entry of a category")
-        // Lengths first: a checksum of gigabytes would take seconds.
-        guard key.byteCount > 1, value.byteCount >= headerByteCount,
-            value.byteCount <= StoreLimits.categoryEntryByteCountMax,
-            value.integer(0, as: UInt32.self) == checksum(key: key, value: value)
-        else { throw damaged }
+        try form.check(value, key: key)
+        guard key.byteCount > 1 else { throw form.damaged }
         let options = CategoryOptions(rawValue: value.integer(optionsOffset))
         guard options.isSubset(of: .all),
-            let actions = ActionList.actions(value.extracting(headerByteCount..<value.byteCount))
-        else { throw damaged }
+            let actions = ActionList.actions(value.extracting(droppingFirst: headerByteCount))
+        else { throw form.damaged }
         let (name, app) = try nameAndApp(key)
         var category = Category(name: name, actions: actions, options: options, app: app)
         category.revision = value.integer(revisionOffset)
@@ -44,14 +42,7 @@ enum CategoryEntry {
         bytes.append(littleEndian: UInt16(0))
         bytes.append(littleEndian: category.revision)
         ActionList.append(category.actions, to: &bytes)
-        let checksum = checksum(key: key.span.bytes, value: bytes.span.bytes)
-        var span = bytes.mutableSpan
-        var target = span.mutableBytes
-        target.store(checksum, at: 0)
+        form.seal(&bytes, key: key.span.bytes)
         return bytes
-    }
-
-    private static func checksum(key: RawSpan, value: RawSpan) -> UInt32 {
-        Checksum(key: key, value.extracting(checkedFrom..<value.byteCount)).value
     }
 }

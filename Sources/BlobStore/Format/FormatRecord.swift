@@ -16,10 +16,9 @@ struct FormatRecord: Equatable {
     var countsOwners: Bool { version >= 2 }
 
     static let name = "format"
-    static let byteCount = 48
-    /// With what later versions append.
-    private static let byteCountMax = 4_096
-    private static let checkedByteCount = 40
+    /// Later versions may append to it.
+    private static let form = ValueForm(
+        "the format record", byteCounts: 48...4_096, checksumAt: 40, restAt: nil)
     private static let magic = Array("blobdfmt".utf8)
 
     /// The version it was written in.
@@ -36,10 +35,7 @@ struct FormatRecord: Equatable {
     /// Reads it; nil when it is not a format record or a damaged one. Later versions may append to
     /// it, and are still named.
     init?(_ value: RawSpan) {
-        guard value.byteCount >= Self.byteCount, value.byteCount <= Self.byteCountMax,
-            value.extracting(first: 8).equals(Self.magic.span.bytes),
-            value.integer(Self.checkedByteCount, as: UInt32.self)
-                == Checksum(value.extracting(first: Self.checkedByteCount)).value
+        guard Self.form.isWhole(value), value.extracting(first: 8).equals(Self.magic.span.bytes)
         else { return nil }
         version = value.integer(8)
         storeID = StoreID(high: value.integer(16), low: value.integer(24))
@@ -53,8 +49,8 @@ struct FormatRecord: Equatable {
         bytes.append(littleEndian: storeID.high)
         bytes.append(littleEndian: storeID.low)
         bytes.append(littleEndian: createdAt.milliseconds)
-        bytes.append(littleEndian: Checksum(bytes.span.bytes).value)
-        bytes.append(littleEndian: UInt32(0))
+        bytes.appendZeros(8)
+        Self.form.seal(&bytes)
         return bytes
     }
 }

@@ -8,30 +8,25 @@ struct OwnerUsage: Equatable {
     /// Bytes of all their parts, as given.
     var bytes: UInt64 = 0
 
-    static let byteCount = 24
-    private static let checkedByteCount = 16
+    private static let form = ValueForm(
+        "the usage of an owner", byteCount: 24, checksumAt: 16)
 
     init() {}
 
     /// Reads and checks a value.
     init(_ value: RawSpan, key: RawSpan) throws(StoreError) {
-        guard value.byteCount == Self.byteCount,
-            value.integer(Self.checkedByteCount, as: UInt32.self)
-                == Checksum(key: key, value.extracting(first: Self.checkedByteCount)).value
-        else { throw .corrupt("the usage of an owner") }
+        try Self.form.check(value, key: key)
         notifications = value.integer(0)
         bytes = value.integer(8)
         guard notifications > 0, notifications <= StoreLimits.counterMax,
             bytes <= StoreLimits.counterMax
-        else { throw .corrupt("the usage of an owner") }
+        else { throw Self.form.damaged }
     }
 
     /// The value's 24 bytes under `key`, as words in the order of their bytes.
     func words(key: RawSpan) -> InlineArray<3, UInt64> {
         var words: InlineArray<3, UInt64> = [notifications.littleEndian, bytes.littleEndian, 0]
-        let checksum = Checksum(
-            key: key, words.span.bytes.extracting(first: Self.checkedByteCount))
-        words[2] = UInt64(checksum.value).littleEndian
+        words[2] = UInt64(Self.form.checksum(of: words.span.bytes, key: key)).littleEndian
         return words
     }
 

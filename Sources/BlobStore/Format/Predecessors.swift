@@ -5,6 +5,10 @@ internal import Bytes
 struct Predecessors: Equatable {
     static let name = "predecessors"
     private static let idByteCount = 16
+    private static let form = ValueForm(
+        "the predecessors of the store",
+        byteCounts: 4...StoreLimits.predecessorCountMax * idByteCount + 4, checksumAt: -4,
+        restAt: nil)
 
     var storeIDs: [StoreID] = []
 
@@ -12,12 +16,9 @@ struct Predecessors: Equatable {
 
     /// Reads and checks a value.
     init(_ value: RawSpan) throws(StoreError) {
+        try Self.form.check(value)
         let idsByteCount = value.byteCount - 4
-        guard idsByteCount >= 0, idsByteCount % Self.idByteCount == 0,
-            idsByteCount / Self.idByteCount <= StoreLimits.predecessorCountMax,
-            value.integer(idsByteCount, as: UInt32.self)
-                == Checksum(value.extracting(first: idsByteCount)).value
-        else { throw .corrupt("the predecessors of the store") }
+        guard idsByteCount % Self.idByteCount == 0 else { throw Self.form.damaged }
         for offset in stride(from: 0, to: idsByteCount, by: Self.idByteCount) {
             storeIDs.append(
                 StoreID(high: value.integer(offset), low: value.integer(offset + 8)))
@@ -34,7 +35,8 @@ struct Predecessors: Equatable {
     var bytes: [UInt8] {
         var bytes: [UInt8] = []
         for id in storeIDs { id.append(to: &bytes) }
-        bytes.append(littleEndian: Checksum(bytes.span.bytes).value)
+        bytes.appendZeros(4)
+        Self.form.seal(&bytes)
         return bytes
     }
 }

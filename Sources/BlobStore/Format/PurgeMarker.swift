@@ -9,8 +9,7 @@ struct PurgeMarker: Equatable {
     /// When its retention ends.
     var end: Timestamp
 
-    static let byteCount = 24
-    private static let checkedByteCount = 16
+    private static let form = ValueForm("a purge marker", byteCount: 24, checksumAt: 16)
 
     init(revision: UInt64, end: Timestamp) {
         self.revision = revision
@@ -19,10 +18,7 @@ struct PurgeMarker: Equatable {
 
     /// Reads and checks a value.
     init(_ value: RawSpan, key: RawSpan) throws(StoreError) {
-        guard value.byteCount == Self.byteCount,
-            value.integer(Self.checkedByteCount, as: UInt32.self)
-                == Checksum(key: key, value.extracting(first: Self.checkedByteCount)).value
-        else { throw .corrupt("a purge marker") }
+        try Self.form.check(value, key: key)
         revision = value.integer(0)
         end = Timestamp(milliseconds: value.integer(8))
     }
@@ -32,8 +28,8 @@ struct PurgeMarker: Equatable {
         var bytes: [UInt8] = []
         bytes.append(littleEndian: revision)
         bytes.append(littleEndian: end.milliseconds)
-        bytes.append(littleEndian: Checksum(key: key.span.bytes, bytes.span.bytes).value)
-        bytes.append(littleEndian: UInt32(0))
+        bytes.appendZeros(8)
+        Self.form.seal(&bytes, key: key.span.bytes)
         return bytes
     }
 }

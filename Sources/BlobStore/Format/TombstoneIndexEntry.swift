@@ -6,17 +6,14 @@ struct TombstoneIndexEntry: Equatable {
     /// The tombstone's revision.
     var revision: UInt64
 
-    static let byteCount = 16
-    private static let checkedByteCount = 8
+    private static let form = ValueForm(
+        "a tombstone index entry", byteCount: 16, checksumAt: 8)
 
     init(revision: UInt64) { self.revision = revision }
 
     /// Reads and checks a value.
     init(_ value: RawSpan, key: RawSpan) throws(StoreError) {
-        guard value.byteCount == Self.byteCount,
-            value.integer(Self.checkedByteCount, as: UInt32.self)
-                == Checksum(key: key, value.extracting(first: Self.checkedByteCount)).value
-        else { throw .corrupt("a tombstone index entry") }
+        try Self.form.check(value, key: key)
         revision = value.integer(0)
     }
 
@@ -24,8 +21,8 @@ struct TombstoneIndexEntry: Equatable {
     func bytes(key: [UInt8]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.append(littleEndian: revision)
-        bytes.append(littleEndian: Checksum(key: key.span.bytes, bytes.span.bytes).value)
-        bytes.append(littleEndian: UInt32(0))
+        bytes.appendZeros(8)
+        Self.form.seal(&bytes, key: key.span.bytes)
         return bytes
     }
 }

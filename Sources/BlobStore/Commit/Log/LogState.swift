@@ -15,8 +15,9 @@ struct LogState: Equatable {
     var firstTransaction: UInt64
 
     static let name = "log"
-    static let byteCount = 40
-    private static let checkedByteCount = 32
+    /// The key is the name.
+    private static let form = ValueForm(
+        "the state of the log", byteCount: 40, checksumAt: 32)
 
     init(id: LogID, isInUse: Bool, firstTransaction: UInt64) {
         self.id = id
@@ -26,9 +27,7 @@ struct LogState: Equatable {
 
     /// Reads it; nil when it is damaged.
     init?(_ value: RawSpan) {
-        guard value.byteCount == Self.byteCount,
-            value.integer(Self.checkedByteCount, as: UInt32.self) == Self.checksum(value)
-        else { return nil }
+        guard Self.form.isWhole(value, key: Self.name.utf8.span.bytes) else { return nil }
         id = LogID(high: value.integer(0), low: value.integer(8))
         firstTransaction = value.integer(16)
         switch value.integer(24, as: UInt32.self) {
@@ -40,19 +39,13 @@ struct LogState: Equatable {
 
     var bytes: [UInt8] {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(Self.byteCount)
         bytes.append(littleEndian: id.high)
         bytes.append(littleEndian: id.low)
         bytes.append(littleEndian: firstTransaction)
         bytes.append(littleEndian: UInt32(isInUse ? 1 : 0))
-        bytes.append(littleEndian: UInt32(0))
-        bytes.append(littleEndian: Self.checksum(bytes.span.bytes))
-        bytes.append(littleEndian: UInt32(0))
+        bytes.appendZeros(12)
+        Self.form.seal(&bytes, key: Self.name.utf8.span.bytes)
         return bytes
-    }
-
-    private static func checksum(_ value: RawSpan) -> UInt32 {
-        Checksum(key: name.utf8.span.bytes, value.extracting(first: checkedByteCount)).value
     }
 }
 
