@@ -112,21 +112,6 @@ extension BlobStore {
         return numbers
     }
 
-    /// Forgets blobs that were retired up to a batch: no base that is kept has them. It is a change like
-    /// any other, and followers do it, too.
-    ///
-    /// - Parameters:
-    ///   - sequence: the last batch of the oldest base that is kept.
-    ///   - countMax: how many are forgotten in one transaction.
-    ///   - now: the present.
-    /// - Returns: how many were; fewer than `countMax`: those were all.
-    package func pruneRetired(
-        upTo sequence: UInt64, countMax: Int = StoreLimits.transactionPutCountMax,
-        asOf now: Timestamp
-    ) throws(StoreError) -> Int {
-        try pipeline.pruneRetired(upTo: sequence, countMax: countMax, asOf: now)
-    }
-
     /// Makes a follower's store of a base. What is in the folder of a store stays until the new one is whole
     /// and verified, and is replaced then.
     ///

@@ -98,22 +98,6 @@ extension BlobStore {
         max(0, core.environment.usedByteCount - (try core.environment.freeByteCount(core.tables)))
     }
 
-    /// Notes what ``Scrubber`` found damaged, and does one step of healing what was published again. Costs
-    /// two loads while there is nothing. On the thread that writes.
-    ///
-    /// - Parameters:
-    ///   - position: where healing continues; it is moved on.
-    ///   - heals: false on a follower: its leader does.
-    /// - Returns: whether there is more to do.
-    package func tendQuarantine(
-        _ position: inout HealingPosition, heals: Bool = true, recordCountMax: Int = 8_192,
-        asOf now: Timestamp
-    ) throws(StoreError) -> Bool {
-        try maintenance.quarantineFound(asOf: now)
-        guard heals else { return false }
-        return try maintenance.heal(&position, recordCountMax: recordCountMax, asOf: now)
-    }
-
     /// Writes how far the store was read again: one commit. On the thread that writes.
     package func write(_ position: ScrubPosition) throws(StoreError) {
         try pipeline.whileWriting { () throws(StoreError) in

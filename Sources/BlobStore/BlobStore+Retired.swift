@@ -1,15 +1,23 @@
 internal import Bytes
 internal import LMDB
 
-extension CommitPipeline {
-    /// Forgets blobs that were retired up to a batch, in one transaction, as the leader.
-    func pruneRetired(
-        upTo sequence: UInt64, countMax: Int, asOf now: Timestamp
+extension BlobStore {
+    /// Forgets blobs that were retired up to a batch: no base that is kept has them. It is a change like
+    /// any other, and followers do it, too.
+    ///
+    /// - Parameters:
+    ///   - sequence: the last batch of the oldest base that is kept.
+    ///   - countMax: how many are forgotten in one transaction.
+    ///   - now: the present.
+    /// - Returns: how many were; fewer than `countMax`: those were all.
+    package func pruneRetired(
+        upTo sequence: UInt64, countMax: Int = StoreLimits.transactionPutCountMax,
+        asOf now: Timestamp
     ) throws(StoreError) -> Int {
         // A follower forgets them when its leader does.
         guard core.replication.state?.role == .leader else { return 0 }
-        return try whileWriting { () throws(StoreError) in
-            try inTransaction(
+        return try pipeline.whileWriting { () throws(StoreError) in
+            try pipeline.inTransaction(
                 growth: Change.bookkeepingByteCount * core.environment.pageScale, asOf: now,
                 isPublishing: false
             ) { (transaction) throws(StoreError) in

@@ -1,20 +1,29 @@
 internal import LMDB
 internal import Synchronization
 
-extension CommitPipeline {
-    /// One step of ``BlobStore/announceCategoryEdits(asOf:)``.
-    func announceCategoryEdits(asOf now: Timestamp) throws(StoreError) -> Bool {
-        let hasMore = try whileWriting { () throws(StoreError) in
-            try inShrinkingSteps(of: StoreLimits.categoryEditOwnerCountMax) {
+extension BlobStore {
+    /// Whether owners are yet to be told of a category's edit, by this process or one before. One load.
+    package var hasCategoryEdits: Bool { pipeline.categoryEdits.load(ordering: .relaxed) }
+
+    /// Tells owners of a category's edit, in one step and one transaction: a line in the feed of each
+    /// who has a live notification of that category, once for each edit. A sweep goes on with what a
+    /// crash or a full disk left.
+    ///
+    /// - Returns: whether there is more to do. A step that finds nothing to do writes nothing.
+    /// - Throws: ``StoreError/full``, with what earlier steps did done;
+    ///   ``StoreError/outcomeUnknown(_:)``.
+    package func announceCategoryEdits(asOf now: Timestamp) throws(StoreError) -> Bool {
+        let hasMore = try pipeline.whileWriting { () throws(StoreError) in
+            try pipeline.inShrinkingSteps(of: StoreLimits.categoryEditOwnerCountMax) {
                 (countMax) throws(StoreError) in
-                try inTransaction(
+                try pipeline.inTransaction(
                     growth: countMax * Change.categoryLineByteCount, asOf: now, isPublishing: true
                 ) { (transaction) throws(StoreError) in
                     try transaction.announceCategoryEdit(ownerCountMax: countMax)
                 }
             }
         }
-        if !hasMore { categoryEdits.store(false, ordering: .relaxed) }
+        if !hasMore { pipeline.categoryEdits.store(false, ordering: .relaxed) }
         return hasMore
     }
 
@@ -25,7 +34,7 @@ extension CommitPipeline {
             var cursor = try snapshot.transaction.cursor(in: core.tables.index)
             return try cursor.firstCategoryEdit() != nil
         }
-        categoryEdits.store(isLeft, ordering: .relaxed)
+        pipeline.categoryEdits.store(isLeft, ordering: .relaxed)
     }
 
     /// Tells all owners of all edits. Where there is no room for it, a later sweep goes on.
@@ -34,7 +43,7 @@ extension CommitPipeline {
             while try announceCategoryEdits(asOf: now) {}
         } catch {
             guard case .full = error else { throw error }
-            categoryEdits.store(false, ordering: .relaxed)
+            pipeline.categoryEdits.store(false, ordering: .relaxed)
         }
     }
 }

@@ -1,6 +1,6 @@
 internal import LMDB
 
-extension Maintenance {
+extension BlobStore {
     /// Makes a store of format version 1 one of version 2: counts what each owner has, in one transaction.
     /// Nothing happens in a store of version 2.
     ///
