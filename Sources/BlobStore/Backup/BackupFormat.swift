@@ -108,3 +108,17 @@ public struct BackupError: Error, CustomStringConvertible {
     public let description: String
     init(_ description: String) { self.description = description }
 }
+
+extension BackupTable {
+    /// The blob that an entry is of, once that is checked; nil: of none.
+    func blob(_ key: RawSpan, _ value: RawSpan) throws(StoreError) -> BlobReference? {
+        switch self {
+        case .blobs:
+            guard let digest = Digest(bytes: key) else { throw .corrupt("a key of the blob table") }
+            return try BlobEntry(value, digest: digest).reference(digest)
+        case .index where key.byte(0) == IndexKeys.quarantinePrefix:
+            return try QuarantineEntry(value, key: key).blob
+        case .meta, .notifications, .index, .states, .chunks: return nil
+        }
+    }
+}

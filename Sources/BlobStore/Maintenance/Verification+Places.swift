@@ -85,18 +85,17 @@ extension Snapshot {
         try walk(store.tables.index, &said) { (cursor, _) throws(StoreError) in
             let key = cursor.key
             guard key.byteCount > 0, key.byte(0) == IndexKeys.ownersPrefix else { return }
-            let ownerKey = try OwnerKey(key)
-            if countsOwners { recount.begin(ownerKey.owner, &report) }
-            switch ownerKey {
-            case .sequence(let owner, let revision):
-                let entry = try SequenceEntry(cursor.value, key: key)
+            let entry = try IndexEntry(key, cursor.value)
+            if countsOwners, let owner = entry.owner { recount.begin(owner, &report) }
+            switch entry {
+            case .sequence(let entry, let owner, let revision):
                 guard entry.kind == .live else { return }
                 let byteCount = try check(entry, of: owner, at: revision, &report)
                 if let byteCount { recount.counted.add(byteCount) }
-            case .group(let owner, let group, let sequence):
+            case .member(let owner, let group, let sequence):
                 try checkMember(of: group, owner, sequence, &report)
-            case .usage: recount.stored = try OwnerUsage(cursor.value, key: key)
-            case .finder, .mark: break
+            case .usage(let usage, _): recount.stored = usage
+            default: break
             }
         }
         recount.end(&report)
