@@ -1,4 +1,5 @@
 internal import Bytes
+internal import LMDB
 
 // The free list, as the walk reads it.
 
@@ -7,9 +8,9 @@ extension PageWalk {
     func value(of entry: PageEntry, on page: UInt64) -> [UInt8] {
         guard let long = entry.firstPage else { return entry.value.array() }
         var bytes = [UInt8](
-            repeating: 0, count: PageFile.pageHeaderByteCount + entry.valueByteCount)
+            repeating: 0, count: PageLayout.headerByteCount + entry.valueByteCount)
         return file.read(page: long, into: &bytes)
-            ? Array(bytes[PageFile.pageHeaderByteCount...]) : []
+            ? Array(bytes[PageLayout.headerByteCount...]) : []
     }
 
     /// The pages that an entry of the free list names (`MDB_IDL`): how many, then their numbers,
