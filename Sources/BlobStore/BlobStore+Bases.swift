@@ -188,11 +188,10 @@ extension BlobStore {
                 let byteCount = ChunkLayout.byteCount(ofValue: value.byteCount)
                 guard key.byteCount == ChunkKey.byteCount, byteCount > 0 else { return }
                 let (number, index) = ChunkKey.numbers(key)
-                let stored = value.extracting(last: byteCount)
-                guard index == 0, Checksum(key: key, stored).value == value.integer(0) else {
+                guard index == 0, Chunk.isWhole(value, key: key, byteCount: byteCount) else {
                     return
                 }
-                let copy = stored.array()
+                let copy = value.extracting(last: byteCount).array()
                 try body(number) { copy }
             }
         }
@@ -245,10 +244,7 @@ extension BlobStore {
 extension Snapshot {
     /// The number of the last batch that the tables have.
     borrowing func lastBatch() throws(StoreError) -> UInt64 {
-        let name = Array(ReplicationState.name.utf8)
-        guard let value = try transaction.view.get(name.span.bytes, in: store.tables.meta) else {
-            return 0
-        }
+        guard let value = try meta(ReplicationState.name) else { return 0 }
         let state = try ReplicationState(value)
         var last = state.sequence
         // What a follower has in its outbox is yet to be removed.

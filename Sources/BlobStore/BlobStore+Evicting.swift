@@ -72,17 +72,12 @@ extension BlobStore {
         var noted: [EvictableBlob] = []
         let transaction: UInt64
         do throws(StoreError) {
-            (noted, transaction) = try pipeline.whileWriting { () throws(StoreError) in
-                try pipeline.inTransaction(
-                    growth: evictionGrowth(wanted.count), asOf: Timestamp(milliseconds: 0),
-                    isPublishing: false
-                ) { (transaction) throws(StoreError) in
-                    var noted: [EvictableBlob] = []
-                    for blob in wanted where try transaction.noteEvicted(blob) {
-                        noted.append(blob)
-                    }
-                    return (noted, transaction.transaction.id)
-                }
+            (noted, transaction) = try pipeline.change(
+                growth: evictionGrowth(wanted.count), isPublishing: false
+            ) { (transaction) throws(StoreError) in
+                var noted: [EvictableBlob] = []
+                for blob in wanted where try transaction.noteEvicted(blob) { noted.append(blob) }
+                return (noted, transaction.transaction.id)
             }
         } catch {
             evictions.open(wanted)
@@ -118,15 +113,12 @@ extension BlobStore {
             try forgetEvicted(kept)
         case .removing(let next):
             let rest = run.blobs[next...]
-            let (count, transaction) = try pipeline.whileWriting { () throws(StoreError) in
-                try pipeline.inTransaction(
-                    growth: evictionGrowth(rest.count), asOf: Timestamp(milliseconds: 0),
-                    isPublishing: false
-                ) { (transaction) throws(StoreError) in
-                    let count = try transaction.removeChunks(
-                        of: rest, countMax: StoreLimits.transactionPutCountMax / 2)
-                    return (count, transaction.transaction.id)
-                }
+            let (count, transaction) = try pipeline.change(
+                growth: evictionGrowth(rest.count), isPublishing: false
+            ) { (transaction) throws(StoreError) in
+                let count = try transaction.removeChunks(
+                    of: rest, countMax: StoreLimits.transactionPutCountMax / 2)
+                return (count, transaction.transaction.id)
             }
             let isDone = next + count >= run.blobs.count
             run.stage =
@@ -143,13 +135,9 @@ extension BlobStore {
 
     private func forgetEvicted(_ blobs: [EvictableBlob]) throws(StoreError) {
         guard !blobs.isEmpty else { return }
-        try pipeline.whileWriting { () throws(StoreError) in
-            try pipeline.inTransaction(
-                growth: evictionGrowth(blobs.count), asOf: Timestamp(milliseconds: 0),
-                isPublishing: false
-            ) { (transaction) throws(StoreError) in
-                for blob in blobs { try transaction.keepEvicted(blob) }
-            }
+        try pipeline.change(growth: evictionGrowth(blobs.count), isPublishing: false) {
+            (transaction) throws(StoreError) in
+            for blob in blobs { try transaction.keepEvicted(blob) }
         }
     }
 }

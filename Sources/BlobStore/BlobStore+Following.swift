@@ -97,10 +97,7 @@ extension BlobStore {
 extension ChangeTransaction {
     /// The epochs as they are now.
     fileprivate borrowing func epochs() throws(StoreError) -> EpochList {
-        let name = Array(EpochList.name.utf8)
-        guard let value = try transaction.get(name.span.bytes, in: tables.meta) else {
-            return EpochList()
-        }
+        guard let value = try meta(EpochList.name) else { return EpochList() }
         return try EpochList(value)
     }
 }

@@ -54,11 +54,7 @@ extension BlobStore {
     /// - Returns: how many were freed.
     @discardableResult
     public func checkReaders() throws(StoreError) -> Int {
-        do throws(LMDBError) {
-            return try core.environment.checkReaders()
-        } catch {
-            throw StoreError(error)
-        }
+        try StoreError.converting { () throws(LMDBError) in try core.environment.checkReaders() }
     }
 
     /// Gives back what `data.mdb` has allocated at its end and has not needed lately (`ftruncate`).

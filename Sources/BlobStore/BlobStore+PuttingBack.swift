@@ -36,12 +36,9 @@ extension BlobStore {
             let growth =
                 indices.count * (StoreLimits.chunkByteCountMax + core.environment.pageByteCount)
                 + Change.bookkeepingByteCount * core.environment.pageScale
-            let isWanted = try pipeline.whileWriting { () throws(StoreError) in
-                try pipeline.inTransaction(
-                    growth: growth, asOf: Timestamp(milliseconds: 0), isPublishing: true
-                ) { (transaction) throws(StoreError) in
-                    try transaction.putBack(blob, bytes, indices, isLast: isLast)
-                }
+            let isWanted = try pipeline.change(growth: growth, isPublishing: true) {
+                (transaction) throws(StoreError) in
+                try transaction.putBack(blob, bytes, indices, isLast: isLast)
             }
             guard isWanted else { return .gone }
         } while !rest.isEmpty

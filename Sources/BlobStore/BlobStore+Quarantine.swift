@@ -42,12 +42,9 @@ extension BlobStore {
             core.forgetVerified(blob)
             let transaction: UInt64?
             do throws(StoreError) {
-                transaction = try pipeline.whileWriting { () throws(StoreError) in
-                    try pipeline.inTransaction(
-                        growth: 0, asOf: now, isPublishing: false
-                    ) { (transaction) throws(StoreError) in
-                        try transaction.noteDamaged(blob) ? transaction.transaction.id : nil
-                    }
+                transaction = try pipeline.change(asOf: now, isPublishing: false) {
+                    (transaction) throws(StoreError) in
+                    try transaction.noteDamaged(blob) ? transaction.transaction.id : nil
                 }
             } catch {
                 core.quarantine.open(blob.number)
@@ -103,12 +100,10 @@ extension BlobStore {
         }
         let numbers = position.numbers
         if !ids.isEmpty {
-            try pipeline.whileWriting { () throws(StoreError) in
-                let growth = ids.count * Change.bookkeepingByteCount * core.environment.pageScale
-                try pipeline.inTransaction(growth: growth, asOf: now, isPublishing: true) {
-                    (transaction) throws(StoreError) in
-                    for id in ids { _ = try transaction.repoint(id, from: numbers) }
-                }
+            let growth = ids.count * Change.bookkeepingByteCount * core.environment.pageScale
+            try pipeline.change(growth: growth, asOf: now, isPublishing: true) {
+                (transaction) throws(StoreError) in
+                for id in ids { _ = try transaction.repoint(id, from: numbers) }
             }
         }
         guard let last else {

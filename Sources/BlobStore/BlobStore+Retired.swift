@@ -16,17 +16,15 @@ extension BlobStore {
     ) throws(StoreError) -> Int {
         // A follower forgets them when its leader does.
         guard core.replication.state?.role == .leader else { return 0 }
-        return try pipeline.whileWriting { () throws(StoreError) in
-            try pipeline.inTransaction(
-                growth: Change.bookkeepingByteCount * core.environment.pageScale, asOf: now,
-                isPublishing: false
-            ) { (transaction) throws(StoreError) in
-                let keys = try transaction.retiredKeys(upTo: sequence, countMax: countMax)
-                for key in keys {
-                    try transaction.transaction.remove(key.span.bytes, in: core.tables.index)
-                }
-                return keys.count
+        return try pipeline.change(
+            growth: Change.bookkeepingByteCount * core.environment.pageScale, asOf: now,
+            isPublishing: false
+        ) { (transaction) throws(StoreError) in
+            let keys = try transaction.retiredKeys(upTo: sequence, countMax: countMax)
+            for key in keys {
+                try transaction.transaction.remove(key.span.bytes, in: core.tables.index)
             }
+            return keys.count
         }
     }
 }

@@ -123,11 +123,8 @@ extension BlobStore {
 
     /// Commits a state that differs from the one before in nothing that is shipped.
     private func save(_ state: ReplicationState, asOf now: Timestamp) throws(StoreError) {
-        try pipeline.whileWriting { () throws(StoreError) in
-            try pipeline.inTransaction(growth: 0, asOf: now, isPublishing: false) {
-                (transaction) throws(StoreError) in
-                try transaction.setMeta(ReplicationState.name, to: state.bytes)
-            }
+        try pipeline.change(asOf: now, isPublishing: false) { (transaction) throws(StoreError) in
+            try transaction.setMeta(ReplicationState.name, to: state.bytes)
         }
         core.replication.noteSaved(state, core.leases)
     }

@@ -100,12 +100,8 @@ extension BlobStore {
 
     /// Writes how far the store was read again: one commit. On the thread that writes.
     package func write(_ position: ScrubPosition) throws(StoreError) {
-        try pipeline.whileWriting { () throws(StoreError) in
-            try pipeline.inTransaction(
-                growth: 0, asOf: Timestamp(milliseconds: 0), isPublishing: false
-            ) { (transaction) throws(StoreError) in
-                try transaction.setMeta(ScrubMark.name, to: position.mark.bytes)
-            }
+        try pipeline.change(isPublishing: false) { (transaction) throws(StoreError) in
+            try transaction.setMeta(ScrubMark.name, to: position.mark.bytes)
         }
     }
 }

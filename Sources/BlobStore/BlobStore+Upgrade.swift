@@ -14,16 +14,12 @@ extension BlobStore {
         let growth = try core.withSnapshot { (snapshot) throws(StoreError) in
             try snapshot.growth(of: usages.count)
         }
-        try pipeline.whileWriting { () throws(StoreError) in
-            try pipeline.inTransaction(
-                growth: growth,
-                asOf: Timestamp(milliseconds: 0), isPublishing: true
-            ) { (transaction) throws(StoreError) in
-                for (owner, usage) in usages {
-                    try transaction.set(usage, of: String(decoding: owner, as: UTF8.self))
-                }
-                try transaction.requireFormat(FormatRecord.version)
+        try pipeline.change(growth: growth, isPublishing: true) {
+            (transaction) throws(StoreError) in
+            for (owner, usage) in usages {
+                try transaction.set(usage, of: String(decoding: owner, as: UTF8.self))
             }
+            try transaction.requireFormat(FormatRecord.version)
         }
     }
 }

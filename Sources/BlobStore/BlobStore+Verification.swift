@@ -22,7 +22,7 @@ extension BlobStore {
 
     package typealias VerifyDepth = Verifier.Depth
 
-    /// The same, also of less.
+    /// Verifies as deep as is asked for.
     ///
     /// - Parameters:
     ///   - goesOnBehindDamage: whether entries are looked at where pages are damaged, which may end

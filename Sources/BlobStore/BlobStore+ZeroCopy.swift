@@ -84,10 +84,7 @@ private enum StoredZeroCopyMark: Equatable {
 
 extension Snapshot {
     fileprivate borrowing func zeroCopyMark() throws(StoreError) -> StoredZeroCopyMark {
-        let name = Array(ZeroCopyMark.name.utf8)
-        guard let value = try transaction.view.get(name.span.bytes, in: store.tables.meta) else {
-            return .none
-        }
+        guard let value = try meta(ZeroCopyMark.name) else { return .none }
         guard let mark = try? ZeroCopyMark(value) else { return .damaged }
         return .mark(mark)
     }

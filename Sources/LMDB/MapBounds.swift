@@ -86,7 +86,7 @@ internal import Synchronization
         return holdNow(offset, byteCount)
     }
 
-    /// The same, after a look at what the file has now.
+    /// After a look at what the file has now.
     @inline(never)
     private func holdNow(_ offset: UInt, _ byteCount: UInt) -> Bool {
         var info = unsafe MDB_envinfo()

@@ -296,8 +296,7 @@ struct BackupWriter: ~Copyable {
         guard value.byteCount == ChunkLayout.prefixByteCount(before: byteCount) + byteCount else {
             throw .corrupt("chunk \(index) of blob \(blob.number) has another length")
         }
-        let checksum = Checksum(key: key.bytes, value.extracting(last: byteCount))
-        guard checksum.value == value.integer(0, as: UInt32.self) else {
+        guard Chunk.isWhole(value, key: key.bytes, byteCount: byteCount) else {
             throw .corrupt("chunk \(index) of blob \(blob.number) failed its checksum")
         }
     }

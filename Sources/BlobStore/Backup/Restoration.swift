@@ -18,9 +18,9 @@ struct Restoration {
     enum Identity {
         /// Another one, whose feeds begin anew.
         case new
-        /// The same, whose file is only written anew.
+        /// The store itself, whose file is only written anew.
         case same
-        /// The same, as a follower that has applied the log up to a position.
+        /// The store itself, as a follower that has applied the log up to a position.
         case follower(ReplicationState)
     }
 

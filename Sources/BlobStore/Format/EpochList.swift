@@ -61,7 +61,7 @@ struct EpochList: Equatable {
         return bytes
     }
 
-    /// The same with a new epoch. Of too many the oldest go.
+    /// With a new epoch. Of too many the oldest go.
     func adding(_ epoch: Epoch) -> EpochList {
         var list = self
         list.epochs = (epochs + [epoch]).suffix(StoreLimits.epochCountMax)

@@ -72,7 +72,7 @@ package struct ReplicatedBatch: Sendable {
         self.bytes = bytes
     }
 
-    /// The same batch, to be shipped without the bytes of a blob; nil where it did not store that.
+    /// This batch, to be shipped without the bytes of a blob; nil where it did not store that.
     package func marking(absent number: UInt64) -> ReplicatedBatch? {
         guard let index = blobs.firstIndex(where: { $0.number == number }) else { return nil }
         var bytes = bytes

@@ -29,7 +29,7 @@ package struct Nonce: Sendable, Hashable, CustomStringConvertible {
         Nonce(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
     }
 
-    /// The same bytes again.
+    /// Of bytes that were read.
     package init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low

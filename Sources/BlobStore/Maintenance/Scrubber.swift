@@ -292,10 +292,7 @@ package struct ScrubPosition: Sendable {
 extension Snapshot {
     /// How far the store was read again; nothing where it is not known.
     borrowing func scrubMark() throws(StoreError) -> ScrubMark {
-        let name = Array(ScrubMark.name.utf8)
-        guard let value = try transaction.view.get(name.span.bytes, in: store.tables.meta) else {
-            return ScrubMark()
-        }
+        guard let value = try meta(ScrubMark.name) else { return ScrubMark() }
         return (try? ScrubMark(value)) ?? ScrubMark()
     }
 }

@@ -115,7 +115,7 @@ extension ChangeTransaction {
         counters.horizon = max(counters.horizon, revision)
     }
 
-    /// The same for a purge marker.
+    /// Forgets a purge marker whose retention has ended.
     mutating func forgetMark(owner: String) throws(StoreError) {
         guard let mark = try purgeMarker(owner) else { return }
         try remove(IndexKeys.mark(owner))

@@ -54,13 +54,22 @@ extension Snapshot {
     ///
     /// - Throws: ``StoreError/corrupt(_:)``.
     borrowing func logState() throws(StoreError) -> LogState? {
-        let name = Array(LogState.name.utf8)
-        guard let value = try transaction.view.get(name.span.bytes, in: store.tables.meta) else {
-            return nil
-        }
+        guard let value = try meta(LogState.name) else { return nil }
         guard let state = LogState(value) else {
             throw .corrupt("the entry \"\(LogState.name)\" of \(DataFile.name) is damaged")
         }
         return state
+    }
+}
+
+/// Which log belongs to a store. It is made anew whenever a process begins to log, and told to
+/// nobody: bytes that somebody has published cannot be taken for a record where old ones lie behind
+/// new ones in the log.
+struct LogID: Equatable {
+    let high: UInt64
+    let low: UInt64
+
+    static func random() -> LogID {
+        LogID(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
     }
 }
