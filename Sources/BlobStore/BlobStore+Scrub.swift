@@ -12,7 +12,6 @@ public struct QuarantinedBlob: Sendable, Hashable {
     public var referenceCount: Int
     /// When the damage was found.
     public var foundAt: Timestamp
-    /// The blob.
     package var blob: BlobReference
     /// Whether the bucket has it as an object of its own, or among others.
     package var isInBucket: Bool

@@ -48,7 +48,6 @@ internal import Synchronization
         unsafe state.deallocate()
     }
 
-    /// The size of a page in bytes.
     var pageByteCount: Int {
         @inline(__always)
         get { unsafe state.pointee.pageByteCount }

@@ -45,7 +45,6 @@ enum BackupTable: UInt8, CaseIterable {
 public struct BackupHead: Sendable, Hashable {
     /// The store that it is of.
     public let storeID: StoreID
-    /// The format version of the store.
     let formatVersion: UInt32
     /// When it was taken.
     public let takenAt: Timestamp

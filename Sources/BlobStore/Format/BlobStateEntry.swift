@@ -35,14 +35,12 @@ struct BlobStateEntry: Equatable {
         self.state = state
     }
 
-    /// Of a blob whose bytes are in the bucket.
     init(inBucket storedByteCount: Int) {
         self.init(
             digest: Self.noDigest, transaction: 0, storedByteCount: storedByteCount,
             state: .inBucket)
     }
 
-    /// Of a damaged blob.
     init(damaged blob: BlobReference, foundAt now: Timestamp) {
         self.init(
             digest: blob.digest, transaction: UInt64(clamping: now.milliseconds),

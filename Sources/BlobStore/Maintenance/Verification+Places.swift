@@ -5,7 +5,6 @@ internal import LMDB
 /// the index has. Where all places agree the sums do, and so nothing has to be looked up to compare
 /// them; sets that differ have one sum by chance once in 2⁶⁴ times.
 struct PlaceSums: Equatable {
-    /// Whether the store counts what owners have.
     let countsOwners: Bool
     /// Of places in feeds and histories.
     private var places: UInt64 = 0
@@ -51,7 +50,6 @@ struct PlaceSums: Equatable {
         places &+= UInt64(bitPattern: Int64(hasher.finalize()))
     }
 
-    /// Adds a member of a group.
     mutating func addMember(key: RawSpan) { members &+= Self.fingerprint(key) }
 
     /// Adds what an owner has. The parts of it may come one by one.
@@ -166,7 +164,6 @@ struct OwnerRecount {
     private var owner: String?
     /// What the entries of the history say.
     var counted = OwnerUsage()
-    /// What is stored.
     var stored: OwnerUsage?
 
     /// Goes on to the next entry, which is an owner's.

@@ -123,7 +123,6 @@ extension ChangeTransaction {
         counters.horizon = max(counters.horizon, mark.revision)
     }
 
-    /// An owner's purge marker; nil when there is none.
     borrowing func purgeMarker(_ owner: String) throws(StoreError) -> PurgeMarker? {
         let key = IndexKeys.mark(owner)
         guard let value = try transaction.get(key.span.bytes, in: tables.index) else {

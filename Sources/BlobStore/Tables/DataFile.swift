@@ -15,7 +15,6 @@ struct DataFile {
     /// How many changes are in the log alone.
     static let pendingName = "changes.pending"
 
-    /// Whether `path` is there at all.
     static func exists(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0

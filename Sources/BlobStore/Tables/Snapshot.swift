@@ -13,7 +13,6 @@ public struct Snapshot: ~Copyable {
     // references here would cost more than the lookup's own bookkeeping.
     let unretainedStore: Unmanaged<StoreCore>
 
-    /// The store it is of.
     var store: StoreCore {
         @inline(__always)
         get { unretainedStore.takeUnretainedValue() }

@@ -87,7 +87,6 @@ final class AdjustableOptions: Sendable {
         freeAllocated = Atomic(options.freeAllocatedByteCountMin)
     }
 
-    /// Bytes of one payload.
     var payloadByteCountMax: Int { payload.load(ordering: .relaxed) }
     /// How long a deletion is remembered, in milliseconds.
     var tombstoneRetentionMilliseconds: Int64 { retention.load(ordering: .relaxed) }

@@ -20,7 +20,6 @@ public struct Record: Sendable, Hashable {
     public var revision: UInt64
     /// Its payloads; the one called `payload` first, the others by name.
     public var parts: [Part]
-    /// ``details``, where there are any.
     var box: DetailsBox?
 
     /// The part of that name, or nil. Names are compared as bytes, not as Swift compares texts: é
@@ -69,7 +68,6 @@ public struct BlobReference: Sendable, Hashable {
     /// How many chunks the stored bytes are cut into; 0 for an empty blob.
     public var chunkCount: Int { ChunkLayout.count(of: storedByteCount) }
 
-    /// How many stored bytes chunk `index` has.
     @inline(__always)
     func chunkByteCount(at index: Int) -> Int {
         ChunkLayout.byteCount(at: index, of: storedByteCount)

@@ -211,7 +211,6 @@ public enum StoreLimits {
     static let pagesScrubbedMax = 65_536
     /// The highest number that is believed where numbers are counted up, so that none overflows.
     static let counterMax: UInt64 = 1 << 62
-    /// Bytes of an entry of a category.
     static let categoryEntryByteCountMax = recordByteCountMax
     /// Room in `data.mdb` kept back for deletes and expiry when the disk is full.
     static let reserveByteCount = 1 << 20

@@ -7,7 +7,6 @@ internal import LMDB
 /// must begin. A log that does not was removed, emptied, or is another one. A store that was closed
 /// in order says that no log is in use, and is opened without one.
 struct LogState: Equatable {
-    /// Which log it is.
     var id: LogID
     /// Whether the log may have changes that `data.mdb` has not.
     var isInUse: Bool
