@@ -44,6 +44,7 @@ let package = Package(
         // Has docs/openapi.json in it.
         .target(name: "COpenAPI"),
 
+        .target(name: "Zlib", dependencies: ["CZlib"], swiftSettings: borrowing),
         .target(
             name: "LMDB", dependencies: ["CLMDB", "CLinux"],
             swiftSettings: borrowing + [.strictMemorySafety()]),
@@ -60,7 +61,7 @@ let package = Package(
             name: "BlobStore",
             dependencies: [
                 "BlobJSON", "Bytes", "LMDB", "CChecksum", "CLinux", "CZlib", "Hashing",
-                "Notifications",
+                "Notifications", "Zlib",
             ],
             swiftSettings: borrowing),
         .target(
@@ -69,7 +70,7 @@ let package = Package(
         .target(
             name: "BlobClient",
             dependencies: [
-                "BlobJSON", "BlobProtocol", "Bytes", "CZlib", "Hashing", "Notifications",
+                "BlobJSON", "BlobProtocol", "Bytes", "Hashing", "Notifications", "Zlib",
             ],
             swiftSettings: common),
         .target(
@@ -160,7 +161,7 @@ let package = Package(
             name: "BlobStoreTests",
             dependencies: [
                 "BlobJSON", "BlobStore", "Bytes", "FeedModel", "LMDB", "Notifications",
-                "TestSupport", "store-torture",
+                "TestSupport", "Zlib", "store-torture",
             ],
             swiftSettings: borrowing),
         .testTarget(

@@ -112,21 +112,6 @@ extension BlobStore {
         return numbers
     }
 
-    /// Forgets blobs that were retired up to a batch: no base that is kept has them. It is a change like
-    /// any other, and followers do it, too.
-    ///
-    /// - Parameters:
-    ///   - sequence: the last batch of the oldest base that is kept.
-    ///   - countMax: how many are forgotten in one transaction.
-    ///   - now: the present.
-    /// - Returns: how many were; fewer than `countMax`: those were all.
-    package func pruneRetired(
-        upTo sequence: UInt64, countMax: Int = StoreLimits.transactionPutCountMax,
-        asOf now: Timestamp
-    ) throws(StoreError) -> Int {
-        try pipeline.pruneRetired(upTo: sequence, countMax: countMax, asOf: now)
-    }
-
     /// Makes a follower's store of a base. What is in the folder of a store stays until the new one is whole
     /// and verified, and is replaced then.
     ///
@@ -203,11 +188,10 @@ extension BlobStore {
                 let byteCount = ChunkLayout.byteCount(ofValue: value.byteCount)
                 guard key.byteCount == ChunkKey.byteCount, byteCount > 0 else { return }
                 let (number, index) = ChunkKey.numbers(key)
-                let stored = value.extracting(last: byteCount)
-                guard index == 0, Checksum(key: key, stored).value == value.integer(0) else {
+                guard index == 0, Chunk.isWhole(value, key: key, byteCount: byteCount) else {
                     return
                 }
-                let copy = stored.array()
+                let copy = value.extracting(last: byteCount).array()
                 try body(number) { copy }
             }
         }
@@ -260,10 +244,7 @@ extension BlobStore {
 extension Snapshot {
     /// The number of the last batch that the tables have.
     borrowing func lastBatch() throws(StoreError) -> UInt64 {
-        let name = Array(ReplicationState.name.utf8)
-        guard let value = try transaction.view.get(name.span.bytes, in: store.tables.meta) else {
-            return 0
-        }
+        guard let value = try meta(ReplicationState.name) else { return 0 }
         let state = try ReplicationState(value)
         var last = state.sequence
         // What a follower has in its outbox is yet to be removed.

@@ -24,13 +24,24 @@ extension BlobStore {
     /// than this process's last. A look at LMDB's reader table (`mdb_reader_list`).
     package func oldestSnapshot() throws(StoreError) -> UInt64? {
         let last = core.lastCommit.load(ordering: .acquiring)
-        do throws(LMDBError) {
-            guard let oldest = try core.environment.oldestReader(), oldest < last else {
-                return nil
-            }
-            return oldest
-        } catch {
-            throw StoreError(error)
+        let oldest = try StoreError.converting { () throws(LMDBError) in
+            try core.environment.oldestReader()
         }
+        guard let oldest, oldest < last else { return nil }
+        return oldest
+    }
+}
+
+extension BlobStore {
+    /// How much there may be.
+    public var quotas: Quotas { core.quotas.withLock { $0 } }
+
+    /// Changes how much there may be, from the next batch of changes on. What is there stays: a quota
+    /// below it refuses growth alone.
+    public func setQuotas(_ quotas: Quotas) { core.quotas.withLock { $0 = quotas } }
+
+    /// Bytes that the file system of `data.mdb` has free; nil where that is not known. One `fstatvfs`.
+    public var freeDiskByteCount: Int? {
+        Disk(core.environment.dataDescriptor)?.availableByteCount
     }
 }

@@ -42,11 +42,11 @@ extension BlobStore {
         let store = try open(directory, options, isReadOnly: false, lock: lock)
         _ = try store.checkReaders()
         try store.pipeline.recoverLog()
-        try store.maintenance.upgrade()
-        try store.pipeline.loadReplication()
-        try store.pipeline.loadCategoryEdits()
+        try store.upgrade()
+        try store.loadReplication()
+        try store.loadCategoryEdits()
         try store.refuseUnreplicatedUse()
-        try store.maintenance.loadQuarantine()
+        try store.loadQuarantine()
         // Only now: who reads beside waits for what an earlier writer acknowledged.
         store.pendingKeys.clear()
         return store

@@ -12,7 +12,6 @@ public struct QuarantinedBlob: Sendable, Hashable {
     public var referenceCount: Int
     /// When the damage was found.
     public var foundAt: Timestamp
-    /// The blob.
     package var blob: BlobReference
     /// Whether the bucket has it as an object of its own, or among others.
     package var isInBucket: Bool
@@ -98,30 +97,10 @@ extension BlobStore {
         max(0, core.environment.usedByteCount - (try core.environment.freeByteCount(core.tables)))
     }
 
-    /// Notes what ``Scrubber`` found damaged, and does one step of healing what was published again. Costs
-    /// two loads while there is nothing. On the thread that writes.
-    ///
-    /// - Parameters:
-    ///   - position: where healing continues; it is moved on.
-    ///   - heals: false on a follower: its leader does.
-    /// - Returns: whether there is more to do.
-    package func tendQuarantine(
-        _ position: inout HealingPosition, heals: Bool = true, recordCountMax: Int = 8_192,
-        asOf now: Timestamp
-    ) throws(StoreError) -> Bool {
-        try maintenance.quarantineFound(asOf: now)
-        guard heals else { return false }
-        return try maintenance.heal(&position, recordCountMax: recordCountMax, asOf: now)
-    }
-
     /// Writes how far the store was read again: one commit. On the thread that writes.
     package func write(_ position: ScrubPosition) throws(StoreError) {
-        try pipeline.whileWriting { () throws(StoreError) in
-            try pipeline.inTransaction(
-                growth: 0, asOf: Timestamp(milliseconds: 0), isPublishing: false
-            ) { (transaction) throws(StoreError) in
-                try transaction.setMeta(ScrubMark.name, to: position.mark.bytes)
-            }
+        try pipeline.change(isPublishing: false) { (transaction) throws(StoreError) in
+            try transaction.setMeta(ScrubMark.name, to: position.mark.bytes)
         }
     }
 }

@@ -1,3 +1,4 @@
+internal import LMDB
 internal import Synchronization
 
 // Changes. All of them go through the commit pipeline.
@@ -37,7 +38,7 @@ extension BlobStore {
         let applied = try apply(
             checked, asOf: now, freeing: freedByteCountMax, bootMilliseconds: bootMilliseconds,
             isCommitting: false)
-        if hasCategoryEdits { try pipeline.announceAllCategoryEdits(asOf: now) }
+        if hasCategoryEdits { try announceAllCategoryEdits(asOf: now) }
         if refused.isEmpty { return applied }
         var outcomes: [Outcome] = []
         var rest = applied[...]
@@ -50,7 +51,7 @@ extension BlobStore {
         return outcomes + rest
     }
 
-    /// The same for changes that are checked, but for the owners who are to be told of a category's edit
+    /// Does changes that are checked. Owners are not told of a category's edit by it
     /// (``announceCategoryEdits(asOf:)``).
     ///
     /// - Parameter isCommitting: whether they are committed, with all that is in the log alone, even
@@ -90,85 +91,6 @@ extension BlobStore {
         }
     }
 
-    /// Does one step of a long change, in one transaction; returns once it is on disk. A step that
-    /// finds nothing to do writes and syncs nothing.
-    ///
-    /// - Returns: whether that was the last one.
-    /// - Throws: why it was refused, with what earlier steps did done: ``StoreError/invalid(_:)``,
-    ///   ``StoreError/unknownCategory(_:)``, ``StoreError/full``; ``StoreError/outcomeUnknown(_:)``.
-    public func advance(
-        _ change: inout LongChange, asOf now: Timestamp
-    ) throws(StoreError) -> Bool {
-        var checked = try CheckedLongChange(change, asOf: now)
-        defer { change = checked.change }
-        return try advance(&checked, asOf: now)
-    }
-
-    /// The same for one that is checked.
-    package func advance(
-        _ change: inout CheckedLongChange, asOf now: Timestamp
-    ) throws(StoreError) -> Bool {
-        try pipeline.advance(&change, asOf: now)
-    }
-
-    /// Applies one patch to all of an owner's notifications of a group, in as many transactions as
-    /// it takes (``advance(_:asOf:)``).
-    ///
-    /// - Returns: how many there are, and how many the patch changed.
-    @discardableResult
-    public func patchGroup(
-        _ group: String, of owner: String, app: String? = nil, _ patch: NotificationPatch,
-        asOf now: Timestamp
-    ) throws(StoreError) -> LongChange {
-        try finish(.patchGroup(owner: owner, group: group, app: app, patch), asOf: now)
-    }
-
-    /// Removes all of an owner's notifications of a group, in as many transactions as it takes
-    /// (``advance(_:asOf:)``). Each is told in the feed.
-    ///
-    /// - Returns: how many there were.
-    @discardableResult
-    public func deleteGroup(
-        _ group: String, of owner: String, app: String? = nil, device: String? = nil,
-        asOf now: Timestamp
-    ) throws(StoreError) -> LongChange {
-        try finish(
-            .deleteGroup(owner: owner, group: group, app: app, device: device), asOf: now)
-    }
-
-    /// Removes all of an owner's notifications, in as many transactions as it takes
-    /// (``advance(_:asOf:)``). Who follows the owner's feed must read the history anew.
-    ///
-    /// - Returns: how many there were.
-    @discardableResult
-    public func deleteOwner(
-        _ owner: String, asOf now: Timestamp
-    ) throws(StoreError) -> LongChange {
-        try finish(.deleteOwner(owner), asOf: now)
-    }
-
-    private func finish(
-        _ change: LongChange, asOf now: Timestamp
-    ) throws(StoreError) -> LongChange {
-        var checked = try CheckedLongChange(change, asOf: now)
-        while try !advance(&checked, asOf: now) {}
-        return checked.change
-    }
-
-    /// Tells owners of a category's edit, in one step and one transaction: a line in the feed of each
-    /// who has a live notification of that category, once for each edit. A sweep goes on with what a
-    /// crash or a full disk left.
-    ///
-    /// - Returns: whether there is more to do. A step that finds nothing to do writes nothing.
-    /// - Throws: ``StoreError/full``, with what earlier steps did done;
-    ///   ``StoreError/outcomeUnknown(_:)``.
-    package func announceCategoryEdits(asOf now: Timestamp) throws(StoreError) -> Bool {
-        try pipeline.announceCategoryEdits(asOf: now)
-    }
-
-    /// Whether owners are yet to be told of a category's edit, by this process or one before. One load.
-    package var hasCategoryEdits: Bool { pipeline.categoryEdits.load(ordering: .relaxed) }
-
     /// From now on batches of short changes are acknowledged when they are in the log
     /// (`changes.log`), which takes one sync of a few blocks. They are committed to `data.mdb` when
     /// ``commitPending()`` is called, when there are many, and with whatever else is changed.
@@ -193,4 +115,51 @@ extension BlobStore {
 
     /// What is in the log and not in `data.mdb`. Waits while a change is under way.
     package var pendingChanges: PendingBatches { pipeline.pendingBatches }
+}
+
+extension BlobStore {
+    /// Whether owners are yet to be told of a category's edit, by this process or one before. One load.
+    package var hasCategoryEdits: Bool { pipeline.categoryEdits.load(ordering: .relaxed) }
+
+    /// Tells owners of a category's edit, in one step and one transaction: a line in the feed of each
+    /// who has a live notification of that category, once for each edit. A sweep goes on with what a
+    /// crash or a full disk left.
+    ///
+    /// - Returns: whether there is more to do. A step that finds nothing to do writes nothing.
+    /// - Throws: ``StoreError/full``, with what earlier steps did done;
+    ///   ``StoreError/outcomeUnknown(_:)``.
+    package func announceCategoryEdits(asOf now: Timestamp) throws(StoreError) -> Bool {
+        let hasMore = try pipeline.whileWriting { () throws(StoreError) in
+            try pipeline.inShrinkingSteps(of: StoreLimits.categoryEditOwnerCountMax) {
+                (countMax) throws(StoreError) in
+                try pipeline.inTransaction(
+                    growth: countMax * Change.categoryLineByteCount, asOf: now, isPublishing: true
+                ) { (transaction) throws(StoreError) in
+                    try transaction.announceCategoryEdit(ownerCountMax: countMax)
+                }
+            }
+        }
+        if !hasMore { pipeline.categoryEdits.store(false, ordering: .relaxed) }
+        return hasMore
+    }
+
+    /// Finds out whether an earlier process, or the leader before, has left edits that not all owners were told of. A
+    /// client that repeats one of them waits for that, as the first time. One lookup.
+    func loadCategoryEdits() throws(StoreError) {
+        let isLeft = try core.withSnapshot { (snapshot) throws(StoreError) in
+            var cursor = try snapshot.transaction.cursor(in: core.tables.index)
+            return try cursor.firstCategoryEdit() != nil
+        }
+        pipeline.categoryEdits.store(isLeft, ordering: .relaxed)
+    }
+
+    /// Tells all owners of all edits. Where there is no room for it, a later sweep goes on.
+    func announceAllCategoryEdits(asOf now: Timestamp) throws(StoreError) {
+        do throws(StoreError) {
+            while try announceCategoryEdits(asOf: now) {}
+        } catch {
+            guard case .full = error else { throw error }
+            pipeline.categoryEdits.store(false, ordering: .relaxed)
+        }
+    }
 }

@@ -45,8 +45,6 @@ public final class BlobStore: Sendable {
     let log: LogReader
     /// The way of all changes.
     let pipeline: CommitPipeline
-    /// Sweeping, freeing, checks.
-    let maintenance: Maintenance
 
     init(
         _ environment: Environment, tables: Tables, format: FormatRecord,
@@ -60,7 +58,6 @@ public final class BlobStore: Sendable {
         log = LogReader(core: core, pending: pendingKeys)
         feedWatch = FeedWatch(FeedWatch.Limits(options))
         pipeline = CommitPipeline(core, log, feedWatch)
-        maintenance = Maintenance(core: core, pipeline: pipeline)
     }
 
     deinit { pendingKeys.unmap() }

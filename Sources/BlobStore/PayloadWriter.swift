@@ -95,7 +95,7 @@ public struct PayloadWriter: ~Copyable, Sendable {
         return try prepared(mediaType)
     }
 
-    /// The same for a media type that is checked.
+    /// Ends it as ``finish(mediaType:)`` does, with a media type that is checked.
     package consuming func finish(as mediaType: MediaType) throws(StoreError) -> PreparedPayload {
         try prepared(mediaType.text)
     }

@@ -12,7 +12,7 @@ extension RawSpan {
         return index
     }
 
-    /// The same, up to what JSON escapes in a text.
+    /// Up to what JSON escapes in a text.
     @inlinable
     @inline(__always)
     package var plainJSONByteCount: Int {

@@ -36,7 +36,6 @@ package struct CivilDate {
         year = yearOfEra + era * 400 + (month <= 2 ? 1 : 0)
     }
 
-    /// How many days the month has.
     package static func dayCount(year: Int, month: Int) -> Int {
         switch month {
         case 2: year % 4 == 0 && (year % 100 != 0 || year % 400 == 0) ? 29 : 28

@@ -107,7 +107,7 @@ extension RawSpan {
         return true
     }
 
-    /// The same for two that are equally long, and no shorter than a word.
+    /// Of two that are equally long, and no shorter than a word.
     @inlinable
     @inline(__always)
     func equals<Word: FixedWidthInteger & BitwiseCopyable>(

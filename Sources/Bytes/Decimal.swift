@@ -11,7 +11,6 @@ package enum Decimal {
         case malformed
     }
 
-    /// Whether a byte is one of 0…9.
     @inlinable
     @inline(__always)
     package static func isDigit(_ byte: UInt8) -> Bool {

@@ -6,7 +6,6 @@ package enum JSONText {
         append(utf8: text.utf8.span.bytes, to: &out)
     }
 
-    /// Appends an array of texts.
     package static func append(_ texts: [String], to out: inout [UInt8]) {
         out.append("[")
         for (index, text) in texts.enumerated() {

@@ -37,7 +37,6 @@ extension RawSpan {
         unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
     }
 
-    /// Whether every byte from `lower` up to `upper` is zero.
     @inlinable
     package func isZero(from lower: Int, upTo upper: Int) -> Bool {
         var offset = lower

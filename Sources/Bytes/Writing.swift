@@ -1,7 +1,6 @@
 // Appending to arrays and storing into spans.
 
 extension [UInt8] {
-    /// Appends a little-endian integer.
     @inlinable
     package mutating func append<T: FixedWidthInteger & BitwiseCopyable>(littleEndian value: T) {
         Swift.withUnsafeBytes(of: value.littleEndian) { append(contentsOf: $0) }
@@ -30,7 +29,6 @@ extension [UInt8] {
         text.withUTF8Buffer { append(contentsOf: $0) }
     }
 
-    /// Appends the UTF-8 of a text.
     @inlinable
     package mutating func append(text: String) {
         append(contentsOf: text.utf8)

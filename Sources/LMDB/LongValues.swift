@@ -52,7 +52,6 @@ package struct LongValuePlace: Equatable, Sendable {
     private var runs: [Run] = []
     private let pageByteCount: Int
     private let descriptor: Int32
-    /// Whether any was written.
     private(set) var hasWritten = false
 
     init(_ environment: Environment) {

@@ -48,7 +48,6 @@ internal import Synchronization
         unsafe state.deallocate()
     }
 
-    /// The size of a page in bytes.
     var pageByteCount: Int {
         @inline(__always)
         get { unsafe state.pointee.pageByteCount }
@@ -86,7 +85,7 @@ internal import Synchronization
         return holdNow(offset, byteCount)
     }
 
-    /// The same, after a look at what the file has now.
+    /// After a look at what the file has now.
     @inline(never)
     private func holdNow(_ offset: UInt, _ byteCount: UInt) -> Bool {
         var info = unsafe MDB_envinfo()

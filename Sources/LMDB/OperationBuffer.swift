@@ -90,7 +90,6 @@
         note(.put, key, first, second, in: table)
     }
 
-    /// Notes a long value by its place.
     mutating func notePut(_ key: RawSpan, in place: LongValuePlace, _ table: Table) {
         let words: InlineArray<2, UInt64> = [
             place.pageNumber.littleEndian, UInt64(place.byteCount).littleEndian,
@@ -185,7 +184,6 @@ package struct OperationReader: ~Escapable {
         self.hasPlaces = hasPlaces
     }
 
-    /// One operation.
     package struct Operation: ~Escapable {
         /// Whether it is a put; else it is a delete.
         package let isPut: Bool

@@ -33,7 +33,7 @@ internal import Synchronization
     /// The number of the last commit this view contains (`mdb_txn_id`).
     package var id: UInt64 { unsafe UInt64(mdb_txn_id(handle)) }
 
-    /// The same, without a call: its slot says so.
+    /// Without a call: its slot says so.
     package var viewedCommit: UInt64 {
         @inline(__always)
         get { unsafe slot.pointee.mark.load(ordering: .relaxed) }
@@ -146,7 +146,7 @@ extension TableStatistics {
         return unsafe try lookUpSlowly(key, in: table)
     }
 
-    /// The same by `mdb_get`.
+    /// By `mdb_get`.
     @inline(never)
     private func lookUpSlowly(_ key: RawSpan, in table: Table) throws(LMDBError) -> MDB_val? {
         var found = unsafe MDB_val()

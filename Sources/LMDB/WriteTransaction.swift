@@ -73,7 +73,7 @@ internal import Glibc
         return unsafe _overrideLifetime(MappedValue.span(of: found), borrowing: self)
     }
 
-    /// The same, once it is clear that all entries of the page that it is in fill that page as they
+    /// The value, once it is clear that all entries of the page that it is in fill that page as they
     /// should: liblmdb moves them by the lengths that they say when one of them is replaced.
     @_lifetime(borrow self)
     package borrowing func valueOnSoundPage(
@@ -133,7 +133,7 @@ internal import Glibc
         operations.notePut(key, first, second, in: table)
     }
 
-    /// The same, without a copy of `second` where it is long and places are noted (``notesPlaces``). It
+    /// Puts without a copy of `second` where it is long and places are noted (``notesPlaces``). It
     /// is written from where it is, and cannot be read in this transaction.
     package mutating func put(
         _ first: RawSpan, _ second: ArraySlice<UInt8>, forKey key: RawSpan, in table: Table

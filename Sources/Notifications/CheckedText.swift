@@ -11,7 +11,7 @@ package struct CheckedText<Rule: TextRule>: Sendable, Hashable {
         self.text = text
     }
 
-    /// The same of bytes, which are copied.
+    /// Copies the bytes.
     package init(_ bytes: RawSpan) throws(TextFault) {
         if let fault = Rule.kind.fault(in: bytes) { throw fault }
         text = bytes.text()

@@ -45,7 +45,6 @@ enum BackupTable: UInt8, CaseIterable {
 public struct BackupHead: Sendable, Hashable {
     /// The store that it is of.
     public let storeID: StoreID
-    /// The format version of the store.
     let formatVersion: UInt32
     /// When it was taken.
     public let takenAt: Timestamp
@@ -107,4 +106,18 @@ public struct BackupError: Error, CustomStringConvertible {
     /// What is wrong with it.
     public let description: String
     init(_ description: String) { self.description = description }
+}
+
+extension BackupTable {
+    /// The blob that an entry is of, once that is checked; nil: of none.
+    func blob(_ key: RawSpan, _ value: RawSpan) throws(StoreError) -> BlobReference? {
+        switch self {
+        case .blobs:
+            guard let digest = Digest(bytes: key) else { throw .corrupt("a key of the blob table") }
+            return try BlobEntry(value, digest: digest).reference(digest)
+        case .index where key.byte(0) == IndexKeys.quarantinePrefix:
+            return try QuarantineEntry(value, key: key).blob
+        case .meta, .notifications, .index, .states, .chunks: return nil
+        }
+    }
 }

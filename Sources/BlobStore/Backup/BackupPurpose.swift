@@ -18,7 +18,7 @@ package struct BaseMoment: Sendable, Hashable {
 enum BackupPurpose {
     /// To be restored as another store.
     case backup
-    /// The same, of a store that was made of a bucket: what the bucket has lost is noted.
+    /// To be restored as another store, of one that was made of a bucket: what the bucket has lost is noted.
     case copy
     /// To be the same store in another file.
     case compaction

@@ -223,19 +223,10 @@ struct BackupWriter: ~Copyable {
     private mutating func check(
         _ cursor: borrowing Cursor, _ table: BackupTable, _ blobs: inout [Blob]
     ) throws(StoreError) {
-        let blob: BlobReference
-        switch table {
-        case .notifications: return try RecordView(cursor.value).check(id: cursor.key)
-        case .blobs:
-            guard let digest = Digest(bytes: cursor.key) else {
-                throw .corrupt("a key of the blob table")
-            }
-            blob = try BlobEntry(cursor.value, digest: digest).reference(digest)
-        case .index:
-            guard cursor.key.byte(0) == IndexKeys.quarantinePrefix else { return }
-            blob = try QuarantineEntry(cursor.value, key: cursor.key).blob
-        case .meta, .states, .chunks: return
+        if case .notifications = table {
+            return try RecordView(cursor.value).check(id: cursor.key)
         }
+        guard let blob = try table.blob(cursor.key, cursor.value) else { return }
         blobs.append(Blob(number: blob.number, storedByteCount: blob.storedByteCount))
         if case .backup = purpose, absent.contains(blob.number) { fetched[blob.number] = blob }
     }
@@ -305,8 +296,7 @@ struct BackupWriter: ~Copyable {
         guard value.byteCount == ChunkLayout.prefixByteCount(before: byteCount) + byteCount else {
             throw .corrupt("chunk \(index) of blob \(blob.number) has another length")
         }
-        let checksum = Checksum(key: key.bytes, value.extracting(last: byteCount))
-        guard checksum.value == value.integer(0, as: UInt32.self) else {
+        guard Chunk.isWhole(value, key: key.bytes, byteCount: byteCount) else {
             throw .corrupt("chunk \(index) of blob \(blob.number) failed its checksum")
         }
     }

@@ -18,9 +18,9 @@ struct Restoration {
     enum Identity {
         /// Another one, whose feeds begin anew.
         case new
-        /// The same, whose file is only written anew.
+        /// The store itself, whose file is only written anew.
         case same
-        /// The same, as a follower that has applied the log up to a position.
+        /// The store itself, as a follower that has applied the log up to a position.
         case follower(ReplicationState)
     }
 
@@ -152,7 +152,7 @@ struct Restoration {
             return try putMeta(key, value, in: &transaction)
         }
         if case .follower = identity {
-            let blob = try Self.blob(key, value, of: table)
+            let blob = try table.blob(key, value)
             if let blob, !blob.isShippedWithBatch { longBlobs.append(blob) }
         }
         if case .states = table, let key = Keys.state(key) {
@@ -166,20 +166,6 @@ struct Restoration {
             try transaction.put(value, RawSpan(), forKey: key, in: table.table(of: tables))
         } catch {
             throw Creation.failure(error)
-        }
-    }
-
-    /// The blob that an entry is of; nil: of none.
-    private static func blob(
-        _ key: RawSpan, _ value: RawSpan, of table: BackupTable
-    ) throws(StoreError) -> BlobReference? {
-        switch table {
-        case .blobs:
-            let digest = Digest(key, at: 0)
-            return try BlobEntry(value, digest: digest).reference(digest)
-        case .index where key.byte(0) == IndexKeys.quarantinePrefix:
-            return try QuarantineEntry(value, key: key).blob
-        case .meta, .notifications, .index, .states, .chunks: return nil
         }
     }
 

@@ -1,3 +1,5 @@
+internal import LMDB
+
 /// A blob to be kept for a while though nothing refers to it yet.
 public struct BlobHold: Sendable {
     /// Its bytes.
@@ -37,5 +39,79 @@ extension BlobHold {
         if let expected, expected != payload.digest {
             throw .digestMismatch(expected: expected, actual: payload.digest)
         }
+    }
+}
+
+// Blobs that are kept for a while without a reference, so that they can be stored before the
+// notifications that refer to them.
+
+extension ChangeTransaction {
+    mutating func hold(
+        _ hold: BlobHold, staged: [Digest: UInt64]
+    ) throws(StoreError) -> Outcome {
+        do throws(StoreError) {
+            try Rules.check(hold.end, asOf: now)
+            try checkQuotas(hold)
+        } catch {
+            return try Self.refused(error)
+        }
+        let digest = hold.payload.digest
+        let end = hold.end.moment(keeping: nil, asOf: now)
+        guard var entry = try blobEntry(digest) else {
+            let blob = try store(hold.payload, heldUntil: end, staged: staged[digest])
+            try noteHold(digest, from: nil, to: end)
+            return .held(HeldBlob(blob: blob, until: end), created: true)
+        }
+        let old = entry.heldUntil
+        let until = max(end, old ?? end)
+        if quarantine.contains(entry.number) {
+            try giveWay(entry, digest)
+            let blob = try store(hold.payload, heldUntil: until, staged: staged[digest])
+            if until != old { try noteHold(digest, from: old, to: until) }
+            return .held(HeldBlob(blob: blob, until: until), created: true)
+        }
+        if until != old {
+            entry.heldUntil = until
+            try write(entry, digest)
+            try noteHold(digest, from: old, to: until)
+        }
+        return .held(HeldBlob(blob: entry.reference(digest), until: until), created: false)
+    }
+
+    /// Throws ``StoreError/quotaExceeded(_:)`` where a blob that is kept makes the store pass a quota.
+    borrowing func checkQuotas(_ hold: BlobHold) throws(StoreError) {
+        guard quotas.needsStoredByteCount, try blobEntry(hold.payload.digest) == nil else { return }
+        try counters.check(
+            quotas, freeDiskByteCount: freeDiskByteCount,
+            storedGrowth: hold.payload.storedByteCount, notificationGrowth: 0)
+    }
+
+    /// The hold that ends at `end` is over. A blob that nothing refers to is an orphan then.
+    mutating func endHold(_ digest: Digest, at end: Timestamp) throws(StoreError) {
+        guard var entry = try blobEntry(digest) else { return }
+        entry.heldUntil = nil
+        try noteHold(digest, from: end, to: nil)
+        if entry.referenceCount > 0 {
+            try write(entry, digest)
+        } else {
+            try abandon(entry.reference(digest))
+        }
+    }
+
+    /// Keeps the hold's end in the index, and the counter, in step with a blob's entry.
+    mutating func noteHold(
+        _ digest: Digest, from old: Timestamp?, to new: Timestamp?
+    ) throws(StoreError) {
+        if let old {
+            let key = IndexKeys.holdEnd(old, digest)
+            try transaction.remove(key.span.bytes, in: tables.index)
+        }
+        if let new {
+            let key = IndexKeys.holdEnd(new, digest)
+            try transaction.set(key.span.bytes, to: RawSpan(), in: tables.index)
+        }
+        let difference = (new == nil ? 0 : 1) - (old == nil ? 0 : 1)
+        guard difference != 0 else { return }
+        counters.heldBlobs = try counters.heldBlobs.changed(by: difference, "held blobs")
     }
 }

@@ -16,7 +16,7 @@ public struct FreeResult: Sendable, Hashable {
 /// looked at again with every change.
 struct FreeingProgress {
     var nextNumber: UInt64 = 0
-    /// The same for freeing by itself; 0 unless there were too many to look at.
+    /// Where freeing by itself goes on; 0 unless there were too many to look at.
     var nextNumberAlone: UInt64 = 0
     /// The transaction in which the walk that is under way began at the first orphan, as long as
     /// every one that it came by has to wait; 0: it did not, or there was one that had not.

@@ -69,11 +69,8 @@ extension ChangeTransaction {
             counters.orphanBytes = try counters.orphanBytes.changed(
                 by: byteCount, "orphan bytes")
         case .inBucket:
-            let name = Array(EvictionCount.name.utf8)
             var count = EvictionCount()
-            if let value = try transaction.get(name.span.bytes, in: tables.meta) {
-                count = try EvictionCount(value)
-            }
+            if let value = try meta(EvictionCount.name) { count = try EvictionCount(value) }
             count.blobs = try count.blobs.changed(by: sign, "evicted blobs")
             count.bytes = try count.bytes.changed(by: byteCount, "evicted bytes")
             try setMeta(EvictionCount.name, to: count.value)
@@ -115,10 +112,7 @@ extension Snapshot {
 
     /// How many blobs may have chunks missing here.
     borrowing func evictionCount() throws(StoreError) -> EvictionCount {
-        let name = Array(EvictionCount.name.utf8)
-        guard let value = try transaction.view.get(name.span.bytes, in: store.tables.meta) else {
-            return EvictionCount()
-        }
+        guard let value = try meta(EvictionCount.name) else { return EvictionCount() }
         return try EvictionCount(value)
     }
 }

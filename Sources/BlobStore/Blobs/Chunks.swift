@@ -1,5 +1,5 @@
-internal import Glibc
 internal import Bytes
+internal import Glibc
 internal import LMDB
 internal import Synchronization
 
@@ -70,7 +70,7 @@ struct ChunkReader: ~Escapable {
         }
     }
 
-    /// The same, computing the checksum whatever was computed before.
+    /// A chunk whose checksum is computed, whatever was computed before.
     @_lifetime(copy self)
     func checkedChunk(of blob: BlobReference, at index: Int) throws(StoreError) -> RawSpan {
         let byteCount = blob.chunkByteCount(at: index)
@@ -199,6 +199,11 @@ enum Chunk {
         return Checksum(key.bytes).followed(by: bytes, byteCount: byteCount).value
     }
 
+    /// Whether the last `byteCount` bytes of a value have the checksum that it begins with.
+    static func isWhole(_ value: RawSpan, key: RawSpan, byteCount: Int) -> Bool {
+        Checksum(key: key, value.extracting(last: byteCount)).value == value.integer(0)
+    }
+
     static func check(
         _ checksum: UInt32, of blob: BlobReference, at index: Int, bytes: RawSpan
     ) throws(StoreError) {
@@ -206,5 +211,24 @@ enum Chunk {
         guard Checksum(key: key.bytes, bytes).value == checksum else {
             throw .corrupt("chunk \(index) of \(blob.digest) failed its checksum")
         }
+    }
+}
+
+extension WriteTransaction {
+    /// Stores one chunk of a blob.
+    ///
+    /// - Parameter bytes: of the whole blob, as stored.
+    mutating func putChunk(
+        of blob: BlobReference, at index: Int, _ bytes: [UInt8], in table: Table
+    ) throws(StoreError) {
+        let byteCount = ChunkLayout.byteCount(at: index, of: blob.storedByteCount)
+        let start = ChunkLayout.start(of: index, in: blob.storedByteCount)
+        let chunk = bytes.span.bytes.extracting(start..<start + byteCount)
+        let key = Keys.chunk(blob.number, index)
+        var prefix = InlineArray<12, UInt32>(repeating: 0)
+        prefix[0] = Checksum(key: key.bytes, chunk).value.littleEndian
+        let prefixByteCount = ChunkLayout.prefixByteCount(before: byteCount)
+        try set(
+            key, to: prefix.span.bytes.extracting(first: prefixByteCount), chunk, in: table)
     }
 }

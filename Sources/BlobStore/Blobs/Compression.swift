@@ -1,6 +1,6 @@
 internal import Bytes
-internal import CZlib
 internal import Notifications
+internal import Zlib
 
 /// When payloads are stored compressed, and how: zlib in a gzip container, level 6.
 enum Compression {
@@ -78,97 +78,37 @@ enum Compression {
 
 /// zlib's `deflate` over pieces.
 final class Deflater {
-    private let stream: UnsafeMutablePointer<z_stream>
-    /// What zlib writes of the gzip header besides the usual, and the field that this points to. It
-    /// reads both while the first bytes come out.
-    private let header: UnsafeMutablePointer<gz_header>
-    private let field: UnsafeMutableBufferPointer<UInt8>
+    private let stream: ZStream
     private static let level: Int32 = 6
     private static let stepByteCount = 64 << 10
 
-    /// What is done behind the bytes of a call.
-    enum Flush {
-        /// Nothing.
-        case none
-        /// All of them come out, and what comes later refers to none of them.
-        case full
-        /// The stream ends.
-        case finish
-
-        fileprivate var code: Int32 {
-            switch self {
-            case .none: Z_NO_FLUSH
-            case .full: Z_FULL_FLUSH
-            case .finish: Z_FINISH
-            }
-        }
-    }
-
     /// - Parameter extraField: of the gzip header; empty for none.
     init(extraField: [UInt8] = []) throws(StoreError) {
-        stream = .allocate(capacity: 1)
-        header = .allocate(capacity: 1)
-        header.initialize(to: gz_header())
-        field = .allocate(capacity: extraField.count)
-        _ = field.initialize(from: extraField)
-        stream.initialize(to: z_stream())
-        // 16 + 15: a gzip container and the largest window; 8: zlib's usual memory.
-        let code = deflateInit2_(
-            stream, Self.level, Z_DEFLATED, 16 + 15, 8, Z_DEFAULT_STRATEGY, ZLIB_VERSION,
-            Int32(MemoryLayout<z_stream>.size))
-        guard code == Z_OK else {
-            stream.deallocate()
-            header.deallocate()
-            field.deallocate()
+        do throws(ZStream.NoMemory) {
+            stream = try ZStream(deflatingAt: Self.level, extraField: extraField)
+        } catch {
             throw .io(operation: "deflateInit2", errno: 12)
         }
-        if !extraField.isEmpty {
-            header.pointee.os = 3
-            header.pointee.extra = field.baseAddress
-            header.pointee.extra_len = UInt32(field.count)
-            deflateSetHeader(stream, header)
-        }
-    }
-
-    deinit {
-        deflateEnd(stream)
-        stream.deallocate()
-        header.deallocate()
-        field.deallocate()
     }
 
     /// Appends what comes out for `bytes` to `output`.
     func deflate(
-        _ bytes: RawSpan, _ flush: Flush, into output: inout [UInt8]
+        _ bytes: RawSpan, _ flush: ZStream.Flush, into output: inout [UInt8]
     ) throws(StoreError) {
         var offset = 0
         while true {
             let start = output.count
             output.append(contentsOf: repeatElement(0, count: Self.stepByteCount))
-            let input = bytes.extracting(offset..<bytes.byteCount)
-            // Both pointers are used inside this call only, and zlib stays inside the counts it is
-            // given.
-            let (code, consumed, produced) = input.withUnsafeBytes { source in
-                output.withUnsafeMutableBytes { target in
-                    stream.pointee.next_in = UnsafeMutablePointer(
-                        mutating: source.baseAddress?.assumingMemoryBound(to: UInt8.self))
-                    stream.pointee.avail_in = UInt32(source.count)
-                    stream.pointee.next_out = target.baseAddress?.advanced(by: start)
-                        .assumingMemoryBound(to: UInt8.self)
-                    stream.pointee.avail_out = UInt32(Self.stepByteCount)
-                    let code = CZlib.deflate(stream, flush.code)
-                    return (
-                        code, source.count - Int(stream.pointee.avail_in),
-                        Self.stepByteCount - Int(stream.pointee.avail_out)
-                    )
-                }
-            }
+            let (outcome, consumed, produced) = stream.run(
+                bytes.extracting(offset..<bytes.byteCount), flush, into: &output, at: start,
+                count: Self.stepByteCount)
             output.removeLast(Self.stepByteCount - produced)
             offset += consumed
-            guard code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR else {
-                throw .io(operation: "deflate", errno: 5)
+            switch outcome {
+            case .ended: return
+            case .noMemory, .damaged: throw .io(operation: "deflate", errno: 5)
+            case .goesOn, .stalled: break
             }
-            if code == Z_STREAM_END { return }
             // Without room left over, zlib may have more to give; with some, it wants more input.
             if produced < Self.stepByteCount, offset == bytes.byteCount, flush != .finish { return }
         }

@@ -1,4 +1,4 @@
-internal import CZlib
+internal import Zlib
 
 /// Decodes a gzip coding (RFC 1952) that comes in pieces: one member, or several behind each other; or
 /// a deflate coding, which is one zlib container (RFC 1950).
@@ -8,7 +8,7 @@ final class GzipDecoder {
     /// Which container the bytes come in.
     enum Container: String { case gzip, deflate }
 
-    private let stream: UnsafeMutablePointer<z_stream>
+    private let stream: ZStream
     private let container: Container
     private var output = [UInt8](repeating: 0, count: pieceByteCount)
     private var isInMember = false
@@ -25,21 +25,11 @@ final class GzipDecoder {
     init(_ container: Container = .gzip, byteCountMax: Int) throws(StoreError) {
         self.container = container
         self.byteCountMax = byteCountMax
-        stream = .allocate(capacity: 1)
-        stream.initialize(to: z_stream())
-        // 15: the largest window, in zlib's own container; 16 more: in gzip's.
-        let code = inflateInit2_(
-            stream, container == .gzip ? 16 + 15 : 15, ZLIB_VERSION,
-            Int32(MemoryLayout<z_stream>.size))
-        guard code == Z_OK else {
-            stream.deallocate()
+        do throws(ZStream.NoMemory) {
+            stream = try ZStream(inflating: container == .gzip ? .gzip : .zlib)
+        } catch {
             throw .io(operation: "inflateInit2", errno: 12)
         }
-    }
-
-    deinit {
-        inflateEnd(stream)
-        stream.deallocate()
     }
 
     /// Decodes `input` and hands on what comes out, in pieces that are good for the time of a call.
@@ -65,7 +55,7 @@ final class GzipDecoder {
     private func beginMember() throws(StoreError) {
         if memberCount > 0 {
             guard container == .gzip else { throw refused("has bytes after its end") }
-            guard inflateReset(stream) == Z_OK else {
+            guard stream.reset() else {
                 throw .io(operation: "inflateReset", errno: 5)
             }
         }
@@ -82,7 +72,8 @@ final class GzipDecoder {
     ) throws(StoreError) -> Int {
         var used = 0
         while true {
-            let (code, consumed, produced) = inflateOnce(input.extracting(used..<input.byteCount))
+            let (outcome, consumed, produced) = stream.run(
+                input.extracting(used..<input.byteCount), into: &output, count: Self.pieceByteCount)
             used += consumed
             if produced > 0 {
                 guard produced <= byteCountMax - byteCount else {
@@ -97,43 +88,20 @@ final class GzipDecoder {
                 let piece = output
                 try take(piece.span.bytes.extracting(first: produced))
             }
-            switch code {
-            case Z_STREAM_END:
+            switch outcome {
+            case .ended:
                 isInMember = false
                 return used
-            case Z_OK where produced == Self.pieceByteCount:
+            case .goesOn where produced == Self.pieceByteCount:
                 // There may be more to come out.
                 continue
-            case Z_OK, Z_BUF_ERROR:
+            case .goesOn, .stalled:
                 return used
-            case Z_MEM_ERROR: throw .io(operation: "inflate", errno: 12)
-            default:
+            case .noMemory: throw .io(operation: "inflate", errno: 12)
+            case .damaged:
                 throw refused(
-                    memberCount > 1 && byteCountOfMember == 0
+                    memberCount > 1 && stream.producedByteCount == 0
                         ? "has bytes after its end" : "is damaged or not \(container.rawValue)")
-            }
-        }
-    }
-
-    private var byteCountOfMember: UInt { UInt(stream.pointee.total_out) }
-
-    private func inflateOnce(_ input: RawSpan) -> (code: Int32, consumed: Int, produced: Int) {
-        // Both pointers are used inside this call only, and zlib stays inside the counts it is
-        // given.
-        input.withUnsafeBytes { source in
-            output.withUnsafeMutableBytes { target in
-                stream.pointee.next_in = UnsafeMutablePointer(
-                    mutating: source.baseAddress?.assumingMemoryBound(to: UInt8.self))
-                stream.pointee.avail_in = UInt32(clamping: source.count)
-                stream.pointee.next_out = target.baseAddress?.assumingMemoryBound(to: UInt8.self)
-                stream.pointee.avail_out = UInt32(target.count)
-                let given = Int(stream.pointee.avail_in)
-                let code = inflate(stream, Z_NO_FLUSH)
-                let consumed = given - Int(stream.pointee.avail_in)
-                let produced = target.count - Int(stream.pointee.avail_out)
-                stream.pointee.next_in = nil
-                stream.pointee.next_out = nil
-                return (code, consumed, produced)
             }
         }
     }

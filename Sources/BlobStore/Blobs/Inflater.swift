@@ -1,5 +1,5 @@
-internal import CZlib
 internal import Glibc
+internal import Zlib
 
 /// Turns a gzip-coded blob back into its bytes as given, piece by piece and in bounded memory
 /// (about 48 KiB; zlib's `inflate`).
@@ -7,7 +7,7 @@ internal import Glibc
 /// It may go on in a later snapshot: hold a ``Lease`` meanwhile. One thread at a time.
 public final class Inflater {
     private let blob: BlobReference
-    private let stream: UnsafeMutablePointer<z_stream>
+    private let stream: ZStream
     /// Whether it began at a restart point, behind the container's head.
     private let isRestarted: Bool
     /// Stored bytes that are used up.
@@ -57,21 +57,11 @@ public final class Inflater {
         self.position = position
         self.storedOffset = storedOffset
         isRestarted = position > 0
-        stream = .allocate(capacity: 1)
-        stream.initialize(to: z_stream())
-        // The largest window; 16: a gzip container, negative: none.
-        let code = inflateInit2_(
-            stream, isRestarted ? -15 : 16 + 15, ZLIB_VERSION,
-            Int32(MemoryLayout<z_stream>.size))
-        guard code == Z_OK else {
-            stream.deallocate()
+        do throws(ZStream.NoMemory) {
+            stream = try ZStream(inflating: isRestarted ? .none : .gzip)
+        } catch {
             throw .io(operation: "inflateInit2", errno: 12)
         }
-    }
-
-    deinit {
-        inflateEnd(stream)
-        stream.deallocate()
     }
 
     /// Appends up to `byteCountMax` bytes as given to `buffer`.
@@ -140,36 +130,13 @@ public final class Inflater {
         let (index, used) = blob.chunkLocation(of: storedOffset)
         let chunk = try reader.chunk(of: blob, at: index)
         let input = chunk.extracting(used..<chunk.byteCount)
-        let (code, consumed, produced) = inflateOnce(input, &buffer, at: offset, count: count)
+        let (outcome, consumed, produced) = stream.run(
+            input, into: &buffer, at: offset, count: count)
         storedOffset += consumed
-        guard code == Z_OK || code == Z_STREAM_END || code == Z_BUF_ERROR,
-            produced > 0 || consumed > 0,
-            code != Z_STREAM_END || produced == count
+        guard outcome == .goesOn || outcome == .ended || outcome == .stalled,
+            produced > 0 || consumed > 0, outcome != .ended || produced == count
         else { throw .corrupt("\(blob.digest) does not inflate") }
         return produced
-    }
-
-    private func inflateOnce(
-        _ input: RawSpan, _ buffer: inout [UInt8], at offset: Int, count: Int
-    ) -> (code: Int32, consumed: Int, produced: Int) {
-        // Both pointers are used inside this call only, and zlib stays inside the counts it is
-        // given.
-        input.withUnsafeBytes { source in
-            buffer.withUnsafeMutableBytes { target in
-                stream.pointee.next_in = UnsafeMutablePointer(
-                    mutating: source.baseAddress?.assumingMemoryBound(to: UInt8.self))
-                stream.pointee.avail_in = UInt32(source.count)
-                stream.pointee.next_out = target.baseAddress?.advanced(by: offset)
-                    .assumingMemoryBound(to: UInt8.self)
-                stream.pointee.avail_out = UInt32(count)
-                let code = inflate(stream, Z_NO_FLUSH)
-                let consumed = source.count - Int(stream.pointee.avail_in)
-                let produced = count - Int(stream.pointee.avail_out)
-                stream.pointee.next_in = nil
-                stream.pointee.next_out = nil
-                return (code, consumed, produced)
-            }
-        }
     }
 
     /// At the end the container must end too, and its own checksum agree, unless its beginning was
@@ -181,10 +148,11 @@ public final class Inflater {
         while storedOffset < blob.storedByteCount - trailerByteCount {
             let (index, used) = blob.chunkLocation(of: storedOffset)
             let chunk = try reader.chunk(of: blob, at: index)
-            let (code, consumed, produced) = inflateOnce(
-                chunk.extracting(used..<chunk.byteCount), &rest, at: 0, count: 1)
+            let (outcome, consumed, produced) = stream.run(
+                chunk.extracting(used..<chunk.byteCount), into: &rest, count: 1)
             storedOffset += consumed
-            guard produced == 0, consumed > 0, code == Z_STREAM_END || code == Z_OK else {
+            guard produced == 0, consumed > 0, outcome == .ended || outcome == .goesOn
+            else {
                 throw .corrupt("\(blob.digest) is too long")
             }
         }

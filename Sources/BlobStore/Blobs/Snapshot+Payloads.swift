@@ -32,7 +32,7 @@ extension Snapshot {
         return unsafe .found(_overrideLifetime(payload, borrowing: self))
     }
 
-    /// The same for names as Swift has them. Its own function, so that the callers it is inlined
+    /// A payload by names as Swift has them. Its own function, so that the callers it is inlined
     /// into stay small.
     @usableFromInline
     @_lifetime(borrow self)

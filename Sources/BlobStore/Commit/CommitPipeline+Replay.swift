@@ -147,11 +147,7 @@ extension CommitPipeline {
     }
 
     private func beginReplay() throws(StoreError) -> WriteTransaction {
-        do throws(LMDBError) {
-            return try core.environment.beginWrite()
-        } catch {
-            throw StoreError(error)
-        }
+        try StoreError.converting { () throws(LMDBError) in try core.environment.beginWrite() }
     }
 }
 

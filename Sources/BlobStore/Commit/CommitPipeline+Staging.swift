@@ -101,16 +101,12 @@ extension CommitPipeline {
             let growth =
                 (end - start) * (StoreLimits.chunkByteCountMax + core.environment.pageByteCount)
                 + Change.bookkeepingByteCount * core.environment.pageScale
-            try whileWriting { () throws(StoreError) in
-                try inTransaction(
-                    growth: growth, asOf: Timestamp(milliseconds: 0), isPublishing: true
-                ) { (transaction) throws(StoreError) in
-                    if start == 0 { try transaction.addStaged(blob) }
-                    for index in start..<end {
-                        guard try !transaction.hasChunk(of: blob, at: index) else { continue }
-                        try transaction.transaction.putChunk(
-                            of: blob, at: index, bytes, in: core.tables.chunks)
-                    }
+            try change(growth: growth, isPublishing: true) { (transaction) throws(StoreError) in
+                if start == 0 { try transaction.addStaged(blob) }
+                for index in start..<end {
+                    guard try !transaction.hasChunk(of: blob, at: index) else { continue }
+                    try transaction.transaction.putChunk(
+                        of: blob, at: index, bytes, in: core.tables.chunks)
                 }
             }
         }
@@ -127,7 +123,6 @@ extension ChangeTransaction {
         guard let value = try transaction.get(key.bytes, in: tables.chunks),
             value.byteCount == ChunkLayout.prefixByteCount(before: byteCount) + byteCount
         else { return false }
-        let checksum = Checksum(key: key.bytes, value.extracting(last: byteCount))
-        return checksum.value == value.integer(0, as: UInt32.self)
+        return Chunk.isWhole(value, key: key.bytes, byteCount: byteCount)
     }
 }

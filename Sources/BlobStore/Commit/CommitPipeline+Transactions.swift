@@ -32,6 +32,17 @@ extension CommitPipeline {
         if let why = syncFailure.withLock({ $0 }) { throw .outcomeUnknown(why) }
     }
 
+    /// Runs `body` in a transaction as the only writer, and commits it; see
+    /// ``inTransaction(growth:asOf:isPublishing:isLong:_:)``.
+    func change<Result>(
+        growth: Int = 0, asOf now: Timestamp = Timestamp(milliseconds: 0), isPublishing: Bool,
+        _ body: (inout ChangeTransaction) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        try whileWriting { () throws(StoreError) in
+            try inTransaction(growth: growth, asOf: now, isPublishing: isPublishing, body)
+        }
+    }
+
     /// Runs `body` in a transaction and commits it. Only inside ``whileWriting(committing:_:)``.
     ///
     /// - Parameters:

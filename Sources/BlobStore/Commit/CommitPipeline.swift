@@ -225,12 +225,10 @@ final class CommitPipeline: Sendable {
     /// Bytes of the pages that a change may copy: those of all tables but the chunks', at whose end
     /// it adds its own.
     private func tableByteCount() throws(StoreError) -> Int {
-        do throws(LMDBError) {
+        try StoreError.converting { () throws(LMDBError) in
             let view = try core.readers.begin(keeping: core)
             return try view.pageCount(of: core.tables.allButChunks)
                 * core.environment.pageByteCount
-        } catch {
-            throw StoreError(error)
         }
     }
 

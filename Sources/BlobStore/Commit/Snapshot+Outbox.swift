@@ -7,13 +7,10 @@ extension Snapshot {
     /// What the tables say of the replication.
     borrowing func replicationKnowledge() throws(StoreError) -> Replication.Knowledge {
         var knowledge = Replication.Knowledge()
-        let (state, epochs) = (Array(ReplicationState.name.utf8), Array(EpochList.name.utf8))
-        if let value = try transaction.view.get(state.span.bytes, in: store.tables.meta) {
+        if let value = try meta(ReplicationState.name) {
             knowledge.state = try ReplicationState(value)
         }
-        if let value = try transaction.view.get(epochs.span.bytes, in: store.tables.meta) {
-            knowledge.epochs = try EpochList(value)
-        }
+        if let value = try meta(EpochList.name) { knowledge.epochs = try EpochList(value) }
         knowledge.saved = knowledge.state
         return knowledge
     }

@@ -18,13 +18,12 @@ struct BlobEntry: Equatable {
     /// The hold has the upper six bytes of the word that the coding is in.
     private static let holdShift: UInt64 = 16
     private static let holdMax: UInt64 = 1 << 48 - 1
-    private static let checkedByteCount = 48
+    private static let form = ValueForm("", byteCount: byteCount, checksumAt: 48)
 
     /// Reads and checks a value.
     init(_ value: RawSpan, digest: Digest) throws(StoreError) {
-        guard value.byteCount == Self.byteCount,
-            value.integer(48, as: UInt32.self)
-                == Self.checksum(digest, value.extracting(first: Self.checkedByteCount)),
+        let key = digest.rawWords
+        guard Self.form.isWhole(value, key: key.span.bytes),
             let coding = Coding(rawValue: value.byte(40))
         else { throw .corrupt("the blob entry of \(digest)") }
         number = value.integer(0)
@@ -66,8 +65,8 @@ struct BlobEntry: Equatable {
             storedByteCount.littleEndian, UInt64(bitPattern: expiryBound.milliseconds).littleEndian,
             (UInt64(coding.rawValue) | hold << Self.holdShift).littleEndian, 0,
         ]
-        let checksum = Self.checksum(
-            digest, words.span.bytes.extracting(first: Self.checkedByteCount))
+        let key = digest.rawWords
+        let checksum = Self.form.checksum(of: words.span.bytes, key: key.span.bytes)
         words[6] = UInt64(checksum).littleEndian
         return words
     }
@@ -83,10 +82,5 @@ struct BlobEntry: Equatable {
         BlobReference(
             digest: digest, number: number, byteCount: Int(byteCount),
             storedByteCount: Int(storedByteCount), coding: coding)
-    }
-
-    private static func checksum(_ digest: Digest, _ bytes: RawSpan) -> UInt32 {
-        let key = digest.rawWords
-        return Checksum(key: key.span.bytes, bytes).value
     }
 }

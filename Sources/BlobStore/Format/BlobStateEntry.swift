@@ -24,7 +24,7 @@ struct BlobStateEntry: Equatable {
     var state: State
 
     static let byteCount = 56
-    private static let checkedByteCount = 52
+    private static let form = ValueForm("", byteCount: byteCount, checksumAt: 52)
     private static let noDigest = Digest(
         [UInt8](repeating: 0, count: Digest.byteCount).span.bytes, at: 0)
 
@@ -35,14 +35,12 @@ struct BlobStateEntry: Equatable {
         self.state = state
     }
 
-    /// Of a blob whose bytes are in the bucket.
     init(inBucket storedByteCount: Int) {
         self.init(
             digest: Self.noDigest, transaction: 0, storedByteCount: storedByteCount,
             state: .inBucket)
     }
 
-    /// Of a damaged blob.
     init(damaged blob: BlobReference, foundAt now: Timestamp) {
         self.init(
             digest: blob.digest, transaction: UInt64(clamping: now.milliseconds),
@@ -52,14 +50,14 @@ struct BlobStateEntry: Equatable {
     /// Reads and checks a value. Its checksum covers its key too: freeing by a key that was damaged
     /// would take another blob's chunks.
     init(_ value: RawSpan, number: UInt64) throws(StoreError) {
-        guard value.byteCount == Self.byteCount,
-            let state = State(rawValue: value.byte(48)),
-            value.integer(Self.checkedByteCount, as: UInt32.self)
-                == Self.checksum(
-                    number, state, value.extracting(first: Self.checkedByteCount)),
+        let damaged = StoreError.corrupt("the state of blob \(number)")
+        guard value.byteCount == Self.byteCount, let state = State(rawValue: value.byte(48))
+        else { throw damaged }
+        let key = Keys.state(number, state.queue)
+        guard Self.form.isWhole(value, key: key.span.bytes),
             value.integer(40, as: UInt64.self) <= StoreLimits.payloadByteCountMax,
             number < StoreLimits.counterMax
-        else { throw .corrupt("the state of blob \(number)") }
+        else { throw damaged }
         digest = Digest(value, at: 0)
         transaction = value.integer(32)
         storedByteCount = value.integer(40)
@@ -73,18 +71,11 @@ struct BlobStateEntry: Equatable {
             digest[0], digest[1], digest[2], digest[3], transaction.littleEndian,
             storedByteCount.littleEndian, UInt64(state.rawValue).littleEndian,
         ]
-        let checksum = Self.checksum(
-            number, state, words.span.bytes.extracting(first: Self.checkedByteCount))
+        let key = Keys.state(number, state.queue)
+        let checksum = Self.form.checksum(of: words.span.bytes, key: key.span.bytes)
         // The upper half of the last word.
         words[6] = (UInt64(state.rawValue) | UInt64(checksum) << 32).littleEndian
         return words
-    }
-
-    private static func checksum(
-        _ number: UInt64, _ state: State, _ bytes: RawSpan
-    ) -> UInt32 {
-        let key = Keys.state(number, state.queue)
-        return Checksum(key: key.span.bytes, bytes).value
     }
 }
 
@@ -129,7 +120,8 @@ struct EvictionCount: Equatable {
     var bytes: UInt64 = 0
 
     static let name = "evicted"
-    static let byteCount = 20
+    private static let form = ValueForm(
+        "the count of evicted blobs", byteCount: 20, checksumAt: 16)
 
     init() {}
 
@@ -141,13 +133,11 @@ struct EvictionCount: Equatable {
 
     /// Reads and checks a value.
     init(_ value: RawSpan) throws(StoreError) {
-        guard value.byteCount == Self.byteCount,
-            value.integer(16, as: UInt32.self) == Checksum(value.extracting(first: 16)).value
-        else { throw .corrupt("the count of evicted blobs") }
+        try Self.form.check(value)
         blobs = value.integer(0)
         bytes = value.integer(8)
         guard blobs <= StoreLimits.counterMax, bytes <= StoreLimits.counterMax else {
-            throw .corrupt("the count of evicted blobs")
+            throw Self.form.damaged
         }
     }
 
@@ -156,7 +146,8 @@ struct EvictionCount: Equatable {
         var value: [UInt8] = []
         value.append(littleEndian: blobs)
         value.append(littleEndian: bytes)
-        value.append(littleEndian: Checksum(value.span.bytes).value)
+        value.appendZeros(4)
+        Self.form.seal(&value)
         return value
     }
 }

@@ -31,15 +31,13 @@ struct Counters: Equatable {
     static let name = "counters"
     private static let fieldCount = 15
     static let byteCount = fieldCount * 8 + 8
+    private static let form = ValueForm(
+        "the counters", byteCount: byteCount, checksumAt: fieldCount * 8)
 
     init() {}
 
     init(_ value: RawSpan) throws(StoreError) {
-        let checked = Self.fieldCount * 8
-        guard value.byteCount == Self.byteCount,
-            value.integer(checked, as: UInt32.self)
-                == Checksum(value.extracting(first: checked)).value
-        else { throw .corrupt("the counters") }
+        try Self.form.check(value)
         notifications = value.integer(0)
         parts = value.integer(8)
         blobs = value.integer(16)
@@ -56,9 +54,9 @@ struct Counters: Equatable {
         categories = value.integer(104)
         horizon = value.integer(112)
         // All of them are added to, and none is ever as high.
-        for offset in stride(from: 0, to: checked, by: 8) {
+        for offset in stride(from: 0, to: Self.fieldCount * 8, by: 8) {
             guard value.integer(offset, as: UInt64.self) <= StoreLimits.counterMax else {
-                throw .corrupt("the counters")
+                throw Self.form.damaged
             }
         }
     }
@@ -72,8 +70,45 @@ struct Counters: Equatable {
             nextNotificationNumber.littleEndian, revision.littleEndian, tombstones.littleEndian,
             heldBlobs.littleEndian, categories.littleEndian, horizon.littleEndian, 0,
         ]
-        let checksum = Checksum(words.span.bytes.extracting(first: Self.fieldCount * 8))
-        words[Self.fieldCount] = UInt64(checksum.value).littleEndian
+        words[Self.fieldCount] = UInt64(Self.form.checksum(of: words.span.bytes)).littleEndian
         return words
+    }
+}
+
+extension Counters {
+    /// Throws ``StoreError/quotaExceeded(_:)`` where the store would grow beyond one of its quotas.
+    ///
+    /// - Parameters:
+    ///   - quotas: those of owners are not looked at.
+    ///   - freeDiskByteCount: what the file system has free; nil: it is not known.
+    ///   - storedGrowth: stored bytes that come, or go.
+    ///   - notificationGrowth: notifications that come.
+    func check(
+        _ quotas: Quotas, freeDiskByteCount: Int?, storedGrowth: Int, notificationGrowth: Int
+    ) throws(StoreError) {
+        try quotas.check(
+            .notificationCountMax, quotas.notificationCountMax, used: notifications,
+            growth: notificationGrowth)
+        try quotas.check(
+            .byteCountMax, quotas.byteCountMax, used: bytesStored, growth: storedGrowth)
+        if storedGrowth > 0 || notificationGrowth > 0, let free = freeDiskByteCount,
+            free < quotas.freeDiskByteCountMin
+        {
+            throw .quotaExceeded(
+                QuotaExcess(
+                    setting: .freeDiskByteCountMin, limit: quotas.freeDiskByteCountMin, used: free,
+                    growth: max(0, storedGrowth)))
+        }
+    }
+}
+
+extension Quotas {
+    func check(
+        _ setting: QuotaSetting, _ limit: Int, used: UInt64, growth: Int
+    ) throws(StoreError) {
+        let used = Int(clamping: used)
+        guard limit > 0, growth > 0, growth > limit - min(used, limit) else { return }
+        throw .quotaExceeded(
+            QuotaExcess(setting: setting, limit: limit, used: used, growth: growth))
     }
 }

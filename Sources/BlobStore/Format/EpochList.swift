@@ -21,6 +21,10 @@ struct EpochList: Equatable {
     }
 
     static let name = "epochs"
+    private static let form = ValueForm(
+        "the epochs of the replication",
+        byteCounts: 4...StoreLimits.epochCountMax * Epoch.byteCount + 4, checksumAt: -4,
+        restAt: nil)
     /// In the order of their epochs, and of their revisions.
     private(set) var epochs: [Epoch] = []
 
@@ -28,12 +32,9 @@ struct EpochList: Equatable {
 
     /// Reads and checks a value.
     init(_ value: RawSpan) throws(StoreError) {
+        try Self.form.check(value)
         let count = (value.byteCount - 4) / Epoch.byteCount
-        guard value.byteCount == count * Epoch.byteCount + 4,
-            count <= StoreLimits.epochCountMax,
-            value.integer(value.byteCount - 4, as: UInt32.self)
-                == Checksum(value.extracting(first: value.byteCount - 4)).value
-        else { throw .corrupt("the epochs of the replication") }
+        guard value.byteCount == count * Epoch.byteCount + 4 else { throw Self.form.damaged }
         for index in 0..<count {
             let offset = index * Epoch.byteCount
             let epoch = Epoch(
@@ -42,7 +43,7 @@ struct EpochList: Equatable {
             guard epoch.revisionBefore <= epoch.revision,
                 epochs.last.map({ $0.epoch <= epoch.epoch && $0.revision <= epoch.revisionBefore })
                     != false
-            else { throw .corrupt("the epochs of the replication") }
+            else { throw Self.form.damaged }
             epochs.append(epoch)
         }
     }
@@ -55,11 +56,12 @@ struct EpochList: Equatable {
             bytes.append(littleEndian: epoch.revision)
             bytes.append(littleEndian: epoch.sequence)
         }
-        bytes.append(littleEndian: Checksum(bytes.span.bytes).value)
+        bytes.appendZeros(4)
+        Self.form.seal(&bytes)
         return bytes
     }
 
-    /// The same with a new epoch. Of too many the oldest go.
+    /// With a new epoch. Of too many the oldest go.
     func adding(_ epoch: Epoch) -> EpochList {
         var list = self
         list.epochs = (epochs + [epoch]).suffix(StoreLimits.epochCountMax)

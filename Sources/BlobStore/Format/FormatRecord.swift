@@ -16,10 +16,9 @@ struct FormatRecord: Equatable {
     var countsOwners: Bool { version >= 2 }
 
     static let name = "format"
-    static let byteCount = 48
-    /// With what later versions append.
-    private static let byteCountMax = 4_096
-    private static let checkedByteCount = 40
+    /// Later versions may append to it.
+    private static let form = ValueForm(
+        "the format record", byteCounts: 48...4_096, checksumAt: 40, restAt: nil)
     private static let magic = Array("blobdfmt".utf8)
 
     /// The version it was written in.
@@ -36,10 +35,7 @@ struct FormatRecord: Equatable {
     /// Reads it; nil when it is not a format record or a damaged one. Later versions may append to
     /// it, and are still named.
     init?(_ value: RawSpan) {
-        guard value.byteCount >= Self.byteCount, value.byteCount <= Self.byteCountMax,
-            value.extracting(first: 8).equals(Self.magic.span.bytes),
-            value.integer(Self.checkedByteCount, as: UInt32.self)
-                == Checksum(value.extracting(first: Self.checkedByteCount)).value
+        guard Self.form.isWhole(value), value.extracting(first: 8).equals(Self.magic.span.bytes)
         else { return nil }
         version = value.integer(8)
         storeID = StoreID(high: value.integer(16), low: value.integer(24))
@@ -53,8 +49,8 @@ struct FormatRecord: Equatable {
         bytes.append(littleEndian: storeID.high)
         bytes.append(littleEndian: storeID.low)
         bytes.append(littleEndian: createdAt.milliseconds)
-        bytes.append(littleEndian: Checksum(bytes.span.bytes).value)
-        bytes.append(littleEndian: UInt32(0))
+        bytes.appendZeros(8)
+        Self.form.seal(&bytes)
         return bytes
     }
 }
@@ -107,5 +103,46 @@ public struct StoreID: Sendable, Hashable, CustomStringConvertible {
             let digits = String(byte, radix: 16)
             return digits.count == 1 ? "0" + digits : digits
         }.joined()
+    }
+}
+
+/// The value `predecessors` of the table `meta`: the stores whose backups this one comes from, the
+/// latest first. Their cursors mean nothing here, and are answered with `resync`.
+struct Predecessors: Equatable {
+    static let name = "predecessors"
+    private static let idByteCount = 16
+    private static let form = ValueForm(
+        "the predecessors of the store",
+        byteCounts: 4...StoreLimits.predecessorCountMax * idByteCount + 4, checksumAt: -4,
+        restAt: nil)
+
+    var storeIDs: [StoreID] = []
+
+    init() {}
+
+    /// Reads and checks a value.
+    init(_ value: RawSpan) throws(StoreError) {
+        try Self.form.check(value)
+        let idsByteCount = value.byteCount - 4
+        guard idsByteCount % Self.idByteCount == 0 else { throw Self.form.damaged }
+        for offset in stride(from: 0, to: idsByteCount, by: Self.idByteCount) {
+            storeIDs.append(
+                StoreID(high: value.integer(offset), low: value.integer(offset + 8)))
+        }
+    }
+
+    /// With one more store, which is the latest.
+    func adding(_ id: StoreID) -> Predecessors {
+        var result = self
+        result.storeIDs = Array(([id] + storeIDs).prefix(StoreLimits.predecessorCountMax))
+        return result
+    }
+
+    var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        for id in storeIDs { id.append(to: &bytes) }
+        bytes.appendZeros(4)
+        Self.form.seal(&bytes)
+        return bytes
     }
 }

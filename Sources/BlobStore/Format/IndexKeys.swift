@@ -198,15 +198,6 @@ enum OwnerKey: Equatable {
     case mark(owner: String)
     case usage(owner: String)
 
-    /// Whose it is.
-    var owner: String {
-        switch self {
-        case .sequence(let owner, _), .group(let owner, _, _), .finder(let owner, _),
-            .mark(let owner), .usage(let owner):
-            owner
-        }
-    }
-
     /// - Throws: ``StoreError/corrupt(_:)`` when it is no key of an owner.
     init(_ key: RawSpan) throws(StoreError) {
         let damaged = StoreError.corrupt("a key of an owner in the index")

@@ -15,9 +15,7 @@ enum Keys {
         return key
     }
 
-    /// The same.
-    ///
-    /// - Parameter key: what is there is replaced, in the same memory where that is enough.
+    /// - Parameter key: what is there is replaced, in its memory where that is enough.
     static func expiry(_ expiresAt: Timestamp, _ id: String, into key: inout [UInt8]) {
         key.removeAll(keepingCapacity: true)
         key.reserveCapacity(IndexKeys.timeByteCount + id.utf8.count)

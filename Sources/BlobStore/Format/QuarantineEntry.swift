@@ -11,8 +11,7 @@ struct QuarantineEntry: Equatable {
     /// When it gave way.
     var foundAt: Timestamp
 
-    static let byteCount = 72
-    private static let checkedByteCount = 68
+    private static let form = ValueForm("a quarantine entry", byteCount: 72, checksumAt: 68)
 
     init(_ blob: BlobReference, referenceCount: UInt64, foundAt: Timestamp) {
         self.blob = blob
@@ -22,11 +21,10 @@ struct QuarantineEntry: Equatable {
 
     /// Reads and checks a value.
     init(_ value: RawSpan, key: RawSpan) throws(StoreError) {
-        guard key.byteCount == IndexKeys.quarantineByteCount, value.byteCount == Self.byteCount,
-            value.integer(Self.checkedByteCount, as: UInt32.self)
-                == Checksum(key: key, value.extracting(first: Self.checkedByteCount)).value,
+        try Self.form.check(value, key: key)
+        guard key.byteCount == IndexKeys.quarantineByteCount,
             let coding = Coding(rawValue: value.byte(64))
-        else { throw .corrupt("a quarantine entry") }
+        else { throw Self.form.damaged }
         referenceCount = value.integer(32)
         let byteCount = value.integer(40, as: UInt64.self)
         let storedByteCount = value.integer(48, as: UInt64.self)
@@ -35,7 +33,7 @@ struct QuarantineEntry: Equatable {
         guard byteCount <= StoreLimits.payloadByteCountMax,
             storedByteCount <= StoreLimits.payloadByteCountMax, number <= StoreLimits.counterMax,
             (1...StoreLimits.counterMax).contains(referenceCount)
-        else { throw .corrupt("a quarantine entry") }
+        else { throw Self.form.damaged }
         blob = BlobReference(
             digest: Digest(value, at: 0), number: number, byteCount: Int(byteCount),
             storedByteCount: Int(storedByteCount), coding: coding)
@@ -49,7 +47,8 @@ struct QuarantineEntry: Equatable {
         bytes.append(littleEndian: UInt64(blob.storedByteCount))
         bytes.append(littleEndian: foundAt.milliseconds)
         bytes.append(littleEndian: UInt32(blob.coding.rawValue))
-        bytes.append(littleEndian: Checksum(key: key.span.bytes, bytes.span.bytes).value)
+        bytes.appendZeros(4)
+        Self.form.seal(&bytes, key: key.span.bytes)
         return bytes
     }
 }

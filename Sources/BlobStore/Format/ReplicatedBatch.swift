@@ -6,7 +6,6 @@ internal import Bytes
 /// It has the puts and deletes that are the same on every host, and which blobs were stored. What belongs
 /// to one host is left out: chunks, the freeing of orphans, the write-ahead log.
 package struct ReplicatedBatch: Sendable {
-    /// All its bytes.
     package let bytes: [UInt8]
     /// Its number: 1 more than that of the batch before.
     package let sequence: UInt64
@@ -72,7 +71,7 @@ package struct ReplicatedBatch: Sendable {
         self.bytes = bytes
     }
 
-    /// The same batch, to be shipped without the bytes of a blob; nil where it did not store that.
+    /// This batch, to be shipped without the bytes of a blob; nil where it did not store that.
     package func marking(absent number: UInt64) -> ReplicatedBatch? {
         guard let index = blobs.firstIndex(where: { $0.number == number }) else { return nil }
         var bytes = bytes
@@ -95,7 +94,6 @@ package struct ReplicatedBatch: Sendable {
         return own == other
     }
 
-    /// Blobs whose bytes are shipped with it.
     package var shippedBlobs: [BlobReference] {
         blobs.filter { $0.isShippedWithBatch && !absent.contains($0.number) }
     }

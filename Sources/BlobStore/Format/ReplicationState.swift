@@ -29,7 +29,7 @@ package struct Nonce: Sendable, Hashable, CustomStringConvertible {
         Nonce(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
     }
 
-    /// The same bytes again.
+    /// Of bytes that were read.
     package init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
@@ -81,6 +81,11 @@ package struct ReplicationState: Equatable, Sendable {
     static let name = "replication"
     private static let headByteCount = 64
     private static let nonceByteCount = 16
+    private static let form = ValueForm(
+        "the state of the replication",
+        byteCounts: headByteCount + nonceByteCount + 8...headByteCount + nonceCountMax
+            * nonceByteCount + 8,
+        checksumAt: -8, restAt: nil)
 
     /// The state of a store whose only run is that of `nonce`.
     package init(
@@ -107,15 +112,11 @@ package struct ReplicationState: Equatable, Sendable {
 
     /// Reads and checks a value.
     init(_ value: RawSpan) throws(StoreError) {
-        let damaged = StoreError.corrupt("the state of the replication")
-        guard value.byteCount > Self.headByteCount, let role = Role(rawValue: value.byte(0))
-        else { throw damaged }
+        try Self.form.check(value)
         let count = Int(value.byte(1))
-        let checkedByteCount = Self.headByteCount + count * Self.nonceByteCount
-        guard (1...Self.nonceCountMax).contains(count), value.byteCount == checkedByteCount + 8,
-            value.integer(checkedByteCount, as: UInt32.self)
-                == Checksum(value.extracting(first: checkedByteCount)).value
-        else { throw damaged }
+        guard let role = Role(rawValue: value.byte(0)),
+            value.byteCount == Self.headByteCount + count * Self.nonceByteCount + 8
+        else { throw Self.form.damaged }
         self.role = role
         epoch = value.integer(8)
         position = LogPosition(number: value.integer(16), hash: Digest(value, at: 24))
@@ -126,7 +127,7 @@ package struct ReplicationState: Equatable, Sendable {
         }
         guard epoch <= StoreLimits.counterMax, sequence <= StoreLimits.counterMax,
             position.number <= StoreLimits.counterMax
-        else { throw damaged }
+        else { throw Self.form.damaged }
     }
 
     var bytes: [UInt8] {
@@ -140,8 +141,8 @@ package struct ReplicationState: Equatable, Sendable {
             bytes.append(littleEndian: nonce.high)
             bytes.append(littleEndian: nonce.low)
         }
-        bytes.append(littleEndian: Checksum(bytes.span.bytes).value)
-        bytes.appendZeros(4)
+        bytes.appendZeros(8)
+        Self.form.seal(&bytes)
         return bytes
     }
 }

@@ -21,15 +21,17 @@ struct ScrubMark: Equatable {
 
     static let name = "scrub"
     private static let headByteCount = 32
+    /// The key is the name.
+    private static let form = ValueForm(
+        "the scrub mark", byteCounts: headByteCount...headByteCount + StoreLimits.keyByteCountMax,
+        checksumAt: 28, restAt: headByteCount)
 
     init() {}
 
     /// Reads and checks a value.
     init(_ value: RawSpan) throws(StoreError) {
-        guard value.byteCount >= Self.headByteCount,
-            value.byteCount <= Self.headByteCount + StoreLimits.keyByteCountMax,
-            let phase = Phase(rawValue: value.byte(24)), value.integer(28) == Self.checksum(value)
-        else { throw .corrupt("the scrub mark") }
+        try Self.form.check(value, key: Self.name.utf8.span.bytes)
+        guard let phase = Phase(rawValue: value.byte(24)) else { throw Self.form.damaged }
         let times: (Int64, Int64) = (value.integer(0), value.integer(8))
         if times.0 > 0 { beganAt = Timestamp(milliseconds: times.0) }
         if times.1 > 0 { endedAt = Timestamp(milliseconds: times.1) }
@@ -46,18 +48,7 @@ struct ScrubMark: Equatable {
         bytes.append(littleEndian: UInt32(phase.rawValue))
         bytes.append(littleEndian: UInt32(0))
         bytes += key
-        let checksum = Self.checksum(bytes.span.bytes)
-        for index in 0..<4 {
-            bytes[28 + index] = UInt8(truncatingIfNeeded: checksum >> (8 * index))
-        }
+        Self.form.seal(&bytes, key: Self.name.utf8.span.bytes)
         return bytes
-    }
-
-    /// Of the name, and all but the checksum.
-    private static func checksum(_ value: RawSpan) -> UInt32 {
-        var checksum = Checksum(name.utf8.span.bytes)
-        checksum.update(value.extracting(first: 28))
-        checksum.update(value.extracting(droppingFirst: headByteCount))
-        return checksum.value
     }
 }

@@ -33,9 +33,10 @@ struct SequenceEntry: Equatable {
     var app: String?
 
     static let headerByteCount = 8
-    private static let checksumOffset = 4
-    /// With the longest id and device that their counts can say, and an end.
-    private static let byteCountMax = headerByteCount + 2 * 255 + 8
+    /// At most with the longest id and device that their counts can say, and an end.
+    private static let form = ValueForm(
+        "an entry of an owner's feed", byteCounts: headerByteCount...headerByteCount + 2 * 255 + 8,
+        checksumAt: 4, restAt: headerByteCount)
 
     /// The place of a notification that is there.
     init(_ indexes: Indexes, id: String) {
@@ -66,14 +67,8 @@ struct SequenceEntry: Equatable {
 
     /// Reads and checks a value.
     init(_ value: RawSpan, key: RawSpan) throws(StoreError) {
-        let damaged = StoreError.corrupt("an entry of an owner's feed")
-        // Lengths first: a checksum of gigabytes would take seconds.
-        guard value.byteCount >= Self.headerByteCount,
-            value.byteCount <= Self.byteCountMax,
-            value.integer(Self.checksumOffset, as: UInt32.self)
-                == Self.checksum(key: key, value: value),
-            let kind = Kind(rawValue: value.byte(1))
-        else { throw damaged }
+        try Self.form.check(value, key: key)
+        guard let kind = Kind(rawValue: value.byte(1)) else { throw Self.form.damaged }
         indexes = Indexes(rawValue: value.byte(0))
         self.kind = kind
         let idEnd = Self.headerByteCount + Int(value.byte(2))
@@ -86,7 +81,7 @@ struct SequenceEntry: Equatable {
             idEnd > Self.headerByteCount,
             isTombstone ? indexes == .feed : !indexes.isEmpty && textsEnd == idEnd,
             indexes.isSubset(of: [.history, .feed])
-        else { throw damaged }
+        else { throw Self.form.damaged }
         id = value.extracting(Self.headerByteCount..<idEnd).text()
         if isTombstone {
             if textsEnd > idEnd { device = value.extracting(idEnd..<textsEnd).text() }
@@ -111,17 +106,7 @@ struct SequenceEntry: Equatable {
         bytes.append(contentsOf: device.utf8)
         if let end { bytes.append(littleEndian: end.milliseconds) }
         if let app { bytes.append(contentsOf: app.utf8) }
-        let checksum = Self.checksum(key: key.span.bytes, value: bytes.span.bytes)
-        var span = bytes.mutableSpan
-        var target = span.mutableBytes
-        target.store(checksum, at: Self.checksumOffset)
+        Self.form.seal(&bytes, key: key.span.bytes)
         return bytes
-    }
-
-    private static func checksum(key: RawSpan, value: RawSpan) -> UInt32 {
-        var checksum = Checksum(key)
-        checksum.update(value.extracting(0..<checksumOffset))
-        checksum.update(value.extracting(headerByteCount..<value.byteCount))
-        return checksum.value
     }
 }

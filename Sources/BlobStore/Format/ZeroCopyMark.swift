@@ -20,8 +20,7 @@ struct ZeroCopyMark: Equatable {
     var moment: Int64
 
     static let name = "zero-copy"
-    static let byteCount = 48
-    private static let checkedByteCount = 40
+    private static let form = ValueForm("the zero-copy mark", byteCount: 48, checksumAt: 40)
 
     init(bootID: BootID, returnedTransaction: UInt64, transaction: UInt64, moment: Int64) {
         self.bootID = bootID
@@ -32,10 +31,7 @@ struct ZeroCopyMark: Equatable {
 
     /// Reads and checks a value.
     init(_ value: RawSpan) throws(StoreError) {
-        guard value.byteCount == Self.byteCount,
-            value.integer(Self.checkedByteCount, as: UInt32.self)
-                == Checksum(value.extracting(first: Self.checkedByteCount)).value
-        else { throw .corrupt("the zero-copy mark") }
+        try Self.form.check(value)
         bootID = BootID(high: value.integer(0), low: value.integer(8))
         returnedTransaction = value.integer(16)
         transaction = value.integer(24)
@@ -50,8 +46,8 @@ struct ZeroCopyMark: Equatable {
         bytes.append(littleEndian: returnedTransaction)
         bytes.append(littleEndian: transaction)
         bytes.append(littleEndian: moment)
-        bytes.append(littleEndian: Checksum(bytes.span.bytes).value)
-        bytes.append(littleEndian: UInt32(0))
+        bytes.appendZeros(8)
+        Self.form.seal(&bytes)
         return bytes
     }
 

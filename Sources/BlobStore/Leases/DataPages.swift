@@ -25,7 +25,7 @@ public struct DataPages: Sendable {
     /// a page is: 4,096 bytes, or up to 32,768 where it was made on a machine with longer ones.
     public let stretchByteCountMin: Int
 
-    /// The same for the shortest pages: nothing shorter is sent from any store's file.
+    /// For the shortest pages: nothing shorter is sent from any store's file.
     public static let byteCountMin = 4_096
 
     /// Where in the file a stretch begins.

@@ -12,7 +12,7 @@ struct ZeroCopyGrace {
     /// Blobs from this number on are this run's: no earlier one sent them.
     let firstOwnNumber: UInt64
 
-    /// The same for a blob that is not an orphan: earlier runs could send it until this one began.
+    /// Whether it is over for a blob that is not an orphan: earlier runs could send it until this one began.
     func isOver(for number: UInt64, bootMilliseconds: Int64?) -> Bool {
         graceMilliseconds <= 0 || number >= firstOwnNumber
             || ZeroCopyMark.isOver(graceMilliseconds, after: start, at: bootMilliseconds)
@@ -29,5 +29,19 @@ struct ZeroCopyGrace {
         if entry.transaction <= mark.returnedTransaction || number >= firstOwnNumber { return true }
         let moment = entry.transaction <= mark.transaction ? mark.moment : start
         return ZeroCopyMark.isOver(graceMilliseconds, after: moment, at: bootMilliseconds)
+    }
+}
+
+/// Which orphans nobody can be reading.
+struct FreeingRule {
+    /// Orphans of later transactions have to wait.
+    var oldestViewed: UInt64
+    let leases: LeaseTable
+    let zeroCopyGrace: ZeroCopyGrace?
+    let bootMilliseconds: Int64?
+
+    func allows(_ number: UInt64, _ entry: BlobStateEntry) -> Bool {
+        entry.transaction <= oldestViewed && !leases.isHeld(number)
+            && zeroCopyGrace?.isReturned(number, entry, bootMilliseconds: bootMilliseconds) != false
     }
 }

@@ -1,14 +1,12 @@
 internal import Bytes
+internal import LMDB
 
 /// An entry of a page, in place (`MDB_node`).
 struct PageEntry: ~Escapable {
     private let bytes: RawSpan
     private let isLeaf: Bool
 
-    private static let headerByteCount = 8
-    private static let keyByteCountMax = 511
-    private static let hasOwnPages: UInt16 = 1
-    private static let isTable: UInt16 = 2
+    private static let headerByteCount = PageLayout.entryHeaderByteCount
 
     /// - Parameter bytes: one of ``ranges(on:page:_:)``.
     @_lifetime(copy bytes)
@@ -21,7 +19,7 @@ struct PageEntry: ~Escapable {
     private var keyByteCount: Int { Int(bytes.integer(6, as: UInt16.self)) }
 
     /// Whether its value is another table's root.
-    var isTable: Bool { flags & Self.isTable != 0 }
+    var isTable: Bool { flags & PageLayout.isTable != 0 }
 
     /// How long its value is.
     var valueByteCount: Int { Int(bytes.integer(0, as: UInt32.self)) }
@@ -45,7 +43,7 @@ struct PageEntry: ~Escapable {
 
     /// The first of the pages that its value has of its own; nil where it is in the leaf.
     var firstPage: UInt64? {
-        guard isLeaf, flags & Self.hasOwnPages != 0 else { return nil }
+        guard isLeaf, flags & PageLayout.hasOwnPages != 0 else { return nil }
         return bytes.integer(Self.headerByteCount + keyByteCount)
     }
 
@@ -63,12 +61,12 @@ struct PageEntry: ~Escapable {
     static func ranges(
         on bytes: RawSpan, page: UInt64, _ kind: PageFile.Kind
     ) throws(StoreError) -> [Range<Int>] {
-        let header = PageFile.pageHeaderByteCount
+        let header = PageLayout.headerByteCount
         guard bytes.integer(0, as: UInt64.self) == page,
-            bytes.integer(10, as: UInt16.self) == kind.rawValue
+            bytes.integer(PageLayout.flagsOffset) == kind.flags
         else { throw .corrupt("it is not a \(kind) page, or has another number") }
-        let lower = Int(bytes.integer(12, as: UInt16.self))
-        let upper = Int(bytes.integer(14, as: UInt16.self))
+        let lower = Int(bytes.integer(PageLayout.lowerOffset, as: UInt16.self))
+        let upper = Int(bytes.integer(PageLayout.upperOffset, as: UInt16.self))
         guard lower >= header, lower % 2 == 0, lower <= upper, upper <= bytes.byteCount else {
             throw .corrupt("its entries do not fit")
         }
@@ -93,13 +91,13 @@ struct PageEntry: ~Escapable {
     private static func byteCount(_ bytes: RawSpan, _ kind: PageFile.Kind) -> Int? {
         let entry = PageEntry(bytes, isLeaf: kind == .leaf)
         var count = headerByteCount + entry.keyByteCount
-        guard entry.keyByteCount <= keyByteCountMax else { return nil }
+        guard entry.keyByteCount <= StoreLimits.keyByteCountMax else { return nil }
         if kind == .leaf {
             guard entry.keyByteCount > 0,
-                entry.flags == 0 || entry.flags == hasOwnPages
-                    || entry.flags == isTable
+                entry.flags == 0 || entry.flags == PageLayout.hasOwnPages
+                    || entry.flags == PageLayout.isTable
             else { return nil }
-            count += entry.flags == hasOwnPages ? 8 : entry.valueByteCount
+            count += entry.flags == PageLayout.hasOwnPages ? 8 : entry.valueByteCount
         }
         return count <= bytes.byteCount ? count : nil
     }

@@ -1,4 +1,5 @@
 internal import Bytes
+internal import LMDB
 internal import Glibc
 
 /// A walk over the pages of all trees of `data.mdb`, and over the free list: that each page is what
@@ -82,7 +83,7 @@ struct PageWalk: ~Copyable {
         var main = WalkedTree("the main table", meta.main)
         walk(&main) { (walk, page, entry) in
             let name = entry.key.text()
-            guard entry.isTable, entry.value.byteCount == PageFile.Tree.byteCount else {
+            guard entry.isTable, entry.value.byteCount == PageLayout.tableByteCount else {
                 walk.report.add("page \(page): entry \(name) of the main table is not a table")
                 return
             }
@@ -214,13 +215,13 @@ struct PageWalk: ~Copyable {
 
     /// How many pages the long value has that begins there; nil when none does.
     private func longValuePageCount(_ first: UInt64) -> UInt64? {
-        var header = [UInt8](repeating: 0, count: PageFile.pageHeaderByteCount)
+        var header = [UInt8](repeating: 0, count: PageLayout.headerByteCount)
         guard file.read(page: first, into: &header) else { return nil }
         let bytes = header.span.bytes
         guard bytes.integer(0, as: UInt64.self) == first,
-            bytes.integer(10, as: UInt16.self) == PageFile.Kind.overflow.rawValue
+            bytes.integer(PageLayout.flagsOffset) == PageLayout.overflow
         else { return nil }
-        return UInt64(bytes.integer(12, as: UInt32.self))
+        return UInt64(bytes.integer(PageLayout.pageCountOffset, as: UInt32.self))
     }
 
     /// Notes the pages that a value has of its own, if it has.
@@ -231,7 +232,7 @@ struct PageWalk: ~Copyable {
     ) -> Bool {
         guard let first = entry.firstPage else { return true }
         let wanted =
-            (PageFile.pageHeaderByteCount + entry.valueByteCount + file.pageByteCount - 1)
+            (PageLayout.headerByteCount + entry.valueByteCount + file.pageByteCount - 1)
             / file.pageByteCount
         var count = UInt64(wanted)
         guard first >= 2, first <= meta.lastPage, count <= meta.lastPage - first + 1 else {

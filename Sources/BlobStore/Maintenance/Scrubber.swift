@@ -97,7 +97,7 @@ package struct Scrubber {
                 if table == core.tables.notifications {
                     try RecordView(cursor.value).check(id: cursor.key)
                 } else {
-                    try cursor.checkIndexEntry()
+                    _ = try IndexEntry(cursor.key, cursor.value)
                 }
             } catch {
                 note(
@@ -292,10 +292,7 @@ package struct ScrubPosition: Sendable {
 extension Snapshot {
     /// How far the store was read again; nothing where it is not known.
     borrowing func scrubMark() throws(StoreError) -> ScrubMark {
-        let name = Array(ScrubMark.name.utf8)
-        guard let value = try transaction.view.get(name.span.bytes, in: store.tables.meta) else {
-            return ScrubMark()
-        }
+        guard let value = try meta(ScrubMark.name) else { return ScrubMark() }
         return (try? ScrubMark(value)) ?? ScrubMark()
     }
 }
@@ -307,26 +304,5 @@ extension Cursor {
         guard !key.isEmpty else { return try first() }
         guard try seek(key.span.bytes) else { return false }
         return self.key.equals(key.span.bytes) ? try next() : true
-    }
-
-    /// Checks the entry the cursor stands at, in the index.
-    fileprivate borrowing func checkIndexEntry() throws(StoreError) {
-        let key = key
-        if try TimeEntry(key) != nil { return }
-        switch key.byte(0) {
-        case IndexKeys.categoriesPrefix: _ = try CategoryEntry.category(value, key: key)
-        case IndexKeys.categoryEditsPrefix: _ = try CategoryEditEntry(value, key: key)
-        case IndexKeys.quarantinePrefix: _ = try QuarantineEntry(value, key: key)
-        case IndexKeys.outboxPrefix: _ = try ReplicatedBatch(value.array())
-        case IndexKeys.retiredPrefix: break
-        default:
-            switch try OwnerKey(key) {
-            case .sequence: _ = try SequenceEntry(value, key: key)
-            case .group: break
-            case .finder: _ = try TombstoneIndexEntry(value, key: key)
-            case .mark: _ = try PurgeMarker(value, key: key)
-            case .usage: _ = try OwnerUsage(value, key: key)
-            }
-        }
     }
 }

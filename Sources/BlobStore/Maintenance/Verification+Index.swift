@@ -30,52 +30,32 @@ extension Snapshot {
         var places = PlaceSums(countsOwners: recount.places.countsOwners)
         try walk(store.tables.index, &report) { (cursor, report) throws(StoreError) in
             let key = cursor.key
-            if let entry = try TimeEntry(key) {
-                if case .notification = entry {
-                    expiryCount += 1
-                    expirySum &+= PlaceSums.fingerprint(key)
-                } else {
-                    try check(entry, &report)
-                }
-                return
-            }
-            guard key.byte(0) != IndexKeys.categoriesPrefix else {
-                let category = try CategoryEntry.category(cursor.value, key: key)
+            switch try IndexEntry(key, cursor.value) {
+            case .time(.notification):
+                expiryCount += 1
+                expirySum &+= PlaceSums.fingerprint(key)
+            case .time(let entry): try check(entry, &report)
+            case .category(let category):
                 recount.revisionMax = max(recount.revisionMax, category.revision)
                 recount.counters.categories += 1
-                return
-            }
-            guard key.byte(0) != IndexKeys.categoryEditsPrefix else {
-                let edit = try CategoryEditEntry(cursor.value, key: key)
+            case .categoryEdit(let edit):
                 recount.revisionMax = max(recount.revisionMax, edit.revision)
-                return
-            }
-            guard key.byte(0) != IndexKeys.quarantinePrefix else {
-                _ = try QuarantineEntry(cursor.value, key: key)
-                return
-            }
-            guard key.byte(0) != IndexKeys.outboxPrefix else {
-                let batch = try ReplicatedBatch(cursor.value.array())
+            case .quarantine, .retired: break
+            case .outbox(let batch):
                 if IndexKeys.number(key) != batch.sequence {
                     report.add(
                         "the batch \(batch.sequence) waits to be shipped under another number")
                 }
-                return
-            }
-            guard key.byte(0) != IndexKeys.retiredPrefix else { return }
-            switch try OwnerKey(key) {
-            case .sequence(let owner, let revision):
+            case .sequence(let entry, let owner, let revision):
                 recount.revisionMax = max(recount.revisionMax, revision)
-                let entry = try SequenceEntry(cursor.value, key: key)
                 if entry.kind == .live {
                     places.add(entry, key: key)
                 } else {
                     recount.counters.tombstones += 1
                     try check(tombstone: entry, of: owner, at: revision, &report)
                 }
-            case .group: places.addMember(key: key)
-            case .finder(let owner, let hash):
-                let finder = try TombstoneIndexEntry(cursor.value, key: key)
+            case .member: places.addMember(key: key)
+            case .finder(let finder, let owner, let hash):
                 let entry = try sequenceEntry(owner, finder.revision)
                 guard let entry, entry.kind != .live,
                     entry.finderKey(owner).suffix(IndexKeys.finderHashByteCount).elementsEqual(hash)
@@ -85,13 +65,12 @@ extension Snapshot {
                     )
                     return
                 }
-            case .mark(let owner):
-                let mark = try PurgeMarker(cursor.value, key: key)
+            case .mark(let mark, let owner):
                 recount.revisionMax = max(recount.revisionMax, mark.revision)
                 if try !isThere(IndexKeys.markEnd(mark.end, owner)) {
                     report.add("the purge marker of \(owner) has no expiry in the index")
                 }
-            case .usage(let owner): places.add(try OwnerUsage(cursor.value, key: key), of: owner)
+            case .usage(let usage, let owner): places.add(usage, of: owner)
             }
         }
         if expiryCount != report.notifications || expirySum != recount.expirySum {

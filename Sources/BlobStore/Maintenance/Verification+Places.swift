@@ -5,7 +5,6 @@ internal import LMDB
 /// the index has. Where all places agree the sums do, and so nothing has to be looked up to compare
 /// them; sets that differ have one sum by chance once in 2⁶⁴ times.
 struct PlaceSums: Equatable {
-    /// Whether the store counts what owners have.
     let countsOwners: Bool
     /// Of places in feeds and histories.
     private var places: UInt64 = 0
@@ -51,7 +50,6 @@ struct PlaceSums: Equatable {
         places &+= UInt64(bitPattern: Int64(hasher.finalize()))
     }
 
-    /// Adds a member of a group.
     mutating func addMember(key: RawSpan) { members &+= Self.fingerprint(key) }
 
     /// Adds what an owner has. The parts of it may come one by one.
@@ -85,18 +83,17 @@ extension Snapshot {
         try walk(store.tables.index, &said) { (cursor, _) throws(StoreError) in
             let key = cursor.key
             guard key.byteCount > 0, key.byte(0) == IndexKeys.ownersPrefix else { return }
-            let ownerKey = try OwnerKey(key)
-            if countsOwners { recount.begin(ownerKey.owner, &report) }
-            switch ownerKey {
-            case .sequence(let owner, let revision):
-                let entry = try SequenceEntry(cursor.value, key: key)
+            let entry = try IndexEntry(key, cursor.value)
+            if countsOwners, let owner = entry.owner { recount.begin(owner, &report) }
+            switch entry {
+            case .sequence(let entry, let owner, let revision):
                 guard entry.kind == .live else { return }
                 let byteCount = try check(entry, of: owner, at: revision, &report)
                 if let byteCount { recount.counted.add(byteCount) }
-            case .group(let owner, let group, let sequence):
+            case .member(let owner, let group, let sequence):
                 try checkMember(of: group, owner, sequence, &report)
-            case .usage: recount.stored = try OwnerUsage(cursor.value, key: key)
-            case .finder, .mark: break
+            case .usage(let usage, _): recount.stored = usage
+            default: break
             }
         }
         recount.end(&report)
@@ -157,5 +154,33 @@ extension Snapshot {
             report.add("member \(sequence) of the group \(group) of \(owner) does not exist")
             return
         }
+    }
+}
+
+/// Recounts what each owner has, while the index is walked over: an owner's entries are next to each
+/// other, those of the history before the usage.
+struct OwnerRecount {
+    /// Whose entries they are; nil: nobody's.
+    private var owner: String?
+    /// What the entries of the history say.
+    var counted = OwnerUsage()
+    var stored: OwnerUsage?
+
+    /// Goes on to the next entry, which is an owner's.
+    mutating func begin(_ owner: String, _ report: inout VerifyReport) {
+        if let own = self.owner, own.isSame(as: owner) { return }
+        end(&report)
+        self.owner = owner
+    }
+
+    /// The owner has no more entries.
+    mutating func end(_ report: inout VerifyReport) {
+        if let owner, stored ?? OwnerUsage() != counted {
+            let stored = stored ?? OwnerUsage()
+            report.add(
+                "the usage of \(owner) is \(stored.notifications) notifications, \(stored.bytes) bytes; counted: \(counted.notifications), \(counted.bytes)"
+            )
+        }
+        self = OwnerRecount()
     }
 }

@@ -46,7 +46,7 @@ extension UInt64 {
 }
 
 extension RawSpan {
-    /// The same for bytes, as `memcmp` has it; of two that begin alike the shorter one is first.
+    /// Of bytes, as `memcmp` has it; of two that begin alike the shorter one is first.
     fileprivate func order(to other: RawSpan) -> Int {
         let count = Swift.min(byteCount, other.byteCount)
         var start = 0

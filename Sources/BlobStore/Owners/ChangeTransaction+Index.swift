@@ -115,7 +115,7 @@ extension ChangeTransaction {
         counters.horizon = max(counters.horizon, revision)
     }
 
-    /// The same for a purge marker.
+    /// Forgets a purge marker whose retention has ended.
     mutating func forgetMark(owner: String) throws(StoreError) {
         guard let mark = try purgeMarker(owner) else { return }
         try remove(IndexKeys.mark(owner))
@@ -123,7 +123,6 @@ extension ChangeTransaction {
         counters.horizon = max(counters.horizon, mark.revision)
     }
 
-    /// An owner's purge marker; nil when there is none.
     borrowing func purgeMarker(_ owner: String) throws(StoreError) -> PurgeMarker? {
         let key = IndexKeys.mark(owner)
         guard let value = try transaction.get(key.span.bytes, in: tables.index) else {

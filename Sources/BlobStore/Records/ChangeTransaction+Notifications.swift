@@ -119,7 +119,7 @@ extension ChangeTransaction {
         isLive(record) ? record : nil
     }
 
-    /// The same, where the record itself is not needed.
+    /// Without a copy of the record.
     borrowing func isLive(_ record: Record?) -> Bool {
         guard let moment = record?.expiresAt else { return false }
         return moment > now

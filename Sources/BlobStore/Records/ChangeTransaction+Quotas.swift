@@ -27,7 +27,6 @@ extension ChangeTransaction {
         try check(effect)
     }
 
-    /// The same for a whole notification.
     borrowing func checkQuotas(
         _ draft: NotificationDraft, _ old: Record?
     ) throws(StoreError) {
@@ -87,7 +86,7 @@ private struct QuotaEffect {
     let isNewToOwner: Bool
     /// Bytes of its parts before, as given.
     let oldByteCount: Int
-    /// The same afterwards.
+    /// Bytes of all its parts afterwards.
     var byteCount = 0
     /// How many references each blob gets, which it loses, by blob number, and what it takes if it is not
     /// stored.

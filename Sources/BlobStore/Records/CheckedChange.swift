@@ -25,7 +25,7 @@ package struct CheckedChange: Sendable {
 
     private init(unchecked change: Change) { self.change = change }
 
-    /// The same whole notification with these parts.
+    /// A whole notification, now with its parts.
     package func with(_ parts: [DraftPart]) throws(StoreError) -> CheckedChange {
         guard case .publishNotification(var draft) = change else {
             preconditionFailure("the change is not a whole notification")

@@ -1,3 +1,6 @@
+internal import Bytes
+internal import LMDB
+
 /// A change of many notifications, done in steps that are one bounded transaction each
 /// (``BlobStore/advance(_:asOf:)``). What was published after its first step is left alone.
 public struct LongChange: Sendable {
@@ -16,7 +19,7 @@ public struct LongChange: Sendable {
     /// Notifications that were changed or removed.
     public internal(set) var changed = 0
 
-    /// The same patch for all of an owner's notifications of one group, or for those of them that
+    /// One patch for all of an owner's notifications of one group, or for those of them that
     /// are one app's. Its id and its condition are ignored; a category that it names must be the
     /// app's or, without an app, one of all apps.
     public static func patchGroup(
@@ -46,4 +49,162 @@ public struct LongChange: Sendable {
     }
 
     private init(kind: Kind) { self.kind = kind }
+}
+
+// One step of a long change. Its place is moved on in the change itself, which counts only when the
+// transaction is committed.
+
+extension ChangeTransaction {
+    /// - Returns: whether nothing is left to do.
+    mutating func advance(
+        _ change: inout LongChange, countMax: Int
+    ) throws(StoreError) -> Bool {
+        let bound = change.bound ?? counters.revision
+        change.bound = bound
+        switch change.kind {
+        case .patchGroup(let owner, let group, let app, let patch):
+            try check(patch, for: app)
+            let places = try members(of: group, owner, change, upTo: bound, countMax: countMax)
+            return try walk(places, countMax: countMax, &change) {
+                (transaction, place, change) throws(StoreError) in
+                try transaction.patchMember(owner, at: place, app, patch, &change)
+            }
+        case .deleteGroup(let owner, let group, let app, let device):
+            let places = try members(of: group, owner, change, upTo: bound, countMax: countMax)
+            return try walk(places, countMax: countMax, &change) {
+                (transaction, place, change) throws(StoreError) in
+                try transaction.removeMember(owner, at: place, app, device: device, &change)
+            }
+        case .deleteOwner(let owner):
+            let places = try places(
+                from: IndexKeys.sequence(owner, change.position &+ 1),
+                upTo: IndexKeys.sequence(owner, bound), countMax: countMax)
+            let isDone = try walk(places, countMax: countMax, &change) {
+                (transaction, place, change) throws(StoreError) in
+                try transaction.removeEntry(owner, at: place, &change)
+            }
+            if !places.isEmpty { try markAccount(owner) }
+            return isDone
+        }
+    }
+
+    /// Calls `body` at each of `places` until the transaction is large enough.
+    ///
+    /// - Parameter body: returns how many puts and deletes it took, about.
+    /// - Returns: whether there are no more places than these.
+    private mutating func walk(
+        _ places: [UInt64], countMax: Int, _ change: inout LongChange,
+        _ body: (
+            inout ChangeTransaction, UInt64, inout LongChange
+        ) throws(StoreError) -> Int
+    ) throws(StoreError) -> Bool {
+        var puts = 0
+        for place in places {
+            guard puts < StoreLimits.transactionPutCountMax else { return false }
+            puts += try body(&self, place, &change)
+            change.position = place
+        }
+        return places.count < countMax
+    }
+
+    /// The places in the history of a group's members that a step is of.
+    private borrowing func members(
+        of group: String, _ owner: String, _ change: LongChange, upTo bound: UInt64, countMax: Int
+    ) throws(StoreError) -> [UInt64] {
+        try places(
+            from: IndexKeys.group(owner, group, change.position &+ 1),
+            upTo: IndexKeys.group(owner, group, bound), countMax: countMax)
+    }
+
+    /// The member of a group that has that place in the history; nil when it has expired, is
+    /// another app's, or is damaged: it is stepped over, and `verify` names it.
+    private borrowing func member(
+        _ owner: String, at sequence: UInt64, _ app: String?
+    ) -> Record? {
+        guard let entry = try? sequenceEntry(owner, sequence), entry.kind == .live,
+            let found = try? record(entry.id), found.owner.isSame(as: owner),
+            found.sequence == sequence, app == nil || found.app.isSame(as: app)
+        else { return nil }
+        return live(found)
+    }
+
+    /// Removes a member of a group; its owner hears of it.
+    private mutating func removeMember(
+        _ owner: String, at sequence: UInt64, _ app: String?, device: String?,
+        _ change: inout LongChange
+    ) throws(StoreError) -> Int {
+        guard let live = member(owner, at: sequence, app), (try? isRemovable(live)) == true
+        else { return 0 }
+        change.matched += 1
+        try remove(live, .deleted, device: device)
+        change.changed += 1
+        return 9 + 2 * live.parts.count
+    }
+
+    /// Patches a member of a group.
+    private mutating func patchMember(
+        _ owner: String, at sequence: UInt64, _ app: String?, _ patch: NotificationPatch,
+        _ change: inout LongChange
+    ) throws(StoreError) -> Int {
+        guard let live = member(owner, at: sequence, app) else { return 0 }
+        change.matched += 1
+        let patched = try patch.applied(to: live)
+        guard case .changed = try self.change(live, to: patched, device: patch.device) else {
+            return 0
+        }
+        change.changed += 1
+        let isExtended = patched.expiresAt > live.expiresAt
+        return 8 + (isExtended ? live.parts.count : 0)
+    }
+
+    /// Removes what stands at a revision of an owner, and leaves no trace of it.
+    private mutating func removeEntry(
+        _ owner: String, at revision: UInt64, _ change: inout LongChange
+    ) throws(StoreError) -> Int {
+        guard let entry = try? sequenceEntry(owner, revision) else { return 0 }
+        guard entry.kind == .live else {
+            try dropTombstone(owner: owner, revision: revision)
+            return 3
+        }
+        guard let record = try? record(entry.id), record.owner.isSame(as: owner),
+            record.sequence == revision || record.revision == revision,
+            (try? isRemovable(record)) == true
+        else { return 0 }
+        change.matched += 1
+        try drop(record)
+        try removeEntries(of: record, owner)
+        change.changed += 1
+        return 6 + 2 * record.parts.count
+    }
+
+    private borrowing func places(
+        from first: [UInt8], upTo last: [UInt8], countMax: Int
+    ) throws(StoreError) -> [UInt64] {
+        var cursor = try transaction.cursor(in: tables.index)
+        return try cursor.places(from: first, upTo: last, countMax: countMax)
+    }
+}
+
+extension Cursor {
+    /// The numbers that keys of the index from `first` to `last` end with; the two differ in
+    /// nothing else. At most `countMax`.
+    @_lifetime(self: copy self)
+    mutating func places(
+        from first: [UInt8], upTo last: [UInt8], countMax: Int
+    ) throws(StoreError) -> [UInt64] {
+        var places: [UInt64] = []
+        let prefixByteCount = first.count - 8
+        let lastPosition = UInt64(bigEndian: last.span.bytes.word(prefixByteCount))
+        var isThere = try seek(first.span.bytes)
+        while isThere, places.count < countMax, key.byteCount == first.count,
+            key.extracting(first: prefixByteCount)
+                .equals(first.span.bytes.extracting(first: prefixByteCount))
+        {
+            let place = UInt64(bigEndian: key.word(prefixByteCount))
+            guard place <= lastPosition else { break }
+            places.append(place)
+            isThere = try next()
+        }
+        return places
+    }
 }

@@ -76,11 +76,7 @@ struct ChangeTransaction: ~Copyable {
     }
 
     private static func begin(_ environment: Environment) throws(StoreError) -> WriteTransaction {
-        do throws(LMDBError) {
-            return try environment.beginWrite()
-        } catch {
-            throw StoreError(error)
-        }
+        try StoreError.converting { () throws(LMDBError) in try environment.beginWrite() }
     }
 
     private static func storedCounters(
@@ -110,6 +106,11 @@ struct ChangeTransaction: ~Copyable {
     }
 
     /// Stores a value under its name in the table `meta`.
+    @_lifetime(borrow self)
+    borrowing func meta(_ name: String) throws(StoreError) -> RawSpan? {
+        try transaction.get(name.utf8.span.bytes, in: tables.meta)
+    }
+
     mutating func setMeta(_ name: String, to value: [UInt8]) throws(StoreError) {
         try transaction.set(name.utf8.span.bytes, to: value.span.bytes, in: tables.meta)
     }
@@ -140,5 +141,21 @@ extension UInt64 {
             ? subtractingReportingOverflow(magnitude) : addingReportingOverflow(magnitude)
         guard !overflow else { throw .corrupt("the counter of \(name) is \(self)") }
         return result
+    }
+}
+
+extension ChangeTransaction {
+    /// Writes a format version, with all else that the format record says, unless it is that or higher.
+    mutating func requireFormat(_ version: UInt32) throws(StoreError) {
+        var format = try storedFormat()
+        guard format.version < version else { return }
+        format.version = version
+        try setMeta(FormatRecord.name, to: format.bytes)
+    }
+
+    private borrowing func storedFormat() throws(StoreError) -> FormatRecord {
+        guard let value = try meta(FormatRecord.name), let format = FormatRecord(value)
+        else { throw .corrupt("the format record") }
+        return format
     }
 }

@@ -1,11 +1,11 @@
 internal import Bytes
 internal import Glibc
+internal import LMDB
 
 /// What can be known of a `data.mdb` before LMDB maps it. A map of a file that was cut short is a
 /// signal when it is read, so the file is looked at first.
 ///
-/// LMDB 0.9 begins with two meta pages; the one with the higher transaction number counts. Offsets
-/// are those of `MDB_page` and `MDB_meta` on 64-bit machines.
+/// LMDB 0.9 begins with two meta pages; the one with the higher transaction number counts.
 struct DataFile {
     /// Bytes up to and with the last page in use.
     let usedByteCount: Int
@@ -15,12 +15,6 @@ struct DataFile {
     /// How many changes are in the log alone.
     static let pendingName = "changes.pending"
 
-    private static let magic: UInt32 = 0xBEEF_C0DE
-    private static let version: UInt32 = 1
-    private static let metaFlag: UInt16 = 0x08
-    private static let metaByteCount = 152
-
-    /// Whether `path` is there at all.
     static func exists(_ path: String) -> Bool {
         var status = stat()
         return lstat(path, &status) == 0
@@ -39,11 +33,12 @@ struct DataFile {
         defer { close(descriptor) }
 
         let first = Self.read(descriptor, at: 0)
-        guard let one = Meta(first.span.bytes) else {
+        guard let one = PageFile.Meta(first.span.bytes) else {
             throw refuse("is not an LMDB file; it was not changed")
         }
         let second = Self.read(descriptor, at: one.pageByteCount)
-        guard let two = Meta(second.span.bytes), two.pageByteCount == one.pageByteCount else {
+        guard let two = PageFile.Meta(second.span.bytes), two.pageByteCount == one.pageByteCount
+        else {
             throw refuse("has a damaged second meta page; it was not changed")
         }
         // Commits write them in turn, and pages are never released; so a flipped bit shows. Of a
@@ -60,13 +55,11 @@ struct DataFile {
             )
         }
         let newest = one.transaction > two.transaction ? one : two
-        let (pages, overflow) = newest.lastPage.addingReportingOverflow(1)
-        let (used, overflowed) = pages.multipliedReportingOverflow(by: newest.pageByteCount)
-        guard !overflow, !overflowed, newest.lastPage >= 1,
-            newest.lastPage >= max(one.lastPage, two.lastPage)
+        guard newest.hasLastPage, newest.lastPage >= max(one.lastPage, two.lastPage)
         else {
             throw refuse("has a damaged meta page; it was not changed")
         }
+        let used = newest.usedByteCount
         guard status.st_size >= used else {
             throw refuse(
                 "is truncated: it has \(status.st_size) bytes, its last page ends at \(used); it was not changed"
@@ -75,30 +68,8 @@ struct DataFile {
         usedByteCount = used
     }
 
-    private struct Meta {
-        let pageByteCount: Int
-        let lastPage: Int
-        let transaction: UInt64
-
-        init?(_ bytes: RawSpan) {
-            guard bytes.byteCount == DataFile.metaByteCount,
-                bytes.integer(10, as: UInt16.self) & DataFile.metaFlag != 0,
-                bytes.integer(16, as: UInt32.self) == DataFile.magic,
-                bytes.integer(20, as: UInt32.self) == DataFile.version
-            else { return nil }
-            let pageByteCount = Int(bytes.integer(40, as: UInt32.self))
-            guard pageByteCount >= 512, pageByteCount <= 65_536,
-                pageByteCount & (pageByteCount - 1) == 0,
-                let lastPage = Int(exactly: bytes.integer(136, as: UInt64.self))
-            else { return nil }
-            self.pageByteCount = pageByteCount
-            self.lastPage = lastPage
-            transaction = bytes.integer(144)
-        }
-    }
-
     private static func read(_ descriptor: Int32, at offset: Int) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: metaByteCount)
+        var bytes = [UInt8](repeating: 0, count: PageLayout.metaByteCount)
         let count = bytes.withUnsafeMutableBytes {
             pread(descriptor, $0.baseAddress, $0.count, off_t(offset))
         }

@@ -89,7 +89,6 @@ final class Evictions: Sendable {
         }
     }
 
-    /// Opens blobs for everybody.
     func open(_ blobs: some Sequence<EvictableBlob>) {
         phases.withLock { phases in
             for blob in blobs { phases[blob.number] = nil }

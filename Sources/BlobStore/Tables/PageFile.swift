@@ -1,25 +1,24 @@
 internal import Bytes
 internal import Glibc
+internal import LMDB
 
 /// `data.mdb`, read page by page without liblmdb and without the map (`pread`): whatever the pages
-/// say, reading them is no signal.
-///
-/// Offsets are those of `MDB_page`, `MDB_meta` and `MDB_db` of LMDB 0.9 on 64-bit machines.
+/// say, reading them is no signal. ``PageLayout`` says how they are laid out.
 struct PageFile {
     let descriptor: Int32
     let pageByteCount: Int
 
-    static let pageHeaderByteCount = 16
-    static let metaByteCount = 152
-    private static let magic: UInt32 = 0xBEEF_C0DE
-    private static let version: UInt32 = 1
-
     /// The kinds of a page (`mp_flags`).
-    enum Kind: UInt16 {
-        case branch = 1
-        case leaf = 2
-        case overflow = 4
-        case meta = 8
+    enum Kind {
+        case branch, leaf, overflow
+
+        var flags: UInt16 {
+            switch self {
+            case .branch: PageLayout.branch
+            case .leaf: PageLayout.leaf
+            case .overflow: PageLayout.overflow
+            }
+        }
     }
 
     /// A tree of pages (`MDB_db`).
@@ -32,11 +31,10 @@ struct PageFile {
         let entryCount: UInt64
         let root: UInt64
 
-        static let byteCount = 48
         /// Of a tree without pages.
         static let noRoot = UInt64.max
 
-        /// - Parameter bytes: has ``byteCount`` bytes.
+        /// - Parameter bytes: has ``PageLayout/tableByteCount`` bytes.
         init(_ bytes: RawSpan) {
             flags = bytes.integer(4)
             depth = Int(bytes.integer(6, as: UInt16.self))
@@ -55,27 +53,45 @@ struct PageFile {
         let main: Tree
         let lastPage: UInt64
         let transaction: UInt64
+        private let page: UInt64
+        private let flags: UInt16
 
-        init?(_ bytes: RawSpan, page: UInt64) {
-            guard bytes.byteCount == PageFile.metaByteCount,
-                bytes.integer(0, as: UInt64.self) == page,
-                bytes.integer(10, as: UInt16.self) == Kind.meta.rawValue,
-                bytes.integer(16, as: UInt32.self) == PageFile.magic,
-                bytes.integer(20, as: UInt32.self) == PageFile.version
+        /// - Returns: nil when the bytes are no meta page, as liblmdb knows one, or say that pages have a length that
+        ///   none can have.
+        init?(_ bytes: RawSpan) {
+            guard bytes.byteCount == PageLayout.metaByteCount,
+                bytes.integer(PageLayout.metaMagicOffset) == PageLayout.magic,
+                bytes.integer(PageLayout.metaVersionOffset) == PageLayout.version
             else { return nil }
-            pageByteCount = Int(bytes.integer(40, as: UInt32.self))
-            guard pageByteCount >= 512, pageByteCount <= 65_536,
+            page = bytes.integer(0)
+            flags = bytes.integer(PageLayout.flagsOffset)
+            // The free list's tree says how long pages are.
+            pageByteCount = Int(bytes.integer(PageLayout.metaFreeListOffset, as: UInt32.self))
+            guard flags & PageLayout.meta != 0, pageByteCount >= 512, pageByteCount <= 65_536,
                 pageByteCount & (pageByteCount - 1) == 0
             else { return nil }
-            freeList = Tree(bytes.extracting(40..<88))
-            main = Tree(bytes.extracting(88..<136))
-            lastPage = bytes.integer(136)
-            transaction = bytes.integer(144)
-            // A file has fewer bytes than a signed word can count.
-            guard lastPage >= 1, lastPage < UInt64(Int.max / pageByteCount) else { return nil }
+            freeList = Tree(bytes.extracting(Self.tree(at: PageLayout.metaFreeListOffset)))
+            main = Tree(bytes.extracting(Self.tree(at: PageLayout.metaMainOffset)))
+            lastPage = bytes.integer(PageLayout.metaLastPageOffset)
+            transaction = bytes.integer(PageLayout.metaCommitOffset)
         }
 
-        /// Bytes up to and with the last page in use.
+        private static func tree(at offset: Int) -> Range<Int> {
+            offset..<offset + PageLayout.tableByteCount
+        }
+
+        /// Whether its last page is one that a file can have, which has fewer bytes than a signed word can
+        /// count.
+        var hasLastPage: Bool {
+            lastPage >= 1 && lastPage < UInt64(Int.max / pageByteCount)
+        }
+
+        /// Whether it is that page, and nothing but a meta page.
+        func isSound(as page: UInt64) -> Bool {
+            self.page == page && flags == PageLayout.meta && hasLastPage
+        }
+
+        /// Bytes up to and with the last page in use, where that is one.
         var usedByteCount: Int { (Int(lastPage) + 1) * pageByteCount }
     }
 
@@ -83,9 +99,9 @@ struct PageFile {
     ///
     /// - Returns: nil when it does not begin as an LMDB file does.
     init?(_ descriptor: Int32) {
-        var head = [UInt8](repeating: 0, count: Self.metaByteCount)
-        guard Self.read(descriptor, at: 0, into: &head),
-            let meta = Meta(head.span.bytes, page: 0)
+        var head = [UInt8](repeating: 0, count: PageLayout.metaByteCount)
+        guard Self.read(descriptor, at: 0, into: &head), let meta = Meta(head.span.bytes),
+            meta.isSound(as: 0)
         else { return nil }
         self.descriptor = descriptor
         pageByteCount = meta.pageByteCount
@@ -94,10 +110,12 @@ struct PageFile {
     /// Both meta pages as they are now; nil for an invalid one.
     func metas() -> [Meta?] {
         (0..<2).map { page in
-            var bytes = [UInt8](repeating: 0, count: Self.metaByteCount)
-            guard Self.read(descriptor, at: page * pageByteCount, into: &bytes) else { return nil }
-            let meta = Meta(bytes.span.bytes, page: UInt64(page))
-            return meta?.pageByteCount == pageByteCount ? meta : nil
+            var bytes = [UInt8](repeating: 0, count: PageLayout.metaByteCount)
+            guard Self.read(descriptor, at: page * pageByteCount, into: &bytes),
+                let meta = Meta(bytes.span.bytes), meta.isSound(as: UInt64(page)),
+                meta.pageByteCount == pageByteCount
+            else { return nil }
+            return meta
         }
     }
 
@@ -109,10 +127,10 @@ struct PageFile {
         for page in 0..<2 as Range<UInt64> {
             bytes.append(littleEndian: page)
             bytes.append(littleEndian: UInt16(0))
-            bytes.append(littleEndian: Kind.meta.rawValue)
+            bytes.append(littleEndian: PageLayout.meta)
             bytes.append(littleEndian: UInt32(0))
-            bytes.append(littleEndian: magic)
-            bytes.append(littleEndian: version)
+            bytes.append(littleEndian: PageLayout.magic)
+            bytes.append(littleEndian: PageLayout.version)
             // Address and size of the map: each opening chooses its own.
             bytes += [UInt8](repeating: 0, count: 16)
             // The free list has numbers as keys, and its tree says how long pages are.

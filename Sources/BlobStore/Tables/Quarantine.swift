@@ -151,7 +151,6 @@ final class Quarantine: Sendable {
         }
     }
 
-    /// What is known of a damaged blob.
     func entry(_ number: UInt64) -> DamagedBlob? { state.withLock { $0.entries[number] } }
 
     /// All that are damaged, by number.

@@ -13,7 +13,6 @@ public struct Snapshot: ~Copyable {
     // references here would cost more than the lookup's own bookkeeping.
     let unretainedStore: Unmanaged<StoreCore>
 
-    /// The store it is of.
     var store: StoreCore {
         @inline(__always)
         get { unretainedStore.takeUnretainedValue() }
@@ -66,8 +65,7 @@ public struct Snapshot: ~Copyable {
 
     /// The counters as of this commit. One B-tree lookup.
     borrowing func counters() throws(StoreError) -> Counters {
-        let name = Array(Counters.name.utf8)
-        guard let value = try transaction.view.get(name.span.bytes, in: store.tables.meta) else {
+        guard let value = try meta(Counters.name) else {
             throw .corrupt("the counters are missing")
         }
         return try Counters(value)
@@ -77,11 +75,15 @@ public struct Snapshot: ~Copyable {
 extension Snapshot {
     /// The format record as of this commit. One B-tree lookup.
     borrowing func format() throws(StoreError) -> FormatRecord {
-        let name = Array(FormatRecord.name.utf8)
-        guard let value = try transaction.view.get(name.span.bytes, in: store.tables.meta),
-            let format = FormatRecord(value)
+        guard let value = try meta(FormatRecord.name), let format = FormatRecord(value)
         else { throw .corrupt("the format record") }
         return format
+    }
+
+    /// A value of the table `meta`; nil when there is none.
+    @_lifetime(borrow self)
+    borrowing func meta(_ name: String) throws(StoreError) -> RawSpan? {
+        try transaction.view.get(name.utf8.span.bytes, in: store.tables.meta)
     }
 }
 

@@ -22,7 +22,14 @@ extension StoreError {
 }
 
 extension StoreError {
-    /// The same, with the entry it happened at where pages do not make sense.
+    /// Calls `body`, whose errors become the store's.
+    static func converting<Result: ~Copyable>(
+        _ body: () throws(LMDBError) -> Result
+    ) throws(StoreError) -> Result {
+        do throws(LMDBError) { return try body() } catch { throw StoreError(error) }
+    }
+
+    /// With the entry it happened at, where pages do not make sense.
     @inline(never)
     init(_ error: LMDBError, at key: RawSpan, in table: StaticString) {
         guard error.isCorruption else {
@@ -102,7 +109,7 @@ extension WriteTransaction {
         }
     }
 
-    /// The same, without a copy of what is long where places are noted.
+    /// Without a copy of what is long, where places are noted.
     mutating func set(
         _ key: ChunkKey, to first: RawSpan, _ second: ArraySlice<UInt8>, in table: Table
     ) throws(StoreError) {

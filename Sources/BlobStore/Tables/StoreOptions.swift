@@ -1,3 +1,5 @@
+internal import Synchronization
+
 /// How a store is opened.
 public struct StoreOptions: Sendable {
     /// The most `data.mdb` may grow to, in bytes. It is address space, set aside once.
@@ -69,5 +71,32 @@ public struct StoreOptions: Sendable {
                 reason:
                     "\(name) is \(value); it must be \(range.lowerBound) to \(range.upperBound)")
         }
+    }
+}
+
+/// The options of a store that may change while it is open. Each is read once for what it limits: a
+/// payload, a transaction, a step of maintenance.
+final class AdjustableOptions: Sendable {
+    private let payload: Atomic<Int>
+    private let retention: Atomic<Int64>
+    private let freeAllocated: Atomic<Int>
+
+    init(_ options: StoreOptions) {
+        payload = Atomic(options.payloadByteCountMax)
+        retention = Atomic(options.tombstoneRetentionMilliseconds)
+        freeAllocated = Atomic(options.freeAllocatedByteCountMin)
+    }
+
+    var payloadByteCountMax: Int { payload.load(ordering: .relaxed) }
+    /// How long a deletion is remembered, in milliseconds.
+    var tombstoneRetentionMilliseconds: Int64 { retention.load(ordering: .relaxed) }
+    /// Free pages stay allocated up to so many bytes.
+    var freeAllocatedByteCountMin: Int { freeAllocated.load(ordering: .relaxed) }
+
+    /// Takes them from `options`. Its other ones change nothing.
+    func adjust(to options: StoreOptions) {
+        payload.store(options.payloadByteCountMax, ordering: .relaxed)
+        retention.store(options.tombstoneRetentionMilliseconds, ordering: .relaxed)
+        freeAllocated.store(options.freeAllocatedByteCountMin, ordering: .relaxed)
     }
 }

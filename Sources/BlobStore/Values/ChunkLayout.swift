@@ -21,13 +21,11 @@ enum ChunkLayout {
         (storedByteCount + byteCountMax - 1) / byteCountMax
     }
 
-    /// The bytes of the first chunk, when there are any.
     @inline(__always)
     private static func firstByteCount(of storedByteCount: Int) -> Int {
         (storedByteCount - 1) % byteCountMax + 1
     }
 
-    /// How many stored bytes chunk `index` has.
     @inline(__always)
     static func byteCount(at index: Int, of storedByteCount: Int) -> Int {
         index > 0 ? byteCountMax : firstByteCount(of: storedByteCount)

@@ -1,8 +1,6 @@
 /// A blob of several chunks that is here.
 package struct EvictableBlob: Sendable, Hashable {
-    /// Its number.
     package var number: UInt64
-    /// How many chunks it has.
     package var chunkCount: Int
     /// Bytes of those that are here, as stored.
     package var storedByteCount: Int

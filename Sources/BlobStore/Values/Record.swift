@@ -1,4 +1,5 @@
 internal import Bytes
+@_exported public import struct Notifications.Digest
 
 /// A notification as the store knows it: everything about it but the bytes of its parts. A copy of
 /// its own, good for ever.
@@ -19,7 +20,6 @@ public struct Record: Sendable, Hashable {
     public var revision: UInt64
     /// Its payloads; the one called `payload` first, the others by name.
     public var parts: [Part]
-    /// ``details``, where there are any.
     var box: DetailsBox?
 
     /// The part of that name, or nil. Names are compared as bytes, not as Swift compares texts: é
@@ -68,7 +68,6 @@ public struct BlobReference: Sendable, Hashable {
     /// How many chunks the stored bytes are cut into; 0 for an empty blob.
     public var chunkCount: Int { ChunkLayout.count(of: storedByteCount) }
 
-    /// How many stored bytes chunk `index` has.
     @inline(__always)
     func chunkByteCount(at index: Int) -> Int {
         ChunkLayout.byteCount(at: index, of: storedByteCount)
@@ -80,3 +79,32 @@ public struct BlobReference: Sendable, Hashable {
         ChunkLayout.position(of: offset, in: storedByteCount)
     }
 }
+
+/// How a blob's bytes are stored: the content codings of RFC 9110, section 8.4.1.
+public enum Coding: UInt8, Sendable {
+    /// As given.
+    case identity = 0
+    /// In a gzip container (RFC 1952).
+    case gzip = 1
+
+    /// `identity` or `gzip`, as HTTP writes it.
+    public var name: String {
+        switch self {
+        case .identity: "identity"
+        case .gzip: "gzip"
+        }
+    }
+}
+
+/// How bytes are coded that are handed in: the content codings of RFC 9110, section 8.4.1.
+public enum BodyCoding: Sendable {
+    /// As they are.
+    case identity
+    /// In gzip containers (RFC 1952).
+    case gzip
+    /// In a zlib container (RFC 1950).
+    case deflate
+}
+
+/// What a blob is known by, here as for clients.
+public typealias Digest = Notifications.Digest

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Notifications
 
 /// What can go wrong in the store, and what it means for the caller. A missing or expired payload
@@ -137,4 +138,24 @@ public struct InvalidInput: Error, Sendable, Hashable, CustomStringConvertible {
 
     /// The input and what is wrong with it, as a sentence.
     public var description: String { "the \(name) \(reason)" }
+}
+
+/// An `errno` in words.
+func systemMessage(_ number: Int32) -> String {
+    guard let words = strerror(number) else { return "error \(number)" }
+    return "\(String(cString: words)) (\(number))"
+}
+
+extension StoreError {
+    /// The last failed system call. A disk without room is ``full``, whatever was being written.
+    static func system(_ operation: String) -> StoreError { system(operation, errno) }
+
+    /// With the number that the call returned. A file over the size limit of the process
+    /// (`RLIMIT_FSIZE`) is one without room, where its signal, SIGXFSZ, is ignored.
+    static func system(_ operation: String, _ number: Int32) -> StoreError {
+        switch number {
+        case ENOSPC, EDQUOT, EFBIG: .full
+        default: .io(operation: operation, errno: number)
+        }
+    }
 }

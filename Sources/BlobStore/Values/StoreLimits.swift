@@ -211,8 +211,47 @@ public enum StoreLimits {
     static let pagesScrubbedMax = 65_536
     /// The highest number that is believed where numbers are counted up, so that none overflows.
     static let counterMax: UInt64 = 1 << 62
-    /// Bytes of an entry of a category.
     static let categoryEntryByteCountMax = recordByteCountMax
     /// Room in `data.mdb` kept back for deletes and expiry when the disk is full.
     static let reserveByteCount = 1 << 20
+}
+
+/// The most bytes that a part may have, beside the store's own limit.
+public struct PartLimit: Sendable, Hashable {
+    /// Bytes as given.
+    public var byteCountMax: Int
+    /// Whose limit that is, for who is refused.
+    public var name: String
+
+    /// A limit.
+    public init(byteCountMax: Int, name: String) {
+        self.byteCountMax = byteCountMax
+        self.name = name
+    }
+
+    /// Throws ``StoreError/attachmentTooLarge(byteCount:part:mediaType:limit:)`` for more.
+    func check(byteCount: Int, part: String, mediaType: String) throws(StoreError) {
+        guard byteCount > byteCountMax else { return }
+        throw .attachmentTooLarge(
+            byteCount: byteCount, part: part, mediaType: mediaType, limit: self)
+    }
+}
+
+/// A limit of watchers. The raw value is its name: the daemon's flag is the same with two dashes.
+public enum WatcherLimit: String, Sendable, Hashable {
+    /// Of all together.
+    case total = "max-watchers"
+    /// Of one owner.
+    case owner = "max-watchers-per-owner"
+    /// Of one peer.
+    case peer = "max-watchers-per-peer"
+
+    /// For a person.
+    var words: String {
+        switch self {
+        case .total: "watcher limit"
+        case .owner: "watcher limit per owner"
+        case .peer: "watcher limit per peer"
+        }
+    }
 }

@@ -1,6 +1,7 @@
 import Bytes
 import TestSupport
 import Testing
+import Zlib
 
 @testable import BlobStore
 

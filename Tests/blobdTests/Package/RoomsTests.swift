@@ -11,6 +11,7 @@ import Testing
         ("Bytes", []),
         ("Notifications", []),
         ("LMDB", []),
+        ("Zlib", []),
         ("BlobJSON", []),
         ("Hashing", []),
 
@@ -39,7 +40,8 @@ import Testing
         (
             "BlobStore/Blobs",
             [
-                "LMDB", "Hashing", "BlobStore/Values", "BlobStore/Format", "BlobStore/Leases",
+                "LMDB", "Hashing", "Zlib", "BlobStore/Values", "BlobStore/Format",
+                "BlobStore/Leases",
                 "BlobStore/Tables",
             ]
         ),
@@ -82,7 +84,7 @@ import Testing
         ("BlobProtocol/HTTP", ["BlobProtocol/Shared"]),
         ("BlobProtocol/Links", ["Hashing", "BlobProtocol/Shared", "BlobProtocol/HTTP"]),
 
-        ("BlobClient", ["BlobProtocol", "BlobJSON", "Hashing"]),
+        ("BlobClient", ["BlobProtocol", "BlobJSON", "Hashing", "Zlib"]),
 
         ("LoadGenerator/Options", ["BlobProtocol"]),
         ("LoadGenerator/Workload", ["LoadGenerator/Options"]),

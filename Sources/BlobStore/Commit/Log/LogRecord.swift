@@ -23,7 +23,6 @@ struct LogRecord: Equatable {
     /// Its place among the records of that transaction, from 0.
     var index: UInt32
     var operationCount: UInt32
-    /// Bytes of the operations.
     var operationByteCount: Int
     /// The changes that were acknowledged with it.
     var changeCount: UInt32

@@ -7,7 +7,6 @@ internal import LMDB
 /// must begin. A log that does not was removed, emptied, or is another one. A store that was closed
 /// in order says that no log is in use, and is opened without one.
 struct LogState: Equatable {
-    /// Which log it is.
     var id: LogID
     /// Whether the log may have changes that `data.mdb` has not.
     var isInUse: Bool
@@ -15,8 +14,9 @@ struct LogState: Equatable {
     var firstTransaction: UInt64
 
     static let name = "log"
-    static let byteCount = 40
-    private static let checkedByteCount = 32
+    /// The key is the name.
+    private static let form = ValueForm(
+        "the state of the log", byteCount: 40, checksumAt: 32)
 
     init(id: LogID, isInUse: Bool, firstTransaction: UInt64) {
         self.id = id
@@ -26,9 +26,7 @@ struct LogState: Equatable {
 
     /// Reads it; nil when it is damaged.
     init?(_ value: RawSpan) {
-        guard value.byteCount == Self.byteCount,
-            value.integer(Self.checkedByteCount, as: UInt32.self) == Self.checksum(value)
-        else { return nil }
+        guard Self.form.isWhole(value, key: Self.name.utf8.span.bytes) else { return nil }
         id = LogID(high: value.integer(0), low: value.integer(8))
         firstTransaction = value.integer(16)
         switch value.integer(24, as: UInt32.self) {
@@ -40,19 +38,13 @@ struct LogState: Equatable {
 
     var bytes: [UInt8] {
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(Self.byteCount)
         bytes.append(littleEndian: id.high)
         bytes.append(littleEndian: id.low)
         bytes.append(littleEndian: firstTransaction)
         bytes.append(littleEndian: UInt32(isInUse ? 1 : 0))
-        bytes.append(littleEndian: UInt32(0))
-        bytes.append(littleEndian: Self.checksum(bytes.span.bytes))
-        bytes.append(littleEndian: UInt32(0))
+        bytes.appendZeros(12)
+        Self.form.seal(&bytes, key: Self.name.utf8.span.bytes)
         return bytes
-    }
-
-    private static func checksum(_ value: RawSpan) -> UInt32 {
-        Checksum(key: name.utf8.span.bytes, value.extracting(first: checkedByteCount)).value
     }
 }
 
@@ -61,13 +53,22 @@ extension Snapshot {
     ///
     /// - Throws: ``StoreError/corrupt(_:)``.
     borrowing func logState() throws(StoreError) -> LogState? {
-        let name = Array(LogState.name.utf8)
-        guard let value = try transaction.view.get(name.span.bytes, in: store.tables.meta) else {
-            return nil
-        }
+        guard let value = try meta(LogState.name) else { return nil }
         guard let state = LogState(value) else {
             throw .corrupt("the entry \"\(LogState.name)\" of \(DataFile.name) is damaged")
         }
         return state
+    }
+}
+
+/// Which log belongs to a store. It is made anew whenever a process begins to log, and told to
+/// nobody: bytes that somebody has published cannot be taken for a record where old ones lie behind
+/// new ones in the log.
+struct LogID: Equatable {
+    let high: UInt64
+    let low: UInt64
+
+    static func random() -> LogID {
+        LogID(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
     }
 }

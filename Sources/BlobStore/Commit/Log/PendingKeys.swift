@@ -98,13 +98,10 @@ internal import Synchronization
         isEmpty ? false : filterMayContain(.notification, id)
     }
 
-    /// The same for the blob of a digest.
     package func mayContain(_ digest: Digest) -> Bool {
         isEmpty ? false : filterMayContain(.blob, digest.rawWords.span.bytes)
     }
 
-    /// The same for the notifications of an owner.
-    ///
     /// - Parameter owner: as UTF-8.
     package func mayContain(owner: RawSpan) -> Bool {
         isEmpty ? false : filterMayContain(.owner, owner)

@@ -9,7 +9,7 @@ internal import LMDB
 struct WholeRecords {
     let core: StoreCore
 
-    /// The same record, with the values in it. One `pread` for each of them.
+    /// The record with the values in it. One `pread` for each of them.
     ///
     /// - Parameter record: a whole one, without the zeros behind it.
     /// - Throws: ``StoreError/corrupt(_:)`` where a page does not have what was synced before the record
@@ -67,8 +67,8 @@ struct WholeRecords {
             filled += count
         }
         let value = bytes.span.bytes
-        let stored = value.extracting(last: ChunkLayout.byteCount(ofValue: value.byteCount))
-        guard Checksum(key: key, stored).value == value.integer(0, as: UInt32.self) else {
+        let byteCount = ChunkLayout.byteCount(ofValue: value.byteCount)
+        guard Chunk.isWhole(value, key: key, byteCount: byteCount) else {
             let (number, index) = ChunkKey.numbers(key)
             throw .corrupt(
                 "chunk \(index) of blob \(number), to which \(WriteAheadLog.fileName) refers, failed its checksum"

@@ -11,7 +11,7 @@ struct BatchPlan {
     var bookkeepingGrowth = 0
     /// Bytes of the pages that their chunks take, each as if it were alone.
     private(set) var chunkGrowth = 0
-    /// The same when they are put one behind the other, as they are.
+    /// What chunks add when they are put one behind the other, as they are.
     private(set) var sharedChunkGrowth = 0
     /// Stored bytes of their payloads.
     var byteCount = 0

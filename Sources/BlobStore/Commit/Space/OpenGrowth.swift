@@ -22,7 +22,6 @@ struct OpenGrowth {
     /// of the free list, with a new entry.
     private static let commitByteCount = 48 << 10
 
-    /// Adds a batch that is to be done.
     mutating func add(_ batch: BatchPlan) {
         pageScale = batch.pageScale
         let added = batch.range.count * Change.addedByteCount * pageScale

@@ -276,11 +276,9 @@ extension Environment {
 
     /// Pages of all tables. Costs a `mdb_stat` a table.
     func tablePageCount(_ tables: Tables) throws(StoreError) -> Int {
-        do throws(LMDBError) {
+        try StoreError.converting { () throws(LMDBError) in
             let transaction = try readers.begin()
             return try transaction.pageCount(of: tables.all)
-        } catch {
-            throw StoreError(error)
         }
     }
 }

@@ -1,10 +1,29 @@
 internal import LMDB
 internal import Synchronization
 
-extension Maintenance {
-    /// See ``BlobStore/allowZeroCopy(at:graceMilliseconds:)``.
-    func allowZeroCopy(
-        at now: BootTime, graceMilliseconds: Int64
+extension BlobStore {
+    /// Whether pages of `data.mdb` may be sent zero-copy: whether this process's start is on disk
+    /// (``allowZeroCopy(at:graceMilliseconds:)``).
+    public var allowsZeroCopy: Bool { core.leases.allowsZeroCopy.load(ordering: .acquiring) }
+
+    /// Says that this process will send pages of the store zero-copy (`sendfile`), so that freeing
+    /// takes the peers of earlier runs into account: what those may have been sent is not freed
+    /// until `graceMilliseconds` after the run has ended. Call it once, before anything is sent;
+    /// without it, nothing is held back.
+    ///
+    /// The start is written to the store, for the runs to come: one commit, or none where an earlier
+    /// start's grace is not over.
+    ///
+    /// - Parameters:
+    ///   - now: the present, by the machine's boot clock. After a boot no peer is left, and nothing
+    ///     is held back.
+    ///   - graceMilliseconds: how long a peer may take to read what it was sent before its daemon
+    ///     ended. 0 or less: nothing is held back.
+    /// - Throws: ``StoreError/full`` when the start cannot be written. What earlier runs may have
+    ///   sent is held back all the same, but this process must not send zero-copy: the next one would not
+    ///   know. ``StoreError/corrupt(_:)``, ``StoreError/outcomeUnknown(_:)``.
+    public func allowZeroCopy(
+        at now: BootTime, graceMilliseconds: Int64 = StoreLimits.zeroCopyGraceMilliseconds
     ) throws(StoreError) {
         try pipeline.whileWriting { () throws(StoreError) in
             let (old, last, nextBlobNumber) = try core.withSnapshot {
@@ -45,6 +64,14 @@ extension Maintenance {
             core.leases.allowsZeroCopy.store(true, ordering: .releasing)
         }
     }
+
+    /// Lets no lease end any more, for as long as the store is open. To be called before the sockets
+    /// are closed that pages were sent to: afterwards nothing tells when those have been read.
+    ///
+    /// A server that stops closes its connections while changes are still applied, and those free
+    /// and use again what nothing keeps. What is held in the end is freed by the next run, when it
+    /// may be.
+    public func keepLeases() { core.leases.keepAll() }
 }
 
 /// What a store says of what earlier runs sent zero-copy.
@@ -57,10 +84,7 @@ private enum StoredZeroCopyMark: Equatable {
 
 extension Snapshot {
     fileprivate borrowing func zeroCopyMark() throws(StoreError) -> StoredZeroCopyMark {
-        let name = Array(ZeroCopyMark.name.utf8)
-        guard let value = try transaction.view.get(name.span.bytes, in: store.tables.meta) else {
-            return .none
-        }
+        guard let value = try meta(ZeroCopyMark.name) else { return .none }
         guard let mark = try? ZeroCopyMark(value) else { return .damaged }
         return .mark(mark)
     }

@@ -1,6 +1,6 @@
 internal import LMDB
 
-extension Maintenance {
+extension BlobStore {
     /// Makes a store of format version 1 one of version 2: counts what each owner has, in one transaction.
     /// Nothing happens in a store of version 2.
     ///
@@ -14,16 +14,12 @@ extension Maintenance {
         let growth = try core.withSnapshot { (snapshot) throws(StoreError) in
             try snapshot.growth(of: usages.count)
         }
-        try pipeline.whileWriting { () throws(StoreError) in
-            try pipeline.inTransaction(
-                growth: growth,
-                asOf: Timestamp(milliseconds: 0), isPublishing: true
-            ) { (transaction) throws(StoreError) in
-                for (owner, usage) in usages {
-                    try transaction.set(usage, of: String(decoding: owner, as: UTF8.self))
-                }
-                try transaction.requireFormat(FormatRecord.version)
+        try pipeline.change(growth: growth, isPublishing: true) {
+            (transaction) throws(StoreError) in
+            for (owner, usage) in usages {
+                try transaction.set(usage, of: String(decoding: owner, as: UTF8.self))
             }
+            try transaction.requireFormat(FormatRecord.version)
         }
     }
 }

@@ -1,21 +1,32 @@
 internal import LMDB
 internal import Synchronization
 
-extension Maintenance {
-    /// See ``BlobStore/checkWritable()``.
-    func checkWritable() throws(StoreError) {
+extension BlobStore {
+    /// Whether a publish could be stored now. Call it where changes are made.
+    ///
+    /// While none was refused this costs a look at the room there is. After a publish was refused
+    /// for want of room, the same room is tried for in a transaction that is not committed, until it
+    /// is there: so ask about once a second. A publish that would not fit an empty store says nothing
+    /// of this one.
+    ///
+    /// - Parameter byteCount: stored bytes that the publish would add, as far as ``Quotas`` go.
+    /// - Throws: ``StoreError/full`` when there is no room, ``StoreError/quotaExceeded(_:)`` when a quota
+    ///   of the store is used up, ``StoreError/outcomeUnknown(_:)`` when a sync has failed.
+    public func checkWritable(byteCount: Int = 1) throws(StoreError) {
         try pipeline.checkSyncs()
         try pipeline.space.prepare(growth: Change.bookkeepingByteCount * core.environment.pageScale)
         let refused = pipeline.space.refused
-        guard refused.isAny else { return }
-        guard pipeline.space.hasRoom(incoming: refused.incomingByteCount) else { throw .full }
-        if refused.growth > 0 { try tryGrowth(refused) }
-        pipeline.space.forget(refused)
+        if refused.isAny {
+            guard pipeline.space.hasRoom(incoming: refused.incomingByteCount) else { throw .full }
+            if refused.growth > 0 { try tryGrowth(refused) }
+            pipeline.space.forget(refused)
+        }
+        try checkQuotas(byteCount: byteCount)
     }
 
     /// Throws ``StoreError/quotaExceeded(_:)`` where a notification with so many new stored bytes would
     /// make the store pass a quota. Costs nothing where there is none.
-    func checkQuotas(byteCount: Int) throws(StoreError) {
+    private func checkQuotas(byteCount: Int) throws(StoreError) {
         let quotas = core.quotas.withLock { $0 }
         guard quotas.isAny else { return }
         let free =

@@ -2,11 +2,38 @@ internal import Bytes
 internal import LMDB
 internal import Synchronization
 
-// What was shipped: written down, and removed from the outbox.
+// What waits to be shipped, and what was: written down, and removed from the outbox.
 
-extension CommitPipeline {
-    /// See ``BlobStore/saveShipped()``.
-    func saveShipped() throws(StoreError) {
+extension BlobStore {
+    /// Batches that wait to be shipped and are committed, in order; none where there are none.
+    ///
+    /// - Parameters:
+    ///   - sequence: the one before the first.
+    ///   - byteCountMax: of them and of the blobs that they stored; one batch is given however long it is.
+    package func outbox(
+        after sequence: UInt64, byteCountMax: Int
+    ) throws(StoreError) -> [ReplicatedBatch] {
+        // Before the snapshot: what is noted later may not be known to the guard of blobs yet.
+        let last = lastSequence
+        return try core.withSnapshot { (snapshot) throws(StoreError) in
+            try snapshot.outbox(after: sequence, upTo: last, byteCountMax: byteCountMax)
+        }
+    }
+
+    /// Notes what is in the bucket. Nothing is written; ``saveShipped()`` does.
+    ///
+    /// - Parameters:
+    ///   - sequence: the last batch.
+    ///   - byteCount: of what was shipped since the last call, with blobs.
+    ///   - position: the last name of the log.
+    package func noteShipped(_ sequence: UInt64, byteCount: Int, at position: LogPosition) {
+        core.replication.byteCountShipped.add(byteCount, ordering: .relaxed)
+        core.replication.noteShipped(sequence, at: position)
+    }
+
+    /// Writes how far shipping or applying is, where the file does not say so, and removes what the outbox has
+    /// of shipped batches. One snapshot where there is nothing to do; else commits what is in the log.
+    package func saveShipped() throws(StoreError) {
         let replication = core.replication
         let (now, saved) = replication.knowledge.withLock { ($0.state, $0.saved) }
         guard let now, let saved else { return }
@@ -43,10 +70,10 @@ extension CommitPipeline {
             inout ChangeTransaction, Int
         ) throws(StoreError) -> (state: ReplicationState?, removedCount: Int)
     ) throws(StoreError) -> Bool {
-        try whileWriting { () throws(StoreError) in
-            try inShrinkingSteps(of: StoreLimits.outboxRemovedCountMax) {
+        try pipeline.whileWriting { () throws(StoreError) in
+            try pipeline.inShrinkingSteps(of: StoreLimits.outboxRemovedCountMax) {
                 (countMax) throws(StoreError) in
-                let (state, removedCount) = try inTransaction(
+                let (state, removedCount) = try pipeline.inTransaction(
                     growth: 0, asOf: Timestamp(milliseconds: 0), isPublishing: false
                 ) { (transaction) throws(StoreError) in
                     try body(&transaction, countMax)
@@ -57,13 +84,16 @@ extension CommitPipeline {
         }
     }
 
-    /// See ``BlobStore/outboxBatch(_:)``.
-    func outboxBatch(_ sequence: UInt64) throws(StoreError) -> [UInt8]? {
+    /// One batch as it waits to be shipped, acknowledged or committed: its bytes, which are the ones that are
+    /// shipped. Waits while a change is under way.
+    ///
+    /// - Returns: nil when it is not there: it was never given, or is shipped and removed.
+    package func outboxBatch(_ sequence: UInt64) throws(StoreError) -> [UInt8]? {
         // The closure of `withLock` cannot throw `StoreError` here, so the result is a value.
         var result: Result<[UInt8]?, StoreError>?
-        writing.withLock { _ in
+        pipeline.writing.withLock { _ in
             do throws(StoreError) {
-                if let batch = try open.transaction?.outboxBatch(sequence) {
+                if let batch = try pipeline.open.transaction?.outboxBatch(sequence) {
                     result = .success(batch)
                     return
                 }

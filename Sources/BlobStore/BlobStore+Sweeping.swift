@@ -18,15 +18,28 @@ public struct SweepResult: Sendable, Hashable {
     var count: Int { expired + forgotten + holdsEnded }
 }
 
-extension Maintenance {
-    /// See ``BlobStore/sweepExpired(asOf:limit:)``.
-    func sweepExpired(asOf now: Timestamp, limit: Int) throws(StoreError) -> SweepResult {
+extension BlobStore {
+    /// Removes notifications whose time is over at `now`, oldest expiry first, in one transaction
+    /// and with one sync. Reads never return them, swept or not; this gives their space back, and
+    /// tells their owners. Ends what else ends by then: holds of blobs, and the memory of earlier
+    /// removals. Goes on, by one step, telling owners of a category's edit where that was interrupted.
+    ///
+    /// - Parameters:
+    ///   - now: the present, by the wall clock.
+    ///   - limit: how many at the most; fewer where their parts would not fit the limits of a
+    ///     transaction, or the store is full and there is no room to do many at once.
+    /// - Returns: how many were removed; nothing is written or synced when there are none. Damaged
+    ///   ones are stepped over, so that one bad record does not keep the others' space for ever.
+    /// - Throws: ``StoreError/corrupt(_:)`` when the tables themselves cannot be walked,
+    ///   ``StoreError/full`` when there is not even room to remove one,
+    ///   ``StoreError/outcomeUnknown(_:)``.
+    public func sweepExpired(asOf now: Timestamp, limit: Int) throws(StoreError) -> SweepResult {
         var result = SweepResult()
         let due = try due(asOf: now)
         if due.hasEntry { result = try sweepDue(asOf: now, limit: limit) }
         guard due.hasCategoryEdit else { return result }
         do throws(StoreError) {
-            if try pipeline.announceCategoryEdits(asOf: now) { result.more = true }
+            if try announceCategoryEdits(asOf: now) { result.more = true }
         } catch {
             // What is removed makes room for it.
             guard case .full = error else { throw error }

@@ -3,7 +3,7 @@ internal import Synchronization
 
 // What a store is in its shard: found out at the opening, and changed by taking and losing the lead.
 
-extension CommitPipeline {
+extension BlobStore {
     /// Finds out at the opening whether the store is replicated, and what waits to be shipped.
     func loadReplication() throws(StoreError) {
         let replication = core.replication
@@ -27,12 +27,15 @@ extension CommitPipeline {
         }
     }
 
-    /// Adds a run to those that may write to the bucket, whatever the store is now. One transaction; none
-    /// where the run is known.
+    /// Adds a run to those of this store, on disk: call it before an epoch is created with its nonce. Whatever
+    /// becomes of the run, the epoch is then known as this store's own. One transaction at the most.
     ///
-    /// - Returns: the nonce that the run uses: `nonce`, or that of the newest run where there are as many as
-    ///   are remembered.
-    func prepareToLead(nonce: Nonce, asOf now: Timestamp) throws(StoreError) -> Nonce {
+    /// - Parameters:
+    ///   - nonce: of a run that was not there before.
+    ///   - now: the present.
+    /// - Returns: the nonce for the run to use. It is that of the newest run where
+    ///   ``ReplicationState/nonceCountMax`` are remembered.
+    package func prepareToLead(nonce: Nonce, asOf now: Timestamp) throws(StoreError) -> Nonce {
         let replication = core.replication
         let old = replication.knowledge.withLock { $0.state }
         var state =
@@ -44,8 +47,9 @@ extension CommitPipeline {
         return state.nonce
     }
 
-    /// Makes this store the leader of an epoch whose fence is in the log. From here on the run of the fence is
-    /// the only one of this store.
+    /// Makes this store the leader of an epoch, once its fence is in the log; from here on the run of the fence is
+    /// the only one of this store. See `docs/REPLICATION.md`. One transaction, and as many before it as it takes to
+    /// remove what a follower is not to ship.
     ///
     /// A new epoch's revisions and blob numbers begin behind a gap: what the leaders before gave and did not
     /// ship is so never given again. That it begins is the first batch of the epoch. A leader of an earlier
@@ -53,9 +57,12 @@ extension CommitPipeline {
     /// does not have, and is removed first.
     ///
     /// - Parameters:
+    ///   - epoch: one that this store, and no other, has created in the bucket, above all that it has seen.
+    ///   - nonce: of the fence.
     ///   - position: the last name of the log before the one that this store writes next.
-    ///   - isFirst: whether nobody led before.
-    func lead(
+    ///   - isFirst: whether nobody led the shard before.
+    ///   - now: the present.
+    package func lead(
         epoch: UInt64, nonce: Nonce, behind position: LogPosition, isFirst: Bool,
         asOf now: Timestamp
     ) throws(StoreError) {
@@ -68,11 +75,11 @@ extension CommitPipeline {
         let state = ReplicationState(
             role: .leader, epoch: epoch, nonce: nonce, position: position,
             sequence: old?.sequence ?? 0)
-        let list = try whileWriting { () throws(StoreError) in
+        let list = try pipeline.whileWriting { () throws(StoreError) in
             // So the beginning of the epoch is captured.
             let capturedBefore = replication.capturesChanges.exchange(true, ordering: .relaxed)
             do throws(StoreError) {
-                return try inTransaction(
+                return try pipeline.inTransaction(
                     growth: Change.bookkeepingByteCount * core.environment.pageScale, asOf: now,
                     isPublishing: true
                 ) { (transaction) throws(StoreError) in
@@ -91,11 +98,18 @@ extension CommitPipeline {
         try loadCategoryEdits()
     }
 
-    /// Makes a leader whose changes are all shipped a follower, or notes that a store is deposed.
+    /// Says that a leader takes changes before it is known whether it still leads. The next batch begins behind a
+    /// random gap in the revisions: another copy of this store that does the same gives others, so that no cursor
+    /// is good for both. Nothing is written for it alone. Call it once after the opening, while no change is made.
+    package func leadUnconfirmed() {
+        core.replication.isUnconfirmed.store(true, ordering: .relaxed)
+    }
+
+    /// Takes the lead from this store: it follows where all its changes are shipped, and is deposed where
+    /// they are not.
     ///
-    /// - Parameter role: not the leader's.
-    /// - Throws: ``StoreError/corrupt(_:)`` where changes are not shipped that a follower must not have.
-    func stepDown(to role: ReplicationState.Role) throws(StoreError) {
+    /// - Throws: ``StoreError/corrupt(_:)`` when it is to follow, and something is not shipped.
+    package func stepDown(to role: ReplicationState.Role) throws(StoreError) {
         let replication = core.replication
         guard var state = replication.state, state.role != role else { return }
         let last = replication.lastSequence.load(ordering: .acquiring)
@@ -109,11 +123,8 @@ extension CommitPipeline {
 
     /// Commits a state that differs from the one before in nothing that is shipped.
     private func save(_ state: ReplicationState, asOf now: Timestamp) throws(StoreError) {
-        try whileWriting { () throws(StoreError) in
-            try inTransaction(growth: 0, asOf: now, isPublishing: false) {
-                (transaction) throws(StoreError) in
-                try transaction.setMeta(ReplicationState.name, to: state.bytes)
-            }
+        try pipeline.change(asOf: now, isPublishing: false) { (transaction) throws(StoreError) in
+            try transaction.setMeta(ReplicationState.name, to: state.bytes)
         }
         core.replication.noteSaved(state, core.leases)
     }

@@ -5,21 +5,22 @@ internal import Synchronization
 // The bytes of a blob that is evicted or damaged are put back from the bucket, or from wherever somebody has
 // them. Each step may be the last one of this process: the next attempt keeps what is there and whole.
 
-extension CommitPipeline {
-    /// Stores the bytes of an evicted or a damaged blob again, the last chunks first: who finds the first
-    /// chunk of an evicted blob finds all of them. Chunks that are here and whole stay in their pages, which
-    /// may be on their way to readers.
+extension BlobStore {
+    /// Stores the bytes of an evicted or a damaged blob again, the last chunks first: a reader that finds the
+    /// first chunk of an evicted blob finds all of them. Chunks that are here and whole stay in their pages,
+    /// which may be on their way to readers. Can be repeated however far it went before.
     ///
     /// - Parameters:
     ///   - bytes: as stored, and checked.
     ///   - bootMilliseconds: the boot clock's present, for what peers of earlier runs may be reading.
-    func putBack(
-        _ blob: BlobReference, _ bytes: [UInt8], bootMilliseconds: Int64?
+    /// - Throws: ``StoreError/full``.
+    package func putBack(
+        _ blob: BlobReference, _ bytes: [UInt8], bootMilliseconds: Int64? = nil
     ) throws(StoreError) -> PutBackOutcome {
         precondition(bytes.count == blob.storedByteCount)
         if core.evictions.keep(blob.number) == false { return .later }
         let mayReplace = mayReplaceChunks(of: blob, bootMilliseconds)
-        try whileWriting { () throws(StoreError) in }
+        try pipeline.whileWriting { () throws(StoreError) in }
         var missing = try missingChunks(of: blob)
         if missing.hasDamaged, !mayReplace {
             try rewriteInPlace(blob, bytes, missing.indices)
@@ -35,12 +36,9 @@ extension CommitPipeline {
             let growth =
                 indices.count * (StoreLimits.chunkByteCountMax + core.environment.pageByteCount)
                 + Change.bookkeepingByteCount * core.environment.pageScale
-            let isWanted = try whileWriting { () throws(StoreError) in
-                try inTransaction(
-                    growth: growth, asOf: Timestamp(milliseconds: 0), isPublishing: true
-                ) { (transaction) throws(StoreError) in
-                    try transaction.putBack(blob, bytes, indices, isLast: isLast)
-                }
+            let isWanted = try pipeline.change(growth: growth, isPublishing: true) {
+                (transaction) throws(StoreError) in
+                try transaction.putBack(blob, bytes, indices, isLast: isLast)
             }
             guard isWanted else { return .gone }
         } while !rest.isEmpty
@@ -58,7 +56,7 @@ extension CommitPipeline {
         guard let file = core.environment.mappedFile else { return }
         let descriptor = core.environment.dataDescriptor
         // As the writer, so that the pages stay this blob's.
-        try whileWriting { () throws(StoreError) in
+        try pipeline.whileWriting { () throws(StoreError) in
             try core.withSnapshot { (snapshot) throws(StoreError) in
                 let reader = ChunkReader(snapshot)
                 for index in indices {

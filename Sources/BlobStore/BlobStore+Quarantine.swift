@@ -2,7 +2,7 @@ internal import Bytes
 internal import LMDB
 internal import Synchronization
 
-extension Maintenance {
+extension BlobStore {
     /// Reads from the table what is damaged.
     func loadQuarantine() throws(StoreError) {
         var entries: [DamagedBlob] = []
@@ -16,8 +16,24 @@ extension Maintenance {
         core.quarantine.replace(by: entries)
     }
 
+    /// Notes what ``Scrubber`` found damaged, and does one step of healing what was published again. Costs
+    /// two loads while there is nothing. On the thread that writes.
+    ///
+    /// - Parameters:
+    ///   - position: where healing continues; it is moved on.
+    ///   - heals: false on a follower: its leader does.
+    /// - Returns: whether there is more to do.
+    package func tendQuarantine(
+        _ position: inout HealingPosition, heals: Bool = true, recordCountMax: Int = 8_192,
+        asOf now: Timestamp
+    ) throws(StoreError) -> Bool {
+        try quarantineFound(asOf: now)
+        guard heals else { return false }
+        return try heal(&position, recordCountMax: recordCountMax, asOf: now)
+    }
+
     /// Notes what was found damaged. One transaction for each blob: there are few.
-    func quarantineFound(asOf now: Timestamp) throws(StoreError) {
+    private func quarantineFound(asOf now: Timestamp) throws(StoreError) {
         try shipWithoutBytes(asOf: now)
         for (blob, chunkCount) in core.quarantine.confirmed {
             // First: a view that has the note finds nothing of it to send.
@@ -26,12 +42,9 @@ extension Maintenance {
             core.forgetVerified(blob)
             let transaction: UInt64?
             do throws(StoreError) {
-                transaction = try pipeline.whileWriting { () throws(StoreError) in
-                    try pipeline.inTransaction(
-                        growth: 0, asOf: now, isPublishing: false
-                    ) { (transaction) throws(StoreError) in
-                        try transaction.noteDamaged(blob) ? transaction.transaction.id : nil
-                    }
+                transaction = try pipeline.change(asOf: now, isPublishing: false) {
+                    (transaction) throws(StoreError) in
+                    try transaction.noteDamaged(blob) ? transaction.transaction.id : nil
                 }
             } catch {
                 core.quarantine.open(blob.number)
@@ -71,7 +84,7 @@ extension Maintenance {
     ///
     /// - Parameter position: how far the records were looked at; it is moved on, and nil at the end.
     /// - Returns: whether there is more to do.
-    func heal(
+    private func heal(
         _ position: inout HealingPosition, recordCountMax: Int, asOf now: Timestamp
     ) throws(StoreError) -> Bool {
         guard core.quarantine.mayHaveGivenWay.load(ordering: .relaxed) else { return false }
@@ -87,12 +100,10 @@ extension Maintenance {
         }
         let numbers = position.numbers
         if !ids.isEmpty {
-            try pipeline.whileWriting { () throws(StoreError) in
-                let growth = ids.count * Change.bookkeepingByteCount * core.environment.pageScale
-                try pipeline.inTransaction(growth: growth, asOf: now, isPublishing: true) {
-                    (transaction) throws(StoreError) in
-                    for id in ids { _ = try transaction.repoint(id, from: numbers) }
-                }
+            let growth = ids.count * Change.bookkeepingByteCount * core.environment.pageScale
+            try pipeline.change(growth: growth, asOf: now, isPublishing: true) {
+                (transaction) throws(StoreError) in
+                for id in ids { _ = try transaction.repoint(id, from: numbers) }
             }
         }
         guard let last else {
@@ -147,49 +158,5 @@ extension Snapshot {
             next = batches.last?.sequence
         }
         return nil
-    }
-
-    /// A blob that gave way to another, while parts refer to it.
-    borrowing func quarantineEntry(_ number: UInt64) throws(StoreError) -> QuarantineEntry? {
-        let key = IndexKeys.quarantine(number)
-        guard let value = try transaction.view.get(key.span.bytes, in: store.tables.index) else {
-            return nil
-        }
-        return try QuarantineEntry(value, key: key.span.bytes)
-    }
-
-    /// Notifications behind an id that refer to one of some blobs.
-    ///
-    /// - Parameter matchCountMax: at most so many.
-    /// - Returns: their ids, and the last id that was looked at; nil: there are no more.
-    borrowing func ids(
-        after id: [UInt8], referringTo numbers: Set<UInt64>, countMax: Int, matchCountMax: Int = 64
-    ) throws(StoreError) -> (ids: [String], last: [UInt8]?) {
-        var ids: [String] = []
-        var cursor = try transaction.cursor(in: store.tables.notifications)
-        // The next key in order: keys have no byte 00.
-        var isThere = try id.isEmpty ? cursor.first() : cursor.seek((id + [0]).span.bytes)
-        var count = 0
-        var last: [UInt8] = []
-        while isThere {
-            guard count < countMax, ids.count < matchCountMax else { return (ids, last) }
-            if (try? Self.refers(RecordView(cursor.value), to: numbers)) == true {
-                ids.append(cursor.key.text())
-            }
-            last = cursor.key.array()
-            count += 1
-            isThere = try cursor.next()
-        }
-        return (ids, nil)
-    }
-
-    private static func refers(
-        _ record: RecordView, to numbers: Set<UInt64>
-    ) throws(StoreError) -> Bool {
-        for index in 0..<record.partCount
-        where numbers.contains(try record.part(at: index).blob().number) {
-            return true
-        }
-        return false
     }
 }

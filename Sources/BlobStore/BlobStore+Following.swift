@@ -4,17 +4,20 @@ internal import Synchronization
 
 // A follower does again what its leader shipped.
 
-extension CommitPipeline {
-    /// Does again what a leader shipped, in as many transactions as it takes.
+extension BlobStore {
+    /// Does again what a leader shipped, in a store that follows.
     ///
     /// - Parameters:
-    ///   - batches: each with the stored bytes of the blobs that are shipped with it. Those that are done
-    ///     already are left out.
-    ///   - longBlobs: blobs that are not shipped with their batch and not staged.
-    ///   - position: the segment that they are in.
-    func apply(
+    ///   - batches: of one segment, in order, each with the stored bytes of the blobs that are shipped with
+    ///     it. Those that are done already are left out.
+    ///   - longBlobs: other blobs, by their numbers. Those that are not among them are staged.
+    ///   - epoch: the segment's.
+    ///   - position: the segment.
+    /// - Throws: ``StoreError/corrupt(_:)`` when they do not continue what is here, with nothing of the
+    ///   batch changed; ``StoreError/full``; ``StoreError/outcomeUnknown(_:)``.
+    package func apply(
         _ batches: [(batch: ReplicatedBatch, contents: [ArraySlice<UInt8>])],
-        longBlobs: [UInt64: LongBlob], of epoch: UInt64, at position: LogPosition
+        longBlobs: [UInt64: LongBlob] = [:], of epoch: UInt64, at position: LogPosition
     ) throws(StoreError) {
         let replication = core.replication
         guard var state = replication.state, state.role == .follower else {
@@ -29,8 +32,8 @@ extension CommitPipeline {
                 byteCount += Self.byteCount(of: rest[rest.startIndex + count], longBlobs)
                 count += 1
             }
-            let applied = try whileWriting { () throws(StoreError) in
-                try inShrinkingSteps(of: count) { (count) throws(StoreError) in
+            let applied = try pipeline.whileWriting { () throws(StoreError) in
+                try pipeline.inShrinkingSteps(of: count) { (count) throws(StoreError) in
                     let part = rest.prefix(count)
                     var next = state
                     next.sequence += UInt64(count)
@@ -66,7 +69,7 @@ extension CommitPipeline {
             }
             growth += 2 * Self.byteCount(of: item, longBlobs)
         }
-        let epochs = try inTransaction(
+        let epochs = try pipeline.inTransaction(
             growth: growth, asOf: Timestamp(milliseconds: 0), isPublishing: true
         ) { (transaction) throws(StoreError) in
             for item in part {
@@ -94,10 +97,7 @@ extension CommitPipeline {
 extension ChangeTransaction {
     /// The epochs as they are now.
     fileprivate borrowing func epochs() throws(StoreError) -> EpochList {
-        let name = Array(EpochList.name.utf8)
-        guard let value = try transaction.get(name.span.bytes, in: tables.meta) else {
-            return EpochList()
-        }
+        guard let value = try meta(EpochList.name) else { return EpochList() }
         return try EpochList(value)
     }
 }

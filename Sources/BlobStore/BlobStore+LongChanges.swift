@@ -1,0 +1,104 @@
+internal import LMDB
+
+extension BlobStore {
+    /// Does one step of a long change, in one transaction; returns once it is on disk. A step that
+    /// finds nothing to do writes and syncs nothing.
+    ///
+    /// - Returns: whether that was the last one.
+    /// - Throws: why it was refused, with what earlier steps did done: ``StoreError/invalid(_:)``,
+    ///   ``StoreError/unknownCategory(_:)``, ``StoreError/full``; ``StoreError/outcomeUnknown(_:)``.
+    public func advance(
+        _ change: inout LongChange, asOf now: Timestamp
+    ) throws(StoreError) -> Bool {
+        var checked = try CheckedLongChange(change, asOf: now)
+        defer { change = checked.change }
+        return try advance(&checked, asOf: now)
+    }
+
+    /// Applies one patch to all of an owner's notifications of a group, in as many transactions as
+    /// it takes (``advance(_:asOf:)``).
+    ///
+    /// - Returns: how many there are, and how many the patch changed.
+    @discardableResult
+    public func patchGroup(
+        _ group: String, of owner: String, app: String? = nil, _ patch: NotificationPatch,
+        asOf now: Timestamp
+    ) throws(StoreError) -> LongChange {
+        try finish(.patchGroup(owner: owner, group: group, app: app, patch), asOf: now)
+    }
+
+    /// Removes all of an owner's notifications of a group, in as many transactions as it takes
+    /// (``advance(_:asOf:)``). Each is told in the feed.
+    ///
+    /// - Returns: how many there were.
+    @discardableResult
+    public func deleteGroup(
+        _ group: String, of owner: String, app: String? = nil, device: String? = nil,
+        asOf now: Timestamp
+    ) throws(StoreError) -> LongChange {
+        try finish(
+            .deleteGroup(owner: owner, group: group, app: app, device: device), asOf: now)
+    }
+
+    /// Removes all of an owner's notifications, in as many transactions as it takes
+    /// (``advance(_:asOf:)``). Who follows the owner's feed must read the history anew.
+    ///
+    /// - Returns: how many there were.
+    @discardableResult
+    public func deleteOwner(
+        _ owner: String, asOf now: Timestamp
+    ) throws(StoreError) -> LongChange {
+        try finish(.deleteOwner(owner), asOf: now)
+    }
+
+    private func finish(
+        _ change: LongChange, asOf now: Timestamp
+    ) throws(StoreError) -> LongChange {
+        var checked = try CheckedLongChange(change, asOf: now)
+        while try !advance(&checked, asOf: now) {}
+        return checked.change
+    }
+
+    /// Does one step of a long change that is checked.
+    package func advance(
+        _ checked: inout CheckedLongChange, asOf now: Timestamp
+    ) throws(StoreError) -> Bool {
+        let before = checked.change
+        let (after, isDone) = try pipeline.whileWriting { () throws(StoreError) in
+            try pipeline.inShrinkingSteps(of: StoreLimits.longChangeStepCountMax) {
+                (countMax) throws(StoreError) in
+                var change = before
+                let growth = try growth(of: change, countMax: countMax)
+                let isDone = try pipeline.inTransaction(
+                    growth: growth, asOf: now,
+                    isPublishing: change.needsRoom
+                ) { (transaction) throws(StoreError) in
+                    try transaction.advance(&change, countMax: countMax)
+                }
+                return (change, isDone)
+            }
+        }
+        checked.change = after
+        return isDone
+    }
+
+    /// Bytes that a step of at most `countMax` notifications may add to the file.
+    private func growth(of change: LongChange, countMax: Int) throws(StoreError) -> Int {
+        guard case .patchGroup(let owner, let group, _, let patch) = change.kind else { return 0 }
+        let count = try core.withSnapshot { (snapshot) throws(StoreError) in
+            var cursor = try snapshot.transaction.cursor(in: core.tables.index)
+            return try cursor.places(
+                from: IndexKeys.group(owner, group, change.position &+ 1),
+                upTo: IndexKeys.group(owner, group, .max), countMax: countMax
+            ).count
+        }
+        return count * Change.patch(patch).bookkeepingCost.bytes * core.environment.pageScale
+    }
+}
+
+extension LongChange {
+    /// Whether it is refused when there is no room.
+    fileprivate var needsRoom: Bool {
+        if case .patchGroup = kind { true } else { false }
+    }
+}

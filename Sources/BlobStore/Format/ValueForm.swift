@@ -1,0 +1,95 @@
+internal import Bytes
+internal import CChecksum
+internal import CZlib
+
+/// How a value of a table is guarded: its length, and the place of its checksum, a CRC-32 of the key
+/// (where that is not the same in every store) and of the bytes before the checksum. What is reserved
+/// behind it is not covered. The fields of each entry stand where `docs/FORMAT.md` has them.
+struct ValueForm: Sendable {
+    /// What it is, for an error's words.
+    private let thing: StaticString
+    private let byteCounts: ClosedRange<Int>
+    /// Negative: from the end.
+    private let checksumOffset: Int
+    /// What stands here and behind is covered as well; nil: nothing.
+    private let restOffset: Int?
+
+    /// A value of fixed length.
+    init(_ thing: StaticString, byteCount: Int, checksumAt offset: Int) {
+        self.init(thing, byteCounts: byteCount...byteCount, checksumAt: offset, restAt: nil)
+    }
+
+    init(
+        _ thing: StaticString, byteCounts: ClosedRange<Int>, checksumAt offset: Int,
+        restAt restOffset: Int?
+    ) {
+        self.thing = thing
+        self.byteCounts = byteCounts
+        checksumOffset = offset
+        self.restOffset = restOffset
+    }
+
+    /// Throws ``damaged`` unless a value has its length and its checksum.
+    func check(_ value: RawSpan, key: RawSpan = RawSpan()) throws(StoreError) {
+        guard isWhole(value, key: key) else { throw damaged }
+    }
+
+    /// Whether a value has its length and its checksum. Lengths come first: a checksum of gigabytes
+    /// would take seconds.
+    func isWhole(_ value: RawSpan, key: RawSpan = RawSpan()) -> Bool {
+        byteCounts.contains(value.byteCount)
+            && value.integer(offset(in: value)) == checksum(of: value, key: key)
+    }
+
+    /// What the checksum of a value is, whatever stands in its place.
+    func checksum(of value: RawSpan, key: RawSpan = RawSpan()) -> UInt32 {
+        var checksum = Checksum(key: key, value.extracting(first: offset(in: value)))
+        if let restOffset { checksum.update(value.extracting(droppingFirst: restOffset)) }
+        return checksum.value
+    }
+
+    /// Puts the checksum in its place.
+    func seal(_ value: inout [UInt8], key: RawSpan = RawSpan()) {
+        let checksum = checksum(of: value.span.bytes, key: key)
+        value.replace(at: offset(in: value.span.bytes), littleEndian: checksum)
+    }
+
+    /// The error of a value that is not as it was written.
+    var damaged: StoreError { .corrupt(thing.description) }
+
+    private func offset(in value: RawSpan) -> Int {
+        checksumOffset < 0 ? value.byteCount + checksumOffset : checksumOffset
+    }
+}
+
+/// CRC-32 as zlib computes it (`crc32`).
+struct Checksum: Equatable {
+    var value: UInt32 = 0
+
+    init() {}
+
+    /// The checksum of `bytes`.
+    init(_ bytes: RawSpan) { update(bytes) }
+
+    /// The checksum of a key and the bytes that are kept under it, so that what stands in another's
+    /// place does not pass.
+    init(key: RawSpan, _ bytes: RawSpan) {
+        update(key)
+        update(bytes)
+    }
+
+    /// Continues with `bytes`.
+    @inline(__always)
+    mutating func update(_ bytes: RawSpan) {
+        bytes.withUnsafeBytes { value = cchecksum_crc32(value, $0.baseAddress, $0.count) }
+    }
+
+    /// The checksum of what this one covers followed by `byteCount` bytes that `other` covers
+    /// (`crc32_combine`), without reading them again.
+    func followed(by other: Checksum, byteCount: Int) -> Checksum {
+        var combined = Checksum()
+        combined.value = UInt32(
+            truncatingIfNeeded: crc32_combine(UInt(value), UInt(other.value), Int(byteCount)))
+        return combined
+    }
+}

@@ -1,4 +1,0 @@
-@_exported public import struct Notifications.Digest
-
-/// What a blob is known by, here as for clients.
-public typealias Digest = Notifications.Digest
