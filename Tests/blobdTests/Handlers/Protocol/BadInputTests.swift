@@ -537,7 +537,9 @@ import Testing
         let client = try daemon.connectBinary()
         for (method, target, code) in [
             (Call.Method.get, "/v1/notifications/1/payload", "not_found"),
-            (.put, "/v1/notifications/1/payload", "not_found"), (.get, "/v1/stats", "not_found"),
+            (.put, "/v1/notifications/1/payload", "not_found"), (.get, "/metrics", "not_found"),
+            (.post, "/v1/stats", "method_not_allowed"),
+            (.patch, "/v1/notifications", "method_not_allowed"),
             (.get, "/healthz", "not_found"), (.get, "/", "not_found"),
         ] {
             // A body, where there should be none, is thrown away.
