@@ -131,7 +131,7 @@ extension String {
     /// that differ, differ in length.
     @inlinable
     package func isSame(as other: String) -> Bool {
-        utf8.count == other.utf8.count && utf8.elementsEqual(other.utf8)
+        utf8.count == other.utf8.count && utf8.span.bytes.equals(other.utf8.span.bytes)
     }
 }
 

@@ -10,6 +10,8 @@ public struct PathPattern: Sendable {
     public let text: StaticString
     /// How many segments it has. A path with another number of slashes does not match.
     let segmentCount: Int
+    /// How many bytes come before the first parameter: most paths of other patterns differ in these.
+    private let prefixByteCount: Int
 
     /// What a path has in the place of the parameters, in their order; empty where the pattern has fewer.
     public struct Match: Sendable, Hashable {
@@ -27,6 +29,7 @@ public struct PathPattern: Sendable {
     public init(_ text: StaticString) {
         self.text = text
         segmentCount = text.withUTF8Buffer { $0.count { $0 == UInt8(ascii: "/") } }
+        prefixByteCount = text.withUTF8Buffer { $0.firstIndex(of: UInt8(ascii: "{")) ?? $0.count }
     }
 
     /// The names of the parameters.
@@ -57,8 +60,12 @@ public struct PathPattern: Sendable {
         guard segmentCount == self.segmentCount else { return nil }
         let start = text.utf8Start
         let pattern = RawSpan(_unsafeStart: start, byteCount: text.utf8CodeUnitCount)
+        guard path.byteCount >= prefixByteCount,
+            path.extracting(first: prefixByteCount).equals(
+                pattern.extracting(first: prefixByteCount))
+        else { return nil }
         var match = Match()
-        var (index, patternIndex) = (0, 0)
+        var (index, patternIndex) = (prefixByteCount, prefixByteCount)
         while patternIndex < pattern.byteCount {
             let byte = pattern.uncheckedByte(patternIndex)
             if byte == UInt8(ascii: "{") {

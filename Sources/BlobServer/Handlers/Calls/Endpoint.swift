@@ -3,8 +3,8 @@ import BlobStore
 import Bytes
 
 /// An HTTP call: a method of a path, and what is known of it before its handler looks at the request. The table of
-/// them is ``all``.
-struct Endpoint: Sendable {
+/// them is ``all``. A class, so that requests refer to a row and do not copy it.
+final class Endpoint: Sendable {
     /// GET is for HEAD as well.
     let method: HTTPMethod
     let path: PathPattern
@@ -142,15 +142,15 @@ extension Endpoint {
         _ method: HTTPMethod, _ path: RawSpan, on interface: Interfaces
     ) throws(ProtocolError) -> (endpoint: Endpoint, names: PathPattern.Match) {
         let count = PathPattern.segmentCount(of: path)
-        var isKnown = false
-        for endpoint in all {
-            guard endpoint.interfaces.contains(interface),
-                let names = endpoint.path.match(path, segmentCount: count)
-            else { continue }
-            if endpoint.method == method || (method == .head && endpoint.method == .get) {
+        let known = method == .head ? .get : method
+        for endpoint in all
+        where endpoint.method == known && endpoint.interfaces.contains(interface) {
+            if let names = endpoint.path.match(path, segmentCount: count) {
                 return (endpoint, names)
             }
-            isKnown = true
+        }
+        let isKnown = all.contains {
+            $0.interfaces.contains(interface) && $0.path.match(path, segmentCount: count) != nil
         }
         guard isKnown || method == .other else { throw .notFound("resource") }
         throw ProtocolError(
