@@ -24,7 +24,8 @@ extension PercentCoding {
     /// Appends the decoded bytes, at most as many as there are in `text`. Throws an error of `code`
     /// for a `%` without two hexadecimal digits behind it; `out` then has the bytes before it.
     package static func decode(
-        _ text: RawSpan, plusIsSpace: Bool = false, orThrow code: @autoclosure () -> ErrorCode = .malformed,
+        _ text: RawSpan, plusIsSpace: Bool = false,
+        orThrow code: @autoclosure () -> ErrorCode = .malformed,
         into out: inout [UInt8]
     ) throws(ProtocolError) {
         guard let fault = decode(text, plusIsSpace: plusIsSpace, into: &out) else { return }
