@@ -83,7 +83,7 @@ extension BlobStore {
 
     /// What was found damaged and not reported yet.
     package func takeUnreportedQuarantine() -> [QuarantinedBlob] {
-        quarantined(core.quarantine.takeUnreported().compactMap { core.quarantine.entry($0) })
+        quarantined(core.quarantine.takeUnreported())
     }
 
     /// Whether ``Scrubber`` has something to look at that readers have met, or to report.

@@ -21,8 +21,8 @@ final class Quarantine: Sendable {
         var suspects: [UInt64: BlobReference] = [:]
         /// Those that are damaged, with how many chunks, and are not noted yet.
         var confirmed: [UInt64: (blob: BlobReference, chunkCount: Int)] = [:]
-        /// Those that were noted and not reported yet.
-        var unreported: [UInt64] = []
+        /// Those that were noted and not reported yet. One may have been mended since: it is reported all the same.
+        var unreported: [DamagedBlob] = []
         /// Those that batches which wait to be shipped name, and that could not be read for that.
         var unshippable: [UInt64: BlobReference] = [:]
     }
@@ -136,14 +136,16 @@ final class Quarantine: Sendable {
             hasConfirmed.store(!state.confirmed.isEmpty, ordering: .releasing)
             guard let transaction else { return }
             hasWork.store(true, ordering: .releasing)
-            state.entries[blob.number]?.transaction = transaction
-            state.unreported.append(blob.number)
+            guard var entry = state.entries[blob.number] else { return }
+            entry.transaction = transaction
+            state.entries[blob.number] = entry
+            state.unreported.append(entry)
         }
         if transaction != nil { corruptChunks.add(chunkCount, ordering: .relaxed) }
     }
 
     /// Those that were noted and not reported yet.
-    func takeUnreported() -> [UInt64] {
+    func takeUnreported() -> [DamagedBlob] {
         state.withLock { state in
             defer { state.unreported = [] }
             hasWork.store(!state.suspects.isEmpty, ordering: .releasing)

@@ -168,6 +168,20 @@ import Testing
         try expectRefused(store, "a")
     }
 
+    /// The log had only the line that it was mended where that was done before the thread that reports came to it.
+    @Test("What was mended before it was reported is reported all the same")
+    func mendedFirst() throws {
+        let store = try folder.open()
+        try store.put("a", Self.bytes(3))
+        let blob = try #require(try store.record(for: "a", asOf: noon)?.parts.first).blob
+        let quarantine = store.core.quarantine
+        quarantine.close(DamagedBlob(number: blob.number, digest: blob.digest, foundAt: noon))
+        quarantine.finish(blob, in: 1, chunkCount: 1)
+        quarantine.open(blob.number)
+        #expect(store.takeUnreportedQuarantine().map(\.blob.number) == [blob.number])
+        #expect(store.takeUnreportedQuarantine() == [])
+    }
+
     @Test("Damaged payloads go with their notifications, by deletes and by expiry")
     func released() throws {
         let bytes = Self.bytes(4)
