@@ -102,7 +102,7 @@ extension World {
         guard hasBase, host.frames == 0 else { return }
         if host.snapshot == nil || chance.chance(40) {
             try host.disk.copy(to: copy)
-            host.snapshot = (host.timeline, host.damaged, host.candidates)
+            host.snapshot = (host.timeline, host.damaged, host.inFlight)
             return
         }
         host.kill()
@@ -110,7 +110,7 @@ extension World {
         try host.disk.replace(by: copy)
         host.timeline = snapshot.timeline
         host.damaged = snapshot.damaged
-        host.candidates = snapshot.candidates
+        host.inFlight = snapshot.inFlight
         sometimes("rolled back a disk")
     }
 
@@ -122,7 +122,7 @@ extension World {
         host.settings.mayBegin = false
         host.timeline = nil
         host.damaged = []
-        host.candidates = []
+        host.inFlight = nil
         host.snapshot = nil
         sometimes("lost a disk")
     }

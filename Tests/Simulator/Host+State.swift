@@ -41,7 +41,7 @@ extension Host {
         } else if let timeline {
             try checkSaved(timeline)
             self.timeline = nil
-            candidates = []
+            inFlight = nil
         }
     }
 
@@ -64,7 +64,7 @@ extension Host {
                 try checkSaved(timeline)
                 self.timeline = nil
             }
-            candidates = []
+            inFlight = nil
             return
         }
         let last = store.lastSequence
@@ -77,15 +77,16 @@ extension Host {
         }
         self.timeline?.cut(to: last)
         guard last > timeline.last else {
-            candidates = []
+            inFlight = nil
             return
         }
         // What was under way when it died is there.
         world.sometimes("a change that was not acknowledged survived")
         let old = timeline.contents
+        let outcomes = inFlight?.outcomes ?? []
         var found = old ?? []
         for number in found.indices {
-            let options = [old?[number]] + candidates.map { $0[number] }
+            let options = [old?[number]] + outcomes.map { $0[number] }
             let match = try options.first { try world.finds(number, $0 ?? nil, in: store, at: now) }
             guard let match else {
                 throw Finding("a restarted store has what nobody wrote", "\(name) n\(number)")
@@ -93,7 +94,7 @@ extension Host {
             found[number] = match ?? nil
         }
         append(upTo: last, found, isAcknowledged: true)
-        candidates = []
+        inFlight = nil
     }
 
     /// Checks that what a deposed leader had acknowledged, and its shard does not have, is in a file.

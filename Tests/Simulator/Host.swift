@@ -59,14 +59,14 @@ final class Host: ReplicaHost, @unchecked Sendable {
     // What the model knows of it.
     /// What the store should have while it leads.
     var timeline: Timeline?
-    /// What a change makes of the contents that is under way; empty: nothing is.
-    var candidates: [Contents] = []
+    /// The changes that are under way; nil: none are.
+    var inFlight: InFlight?
     /// Changes that wait to be in the bucket.
     var waiters: [(sequence: UInt64, stamp: Int)] = []
     /// Contents of which bytes were damaged on this disk.
     var damaged: Set<Int> = []
     /// What a copy of the folder, taken earlier, should have.
-    var snapshot: (timeline: Timeline?, damaged: Set<Int>, candidates: [Contents])?
+    var snapshot: (timeline: Timeline?, damaged: Set<Int>, inFlight: InFlight?)?
 
     init(
         _ world: World, _ name: String, number: Int, mayBegin: Bool, copying source: Host? = nil
@@ -87,7 +87,7 @@ final class Host: ReplicaHost, @unchecked Sendable {
         if let source {
             timeline = source.timeline
             damaged = source.damaged
-            candidates = source.candidates
+            inFlight = source.inFlight
         }
         tasks = HostTask.all(world.swarm)
     }

@@ -14,6 +14,29 @@ struct Version: Equatable {
 /// All notifications, by their numbers; those that have expired included.
 typealias Contents = [Version?]
 
+/// A change, and what it makes of the contents where it is done.
+typealias Planned = (change: Change, effect: (inout Contents, Timestamp) -> Void)
+
+/// Changes that a process had begun when it died.
+struct InFlight {
+    let before: Contents
+    let effects: [(inout Contents, Timestamp) -> Void]
+    let time: Timestamp
+
+    /// What may be there after a restart: each of the changes may have been done, or been refused for lack of space, or
+    /// not have been reached.
+    var outcomes: [Contents] {
+        effects.reduce([before]) { outcomes, effect in
+            outcomes
+                + outcomes.map { contents in
+                    var contents = contents
+                    effect(&contents, time)
+                    return contents
+                }
+        }
+    }
+}
+
 /// What should be behind a batch.
 struct Batch {
     /// Tells this batch from all others, also from those of the same sequence on other hosts.

@@ -106,9 +106,6 @@ extension World {
         for _ in 0..<4 { pause(nil, retention / 2) }
     }
 
-    /// A change, and what it makes of the contents where it is done.
-    private typealias Planned = (change: Change, effect: (inout Contents, Timestamp) -> Void)
-
     private func anyChange(_ host: Host, isShort: Bool) throws -> Planned {
         operation += 1
         let (operation, number) = (
@@ -209,13 +206,8 @@ extension World {
         guard let store = host.store, host.isUp, let timeline = host.timeline else { return }
         enter(host)
         let now = host.now
-        var all: [Contents] = []
-        var after = timeline.contents ?? timeline.first
-        for plan in planned {
-            plan.effect(&after, now)
-            all.append(after)
-        }
-        host.candidates = all
+        host.inFlight = InFlight(
+            before: timeline.contents ?? timeline.first, effects: planned.map(\.effect), time: now)
         let before = store.lastSequence
         let outcomes: [Outcome]
         do {
@@ -253,7 +245,7 @@ extension World {
             }
         }
         host.append(upTo: store.lastSequence, contents, isAcknowledged: true)
-        host.candidates = []
+        host.inFlight = nil
         let last = store.lastSequence
         if isAwaited, let batch = host.timeline?.batch(last) {
             if store.shippedSequence >= last {
