@@ -51,12 +51,12 @@ struct FeedQuery: Sendable {
     /// What is told with its record, and what as left.
     var filter = RecordFilter()
     /// The link without which it may not be read; nil: a backend asks.
-    var link: HeldLink?
+    var link: FeedLink?
 }
 
 /// A device's link by which a wait or a stream was asked for. Neither outlives it: at its expiry, and when its
 /// key is removed, the client is told what a new request would be told.
-struct HeldLink: Sendable {
+struct FeedLink: Sendable {
     /// As it was sent, which is what was signed.
     private let path: [UInt8]
     private let query: [UInt8]

@@ -83,15 +83,16 @@ extension RequestHandler {
     func putPayload(
         _ request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
-        let query = try PublishQuery.parse(request.query.span.bytes)
+        let text = request.query
+        let query = try PublishQuery.parse(text.span.bytes)
         var texts = query.texts
         texts.id = request.id
         let draft = PublicationDraft(
-            texts: texts, part: request.part ?? .payload,
+            texts, part: request.part ?? .payload,
             mediaType: request.mediaType ?? .octetStream,
             expiry: try expiry(
                 ttlSeconds: query.ttlSeconds, expiryMilliseconds: query.expiryMilliseconds),
-            condition: request.condition, profile: query.profile)
+            condition: request.condition, profile: query.profile ?? limits.profile)
         return try publish(draft, request.coding, byteCount: request.bodyByteCount, in: snapshot)
     }
 
@@ -107,19 +108,15 @@ extension RequestHandler {
         _ draft: PublicationDraft, _ coding: BodyCoding, byteCount: UInt64?,
         in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
-        let byteCountMax = payloadByteCountMax(coding)
-        if let byteCount, byteCount > UInt64(byteCountMax) {
-            throw BodyPlan(kind: .payload(draft), coding: coding, byteCountMax: byteCountMax)
-                .tooLarge
-        }
+        let use = PayloadUse.publish(draft)
+        let plan = BodyPlan(
+            kind: .payload(use), coding: coding, byteCountMax: payloadByteCountMax(coding))
+        if let byteCount, byteCount > UInt64(plan.byteCountMax) { throw plan.tooLarge }
         guard !isStopping else { throw .stopping }
-        var draft = draft
-        draft.profile = draft.profile ?? limits.profile
         try checkEarly(draft, in: snapshot)
         // What is inside a coding has its length when it is decoded; the store judges it then.
-        try draft.check(byteCount: coding == .identity ? byteCount ?? 0 : 0)
-        return .receiveBody(
-            BodyPlan(kind: .payload(draft), coding: coding, byteCountMax: byteCountMax))
+        try use.check(byteCount: coding == .identity ? byteCount ?? 0 : 0)
+        return .receiveBody(plan)
     }
 
     /// Refuses a change of a part before its body comes, where the snapshot surely has all that was

@@ -6,8 +6,8 @@ import BlobStore
 enum Request {
     /// A payload's bytes. In which form is in the head, and each dialect answers it by itself.
     case fetch(PayloadKey)
-    /// Anything else. Kept elsewhere, so that a fetch is short.
-    indirect case perform(Action)
+    /// Anything else: an object or a box, so that a fetch is short.
+    case perform(Action)
 }
 
 /// How a payload is named.
@@ -27,7 +27,7 @@ enum Action {
     /// A part's payload, which follows; nil: its length is not known.
     case publish(PublicationDraft, BodyCoding, byteCount: UInt64?)
     /// An owner's changes as they come, from a cursor on.
-    case watch(FeedQuery, cursor: Slice)
+    indirect case watch(FeedQuery, cursor: Slice)
 }
 
 /// What a request reads of the store, besides the name of the notification or the owner.

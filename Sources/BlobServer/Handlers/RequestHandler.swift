@@ -164,7 +164,7 @@ final class RequestHandler {
     }
 
     /// Writes the answer, or hands on what has to be done first.
-    func follow(
+    func carryOut(
         _ step: ActionStep, _ framing: Upload.Framing, _ form: PendingReply.Form,
         expectsContinue: Bool = false, into batch: inout AnswerBatch
     ) throws(ProtocolError) -> Step {
@@ -184,7 +184,8 @@ final class RequestHandler {
             return .awaitChanges(query, query.waitSeconds > 0 ? form.counted(as: .wait) : form)
         case .subscribe(let query): return .subscribe(query, form.counted(as: .watch))
         case .sendBackup:
-            throw ProtocolError(.notFound, "a backup is answered in HTTP only")
+            guard case .http(let answer) = form.dialect else { throw .notFound("resource") }
+            return .sendBackup(answer, form.entry)
         }
     }
 

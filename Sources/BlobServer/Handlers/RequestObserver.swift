@@ -189,34 +189,6 @@ extension RequestObserver {
     }
 }
 
-extension LoggedRequest {
-    /// An HTTP request. The query of a signed link is left out (``LinkRedaction``).
-    init(_ request: HTTPRequest) {
-        let (head, bytes) = (request.head, request.bytes)
-        let target = head.target.of(bytes)
-        let visible = LinkRedaction.visibleByteCount(of: target, isDevice: request.isDevice)
-        self.init(
-            method: head.method.name,
-            target: Self.text(target.extracting(first: visible)),
-            version: head.minorVersion == 0 ? "HTTP/1.0" : "HTTP/1.1",
-            isDevice: request.isDevice, userID: request.userID)
-        if let agent = try? head.value(of: "user-agent", in: bytes) {
-            userAgent = Self.text(agent.of(bytes))
-        }
-    }
-
-    /// A frame of the binary protocol.
-    ///
-    /// - Parameters:
-    ///   - operation: its name; nil where it has none.
-    ///   - target: the id or the path it names.
-    init(_ operation: Opcode?, target: String, _ connection: Session) {
-        self.init(
-            method: operation?.name ?? "unknown", target: target, version: "blobd",
-            userID: connection.userID)
-    }
-}
-
 extension Request {
     /// What it is counted as.
     var operation: Operation {
@@ -235,21 +207,6 @@ extension Action {
         case .check: .probe
         case .publish: .publish
         case .watch: .watch
-        }
-    }
-}
-
-extension Opcode {
-    /// Its name, for logs.
-    fileprivate var name: StaticString {
-        switch self {
-        case .hello: "hello"
-        case .ping: "ping"
-        case .put: "put"
-        case .get: "get"
-        case .getBlob: "getBlob"
-        case .call: "call"
-        case .watch: "watch"
         }
     }
 }

@@ -15,6 +15,14 @@ enum ActionStep {
     case subscribe(FeedQuery)
     /// To send a backup, in HTTP.
     case sendBackup
+
+    /// Whether it may change something.
+    var isChange: Bool {
+        switch self {
+        case .write, .receiveBody: true
+        case .respond, .awaitChanges, .subscribe, .sendBackup: false
+        }
+    }
 }
 
 /// An answer, but a payload's, in no dialect yet.

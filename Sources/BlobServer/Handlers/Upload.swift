@@ -72,7 +72,7 @@ final class Upload {
         self.reservation = reservation
         pace = Pace(since: now)
         switch plan.kind {
-        case .payload, .heldBlob: content.payload = store.makePayloadWriter(coding: coding)
+        case .payload: content.payload = store.makePayloadWriter(coding: coding)
         case .multipart(_, let boundary):
             content.multipart = MultipartReceiver(store, boundary: boundary)
         default:

@@ -56,9 +56,10 @@ extension RequestHandler {
     ///
     /// - Returns: its status: 200 or 206.
     func appendPayload(
-        _ lookup: PayloadLookup, _ frame: RequestFrame, _ head: RawSpan,
-        in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
+        _ lookup: PayloadLookup, _ request: BinaryRequest, in snapshot: borrowing Snapshot,
+        into batch: inout AnswerBatch
     ) throws(FetchFailure) -> UInt16 {
+        let frame = request.frame
         let isHeadOnly = frame.flags.contains(.headOnly)
         switch lookup {
         case .missing: throw .refused(.notFound("notification or part"))
@@ -71,7 +72,7 @@ extension RequestHandler {
                 blob, acceptsGzip: frame.flags.contains(.gzipAccepted))
             let asked: WireRange?
             do throws(ProtocolError) {
-                asked = try WireRange.parse(head, flags: frame.flags, .get)
+                asked = try WireRange.parse(request.head, flags: frame.flags, .get)
             } catch {
                 throw .refused(error)
             }

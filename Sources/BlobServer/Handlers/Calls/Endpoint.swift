@@ -149,30 +149,26 @@ extension Endpoint {
                 return (endpoint, names)
             }
         }
-        let isKnown = all.contains {
-            $0.interfaces.contains(interface) && $0.path.match(path, segmentCount: count) != nil
-        }
-        guard isKnown || method == .other else { throw .notFound("resource") }
+        let methods = methods(of: path, on: interface)
+        guard methods != nil || method == .other else { throw .notFound("resource") }
         throw ProtocolError(
             .methodNotAllowed,
             interface == .frames
-                ? "this resource supports \(allow(path, on: interface)), not \(method.name)"
+                ? "this resource supports \(methods ?? ""), not \(method.name)"
                 : "this resource does not support the method; see Allow")
     }
 
-    /// The methods of a path, for the `Allow` field of a 405 (RFC 9110, section 10.2.1); those that there are
-    /// where the path has no calls.
-    static func allow(_ path: RawSpan, on interface: Interfaces) -> String {
+    /// The methods of a path, as the `Allow` field of a 405 lists them (RFC 9110, section 10.2.1); nil where it has no
+    /// calls.
+    static func methods(of path: RawSpan, on interface: Interfaces) -> String? {
         let count = PathPattern.segmentCount(of: path)
         var names: [String] = []
-        for endpoint in all
-        where endpoint.interfaces.contains(interface)
-            && endpoint.path.match(path, segmentCount: count) != nil
-        {
+        for endpoint in all where endpoint.interfaces.contains(interface) {
             let name = endpoint.method == .get ? "GET, HEAD" : endpoint.method.name.description
-            if !names.contains(name) { names.append(name) }
+            guard endpoint.path.match(path, segmentCount: count) != nil, !names.contains(name)
+            else { continue }
+            names.append(name)
         }
-        return names.isEmpty
-            ? "GET, HEAD, PUT, POST, PATCH, DELETE" : names.joined(separator: ", ")
+        return names.isEmpty ? nil : names.joined(separator: ", ")
     }
 }

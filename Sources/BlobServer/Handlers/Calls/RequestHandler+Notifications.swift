@@ -155,9 +155,10 @@ extension RequestHandler {
             default: min(LifetimeRules.holdSeconds, Int(clamping: limits.ttlSecondsMax)))
         return .receiveBody(
             BodyPlan(
-                kind: .heldBlob(
-                    request.digest, ttlSeconds: Int64(seconds),
-                    mediaType: request.mediaType ?? .octetStream),
+                kind: .payload(
+                    .hold(
+                        request.digest, ttlSeconds: Int64(seconds),
+                        mediaType: request.mediaType ?? .octetStream)),
                 coding: request.coding, byteCountMax: payloadByteCountMax(request.coding)))
     }
 

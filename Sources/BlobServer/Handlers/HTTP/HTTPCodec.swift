@@ -217,7 +217,9 @@ struct AnswerHint {
         switch error.code {
         case .methodNotAllowed:
             name = "Allow"
-            value = Endpoint.allow(path, on: .mainSocket)
+            value =
+                Endpoint.methods(of: path, on: .mainSocket)
+                ?? "GET, HEAD, PUT, POST, PATCH, DELETE"
         case .unsupportedContentCoding:
             name = "Accept-Encoding"
             value = Self.isMultipart(head, bytes) ? "identity" : "gzip, deflate, identity"

@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Bytes
 
 // A payload's answer in HTTP.
 
@@ -146,9 +147,19 @@ extension RequestHandler {
         of blob: BlobReference, _ scratch: inout AnswerBatch.Scratch
     ) {
         scratch.tag.removeAll(keepingCapacity: true)
-        EntityTag.append(blob.digest, .identity, to: &scratch.tag)
+        appendTag(of: blob.digest, "\"", to: &scratch.tag)
         scratch.gzipTag.removeAll(keepingCapacity: true)
-        if blob.coding == .gzip { EntityTag.append(blob.digest, .gzip, to: &scratch.gzipTag) }
+        if blob.coding == .gzip { appendTag(of: blob.digest, "-gzip\"", to: &scratch.gzipTag) }
+    }
+
+    /// Appends `"sha256:<hex>"` or `"sha256:<hex>-gzip"`: a strong tag names bytes, so the gzip coding has its own
+    /// (RFC 9110, section 8.8.3.3).
+    private static func appendTag(
+        of digest: Digest, _ end: StaticString, to out: inout [UInt8]
+    ) {
+        out.append("\"")
+        digest.appendText(to: &out)
+        out.append(end)
     }
 
     /// Whether a list names the form that would be sent (RFC 9110, section 13.1), or the bytes as

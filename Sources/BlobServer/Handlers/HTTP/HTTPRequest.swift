@@ -1,6 +1,8 @@
 import BlobProtocol
+import Bytes
+import Notifications
 
-/// An HTTP request from its head to its answer, lent to all that have a part in it.
+/// An HTTP request from its head to its log line, lent to all that have a part in answering it.
 struct HTTPRequest: ~Escapable {
     var head = HTTPRequestHead()
     /// What the head's slices are of.
@@ -11,20 +13,28 @@ struct HTTPRequest: ~Escapable {
     let isDevice: Bool
     /// The user at the other end.
     let userID: UInt32
+    /// Whether it has waited for the writer, or for another thread.
+    let wait: Session.Wait
 
     /// A request whose head is still to be read.
     @inline(__always)
     @_lifetime(copy bytes)
-    init(_ bytes: RawSpan, of connection: Session) {
+    init(_ bytes: RawSpan, of connection: Session, _ wait: Session.Wait) {
         self.bytes = bytes
         isDevice = connection.isDevice
         userID = connection.userID
+        self.wait = wait
     }
 
     var path: RawSpan {
         @inline(__always)
         @_lifetime(copy self)
         get { head.path.of(bytes) }
+    }
+
+    /// How the end of its body is known.
+    var framing: Upload.Framing {
+        head.isChunked ? .chunked(ChunkedDecoder()) : .counted(head.contentLength ?? 0)
     }
 }
 
@@ -65,5 +75,50 @@ extension HTTPRequestHead {
             else { return nil }
             return count
         }
+    }
+}
+
+extension LoggedRequest {
+    /// An HTTP request. The query of a signed link is left out (``LinkRedaction``).
+    init(_ request: HTTPRequest) {
+        let (head, bytes) = (request.head, request.bytes)
+        let target = head.target.of(bytes)
+        let visible = LinkRedaction.visibleByteCount(of: target, isDevice: request.isDevice)
+        self.init(
+            method: head.method.name,
+            target: Self.text(target.extracting(first: visible)),
+            version: head.minorVersion == 0 ? "HTTP/1.0" : "HTTP/1.1",
+            isDevice: request.isDevice, userID: request.userID)
+        if let agent = try? head.value(of: "user-agent", in: bytes) {
+            userAgent = Self.text(agent.of(bytes))
+        }
+    }
+}
+
+extension PayloadKey {
+    /// A part's name in a path, of which the name of the part may be missing; both are checked.
+    ///
+    /// - Parameter names: is filled with both where one is percent-encoded; then the slices are of it.
+    @inline(__always)
+    init(
+        _ id: Slice, part: Slice, in path: RawSpan, decoding names: inout [UInt8]
+    ) throws(ProtocolError) {
+        guard PercentCoding.isPlain(id.of(path)),
+            part.isEmpty || PercentCoding.isPlain(part.of(path))
+        else {
+            try PercentCoding.decode(id.of(path), orThrow: .badID, into: &names)
+            let idEnd = names.count
+            try TextKind.checkID(names.span.bytes)
+            try PercentCoding.decode(part.of(path), orThrow: .badPart, into: &names)
+            let part = names.span.bytes.extracting(droppingFirst: idEnd)
+            if part.byteCount > 0 { try TextKind.part.check(part) }
+            self = .part(
+                id: Slice(offset: 0, count: idEnd),
+                part: Slice(offset: idEnd, count: part.byteCount))
+            return
+        }
+        try TextKind.checkID(id.of(path))
+        if !part.isEmpty { try TextKind.part.check(part.of(path)) }
+        self = .part(id: id, part: part)
     }
 }
