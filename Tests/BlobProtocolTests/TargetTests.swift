@@ -1,4 +1,5 @@
 import Bytes
+import Notifications
 import Testing
 
 import BlobProtocol
@@ -119,7 +120,9 @@ import BlobProtocol
     func publishQuery() throws {
         let result = try query("ttl=60&message=a+b%2B%26&rich_type=img&owner=u&&")
         #expect(result.ttlSeconds == 60 && result.expiryMilliseconds == nil)
-        #expect(result.message == "a b+&" && result.richType == "img" && result.owner == "u")
+        let texts = result.texts
+        #expect(texts.message?.text == "a b+&" && texts.richType?.text == "img")
+        #expect(texts.owner?.text == "u")
         #expect(try query("") == PublishQuery())
         #expect(
             try query("expires_at=2026-12-01T00:00:00%2B01:00").expiryMilliseconds

@@ -97,11 +97,10 @@ public struct RequestFrame: Sendable, Hashable {
         do throws(ProtocolError) {
             try head(&out)
             let count = out.count - start - Wire.frameHeaderByteCount
-            guard count <= WireLimits.frameHeadByteCountMax else {
-                let max = WireLimits.frameHeadByteCountMax
-                throw ProtocolError(
-                    .malformed, "the head is \(count) bytes long; the limit is \(max)", limit: max)
-            }
+            let max = WireLimits.frameHeadByteCountMax
+            try require(
+                count <= max, .malformed,
+                "the head is \(count) bytes long; the limit is \(max)", limit: max)
             out.replace(at: start + 8, littleEndian: UInt32(count))
         } catch {
             out.removeLast(out.count - start)

@@ -33,13 +33,11 @@ public enum Hello {
             let request = Request(
                 lowestVersion: head.integer(0, as: UInt16.self),
                 highestVersion: head.integer(2, as: UInt16.self))
-            guard request.lowestVersion <= Wire.version, Wire.version <= request.highestVersion
-            else {
-                throw ProtocolError(
-                    .version,
-                    "the client supports versions \(request.lowestVersion) to \(request.highestVersion); "
-                        + "this daemon supports \(Wire.version)")
-            }
+            try require(
+                request.lowestVersion <= Wire.version && Wire.version <= request.highestVersion,
+                .version,
+                "the client supports versions \(request.lowestVersion) to \(request.highestVersion); "
+                    + "this daemon supports \(Wire.version)")
             return request
         }
 

@@ -161,10 +161,7 @@ extension HTTPRequestHead {
             index = valueStart
             while index < bytes.byteCount, bytes.byte(index) != 0x0D { index += 1 }
             if field.of(bytes).equalsIgnoringCase(name) {
-                guard found == nil else {
-                    throw ProtocolError(
-                        .malformed, "\(field.of(bytes).text()) is given twice")
-                }
+                try require(found == nil, .malformed, "\(field.of(bytes).text()) is given twice")
                 found = Token.trimmed(bytes, Slice(valueStart, upTo: index))
             }
             index += 2

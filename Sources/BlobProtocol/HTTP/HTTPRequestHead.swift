@@ -1,3 +1,5 @@
+import Bytes
+
 /// The head of an HTTP/1.1 request (RFC 9112): everything the daemon acts upon, as plain old data
 /// with slices of the buffer it was parsed from. Fields that mean nothing here are checked and
 /// dropped.
@@ -28,15 +30,15 @@ public struct HTTPRequestHead: Sendable, Hashable {
     /// The value of `Content-Encoding`; nil when absent. A coding other than identity is for the
     /// daemon to refuse with 415 (RFC 9110, section 8.4).
     public var contentEncoding: Slice?
-    /// The range asked for. `none` as well when it was malformed, in several pieces, of another
+    /// The range asked for. Nil as well when it was malformed, in several pieces, of another
     /// unit or with another method than GET, all of which mean that the field is ignored (RFC 9110,
     /// section 14.2).
-    public var range = RangeSpec.none
-    /// The value of `If-Range`; nil when absent. See `EntityTags.matchesIfRange`.
+    public var range: WireRange?
+    /// The value of `If-Range`; nil when absent.
     public var ifRange: Slice?
-    /// The lines of `If-Match`. See `EntityTags.matchesStrongly`.
+    /// The lines of `If-Match`. See ``EntityTags``.
     public var ifMatch = FieldLines()
-    /// The lines of `If-None-Match`. See `EntityTags.matchesWeakly`.
+    /// The lines of `If-None-Match`.
     public var ifNoneMatch = FieldLines()
     /// Which codings of the answer the client takes.
     public var acceptEncoding = AcceptEncoding()
@@ -108,5 +110,51 @@ public struct HTTPRequestHead: Sendable, Hashable {
             return nil
         }
         return parser.index
+    }
+}
+
+/// Looks for the empty line that ends a request's head, and remembers how far it got. A value of 40
+/// bytes to keep with each connection.
+public struct HeadScanner: Sendable, Hashable {
+    private var position = 0
+    private var lineStart = 0
+    /// Where the header section begins; 0 as long as the request line is not whole.
+    private var sectionStart = 0
+    private var emptyLineCount = 0
+
+    /// A scanner that has seen nothing.
+    public init() {}
+
+    /// Whether nothing has been looked at yet.
+    public var isFresh: Bool { position == 0 }
+
+    /// Looks at the bytes that were added since the last call: true when the head's end is among
+    /// them. Throws when a limit is passed or a line ends in a bare LF, as the parser will.
+    mutating func scan(_ bytes: RawSpan) throws(ProtocolError) -> Bool {
+        while position < bytes.byteCount {
+            let index = position
+            position += 1
+            guard bytes.byte(index) == 0x0A else { continue }
+            guard index > lineStart, bytes.byte(index - 1) == 0x0D else { throw HeadParser.bareLF }
+            let lineByteCount = index - 1 - lineStart
+            lineStart = position
+            if sectionStart > 0 {
+                try HeadParser.checkSection(byteCount: position - sectionStart)
+                if lineByteCount == 0 { return true }
+            } else if lineByteCount == 0 {
+                emptyLineCount += 1
+                try HeadParser.checkEmptyLines(emptyLineCount)
+            } else {
+                try HeadParser.checkRequestLine(byteCount: lineByteCount)
+                sectionStart = position
+            }
+        }
+        if sectionStart > 0 {
+            try HeadParser.checkSection(byteCount: position - sectionStart)
+        } else {
+            // The last byte may be the CR of the line's end.
+            try HeadParser.checkRequestLine(byteCount: position - 1 - lineStart)
+        }
+        return false
     }
 }

@@ -57,26 +57,20 @@ public struct MultipartParser: Sendable {
         var boundary: [UInt8]?
         while let parameter = try parameters.next(contentType) {
             guard parameter.name.of(contentType).equalsIgnoringCase("boundary") else { continue }
-            guard boundary == nil else {
-                throw ProtocolError(.badMultipart, "the media type has two boundaries")
-            }
+            try require(boundary == nil, .badMultipart, "the media type has two boundaries")
             boundary = parameter.value
         }
         guard let boundary, !boundary.isEmpty else {
             throw ProtocolError(.badMultipart, "the media type has no boundary")
         }
         let max = WireLimits.boundaryByteCountMax
-        guard boundary.count <= max else {
-            throw ProtocolError(
-                .badMultipart,
-                "the boundary is \(boundary.count) bytes long; the limit is \(max)", limit: max)
-        }
-        guard boundary.allSatisfy(isBoundary), boundary.last != 0x20 else {
-            throw ProtocolError(
-                .badMultipart,
-                "the boundary \(boundary.span.bytes.excerpt()) has an invalid character, or ends in a blank"
-            )
-        }
+        try require(
+            boundary.count <= max, .badMultipart,
+            "the boundary is \(boundary.count) bytes long; the limit is \(max)", limit: max)
+        try require(
+            boundary.allSatisfy(isBoundary) && boundary.last != 0x20, .badMultipart,
+            "the boundary \(boundary.span.bytes.excerpt()) has an invalid character, or ends in a blank"
+        )
         return boundary
     }
 
@@ -148,11 +142,9 @@ public struct MultipartParser: Sendable {
             index += 1
             count += 1
             let max = WireLimits.multipartBlankByteCountMax
-            guard count <= max else {
-                throw ProtocolError(
-                    .badMultipart, "too many blanks after a boundary; the limit is \(max)",
-                    limit: max)
-            }
+            try require(
+                count <= max, .badMultipart,
+                "too many blanks after a boundary; the limit is \(max)", limit: max)
         }
         guard index < bytes.byteCount else { return (.needsMore, index) }
         guard bytes.byte(index) == 0x0D else { throw Self.badLine }
@@ -173,10 +165,8 @@ public struct MultipartParser: Sendable {
     private mutating func advance(_ byteCount: Int, _ place: String) throws(ProtocolError) {
         count += byteCount
         let max = WireLimits.multipartPreambleByteCountMax
-        guard count <= max else {
-            throw ProtocolError(
-                .badMultipart, "too many bytes \(place); the limit is \(max)", limit: max)
-        }
+        try require(
+            count <= max, .badMultipart, "too many bytes \(place); the limit is \(max)", limit: max)
     }
 
     private static let badLine = ProtocolError(
@@ -212,11 +202,9 @@ public struct MultipartParser: Sendable {
                 lineStart = false
             }
             let max = WireLimits.multipartHeadByteCountMax
-            guard count <= max else {
-                throw ProtocolError(
-                    .badMultipart, "the head of a part is over the limit of \(max) bytes",
-                    limit: max)
-            }
+            try require(
+                count <= max, .badMultipart,
+                "the head of a part is over the limit of \(max) bytes", limit: max)
         }
         return (.needsMore, start)
     }
@@ -224,10 +212,9 @@ public struct MultipartParser: Sendable {
     private mutating func countLine() throws(ProtocolError) {
         lineCount += 1
         let max = WireLimits.multipartHeadLineCountMax
-        guard lineCount <= max else {
-            throw ProtocolError(
-                .badMultipart, "the head of a part is over the limit of \(max) lines", limit: max)
-        }
+        try require(
+            lineCount <= max, .badMultipart,
+            "the head of a part is over the limit of \(max) lines", limit: max)
     }
 
     private static let badHead = ProtocolError(

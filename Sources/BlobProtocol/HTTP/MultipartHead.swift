@@ -43,12 +43,10 @@ public struct MultipartHead: Sendable, Hashable {
         _ line: RawSpan
     ) throws(ProtocolError) -> (name: Slice, value: Slice) {
         var index = 0
-        guard Token.skip(line, &index), index < line.byteCount,
-            line.byte(index) == UInt8(ascii: ":")
-        else {
-            throw ProtocolError(
-                .badMultipart, "the line \(line.excerpt()) of a part's head is not a field")
-        }
+        try require(
+            Token.skip(line, &index) && index < line.byteCount
+                && line.byte(index) == UInt8(ascii: ":"), .badMultipart,
+            "the line \(line.excerpt()) of a part's head is not a field")
         let value = Token.trimmed(line, Slice(index + 1, upTo: line.byteCount))
         return (Slice(offset: 0, count: index), value)
     }
@@ -63,9 +61,7 @@ public struct MultipartHead: Sendable, Hashable {
         var name: [UInt8]?
         while let parameter = try parameters.next(value) {
             guard parameter.name.of(value).equalsIgnoringCase("name") else { continue }
-            guard name == nil else {
-                throw ProtocolError(.badMultipart, "a part has two names")
-            }
+            try require(name == nil, .badMultipart, "a part has two names")
             name = parameter.value
         }
         guard let name, !name.isEmpty else {

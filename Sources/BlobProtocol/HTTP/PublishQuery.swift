@@ -7,17 +7,7 @@ public struct PublishQuery: Sendable, Hashable {
     public var ttlSeconds: Int64?
     /// The expiry in milliseconds since 1970; nil when not given.
     public var expiryMilliseconds: Int64?
-    /// The message; nil when not given.
-    public var message: String? { texts.message?.text }
-    /// The title; nil when not given.
-    public var title: String? { texts.title?.text }
-    /// The app; nil when not given.
-    public var app: String? { texts.app?.text }
-    /// The rich type; nil when not given.
-    public var richType: String? { texts.richType?.text }
-    /// The owner; nil when not given.
-    public var owner: String? { texts.owner?.text }
-    /// All of these, checked.
+    /// Owner, app, title, message and rich type.
     package var texts = NotificationTexts()
     /// Whose limits hold; nil: nobody's.
     public var profile: DeviceProfile?
@@ -40,10 +30,9 @@ public struct PublishQuery: Sendable, Hashable {
             try PercentCoding.decode(
                 value.of(query), plusIsSpace: true, orThrow: .badQuery, into: &text)
             let bit = try result.set(key.span.bytes, to: text)
-            guard seen & bit == 0 else {
-                throw ProtocolError(
-                    .badQuery, "the parameter \(key.span.bytes.excerpt()) is given twice")
-            }
+            try require(
+                seen & bit == 0, .badQuery,
+                "the parameter \(key.span.bytes.excerpt()) is given twice")
             seen |= bit
         }
         try Lifetime.check(
@@ -103,5 +92,41 @@ public struct PublishQuery: Sendable, Hashable {
             throw ProtocolError(
                 .badTTL, "the ttl \(text.excerpt()) must be a whole number of seconds, at least 1")
         }
+    }
+}
+
+/// Walks through the parameters of a query, `name=value&name=value`.
+public struct QueryParameters: Sendable {
+    private var index = 0
+    private var count = 0
+
+    /// A walk from the start.
+    public init() {}
+
+    /// The next parameter of `query`, name and value still percent-encoded, or nil at the end. A
+    /// name without `=` has an empty value; empty parameters (`&&`) are passed over. Throws
+    /// `bad_query` when there are more than 16.
+    public mutating func next(
+        _ query: RawSpan
+    ) throws(ProtocolError) -> (name: Slice, value: Slice)? {
+        while index < query.byteCount {
+            let start = index
+            var equals = -1
+            while index < query.byteCount, query.byte(index) != UInt8(ascii: "&") {
+                if equals < 0, query.byte(index) == UInt8(ascii: "=") { equals = index }
+                index += 1
+            }
+            let end = index
+            index += 1
+            guard end > start else { continue }
+            count += 1
+            let max = WireLimits.queryParameterCountMax
+            try require(
+                count <= max, .badQuery,
+                "too many query parameters; the limit is \(max)", limit: max)
+            guard equals >= 0 else { return (Slice(start, upTo: end), Slice(end, upTo: end)) }
+            return (Slice(start, upTo: equals), Slice(equals + 1, upTo: end))
+        }
+        return nil
     }
 }

@@ -38,12 +38,10 @@ extension TextKind {
         var start = 0
         while start <= bytes.byteCount {
             let end = bytes.index(of: UInt8(ascii: "/"), from: start)
-            guard !bytes.extracting(start..<end).isDotSegment else {
-                throw ProtocolError(
-                    code,
-                    "the \(field) must not contain the dot segment "
-                        + "\(bytes.extracting(start..<end).text()) (byte \(start))")
-            }
+            try require(
+                !bytes.extracting(start..<end).isDotSegment, code,
+                "the \(field) must not contain the dot segment "
+                    + "\(bytes.extracting(start..<end).text()) (byte \(start))")
             start = end + 1
         }
     }

@@ -36,6 +36,15 @@ public struct ProtocolError: Error, Sendable, Hashable {
     }
 }
 
+/// Throws an error unless something holds. Its words are made only then.
+@inlinable
+@inline(__always)
+package func require(
+    _ condition: Bool, _ code: ErrorCode, _ detail: @autoclosure () -> String, limit: Int? = nil
+) throws(ProtocolError) {
+    guard condition else { throw ProtocolError(code, detail(), limit: limit) }
+}
+
 /// A member that a problem document has beside the usual ones.
 public struct ProblemMember: Sendable, Hashable {
     /// What it says.

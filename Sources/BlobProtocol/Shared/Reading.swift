@@ -1,4 +1,5 @@
 package import Bytes
+@_exported public import struct Notifications.Digest
 
 // What is read from bytes, or the protocol's error.
 
@@ -12,10 +13,9 @@ extension RFC3339 {
                 "the time \(text.excerpt()) must have the form 2026-12-01T00:00:00Z or "
                     + "2026-12-01T00:00:00+01:00 (in a query write + as %2B)")
         }
-        guard milliseconds >= 0, milliseconds <= millisecondsMax else {
-            throw ProtocolError(
-                .badExpiry, "the time \(text.excerpt()) must be in the years 1970 to 9999")
-        }
+        try require(
+            milliseconds >= 0 && milliseconds <= millisecondsMax, .badExpiry,
+            "the time \(text.excerpt()) must be in the years 1970 to 9999")
         return milliseconds
     }
 }
@@ -43,5 +43,49 @@ extension Token {
         while lower < upper, isBlank(bytes.byte(lower)) { lower += 1 }
         while upper > lower, isBlank(bytes.byte(upper - 1)) { upper -= 1 }
         return Slice(lower, upTo: upper)
+    }
+}
+
+extension Digest {
+    /// Reads `sha256:` and 64 hexadecimal digits. Digits of either case are taken, and a `%3A` for the
+    /// colon, as some clients encode it in a path. Throws `bad_digest`.
+    public init(onWire text: RawSpan) throws(ProtocolError) {
+        var prefix = 7
+        if text.hasPrefixIgnoringCase("sha256%3a") {
+            prefix = 9
+        } else if !text.hasPrefixIgnoringCase("sha256:") {
+            prefix = text.byteCount
+        }
+        guard let digest = Digest(hexOfEitherCase: text.extracting(droppingFirst: prefix)) else {
+            throw ProtocolError(
+                .badDigest, "the digest \(text.excerpt()) must have the form sha256:<64 hex digits>"
+            )
+        }
+        self = digest
+    }
+}
+
+/// The rules for how long a notification shall live, as far as they need no clock and no setting.
+public enum Lifetime {
+    /// Checks a lifetime and an expiry, of which at most one may be given. Throws `bad_ttl` for a
+    /// lifetime under one second and `bad_expiry` for both at once or a time outside of the years
+    /// 1970 to
+    /// 9999. The longest lifetime and a time in the past are for the daemon to check.
+    public static func check(
+        ttlSeconds: Int64?, expiryMilliseconds: Int64?
+    ) throws(ProtocolError) {
+        if let ttlSeconds {
+            try require(
+                expiryMilliseconds == nil, .badExpiry, "a ttl and an expiry exclude each other")
+            try require(
+                ttlSeconds >= 1, .badTTL,
+                "a ttl of \(ttlSeconds) s is too short; the minimum is 1 s")
+        }
+        if let expiryMilliseconds {
+            let max = WireLimits.expiryMillisecondsMax
+            try require(
+                expiryMilliseconds >= 0 && expiryMilliseconds <= max, .badExpiry,
+                "an expiry of \(expiryMilliseconds) ms must be 0 to \(max), the years 1970 to 9999")
+        }
     }
 }

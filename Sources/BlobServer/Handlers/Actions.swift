@@ -24,7 +24,6 @@ extension RequestHandler {
         }
     }
 
-    /// Does what a call of the table asks for, or says what else is to be done first.
     func perform(
         _ request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
@@ -47,7 +46,6 @@ extension RequestHandler {
         return step
     }
 
-    /// A notification's record.
     func record(
         _ id: RawSpan, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> Record {
@@ -61,7 +59,6 @@ extension RequestHandler {
 
     // MARK: - Results
 
-    /// The answer when the writer is done.
     func response(to reply: Reply, _ result: ChangeResult) throws(ProtocolError) -> Response {
         switch (reply, result) {
         case (.ready, .failed(let error)): throw ProtocolError(notReady: error)
@@ -103,7 +100,6 @@ extension RequestHandler {
         }
     }
 
-    /// Appends a line of a batch's answer: what became of one document.
     private func append(_ line: BatchLine.Answered, to body: inout [UInt8]) {
         switch line.result {
         case .published(let record, let created):

@@ -6,7 +6,6 @@ import Notifications
 // published.
 
 extension RequestHandler {
-    /// The payload of a key, whose slices are of a text.
     @inline(__always)
     @_lifetime(borrow snapshot)
     func payload(
@@ -50,10 +49,7 @@ extension RequestHandler {
         }
     }
 
-    /// What to do with a fetch of which nothing can be sent: where the blob is in the bucket and not here, it
-    /// waits for it.
-    ///
-    /// - Throws: why there is nothing to wait for.
+    /// Where the blob is in the bucket and not here, the fetch waits for it. Throws why there is nothing to wait for.
     func step(after failure: FetchFailure) throws(ProtocolError) -> Step {
         let blob: BlobReference
         switch failure {
@@ -96,14 +92,10 @@ extension RequestHandler {
         return try publish(draft, request.coding, byteCount: request.bodyByteCount, in: snapshot)
     }
 
-    /// The most bytes of a payload or a blob, as they come.
     func payloadByteCountMax(_ coding: BodyCoding) -> Int {
         coding == .identity ? limits.payloadByteCountMax : limits.codedByteCountMax
     }
 
-    /// What is done with a part's payload. What can be refused is refused before it comes.
-    ///
-    /// - Parameter byteCount: nil where it is not said.
     func publish(
         _ draft: PublicationDraft, _ coding: BodyCoding, byteCount: UInt64?,
         in snapshot: borrowing Snapshot
@@ -138,7 +130,6 @@ extension RequestHandler {
     }
 }
 
-/// Why a payload is not sent.
 enum FetchFailure: Error {
     /// It is not there, or not for this request.
     case refused(ProtocolError)
@@ -165,7 +156,6 @@ struct BodyChoice {
         return BodyChoice(lower: 0, upper: blob.storedByteCount, coding: .gzip)
     }
 
-    /// Where the bytes lie.
     @inline(__always)
     func body(of blob: BlobReference) -> BatchedAnswer.Body {
         guard lower < upper else { return .none }

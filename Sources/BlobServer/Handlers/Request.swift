@@ -10,14 +10,12 @@ enum Request {
     case perform(Action)
 }
 
-/// How a payload is named.
 enum PayloadKey {
     /// By its notification; an empty part is the one called `payload`.
     case part(id: Slice, part: Slice)
     case digest(Digest)
 }
 
-/// What is asked for besides payloads' bytes.
 enum Action {
     /// A call of the table, in HTTP or in a frame.
     case endpoint(EndpointRequest)
@@ -37,7 +35,6 @@ enum Reads: Sendable {
     case notification
     case owner
     case blob(Digest)
-    /// Things of many names.
     case everything
 }
 
@@ -73,24 +70,54 @@ extension Action {
     }
 }
 
+/// Whether a snapshot has all that was acknowledged before a request came, and must be in its answer.
+/// The writer commits a little later than it acknowledges.
+enum Readiness {
+    case ready
+    /// What is read may have changes in the log alone.
+    case pendingCommit
+    /// There was a commit since the snapshot was opened.
+    case staleSnapshot
+}
+
+extension BlobStore {
+    /// Whether a snapshot has all changes of what is read that were acknowledged before this call.
+    ///
+    /// The snapshot is asked last: what was committed before the filter said "no" is in it, or it
+    /// says that it is too old.
+    ///
+    /// - Parameter name: the notification's id or the owner; empty for anything else.
+    @inline(__always)
+    func readiness(
+        of reads: Reads, _ name: RawSpan, in snapshot: borrowing Snapshot
+    ) -> Readiness {
+        let isPending: Bool
+        switch reads {
+        case .nothing: return .ready
+        case .notification: isPending = pendingKeys.mayContain(name)
+        case .owner: isPending = pendingKeys.mayContain(owner: name)
+        case .blob(let digest): isPending = pendingKeys.mayContain(digest)
+        case .everything: isPending = !pendingKeys.isEmpty
+        }
+        if isPending { return .pendingCommit }
+        return snapshot.isCurrent ? .ready : .staleSnapshot
+    }
+}
+
 /// What a connection's earlier bytes have decided for its later ones.
 struct Session {
     /// Whether it came by the device socket, which answers links only.
     var isDevice = false
-    /// The user at the other end, for logs.
     var userID: UInt32 = 0
     /// Told by the first byte; nil before that.
     var dialect: Dialect?
-    /// Whether the binary protocol's hello has been answered.
     var isGreeted = false
     /// What has become of the next request's wait for the writer, or for another thread.
     var wait = Wait.none
     /// How far the end of an HTTP head has been looked for, in input that is not a whole head yet.
     var headScanner = HeadScanner()
 
-    /// What has become of a wait.
     enum Wait {
-        /// There was none.
         case none
         /// Every snapshot from now on has what the request reads.
         case done

@@ -27,7 +27,6 @@ final class RequestObserver {
     /// From how many nanoseconds on a request is logged as slow.
     private var slowNanoseconds = Int64.max
     private var slowLog: SlowRequestLog
-    /// Lines for the access log of this iteration, and how many there are.
     private var lines: [UInt8] = []
     private var lineCount = 0
     /// When the worker learnt of what it answers in this iteration.
@@ -57,14 +56,12 @@ final class RequestObserver {
         slowNanoseconds = slowMilliseconds > 0 ? Int64(slowMilliseconds) * 1_000_000 : .max
     }
 
-    /// An iteration of the worker begins.
     @inline(__always)
     func beginIteration(asOf now: Instant) {
         startedAt = now
         moment = now
     }
 
-    /// An iteration ends: hands its lines to the access log.
     @inline(__always)
     func endIteration() {
         guard lineCount > 0 else { return }
@@ -79,9 +76,6 @@ final class RequestObserver {
 
     // MARK: - Requests
 
-    /// The entry of a request that comes now.
-    ///
-    /// - Parameter request: what a log would say of it.
     func entry(
         _ operation: Operation, _ request: @autoclosure () -> LoggedRequest
     ) -> RequestEntry {
@@ -179,7 +173,6 @@ final class RequestObserver {
 }
 
 extension RequestObserver {
-    /// The entry of what could not be read as a request.
     func unknown(_ connection: Session) -> RequestEntry {
         entry(
             .unknown,
@@ -190,7 +183,6 @@ extension RequestObserver {
 }
 
 extension Request {
-    /// What it is counted as.
     var operation: Operation {
         switch self {
         case .fetch: .fetch
@@ -200,7 +192,6 @@ extension Request {
 }
 
 extension Action {
-    /// What it is counted as.
     var operation: Operation {
         switch self {
         case .endpoint(let request): request.endpoint.operation
@@ -208,5 +199,47 @@ extension Action {
         case .publish: .publish
         case .watch: .watch
         }
+    }
+}
+
+/// What a fetch was answered, as the head of its answer says.
+private struct AnsweredFetch {
+    var status: UInt16
+    /// The digest of the bytes as given.
+    var digest: String
+
+    /// Nil where the head is not that of a payload.
+    ///
+    /// - Parameter head: of the answer to a fetch (``BatchedAnswer/isFetch``).
+    init?(_ head: RawSpan) {
+        guard head.byteCount > 12 else { return nil }
+        if head.byte(0) == Wire.responseMagic {
+            guard let frame = try? ResponseFrame.parse(head) else { return nil }
+            let start = Wire.frameHeaderByteCount
+            let isFetch =
+                frame.opcode == Opcode.get.rawValue || frame.opcode == Opcode.getBlob.rawValue
+            guard isFetch, frame.status < 300, head.byteCount >= start + Wire.digestByteCount,
+                let digest = Digest(bytes: head.extracting(start..<start + Wire.digestByteCount))
+            else { return nil }
+            status = frame.status
+            self.digest = digest.description
+            return
+        }
+        // The status behind `HTTP/1.1 `, and the entity tag, which is the digest, between quotation marks.
+        guard let tag = Self.entityTag(head) else { return nil }
+        let digits = (9..<12).map { UInt16(head.byte($0)) &- 0x30 }
+        guard digits.allSatisfy({ $0 < 10 }) else { return nil }
+        status = 100 * digits[0] + 10 * digits[1] + digits[2]
+        digest = tag
+    }
+
+    private static func entityTag(_ head: RawSpan) -> String? {
+        let name = UInt64(littleEndian: 0x2220_3A67_6154_450A)  // a line end and `ETag: "`
+        var start = 0
+        while start + 8 <= head.byteCount, head.word(start) != name { start += 1 }
+        start += 8
+        var end = start
+        while end < head.byteCount, head.byte(end) != UInt8(ascii: "\"") { end += 1 }
+        return end < head.byteCount ? head.extracting(start..<end).text() : nil
     }
 }

@@ -17,7 +17,6 @@ struct SequenceToken: Equatable {
         self.sequence = sequence
     }
 
-    /// Reads a text; nil when it is none.
     init?(_ text: String) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2, let epoch = UInt64(parts[0]), let sequence = UInt64(parts[1]),
@@ -26,7 +25,6 @@ struct SequenceToken: Equatable {
         self.init(epoch: epoch, sequence: sequence)
     }
 
-    /// The one that a request has; nil where it has none.
     init?(_ head: HTTPRequestHead, _ bytes: RawSpan) throws(ProtocolError) {
         guard let value = try head.value(of: Self.lowercaseName, in: bytes) else { return nil }
         guard let token = SequenceToken(value.of(bytes).text()) else {
@@ -55,11 +53,9 @@ extension RequestHandler {
         _ head: HTTPRequestHead, _ bytes: RawSpan, hasWaited: Bool
     ) throws(ProtocolError) -> UInt64? {
         guard let token = try SequenceToken(head, bytes), token.sequence > 0 else { return nil }
-        guard store.hasSequence(token.sequence, of: token.epoch) else {
-            throw ProtocolError(
-                .sequenceLost,
-                "the change \(token.text) was lost with the host that led epoch \(token.epoch)")
-        }
+        try require(
+            store.hasSequence(token.sequence, of: token.epoch), .sequenceLost,
+            "the change \(token.text) was lost with the host that led epoch \(token.epoch)")
         guard store.lastSequence < token.sequence else { return nil }
         guard hasWaited else { return token.sequence }
         let leader = replica.leader
@@ -69,7 +65,6 @@ extension RequestHandler {
         )
     }
 
-    /// What a change waits for: what its request says, or else what the daemon does.
     func acknowledgement(
         _ head: HTTPRequestHead, _ bytes: RawSpan
     ) throws(ProtocolError) -> Acknowledgement {
@@ -85,7 +80,7 @@ extension RequestHandler {
         return try acknowledgement(asked: wanted)
     }
 
-    /// The same for what a request says, in either dialect; nil: it says nothing.
+    /// What a change waits for: what its request says, or else, nil, what the daemon does.
     func acknowledgement(
         asked wanted: Acknowledgement?
     ) throws(ProtocolError) -> Acknowledgement {
@@ -93,10 +88,8 @@ extension RequestHandler {
         let usual = replica.options.acknowledgement
         guard let wanted else { return usual }
         guard wanted == .replicated || usual == .replicated else { return .local }
-        guard replica.role != .alone else {
-            throw ProtocolError(
-                .notReplicated, "this daemon is not replicated (--replicate)")
-        }
+        try require(
+            replica.role != .alone, .notReplicated, "this daemon is not replicated (--replicate)")
         return .replicated
     }
 }

@@ -92,13 +92,12 @@ extension ProtocolError {
         members = [ProblemMember("reason", .text(publish.code.rawValue))] + publish.members
     }
 
-    /// The same for what the replication refuses.
+    /// Why a publish cannot be taken now, because of the replication.
     init(notReady publish: ProtocolError) {
         self.init(.unavailable, "cannot take a publish: \(publish.detail)")
         members = [ProblemMember("reason", .text(publish.code.rawValue))]
     }
 
-    /// Why there is no push.
     init(_ error: EnvelopeError) {
         switch error {
         case .tooLarge(let byteCount, let limit):
@@ -116,7 +115,6 @@ extension ProtocolError {
     static let outcomeMismatch = ProtocolError(
         .internalError, "the outcome does not match the request")
 
-    /// There is no such thing.
     static func notFound(_ thing: StaticString) -> ProtocolError {
         ProtocolError(.notFound, "the \(thing) was not found")
     }
@@ -132,7 +130,7 @@ extension ProtocolError {
         return error
     }
 
-    /// A body that others' bodies leave no memory for.
+    /// Other bodies have taken the memory.
     static func noBodyMemory(_ limits: BodyMemory.Limits) -> ProtocolError {
         let seconds = Self.retryAfterSeconds
         var error = ProtocolError(
@@ -147,6 +145,5 @@ extension ProtocolError {
     /// Whatever is wrong with a link, the answer is the same.
     static let linkNotValid = ProtocolError(.forbidden, "the link is not valid")
 
-    /// The daemon takes no more work.
     static let stopping = ProtocolError(.stopping, "the daemon is stopping; try again")
 }

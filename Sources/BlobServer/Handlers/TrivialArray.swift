@@ -20,7 +20,6 @@ struct TrivialArray<Element>: ~Copyable {
 
     var isEmpty: Bool { count == 0 }
 
-    /// The last element, or nil.
     var last: Element? {
         @inline(__always)
         get { count == 0 ? nil : elements[count - 1] }
@@ -47,14 +46,12 @@ struct TrivialArray<Element>: ~Copyable {
         count += 1
     }
 
-    /// Keeps the first `count`, of which there must be as many.
     @inline(__always)
     mutating func truncate(to count: Int) {
         precondition(count >= 0 && count <= self.count)
         self.count = count
     }
 
-    /// Empties it, keeping its memory.
     @inline(__always)
     mutating func removeAll() { count = 0 }
 

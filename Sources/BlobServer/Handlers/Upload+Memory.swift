@@ -4,7 +4,6 @@ import BlobStore
 // The memory of a body: reserved as its bytes come, released when they go to a file.
 
 extension Upload {
-    /// Up to this size a body counts as a short one, in bytes.
     private static let shortByteCountMax = 16 << 10
     /// The least memory that a body reserves that is not known to need less, in bytes. It reserves twice as much each
     /// time, as its bytes come.
@@ -19,7 +18,6 @@ extension Upload {
     private static let paceByteCount = 16 << 10
     private static let stallMilliseconds = 250
 
-    /// What a body has moved lately.
     struct Pace {
         var since: Instant
         var byteCount = 0
@@ -57,8 +55,8 @@ extension Upload {
         }
     }
 
-    /// The same for what the body needs once more when it is whole: what is in a file and shall be
-    /// read, or may become short.
+    /// Reserves what the body needs once more when it is whole: what is in a file and shall be read, or may become
+    /// short.
     func makeRoomToFinish() -> BodyMemory.Need? {
         // What is inside a coding is kept in memory, too: of a payload while it is short, of a document
         // all.
@@ -77,7 +75,6 @@ extension Upload {
         return BodyMemory.Need(byteCount: need, kind: kind, takesSpool: false)
     }
 
-    /// Memory it has, in bytes.
     var reservedByteCount: Int { reservation?.byteCount ?? 0 }
 
     /// Moves what is in memory to files, as far as there are any.
@@ -106,7 +103,6 @@ extension Upload {
         return max(need, min(piece, announcedByteCount))
     }
 
-    /// How many bytes there will be in all, as far as that is known.
     private var announcedByteCount: Int {
         byteCount + min(Int(clamping: missingByteCount ?? 0), byteCountMax)
     }
@@ -117,7 +113,6 @@ extension Upload {
         return length <= Self.shortByteCountMax ? .short : .long
     }
 
-    /// How long it may wait.
     var waitMilliseconds: Int {
         kind(of: content.heldByteCount) == .long
             ? Self.longWaitMilliseconds : Self.shortWaitMilliseconds
@@ -125,7 +120,6 @@ extension Upload {
 
     // MARK: - Pace
 
-    /// Takes note of how far it is.
     func notePace(asOf now: Instant) {
         guard byteCount - pace.byteCount >= Self.paceByteCount else { return }
         pace = Pace(since: now, byteCount: byteCount)

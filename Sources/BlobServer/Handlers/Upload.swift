@@ -1,7 +1,6 @@
 import BlobProtocol
 import BlobStore
 
-/// Why a body cannot be taken.
 enum BodyFailure: Error {
     /// What the client sent is wrong; for chunks, where the body ends is then unknown.
     case wire(ProtocolError)
@@ -13,17 +12,12 @@ enum BodyFailure: Error {
 /// Its connection's worker alone uses it, and no property that is not checked for exclusive use is
 /// ever borrowed by a call that could reach it by another way (see ``Connection``).
 final class Upload {
-    /// What the bytes are for.
     let plan: BodyPlan
-    /// How to answer in the end.
     let reply: PendingReply
-    /// Whether the client waits for `100 Continue`.
     let expectsContinue: Bool
-    /// Whether it was sent.
     var hasContinued = false
-    /// How the bytes are coded. They are decoded when all of them are there.
+    /// The bytes are decoded when all of them are there.
     var coding: BodyCoding { plan.coding }
-    /// The most bytes there may be, as they come.
     var byteCountMax: Int { plan.byteCountMax }
     @exclusivity(unchecked) private(set) var framing: Framing
     @exclusivity(unchecked) private(set) var byteCount = 0
@@ -32,14 +26,10 @@ final class Upload {
     @exclusivity(unchecked) var reservation: BodyReservation?
     /// Whether all of it was here when its first byte was taken in.
     @exclusivity(unchecked) var isWhole = false
-    /// Until when it waits for memory, if it does.
     var waitEnd = Instant.now
-    /// How fast it comes (``notePace(asOf:)``).
     var pace = Pace(since: .now)
 
-    /// How the end of the body is known.
     enum Framing {
-        /// So many bytes are still to come.
         case counted(UInt64)
         case chunked(ChunkedDecoder)
     }
@@ -53,13 +43,11 @@ final class Upload {
         reply = PendingReply(reply: plan.reply, form: form)
     }
 
-    /// How many bytes of the body are still to come, when that is known.
     var missingByteCount: UInt64? {
         guard case .counted(let count) = framing else { return nil }
         return count
     }
 
-    /// Whether all of the body is there.
     var isComplete: Bool {
         switch framing {
         case .counted(let count): count == 0
@@ -120,13 +108,10 @@ final class Upload {
         byteCount += bytes.byteCount
     }
 
-    /// Hands the payload out, to be finished. Once.
     func takePayload() -> PayloadWriter? { content.payload.take() }
 
-    /// Hands the document out. Once.
     func takeDocument() -> DocumentWriter? { content.document.take() }
 
-    /// Hands the document and the files out. Once.
     func takeMultipart() -> MultipartReceiver? { content.multipart.take() }
 
     /// Gives up: bytes, spool file and memory are released.

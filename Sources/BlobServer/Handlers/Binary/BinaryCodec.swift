@@ -4,7 +4,6 @@ import Bytes
 
 /// Writes the binary protocol's answers, but payloads.
 enum BinaryCodec {
-    /// Appends an answer.
     static func append(
         _ response: Response, _ frame: RequestFrame, into batch: inout AnswerBatch
     ) {
@@ -23,7 +22,6 @@ enum BinaryCodec {
         }
     }
 
-    /// Appends a call's answer, whose head says what the document is.
     private static func append(
         _ document: Response.Document, _ frame: RequestFrame, into batch: inout AnswerBatch
     ) {
@@ -61,7 +59,6 @@ enum BinaryCodec {
         batch.endAnswer()
     }
 
-    /// Appends an answer without a head.
     private static func append(
         _ frame: RequestFrame, status: UInt16, body: [UInt8], into batch: inout AnswerBatch
     ) {
@@ -71,7 +68,6 @@ enum BinaryCodec {
         batch.endAnswer()
     }
 
-    /// Appends the answer to hello.
     static func appendHello(
         _ store: StoreID, _ limits: DaemonLimits, _ frame: RequestFrame,
         into batch: inout AnswerBatch
@@ -93,7 +89,6 @@ enum BinaryCodec {
         batch.endAnswer()
     }
 
-    /// Appends a page to a watch: how many, whether more follow, the cursor; and the page.
     static func appendWatched(
         _ page: FeedPage, of owner: String, store: StoreID, _ frame: RequestFrame,
         into batch: inout AnswerBatch

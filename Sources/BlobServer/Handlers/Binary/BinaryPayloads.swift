@@ -1,8 +1,6 @@
 import BlobProtocol
 import BlobStore
 
-// A payload's answer in the binary protocol.
-
 extension RequestHandler {
     /// Answers the frame at the start of `bytes` when it is a plain fetch and what it asks for is
     /// there: all of a payload, in the coding in which it is kept. ``next(_:of:in:into:consumed:)``
@@ -76,7 +74,7 @@ extension RequestHandler {
             } catch {
                 throw .refused(error)
             }
-            if let range = asked {
+            if case .from(let position, _)? = asked, let range = asked {
                 switch range.resolve(byteCount: UInt64(blob.byteCount)) {
                 case .whole: break
                 case .partial(let lower, let upper):
@@ -88,7 +86,7 @@ extension RequestHandler {
                     throw .refused(
                         ProtocolError(
                             .badRange,
-                            "the range begins at byte \(range.first); the payload is \(blob.byteCount) bytes long",
+                            "the range begins at byte \(position); the payload is \(blob.byteCount) bytes long",
                             limit: blob.byteCount))
                 }
             }

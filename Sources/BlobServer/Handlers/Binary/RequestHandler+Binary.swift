@@ -6,7 +6,7 @@ import Notifications
 // A frame's way: its head is read, what it reads must be committed, and then it is answered. Everything a head says is
 // checked before a byte of a body is read. `docs/PROTOCOL.md` draws the frames.
 
-/// A frame from its header to its log line, lent to all that have a part in answering it.
+/// A frame from its header to its log line: the context that answering it needs.
 struct BinaryRequest: ~Escapable {
     let frame: RequestFrame
     let head: RawSpan
@@ -30,7 +30,6 @@ struct BinaryRequest: ~Escapable {
 }
 
 extension RequestHandler {
-    /// Answers the frame at the start of `bytes`.
     func nextFrame(
         _ bytes: RawSpan, of connection: inout Session, _ wait: Session.Wait,
         in snapshot: borrowing Snapshot, into batch: inout AnswerBatch, consumed: inout Int
@@ -115,7 +114,6 @@ extension RequestHandler {
         }
     }
 
-    /// Says why a payload is not sent, or waits for it.
     @inline(never)
     private func step(
         after failure: FetchFailure, _ key: PayloadKey, _ request: BinaryRequest,
@@ -129,7 +127,6 @@ extension RequestHandler {
         }
     }
 
-    /// Does what is no fetch.
     @inline(never)
     private func perform(
         _ action: Action, _ request: BinaryRequest, in snapshot: borrowing Snapshot,
@@ -173,18 +170,15 @@ extension RequestHandler {
         return frame.bodyByteCount == 0 ? .answered : .answeredThenSkip(frame.bodyByteCount)
     }
 
-    /// A frame's operation, whose body is not too long.
     private func operation(of frame: RequestFrame) throws(ProtocolError) -> Opcode {
         guard let operation = frame.operation else {
             throw ProtocolError(.methodNotAllowed, "unknown operation \(frame.opcode)")
         }
         let bodyMax = bodyByteCountMax(of: operation, frame.flags)
-        guard frame.bodyByteCount <= bodyMax else {
-            throw ProtocolError(
-                .payloadTooLarge,
-                "the body is \(frame.bodyByteCount) bytes long; the limit for \(operation) is \(bodyMax)\(operation == .put ? " (max-payload)" : "")",
-                limit: Int(clamping: bodyMax))
-        }
+        try require(
+            frame.bodyByteCount <= bodyMax, .payloadTooLarge,
+            "the body is \(frame.bodyByteCount) bytes long; the limit for \(operation) is \(bodyMax)\(operation == .put ? " (max-payload)" : "")",
+            limit: Int(clamping: bodyMax))
         return operation
     }
 
@@ -198,7 +192,6 @@ extension RequestHandler {
         return UInt64(byteCountMax + extra)
     }
 
-    /// What a frame's head asks for.
     @inline(__always)
     private func asked(
         _ operation: Opcode, _ request: BinaryRequest
@@ -226,7 +219,7 @@ extension RequestHandler {
         case .put:
             let put = try Put.Request.parse(head, flags: flags)
             let draft = PublicationDraft(
-                put.texts, part: put.partName, mediaType: put.type,
+                put.texts, part: put.part ?? .payload, mediaType: put.mediaType ?? .octetStream,
                 expiry: try expiry(
                     ttlSeconds: put.ttlSeconds, expiryMilliseconds: put.expiryMilliseconds),
                 profile: put.profile ?? limits.profile)

@@ -11,9 +11,7 @@ struct BodyPlan: Sendable {
     enum Kind: Sendable {
         /// The bytes of a payload or a blob.
         case payload(PayloadUse)
-        /// A JSON document, from which a change is made.
         case document(Reply, Reading)
-        /// A notification's document and files.
         case multipart(id: NotificationID?, boundary: [UInt8])
         /// A document in each line.
         case batch
@@ -26,7 +24,6 @@ struct BodyPlan: Sendable {
     /// Longer bodies are refused before a byte is read, where the length is said.
     var byteCountMax: Int
 
-    /// The most bytes of a document or a batch, decoded.
     var documentByteCountMax: Int {
         if case .batch = kind { return WireLimits.batchByteCountMax }
         return WireLimits.documentByteCountMax
@@ -44,7 +41,6 @@ struct BodyPlan: Sendable {
             limit: byteCountMax)
     }
 
-    /// How to answer when the writer is done.
     var reply: Reply {
         switch kind {
         case .payload(.publish(let draft)):
@@ -58,7 +54,6 @@ struct BodyPlan: Sendable {
 }
 
 extension BodyPlan {
-    /// The plan of a document or a batch, which may be coded.
     init(document kind: Kind, _ request: EndpointRequest) {
         self.init(
             kind: kind, device: request.device, condition: request.condition,

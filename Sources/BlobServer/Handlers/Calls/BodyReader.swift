@@ -13,8 +13,6 @@ struct BodyReader: Sendable {
         profile = limits.profile
     }
 
-    /// The change that a document asks for. What the store would refuse it for whatever is stored is
-    /// thrown here.
     func operation(
         _ bytes: [UInt8], _ plan: BodyPlan
     ) throws(ProtocolError) -> PendingChange.Operation {
@@ -35,7 +33,6 @@ struct BodyReader: Sendable {
         }
     }
 
-    /// What a patch changes, and which device asks for it.
     func patch(_ bytes: RawSpan, _ plan: BodyPlan) throws(ProtocolError) -> NotificationPatch {
         var patch = try PatchDocument.parse(bytes)
         if case .set(let moment) = patch.expiresAt {
@@ -45,7 +42,6 @@ struct BodyReader: Sendable {
         return patch
     }
 
-    /// A document that comes without files.
     func publication(
         _ bytes: RawSpan, id: NotificationID?, _ plan: BodyPlan
     ) throws(ProtocolError) -> (id: NotificationID?, change: CheckedChange) {
@@ -76,7 +72,6 @@ struct BodyReader: Sendable {
 
     // MARK: - Files
 
-    /// A notification with its files, which are finished here.
     func notification(
         _ received: MultipartReceiver.Received, _ plan: BodyPlan
     ) throws(BodyFailure) -> PendingChange.Operation {

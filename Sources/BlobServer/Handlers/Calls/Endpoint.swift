@@ -21,14 +21,12 @@ final class Endpoint: Sendable {
     let rules: Rules
     let action: Action
 
-    /// A parameter of a path, as OpenAPI calls it.
     enum Parameter: String {
         case id, owner, digest
         /// A part's where the path has an id, else a category's.
         case name
     }
 
-    /// The ways by which requests come.
     struct Interfaces: OptionSet, Sendable {
         let rawValue: UInt8
 
@@ -37,22 +35,17 @@ final class Endpoint: Sendable {
         /// The `call` of the binary protocol.
         static let frames = Interfaces(rawValue: 1 << 2)
 
-        /// Those of a backend, in either dialect.
         static let backends: Interfaces = [.mainSocket, .frames]
         static let devices: Interfaces = [.mainSocket, .deviceSocket]
     }
 
-    /// What follows the head.
     enum Body: Sendable {
-        /// Nothing: a body is refused.
+        /// A body is refused.
         case none
-        /// Nothing: a body is thrown away.
+        /// A body is thrown away.
         case ignored
-        /// A payload, whose length must be said.
         case payload
-        /// A blob, whose length must be said.
         case blob
-        /// A JSON document.
         case document
         /// A merge patch (RFC 7396).
         case patch
@@ -61,7 +54,6 @@ final class Endpoint: Sendable {
         /// A notification's document in each line.
         case lines
 
-        /// Whether there is a body that is received.
         var isReceived: Bool {
             switch self {
             case .none, .ignored: false
@@ -79,7 +71,6 @@ final class Endpoint: Sendable {
         }
     }
 
-    /// What else is asked or allowed.
     struct Rules: OptionSet, Sendable {
         let rawValue: UInt8
 
@@ -98,7 +89,6 @@ final class Endpoint: Sendable {
         /// The bytes of the payload that the path names: `PayloadPath` finds it before the table is searched, and
         /// each dialect answers it in its own way.
         case fetch
-        /// A method of the handler.
         case perform(
             @Sendable (RequestHandler) -> (EndpointRequest) throws(ProtocolError) -> ActionStep)
         /// A method that looks at what is stored.

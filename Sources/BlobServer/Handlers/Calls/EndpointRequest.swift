@@ -22,20 +22,16 @@ final class EndpointRequest {
     private(set) var coding = BodyCoding.identity
     /// How long the body is; nil where that is not said.
     private(set) var bodyByteCount: UInt64?
-    /// Whether the body is a payload's bytes.
     private(set) var hasPayload = false
-    /// The device that makes a change.
     private(set) var device: DeviceName?
     /// What must hold of the notification or the category that is there.
     private(set) var condition = Condition.none
     /// The signed link that it came by, whose parameters are in the query; nil: it came by none.
     private(set) var link: FeedLink?
-    /// Whether a stream of events is asked for.
     private(set) var acceptsEvents = false
     /// The place in the feed that a stream was read up to.
     private(set) var lastEventID: [UInt8]?
 
-    /// Checks what a path names.
     private init(
         _ endpoint: Endpoint, _ names: PathPattern.Match, in path: RawSpan, query: RawSpan
     ) throws(ProtocolError) {
@@ -55,8 +51,6 @@ final class EndpointRequest {
         }
     }
 
-    /// An HTTP request.
-    ///
     /// - Parameter link: the signed link by which it came.
     convenience init(
         _ endpoint: Endpoint, _ names: PathPattern.Match, _ head: HTTPRequestHead,
@@ -105,11 +99,11 @@ final class EndpointRequest {
                 .methodNotAllowed, "call does not support GET of a blob; use getBlob")
         }
         let (endpoint, names) = try Endpoint.find(
-            call.method.http, path.of(head), on: .frames)
+            call.method, path.of(head), on: .frames)
         try self.init(endpoint, names, in: path.of(head), query: query.of(head))
         if call.coding == .gzip { coding = .gzip }
-        mediaType = call.type
-        device = call.deviceName
+        mediaType = call.mediaType
+        device = call.device
         switch call.condition {
         case .none: break
         case .revision(let revision): condition = .revisions([revision])

@@ -7,7 +7,6 @@ import Synchronization
 /// Takes in a multipart body as it comes: the document into memory, each file into a writer of its
 /// own.
 final class MultipartReceiver {
-    /// The name of the field that has the document.
     private static let documentName: StaticString = "notification"
 
     private let store: BlobStore
@@ -18,11 +17,8 @@ final class MultipartReceiver {
     private var files: [IncomingFile] = []
     private var isInDocument = false
 
-    /// What was received.
     struct Received: Sendable {
-        /// The document; nil when there was none.
         var document: [UInt8]?
-        /// In the order in which they came.
         var files: [IncomingFile]
     }
 
@@ -31,7 +27,6 @@ final class MultipartReceiver {
         parser = MultipartParser(boundary: boundary)
     }
 
-    /// Takes in some more bytes.
     func append(_ bytes: RawSpan) throws(BodyFailure) {
         guard !rest.isEmpty else {
             let used = try take(bytes)
@@ -45,7 +40,6 @@ final class MultipartReceiver {
         rest.append(contentsOf: held[used...])
     }
 
-    /// How many bytes are in memory.
     var heldByteCount: Int {
         rest.count + (document?.count ?? 0) + files.reduce(0) { $0 + $1.heldByteCount }
     }
@@ -69,20 +63,16 @@ final class MultipartReceiver {
     /// Whether there is a file in memory that is worth a place on the disk.
     var canSpool: Bool { files.contains { $0.heldByteCount > 0 } }
 
-    /// Moves the longest file that is in memory to the disk.
     func spool() throws(StoreError) {
         try files.max { $0.heldByteCount < $1.heldByteCount }?.spool()
     }
 
     /// Hands out what was received. Throws `bad_multipart` when the end is missing.
     func finish() throws(ProtocolError) -> Received {
-        guard parser.isComplete else {
-            throw ProtocolError(.badMultipart, "the body ends without a closing delimiter")
-        }
+        try require(parser.isComplete, .badMultipart, "the body ends without a closing delimiter")
         return Received(document: document, files: files)
     }
 
-    /// - Returns: how many bytes were used.
     private func take(_ bytes: RawSpan) throws(BodyFailure) -> Int {
         var used = 0
         while used < bytes.byteCount {
@@ -118,11 +108,10 @@ final class MultipartReceiver {
         guard !files.contains(where: { $0.name == part }) else {
             throw Self.twice(name)
         }
-        guard files.count < StoreLimits.partCountMax else {
-            throw ProtocolError(
-                .tooManyParts, "too many files; the limit is \(StoreLimits.partCountMax)",
-                limit: StoreLimits.partCountMax)
-        }
+        try require(
+            files.count < StoreLimits.partCountMax, .tooManyParts,
+            "too many files; the limit is \(StoreLimits.partCountMax)",
+            limit: StoreLimits.partCountMax)
         files.append(
             IncomingFile(name: part, mediaType: head.type, store.makePayloadWriter()))
     }
@@ -166,10 +155,8 @@ final class IncomingDocument: Sendable {
     }
 }
 
-/// A file of a multipart body.
 final class IncomingFile: Sendable {
     let name: PartName
-    /// Nil: not said.
     let mediaType: MediaType?
     /// Used by one thread after the other, never by two at a time.
     private let writer: Mutex<PayloadWriter?>
@@ -180,7 +167,6 @@ final class IncomingFile: Sendable {
         self.writer = Mutex(writer)
     }
 
-    /// How many of its bytes are in memory, and how many there are.
     private var counts: (held: Int, all: Int) {
         writer.withLock { writer in
             switch writer {

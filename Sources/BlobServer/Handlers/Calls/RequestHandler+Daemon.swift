@@ -5,12 +5,10 @@ import BlobStore
 // replication.
 
 extension RequestHandler {
-    /// The process answers.
     func getLive(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         .respond(.echo([]))
     }
 
-    /// Whether a publish can be stored.
     func getReady(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         if isStopping { throw .stopping }
         if let refusal = replica.refusal { throw ProtocolError(notReady: refusal) }
@@ -22,7 +20,6 @@ extension RequestHandler {
         return .respond(.document(Response.Document(body: body)))
     }
 
-    /// The daemon's numbers for Prometheus.
     func getMetrics(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         let body = try asked { () throws(StoreError) in try metrics.compose() }
         return .respond(
@@ -44,7 +41,6 @@ extension RequestHandler {
         return .respond(scrubResponse)
     }
 
-    /// Begins to read the store again.
     func postScrub(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         guard !isStopping else { throw .stopping }
         _ = try EndpointQuery(request.query)
@@ -63,7 +59,6 @@ extension RequestHandler {
         return .respond(replicationResponse)
     }
 
-    /// Has this daemon take the lead of its shard.
     func postReplication(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         guard !isStopping else { throw .stopping }
         let query = try EndpointQuery(request.query, "force")
@@ -80,7 +75,6 @@ extension RequestHandler {
     }
 
     var replicationResponse: Response {
-        .document(
-            Response.Document(body: ReplicationDocument(store, replica).numbers.finished()))
+        .document { ReplicationDocument.append(store, replica, to: &$0) }
     }
 }

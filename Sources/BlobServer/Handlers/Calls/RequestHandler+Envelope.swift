@@ -4,7 +4,6 @@ import Bytes
 import Notifications
 
 extension RequestHandler {
-    /// The push to send for a notification: itself, or with what goes with it.
     func getEnvelope(
         _ request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
@@ -66,17 +65,14 @@ extension RequestHandler {
         _ query: EndpointQuery, for platform: PushPlatform
     ) throws(ProtocolError) -> String? {
         guard let bytes = query["token"] else { return nil }
-        guard platform == .fcm else {
-            throw ProtocolError(
-                .badQuery,
-                "the parameter token is for fcm; the request to \(platform.rawValue) names the device in its URL"
-            )
-        }
+        try require(
+            platform == .fcm, .badQuery,
+            "the parameter token is for fcm; the request to \(platform.rawValue) names the device in its URL"
+        )
         try TextKind.pushToken.check(bytes.span.bytes)
         return bytes.span.bytes.text()
     }
 
-    /// Whether the request's fields are asked for as well: `format=json`, and not `format=body`.
     private static func isWhole(_ query: EndpointQuery) throws(ProtocolError) -> Bool {
         guard let format = query["format"] else { return false }
         if format.span.bytes.equals("json") { return true }
@@ -90,20 +86,13 @@ extension RequestHandler {
 
 /// A push with what goes with it: `{"media_type","headers":{…},"body"}`.
 enum EnvelopeDocument {
-    /// Appends the document. The body is a text, since it must be sent as it is: written anew it
-    /// might be over its provider's limit.
+    /// The body is a text, since it must be sent as it is: composed again, it might be over its provider's limit.
     static func append(_ envelope: Envelope, to out: inout [UInt8]) {
-        out.append("{\"media_type\":")
-        JSONText.append(envelope.mediaType, to: &out)
-        out.append(",\"headers\":{")
-        for (index, header) in envelope.headers.enumerated() {
-            if index > 0 { out.append(",") }
-            JSONText.append(header.name, to: &out)
-            out.append(":")
-            JSONText.append(header.value, to: &out)
+        out.object {
+            $0.add("media_type", envelope.mediaType)
+            $0.begin("headers")
+            $0.object { for header in envelope.headers { $0.add(header.name, header.value) } }
+            $0.add("body", String(decoding: envelope.bytes, as: UTF8.self))
         }
-        out.append("},\"body\":")
-        JSONText.append(String(decoding: envelope.bytes, as: UTF8.self), to: &out)
-        out.append("}")
     }
 }

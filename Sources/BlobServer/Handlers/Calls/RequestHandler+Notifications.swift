@@ -7,7 +7,6 @@ import Notifications
 // body is read.
 
 extension RequestHandler {
-    /// A page of all notifications, by id.
     func listNotifications(
         _ request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
@@ -41,11 +40,9 @@ extension RequestHandler {
         _ = try EndpointQuery(request.query)
         let id = request.id
         if let type = request.mediaType, type.isType("multipart/form-data") {
-            guard request.coding == .identity else {
-                throw ProtocolError(
-                    .unsupportedContentCoding,
-                    "a multipart body must not be compressed; documents, payloads and blobs may be")
-            }
+            try require(
+                request.coding == .identity, .unsupportedContentCoding,
+                "a multipart body must not be compressed; documents, payloads and blobs may be")
             let boundary = try MultipartParser.boundary(of: type.text.utf8.span.bytes)
             return .receiveBody(
                 BodyPlan(
@@ -62,11 +59,9 @@ extension RequestHandler {
 
     func patchNotification(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         _ = try EndpointQuery(request.query)
-        guard !limits.requiresIfMatch || request.condition.namesWhatIsThere else {
-            throw ProtocolError(
-                .preconditionRequired,
-                "this daemon requires If-Match to patch a notification: give its revision, or *")
-        }
+        try require(
+            !limits.requiresIfMatch || request.condition.namesWhatIsThere, .preconditionRequired,
+            "this daemon requires If-Match to patch a notification: give its revision, or *")
         let id = try request.required(request.id)
         return try receive(request, .changed) { (reader, bytes, plan) throws(ProtocolError) in
             var patch = try reader.patch(bytes, plan)
@@ -91,7 +86,6 @@ extension RequestHandler {
         return .receiveBody(BodyPlan(document: .batch, request))
     }
 
-    /// An answer of a user to an action.
     func postResponse(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         _ = try EndpointQuery(request.query)
         let id = try request.required(request.id)
@@ -111,7 +105,7 @@ extension RequestHandler {
         let page = try asked { () throws(StoreError) in
             try snapshot.categories(after: after.span.bytes, byteCountMax: pageByteCountMax)
         }
-        return .respond(.document { CategoriesDocument.append(page, to: &$0) })
+        return .respond(.document { PageDocument.append(page, to: &$0) })
     }
 
     func getCategory(
@@ -164,9 +158,8 @@ extension RequestHandler {
 
     // MARK: - Documents
 
-    /// Has a JSON document received. A body whose type is not said is taken for one: it is looked at strictly.
-    ///
-    /// - Parameter read: makes a change of the document.
+    /// Has a JSON document received, of which `read` makes a change. A body whose type is not said is taken for one:
+    /// it is looked at strictly.
     func receive(
         _ request: EndpointRequest, _ reply: Reply, _ read: @escaping BodyPlan.Reading
     ) throws(ProtocolError) -> ActionStep {
@@ -174,12 +167,10 @@ extension RequestHandler {
             let isPatch = request.endpoint.body == .patch
             let isJSON = type.isType("application/json")
             let isMergePatch = isPatch && type.isType("application/merge-patch+json")
-            guard isJSON || isMergePatch else {
-                throw ProtocolError(
-                    .unsupportedMediaType,
-                    "the media type \(type.excerpt) is not supported; use application/json"
-                        + (isPatch ? " or application/merge-patch+json" : ""))
-            }
+            try require(
+                isJSON || isMergePatch, .unsupportedMediaType,
+                "the media type \(type.excerpt) is not supported; use application/json"
+                    + (isPatch ? " or application/merge-patch+json" : ""))
         }
         return .receiveBody(BodyPlan(document: .document(reply, read), request))
     }

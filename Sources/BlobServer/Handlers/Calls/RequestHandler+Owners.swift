@@ -6,13 +6,12 @@ import Notifications
 // The calls of an owner: history and changes, and changes of many notifications.
 
 extension RequestHandler {
-    /// An owner's changes, now or as they come.
     func getChanges(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         let query = try feedQuery(of: request.required(request.owner).text, request)
         return request.acceptsEvents ? .subscribe(query) : .awaitChanges(query)
     }
 
-    /// What is asked of a feed. A stream's last event id goes before `since`.
+    /// A stream's last event id takes precedence over `since`.
     private func feedQuery(
         of owner: String, _ request: EndpointRequest
     ) throws(ProtocolError) -> FeedQuery {
@@ -51,8 +50,7 @@ extension RequestHandler {
         return .after(cursor)
     }
 
-    /// A page of changes. Throws `resync` where the history must be read anew, and says where that
-    /// is.
+    /// A page of changes. Throws `resync` where the history must be read again, and says where that is.
     func changes(
         _ query: FeedQuery, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> FeedPage {
@@ -81,7 +79,6 @@ extension RequestHandler {
         )
     }
 
-    /// Adds to `resync` where the owner's history is.
     private func resynchronising(_ error: ProtocolError, _ owner: String) -> ProtocolError {
         guard error.code == .resync else { return error }
         var path = Array("/v1/users/".utf8)
@@ -94,7 +91,6 @@ extension RequestHandler {
         return error
     }
 
-    /// A page of an owner's history.
     func getHistory(
         _ request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {

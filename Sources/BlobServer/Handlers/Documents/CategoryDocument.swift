@@ -8,43 +8,25 @@ import Notifications
 enum CategoryDocument {
     /// Appends the document. Without options there is no such member.
     static func append(_ category: Category, to out: inout [UInt8]) {
-        out.append("{\"name\":")
-        JSONText.append(category.name, to: &out)
-        append(app: category.app, to: &out)
-        if category.revision > 0 {
-            out.append(",\"revision\":")
-            Decimal.append(category.revision, to: &out)
+        out.object {
+            $0.add("name", category.name)
+            $0.add("app", category.app)
+            if category.revision > 0 { $0.add("revision", category.revision) }
+            $0.begin("actions")
+            ActionsDocument.append(category.actions, to: &$0)
+            let options = CategoryOptions.known.filter { category.options.contains($0.option) }
+            if !options.isEmpty {
+                $0.add("options", options) { JSONText.append($0.name, to: &$1) }
+            }
         }
-        out.append(",\"actions\":")
-        ActionsDocument.append(category.actions, to: &out)
-        append(category.options, to: &out)
-        out.append("}")
     }
 
-    private static func append(_ options: CategoryOptions, to out: inout [UInt8]) {
-        guard !options.isEmpty else { return }
-        out.append(",\"options\":[")
-        var isFirst = true
-        for (name, option) in CategoryOptions.known where options.contains(option) {
-            if !isFirst { out.append(",") }
-            isFirst = false
-            JSONText.append(name, to: &out)
-        }
-        out.append("]")
-    }
-
-    /// Appends what is told of one that is gone.
     static func append(gone name: String, app: String?, to out: inout [UInt8]) {
-        out.append("{\"name\":")
-        JSONText.append(name, to: &out)
-        append(app: app, to: &out)
-        out.append(",\"deleted\":true}")
-    }
-
-    private static func append(app: String?, to out: inout [UInt8]) {
-        guard let app else { return }
-        out.append(",\"app\":")
-        JSONText.append(app, to: &out)
+        out.object {
+            $0.add("name", name)
+            $0.add("app", app)
+            $0.add("deleted", true)
+        }
     }
 
     /// Reads a document of at most 64 KiB. It may repeat name, app and revision, as what was answered
@@ -95,20 +77,48 @@ enum CategoryDocument {
     }
 }
 
-/// A page of categories: `{"categories":[…]}`, with `"next"` where there are more.
-enum CategoriesDocument {
-    /// Appends the document.
-    static func append(_ page: CategoryPage, to out: inout [UInt8]) {
-        out.append("{\"categories\":[")
-        for (index, category) in page.categories.enumerated() {
+/// The actions of a notification or a category: an array of objects with `identifier`, `title` and
+/// the flags `foreground`, `destructive` and `authentication_required`.
+enum ActionsDocument {
+    static func append(_ actions: [NotificationAction], to out: inout [UInt8]) {
+        out.append("[")
+        for (index, action) in actions.enumerated() {
             if index > 0 { out.append(",") }
-            CategoryDocument.append(category, to: &out)
+            out.object {
+                $0.add("identifier", action.identifier)
+                $0.add("title", action.title)
+                $0.add("foreground", action.isForeground)
+                $0.add("destructive", action.isDestructive)
+                $0.add("authentication_required", action.requiresAuthentication)
+            }
         }
         out.append("]")
-        if let next = page.next {
-            out.append(",\"next\":")
-            JSONText.append(next, to: &out)
+    }
+
+    /// Reads the array. Flags that are not given are false. What the actions may be called is the
+    /// store's to check; here they are counted, so that no long list is made for nothing.
+    static func parse(_ value: JSONValue) throws(ProtocolError) -> [NotificationAction] {
+        guard case .array(let elements) = value else {
+            throw .wrongType("actions", "an array", value)
         }
-        out.append("}")
+        let max = StoreLimits.actionCountMax
+        try require(
+            elements.count <= max, .badActions,
+            "too many actions: \(elements.count); the limit is \(max)", limit: max)
+        var actions: [NotificationAction] = []
+        for (index, element) in elements.enumerated() {
+            let object = try JSONObject(element, "actions[\(index)]")
+            try object.check([
+                "identifier", "title", "foreground", "destructive", "authentication_required",
+            ])
+            actions.append(
+                NotificationAction(
+                    identifier: try object.required("identifier"),
+                    title: try object.required("title"),
+                    isForeground: try object.flag("foreground") ?? false,
+                    isDestructive: try object.flag("destructive") ?? false,
+                    requiresAuthentication: try object.flag("authentication_required") ?? false))
+        }
+        return actions
     }
 }

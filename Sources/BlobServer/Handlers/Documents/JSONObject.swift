@@ -2,16 +2,14 @@ import BlobJSON
 import BlobProtocol
 import Bytes
 
-/// An object of a document that is being read: its members by name, each of the type that is asked
-/// for. null is the same as absent.
+/// An object of a document that is being read. A member that is asked for is nil where it is absent or null; each
+/// call throws `bad_document` for a value of another type.
 struct JSONObject {
     private let members: [JSONMember]
     /// Of the members' names: most that are asked for are absent.
     private var names = NameFilter()
-    /// What it is, for an error's words.
     private let thing: String
 
-    /// Throws `bad_document` when it is no object.
     init(_ value: JSONValue, _ thing: String) throws(ProtocolError) {
         guard case .object(let members) = value else {
             throw .wrongType(thing, "an object", value)
@@ -68,7 +66,6 @@ struct JSONObject {
         return nil
     }
 
-    /// A text; nil when it is absent.
     func text(_ name: StaticString) throws(ProtocolError) -> String? {
         guard let value = self[name] else { return nil }
         guard case .string(let text) = value else {
@@ -77,7 +74,6 @@ struct JSONObject {
         return text
     }
 
-    /// A text that must be there.
     func required(_ name: StaticString) throws(ProtocolError) -> String {
         guard let text = try text(name) else {
             throw ProtocolError(.badDocument, "\(thing) has no member \(name)")
@@ -85,7 +81,6 @@ struct JSONObject {
         return text
     }
 
-    /// True or false; nil when it is absent.
     func flag(_ name: StaticString) throws(ProtocolError) -> Bool? {
         guard let value = self[name] else { return nil }
         guard case .bool(let flag) = value else {
@@ -134,7 +129,6 @@ private struct NameFilter {
 }
 
 extension ProtocolError {
-    /// A value of another type than the member wants.
     static func wrongType(
         _ name: String, _ wanted: String, _ value: JSONValue
     ) -> ProtocolError {
@@ -150,7 +144,6 @@ extension ProtocolError {
         return ProtocolError(.badDocument, "\(name) is \(found); it must be \(wanted)")
     }
 
-    /// What a client is told about a text that is no JSON.
     init(_ error: JSONError) {
         switch error.kind {
         case .syntax: self.init(.badJSON, error.description)

@@ -7,7 +7,6 @@ import Notifications
 /// A whole notification, as it is published: a body of its own, a field of a multipart body, or a
 /// line of a batch.
 struct NotificationDocument: Sendable {
-    /// A part that the document names.
     struct Part: Sendable, Hashable {
         var name: PartName
         /// Nil: that of its file, or else `application/octet-stream`.
@@ -21,15 +20,12 @@ struct NotificationDocument: Sendable {
     /// What it says of the notification. Id, expiry, parts, device and condition are set by the
     /// reader, who knows them.
     var draft = NotificationDraft(id: nil, expiry: .after(seconds: 0))
-    /// How long it shall live; at most one of these is there.
     var ttlSeconds: Int64?
     var expiryMilliseconds: Int64?
-    /// Whose limits hold for its parts; nil: not said.
     var profile: DeviceProfile?
     /// Nil: not said, and then every file is a part.
     var parts: [Part]?
 
-    /// Nothing said.
     init() {}
 
     /// Reads a document of at most 64 KiB.
@@ -88,21 +84,19 @@ struct NotificationDocument: Sendable {
             let part = Part(
                 name: try PartName(onWire: text), mediaType: try object.checked("media_type"),
                 digest: digest)
-            guard !parts.contains(where: { $0.name == part.name }) else {
-                throw ProtocolError(.badPart, "duplicate part \(text.utf8.span.bytes.excerpt())")
-            }
+            try require(
+                !parts.contains(where: { $0.name == part.name }), .badPart,
+                "duplicate part \(text.utf8.span.bytes.excerpt())")
             parts.append(part)
         }
         return parts
     }
 
-    /// Refuses more parts than a notification may have.
     static func checkCount(_ count: Int) throws(ProtocolError) {
         let max = StoreLimits.partCountMax
-        guard count <= max else {
-            throw ProtocolError(
-                .tooManyParts, "too many parts: \(count); the limit is \(max)", limit: max)
-        }
+        try require(
+            count <= max, .tooManyParts,
+            "too many parts: \(count); the limit is \(max)", limit: max)
     }
 
     private static func digest(_ object: JSONObject) throws(ProtocolError) -> Digest? {

@@ -4,11 +4,9 @@ import BlobStore
 import Bytes
 import Notifications
 
-/// A notification's record, as `GET /v1/notifications/{id}` and `stat` answer it, and as pages,
-/// histories and changes contain it. Written byte by byte: its members and their order are always
-/// the same.
+/// A notification's record, also in pages, histories and changes. Written byte by byte: its members and their order
+/// are always the same. Optional members that are absent are left out.
 enum RecordDocument {
-    /// About how many bytes most of them have, with a little more.
     static let usualByteCount = 512
 
     private static let first: [TextField] = [.owner, .app, .title, .message, .richType]
@@ -17,7 +15,6 @@ enum RecordDocument {
         !first.contains($0) && ![.category, .group, .device].contains($0)
     }
 
-    /// Appends the document. Optional members that are absent are left out.
     static func append(_ record: Record, to out: inout [UInt8]) {
         out.append("{\"id\":")
         JSONText.append(record.id, to: &out)

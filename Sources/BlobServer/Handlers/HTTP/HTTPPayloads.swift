@@ -91,7 +91,7 @@ extension RequestHandler {
         guard choice.coding == .gzip || accepted.acceptsIdentity else {
             throw ProtocolError(.notAcceptable, "only identity coding is available")
         }
-        if !head.hasConditions, case .none = head.range { return Selection(choice: choice) }
+        if !head.hasConditions, case nil = head.range { return Selection(choice: choice) }
         return try select(blob, choice, head, bytes, &scratch)
     }
 
@@ -103,19 +103,23 @@ extension RequestHandler {
         _ scratch: inout AnswerBatch.Scratch
     ) throws(ProtocolError) -> Selection {
         composeTags(of: blob, &scratch)
-        // A range is of the bytes as given. A client that refuses those gets the whole gzip stream.
+        // A range is of the bytes as given, and so is the tag that If-Range must be. A weak tag never is, and neither
+        // is a date, since nothing here has a modification time (RFC 9110, section 13.1.5). A client that refuses the
+        // bytes as given gets the whole gzip stream.
         var resolved = ResolvedRange.whole
-        if head.acceptEncoding.acceptsIdentity, isRangeWanted(head, bytes, scratch) {
-            resolved = head.range.resolve(byteCount: UInt64(blob.byteCount))
+        if let range = head.range, head.acceptEncoding.acceptsIdentity,
+            head.ifRange.map({ $0.of(bytes).equals(scratch.tag.span.bytes) }) ?? true
+        {
+            resolved = range.resolve(byteCount: UInt64(blob.byteCount))
         }
         let coding = resolved == .whole ? whole.coding : .identity
         if head.ifMatch.count > 0,
-            !isNamed(head.ifMatch, in: bytes, scratch, coding, strongly: true)
+            !isNamed(head.ifMatch, in: bytes, scratch, coding, .strong)
         {
             throw ProtocolError(.preconditionFailed, "If-Match does not match the payload")
         }
         if head.ifNoneMatch.count > 0,
-            isNamed(head.ifNoneMatch, in: bytes, scratch, coding, strongly: false)
+            isNamed(head.ifNoneMatch, in: bytes, scratch, coding, .weak)
         {
             return Selection(status: 304, choice: BodyChoice(lower: 0, upper: 0, coding: coding))
         }
@@ -167,23 +171,10 @@ extension RequestHandler {
     /// have another.
     private static func isNamed(
         _ lines: FieldLines, in bytes: RawSpan, _ scratch: AnswerBatch.Scratch, _ coding: Coding,
-        strongly: Bool
+        _ comparison: EntityTags.Comparison
     ) -> Bool {
-        func isNamed(_ tag: RawSpan) -> Bool {
-            strongly
-                ? EntityTags.matchesStrongly(lines, in: bytes, tag: tag)
-                : EntityTags.matchesWeakly(lines, in: bytes, tag: tag)
-        }
-        return isNamed(scratch.tag.span.bytes)
-            || (coding == .gzip && isNamed(scratch.gzipTag.span.bytes))
-    }
-
-    /// Whether a Range is to be applied: If-Range, if given, names the bytes as they were given, of
-    /// which ranges are.
-    private static func isRangeWanted(
-        _ head: HTTPRequestHead, _ bytes: RawSpan, _ scratch: AnswerBatch.Scratch
-    ) -> Bool {
-        guard let ifRange = head.ifRange else { return true }
-        return EntityTags.matchesIfRange(ifRange.of(bytes), tag: scratch.tag.span.bytes)
+        EntityTags.match(lines, in: bytes, tag: scratch.tag.span.bytes, comparison)
+            || (coding == .gzip
+                && EntityTags.match(lines, in: bytes, tag: scratch.gzipTag.span.bytes, comparison))
     }
 }

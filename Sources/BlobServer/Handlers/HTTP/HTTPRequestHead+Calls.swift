@@ -28,18 +28,14 @@ extension HTTPRequestHead {
     /// A body whose length is not said has none (RFC 9112, section 6.3), and would leave nothing of
     /// what is there.
     func checkLength() throws(ProtocolError) {
-        guard isChunked || contentLength != nil else {
-            throw ProtocolError(
-                .lengthRequired,
-                "Content-Length or Transfer-Encoding is required; an empty payload has "
-                    + "Content-Length: 0")
-        }
+        try require(
+            isChunked || contentLength != nil, .lengthRequired,
+            "Content-Length or Transfer-Encoding is required; an empty payload has "
+                + "Content-Length: 0")
     }
 
     func checkNoBody() throws(ProtocolError) {
-        guard !hasBody else {
-            throw ProtocolError(.malformed, "this request must not have a body")
-        }
+        try require(!hasBody, .malformed, "this request must not have a body")
     }
 }
 

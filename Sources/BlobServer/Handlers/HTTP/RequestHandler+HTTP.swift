@@ -6,7 +6,6 @@ import Notifications
 // An HTTP request's way: its head is read, what it reads must be committed, and then it is answered.
 
 extension RequestHandler {
-    /// Answers the HTTP request at the start of `bytes`.
     func nextHTTP(
         _ bytes: RawSpan, of connection: inout Session, _ wait: Session.Wait,
         in snapshot: borrowing Snapshot, into batch: inout AnswerBatch, consumed: inout Int
@@ -28,8 +27,7 @@ extension RequestHandler {
         return answer(request, in: snapshot, into: &batch, consumed: &consumed)
     }
 
-    /// Answers the request that has a head. It borrows the head, of which nobody else has to make a
-    /// copy then (30 instructions each).
+    /// Answers the request that has a head, which it borrows: a copy takes 30 instructions.
     @inline(never)
     private func answer(
         _ request: HTTPRequest, in snapshot: borrowing Snapshot, into batch: inout AnswerBatch,
@@ -111,7 +109,6 @@ extension RequestHandler {
         }
     }
 
-    /// Says why a payload is not sent, or waits for it.
     @inline(never)
     private func step(
         after failure: FetchFailure, _ request: HTTPRequest, into batch: inout AnswerBatch
@@ -179,7 +176,6 @@ extension RequestHandler {
         return .perform(.endpoint(try endpointRequest(request)))
     }
 
-    /// What a request asks for besides payloads' bytes.
     @inline(never)
     private func endpointRequest(
         _ request: HTTPRequest
@@ -215,7 +211,7 @@ extension Response {
         else { return self }
         var tag: [UInt8] = []
         RevisionTags.append(revision, to: &tag)
-        guard EntityTags.matchesWeakly(head.ifNoneMatch, in: bytes, tag: tag.span.bytes) else {
+        guard EntityTags.match(head.ifNoneMatch, in: bytes, tag: tag.span.bytes, .weak) else {
             return self
         }
         document.status = 304

@@ -200,7 +200,7 @@ import Testing
         #expect(code(#"{"actions":[],"options":"custom_dismiss_action"}"#) == .badDocument)
         #expect(code(#"{"actions":[],"revision":"7"}"#) == .badDocument)
         var list: [UInt8] = []
-        CategoriesDocument.append(CategoryPage(categories: [], next: nil), to: &list)
+        PageDocument.append(CategoryPage(categories: [], next: nil), to: &list)
         #expect(list == Array(#"{"categories":[]}"#.utf8))
     }
 
