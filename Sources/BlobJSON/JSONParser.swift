@@ -37,10 +37,8 @@ extension JSONValue {
     }
 }
 
-/// A place in a text that is being parsed. The text is UTF-8 already; strings and numbers are in
-/// files of their own.
+/// A place in a text that is being parsed: each method reads what begins at `index`. The text is UTF-8 already.
 struct JSONParser {
-    /// The next byte.
     var index = 0
     private var depth = 0
     private var memberCount = 0
@@ -54,7 +52,6 @@ struct JSONParser {
         memberCountMax = limits.memberCountMax
     }
 
-    /// A value at `index`.
     mutating func value(_ bytes: RawSpan) throws(JSONError) -> JSONValue {
         switch peek(bytes) {
         case UInt8(ascii: "{"): return .object(try object(bytes))
@@ -155,7 +152,6 @@ struct JSONParser {
         }
     }
 
-    /// Moves past the closing bracket.
     private mutating func leave() {
         depth -= 1
         index += 1
@@ -172,9 +168,6 @@ struct JSONParser {
         JSONError(kind: kind, offset: index, description: "\(words) at byte \(index)")
     }
 
-    // Bytes.
-
-    /// The byte at `index`; nil at the end.
     @inline(__always)
     func peek(_ bytes: RawSpan) -> UInt8? {
         index < bytes.byteCount ? bytes.byte(index) : nil
@@ -195,7 +188,6 @@ struct JSONParser {
         return JSONError(kind: .syntax, offset: index, description: "\(what) \(place)")
     }
 
-    /// A name for an error's words: in quotes, about 64 bytes of it.
     private static func excerpt(_ name: String) -> String {
         let byteCountMax = 64
         guard name.utf8.count > byteCountMax else { return "\"\(name)\"" }

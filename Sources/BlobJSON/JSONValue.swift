@@ -29,7 +29,6 @@ public struct JSONMember: Sendable, Hashable {
         self.value = value
     }
 
-    /// Whether it has that name, by bytes.
     func isNamed(_ name: String) -> Bool { self.name.isSame(as: name) }
 
     /// Compares the bytes of the names: `String` compares by canonical equivalence.
@@ -50,7 +49,6 @@ public struct JSONNumber: Sendable, Hashable {
     /// not equal.
     public let text: String
 
-    /// A number whose text has been checked.
     init(checked text: String) { self.text = text }
 
     /// A whole number.
@@ -149,8 +147,8 @@ public struct JSONFragment: Sendable, Hashable {
     /// Bytes that were a fragment's before.
     public init(checked bytes: [UInt8]) { self.bytes = bytes }
 
-    /// The value, parsed anew, of any length. Throws only when the bytes were never a fragment's, or
-    /// the value was made deeper than 64 levels.
+    /// The value, parsed again, of any length. Throws only when the bytes were never a fragment's, or the value was
+    /// made deeper than 64 levels.
     public func value() throws(JSONError) -> JSONValue {
         var limits = JSONLimits()
         limits.byteCountMax = .max

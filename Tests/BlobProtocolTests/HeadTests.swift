@@ -20,7 +20,7 @@ import Notifications
         #expect(out == fixed + Array("népa/bo/ortm\nm".utf8))
         #expect(Self.put.flags == .ttlGiven)
         let parsed = try Put.Request.parse(out.span.bytes, flags: .ttlGiven)
-        #expect(parsed.ttlSeconds == 258 && parsed.expiryMilliseconds == nil)
+        #expect(parsed.lifetime == Lifetime(ttlSeconds: 258))
         #expect(parsed.texts.id != nil)
         #expect(parsed.texts.message?.text == "m\nm")
         #expect(parsed.texts.owner?.text == "o/o")

@@ -27,7 +27,6 @@ public enum Call {
             }
         }
 
-        /// Throws `malformed` when more than one is given.
         init(_ flags: RequestFlags, revision: UInt64) throws(ProtocolError) {
             switch flags {
             case []: self = .none
@@ -64,9 +63,7 @@ public enum Call {
         public var coding: WireCoding
         /// Path and query, as HTTP has them in its request line.
         public var target: Slice
-        /// The device that asks.
         package let device: DeviceName?
-        /// The media type of the body.
         package let mediaType: MediaType?
 
         /// Reads a whole head and checks its texts. Whether there is such a resource is for the

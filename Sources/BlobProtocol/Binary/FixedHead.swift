@@ -7,12 +7,10 @@ import Bytes
 struct HeadTexts {
     private var position: Int
 
-    /// The fixed part ends at `fixedByteCount`.
     init(after fixedByteCount: Int) {
         position = fixedByteCount
     }
 
-    /// The next `count` bytes.
     mutating func next(_ count: Int) -> Slice {
         defer { position += count }
         return Slice(offset: position, count: count)

@@ -218,7 +218,6 @@ public struct FrameError: Error, Sendable, Hashable {
     /// The request id to answer with, or 0 when the header was not whole.
     public let requestID: UInt32
 
-    /// - Parameter header: the 24 bytes, or none.
     fileprivate init(
         _ code: ErrorCode, _ detail: String, limit: Int? = nil, of header: RawSpan = RawSpan()
     ) {

@@ -152,9 +152,9 @@ public enum GetBlob {
 
 /// The plain `get`: a whole payload by its notification's id, recognised by its words.
 ///
-/// What is not written just like this is left to ``RequestFrame`` and ``Get/Request``, and so is
-/// every error but one: the id is not checked. An id that is none names no notification, so whoever
-/// finds one need not check it, and whoever finds none must let them say what is wrong.
+/// What is not written just like this is left to ``RequestFrame`` and ``Get/Request``, and so is every error but one:
+/// the id is not checked. A text that is no id names no notification, so a caller that finds one need not check it;
+/// one that finds none must ask them what is wrong.
 public struct PlainGet: Sendable, Hashable {
     /// The client's own number for the request.
     public let requestID: UInt32
@@ -191,7 +191,6 @@ public struct PlainGet: Sendable, Hashable {
     }
 
     private static let idStart = Wire.frameHeaderByteCount + Get.Request.fixedByteCount
-    /// Magic and opcode, and no flags.
     private static let opening =
         UInt64(Wire.requestMagic) | UInt64(Opcode.get.rawValue) << 8
     private static let gzipFlag = UInt64(RequestFlags.gzipAccepted.rawValue) << 16

@@ -66,7 +66,7 @@ public enum Hello {
         /// The size of the part before the texts, in bytes.
         public static let fixedByteCount = 64
 
-        /// The version the connection goes on with.
+        /// The version of the connection.
         public var version: UInt16
         /// How many requests of the connection may be without an answer.
         public var requestsInFlightMax: UInt32

@@ -25,12 +25,8 @@ public enum Put {
         /// The size of the part before the texts, in bytes.
         public static let fixedByteCount = 32
 
-        /// The lifetime asked for, at least 1; nil when there is none in the request. Whether it is
-        /// too long is for the daemon to say.
-        public var ttlSeconds: Int64?
-        /// The expiry asked for, in milliseconds since 1970, within what RFC 3339 can write; nil
-        /// when there is none in the request.
-        public var expiryMilliseconds: Int64?
+        /// The lifetime asked for. Whether it is too long is for the daemon to say.
+        public var lifetime: Lifetime
         /// How the body is coded; the payload is what is inside.
         public var coding: WireCoding
         /// Whose limits hold; nil: nobody's.
@@ -59,15 +55,17 @@ public enum Put {
             let title = slices.next(Int(head.integer(24, as: UInt16.self)))
             let profile = slices.next(Int(head.byte(26)))
             try slices.checkEnd(of: head, .put)
-            var request = Request(
+            let lifetime = Lifetime(
                 ttlSeconds: flags.contains(.ttlGiven) ? head.integer(0, as: Int64.self) : nil,
                 expiryMilliseconds: flags.contains(.expiryGiven)
-                    ? head.integer(8, as: Int64.self) : nil,
-                coding: flags.contains(.bodyIsGzip) ? .gzip : .identity)
-            if request.ttlSeconds == nil { try head.checkReserved(from: 0, upTo: 8, .put) }
-            if request.expiryMilliseconds == nil { try head.checkReserved(from: 8, upTo: 16, .put) }
-            try Lifetime.check(
-                ttlSeconds: request.ttlSeconds, expiryMilliseconds: request.expiryMilliseconds)
+                    ? head.integer(8, as: Int64.self) : nil)
+            if lifetime.ttlSeconds == nil { try head.checkReserved(from: 0, upTo: 8, .put) }
+            if lifetime.expiryMilliseconds == nil {
+                try head.checkReserved(from: 8, upTo: 16, .put)
+            }
+            try lifetime.check()
+            var request = Request(
+                lifetime: lifetime, coding: flags.contains(.bodyIsGzip) ? .gzip : .identity)
             if flags.contains(.idAssigned) {
                 try require(
                     id.isEmpty, .badID,
@@ -140,7 +138,8 @@ public enum Put {
                 id: texts.id?.text, part: request.part?.text, mediaType: request.mediaType?.text,
                 owner: texts.owner?.text, richType: texts.richType?.text,
                 message: texts.message?.text, app: texts.app?.text, title: texts.title?.text,
-                ttlSeconds: request.ttlSeconds, expiryMilliseconds: request.expiryMilliseconds)
+                ttlSeconds: request.lifetime.ttlSeconds,
+                expiryMilliseconds: request.lifetime.expiryMilliseconds)
             profile = Array((request.profile?.rawValue ?? "").utf8)
             coding = request.coding
         }
@@ -158,7 +157,7 @@ public enum Put {
         /// Appends the head, after checking it as the daemon will. Throws before anything is
         /// appended.
         public func compose(into out: inout [UInt8]) throws(ProtocolError) {
-            try Lifetime.check(ttlSeconds: ttlSeconds, expiryMilliseconds: expiryMilliseconds)
+            try Lifetime(ttlSeconds: ttlSeconds, expiryMilliseconds: expiryMilliseconds).check()
             let texts = [
                 (id, TextKind.id), (part, .part), (mediaType, .mediaType), (owner, .owner),
                 (richType, .richType), (message, .message), (app, .app), (title, .title),
@@ -232,9 +231,8 @@ public enum Put {
         public static func parse(_ head: RawSpan) throws(ProtocolError) -> Response {
             try head.checkFixedPart(fixedByteCount, .put)
             try head.checkReserved(from: 66, upTo: 72, .put)
-            guard let coding = WireCoding(rawValue: head.byte(64)) else {
-                throw ProtocolError(.malformed, "unknown coding \(head.byte(64))")
-            }
+            let coding = try require(
+                WireCoding(rawValue: head.byte(64)), .malformed, "unknown coding \(head.byte(64))")
             var response = Response(
                 byteCount: head.integer(32, as: UInt64.self),
                 storedByteCount: head.integer(40, as: UInt64.self),

@@ -65,7 +65,6 @@ public struct ChunkedDecoder: Sendable, Hashable {
         return Step(consumed: index, payload: .empty, isComplete: state == .complete)
     }
 
-    /// Takes in one byte that is not payload.
     private mutating func advance(_ byte: UInt8) throws(ProtocolError) {
         switch state {
         case .size, .extensionBlank, .chunkExtension: try sizeLine(byte)

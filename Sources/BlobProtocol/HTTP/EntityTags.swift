@@ -117,7 +117,6 @@ public struct ConditionTags: Sendable, Hashable {
 /// Walks through a list of entity tags (RFC 9110, section 8.8.3), in which a comma between quotes is
 /// a character like any other. Empty elements are passed over.
 struct EntityTagList {
-    /// What comes next.
     enum Element {
         /// A tag with its quotes, and whether `W/` stands before it.
         case tag(Slice, isWeak: Bool)
@@ -129,7 +128,6 @@ struct EntityTagList {
     private var index = 0
     private var needsComma = false
 
-    /// The next element of the list.
     mutating func next(_ text: RawSpan) -> Element {
         while true {
             Token.skipBlanks(text, &index)

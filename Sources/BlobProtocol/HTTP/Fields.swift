@@ -11,7 +11,7 @@ extension RawSpan {
         return index
     }
 
-    /// The same without tabs; `start` in less than sixteen bytes.
+    /// Without tabs; `start` in less than sixteen bytes.
     @inline(__always)
     func plainContentEnd(from start: Int) -> Int {
         end(from: start) { bytes in ~bytes & (~(bytes &+ 0x60) | (bytes &+ 1)) }
@@ -74,7 +74,6 @@ extension RawSpan {
 struct ListElements {
     private var index = 0
 
-    /// The positions of the next element, or nil at the end.
     @inline(__always)
     mutating func next(_ text: RawSpan) -> Range<Int>? {
         while index < text.byteCount {
@@ -136,16 +135,12 @@ public struct FieldLines: Sendable, Hashable {
 }
 
 extension HTTPRequestHead {
-    /// The value of a field that ``parse(_:)`` leaves unread, without the blanks around it; nil when
-    /// the field is absent. Walks the header section again, so that heads whose fields nobody asks
-    /// for cost nothing more.
+    /// The value of a field, by its name in lower case, that ``parse(_:)`` leaves unread, without the blanks around
+    /// it; nil when the field is absent. Walks the header section of the head's `bytes` again, so that heads whose
+    /// fields nobody asks for cost nothing more.
     ///
-    /// Throws `malformed` when the field is given twice: a list in two lines would have to be put
-    /// together, and none of the fields that are looked for this way needs that.
-    ///
-    /// - Parameters:
-    ///   - name: in lower case.
-    ///   - bytes: what the head was parsed from.
+    /// Throws `malformed` when the field is given twice: a list in two lines would have to be put together, and none
+    /// of the fields that are looked for this way needs that.
     public func value(
         of name: StaticString, in bytes: RawSpan
     ) throws(ProtocolError) -> Slice? {

@@ -23,7 +23,7 @@ public struct HTTPRequestHead: Sendable, Hashable {
     /// Whether the client waits for 100 before it sends the body. Never in HTTP/1.0 (RFC 9110,
     /// section 10.1.1).
     public var expectsContinue = false
-    /// Whether the connection goes on after the answer (RFC 9112, section 9.3).
+    /// Whether another request may follow on the connection (RFC 9112, section 9.3).
     public var keepAlive = true
     /// The value of `Content-Type`, not checked; nil when absent.
     public var contentType: Slice?
@@ -73,7 +73,7 @@ public struct HTTPRequestHead: Sendable, Hashable {
         return (head, consumed)
     }
 
-    /// The same for a buffer that grows: see ``read(_:resuming:)``.
+    /// Like `parse(_:)`, for a buffer that grows: see ``read(_:resuming:)``.
     public static func parse(
         _ bytes: RawSpan, resuming scanner: inout HeadScanner
     ) throws(ProtocolError) -> (head: HTTPRequestHead, consumed: Int)? {
@@ -82,12 +82,10 @@ public struct HTTPRequestHead: Sendable, Hashable {
         return (head, consumed)
     }
 
-    /// Reads the head at the start of a buffer that grows, into a new value: the first call reads
-    /// what there is, later ones only look for the head's end from where the last one stopped, and
-    /// read the head when it is whole. Linear in the size of the head however it arrives. `scanner`
-    /// starts anew by itself after a head was returned.
-    ///
-    /// `bytes` must begin at the same byte in each call until a head is returned.
+    /// Reads the head at the start of a buffer that grows, into a new value: the first call reads what there is,
+    /// later ones only look for the head's end from where the last one stopped, and read the head when it is whole.
+    /// Linear in the size of the head however it arrives. `bytes` must begin at the same byte in each call until a
+    /// head is returned; `scanner` then starts again by itself.
     ///
     /// - Returns: how many bytes the head has; nil when more are needed, and then the value is of no use.
     public mutating func read(

@@ -84,23 +84,6 @@ public enum HTTPResponseHead {
         out.append(lines)
     }
 
-    /// Appends what was written out before, up to where a number follows, and the number.
-    public static func prepared(
-        _ lines: StaticString, _ number: UInt64, into out: inout [UInt8]
-    ) {
-        out.append(lines)
-        Decimal.append(number, to: &out)
-    }
-
-    /// Appends what was written out before, up to where a value follows that was checked, and the
-    /// value.
-    public static func prepared(
-        _ lines: StaticString, checked value: RawSpan, into out: inout [UInt8]
-    ) {
-        out.append(lines)
-        out.append(contentsOf: value)
-    }
-
     /// Appends the empty line.
     public static func end(into out: inout [UInt8]) {
         out.append("\r\n")
@@ -168,7 +151,6 @@ public enum HTTPDate {
         out.append(" GMT")
     }
 
-    /// Appends one of the names of three letters.
     private static func append(_ names: StaticString, at index: Int, to out: inout [UInt8]) {
         names.withUTF8Buffer { out.append(contentsOf: $0[(3 * index)..<(3 * index + 3)]) }
     }

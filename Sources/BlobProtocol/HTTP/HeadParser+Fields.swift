@@ -13,12 +13,11 @@ struct SeenFields {
     var expectsContinue = false
 }
 
-/// The fields that mean something for every request. Any other is checked and passed over.
+/// The fields that mean something for every request. The others are checked and passed over.
 enum KnownField {
     case host, range, expect, ifMatch, ifRange, connection, contentType, ifNoneMatch, contentRange
     case contentLength, acceptEncoding, contentEncoding, transferEncoding
 
-    /// The field of a name, without regard to case (RFC 9110, section 5.1).
     init?(_ name: RawSpan) {
         switch name.byteCount {
         case 4 where name.equalsIgnoringCase("host"): self = .host
@@ -95,7 +94,6 @@ extension HeadParser {
         }
     }
 
-    /// Judges the head as a whole.
     mutating func finish(
         _ bytes: RawSpan, _ head: inout HTTPRequestHead
     ) throws(ProtocolError) {

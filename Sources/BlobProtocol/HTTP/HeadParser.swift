@@ -4,7 +4,6 @@ import Bytes
 /// `HeadParser+Fields.swift`. Every step returns false when the bytes end too early.
 struct HeadParser {
     var index = 0
-    /// Where the request line begins.
     private var lineStart = 0
     /// Where the header section begins; 0 as long as the request line is not whole.
     private var sectionStart = 0

@@ -18,11 +18,8 @@ public struct MultipartParser: Sendable {
     }
 
     private enum State {
-        /// Before the first delimiter.
         case preamble
-        /// Behind a delimiter, on its line.
         case delimiter
-        /// At the head of a part.
         case head
         /// Behind the head's last field line: at the empty line, or at a delimiter when the part has
         /// no bytes and not even that line.
@@ -36,7 +33,6 @@ public struct MultipartParser: Sendable {
     private let delimiter: [UInt8]
     /// Bytes of a preamble, of blanks, of a head that was looked at, or of an epilogue.
     private var count = 0
-    /// Lines of a head that was looked at.
     private var lineCount = 0
 
     /// A parser at the start of a body.
@@ -104,8 +100,6 @@ public struct MultipartParser: Sendable {
         }
     }
 
-    // What comes before, between and behind the parts.
-
     private mutating func preamble(
         _ bytes: RawSpan
     ) throws(ProtocolError) -> (step: Step, consumed: Int) {
@@ -161,7 +155,6 @@ public struct MultipartParser: Sendable {
         return (.end, bytes.byteCount)
     }
 
-    /// Counts what is passed over.
     private mutating func advance(_ byteCount: Int, _ place: String) throws(ProtocolError) {
         count += byteCount
         let max = WireLimits.multipartPreambleByteCountMax
@@ -171,8 +164,6 @@ public struct MultipartParser: Sendable {
 
     private static let badLine = ProtocolError(
         .badMultipart, "a boundary is not followed by -- or by the end of the line")
-
-    // A part.
 
     /// Looks for the empty line, from where it looked last; then reads all lines before it.
     private mutating func head(

@@ -7,7 +7,6 @@ public struct MultipartHead: Sendable, Hashable {
     public var name: [UInt8]
     /// The media type; nil when none was said.
     public var mediaType: String? { type?.text }
-    /// The same, checked.
     package var type: MediaType?
 
     /// Reads the field lines of a head, each with its CR LF, without the empty line (RFC 7578,
@@ -32,13 +31,9 @@ public struct MultipartHead: Sendable, Hashable {
             }
             start = end + 2
         }
-        guard let name else {
-            throw ProtocolError(.badMultipart, "a part has no Content-Disposition")
-        }
-        self.name = name
+        self.name = try require(name, .badMultipart, "a part has no Content-Disposition")
     }
 
-    /// `name: value` without the blanks around the value.
     private static func field(
         _ line: RawSpan
     ) throws(ProtocolError) -> (name: Slice, value: Slice) {

@@ -41,7 +41,6 @@ public enum PayloadPath: Sendable, Hashable {
         return nil
     }
 
-    /// The name of the part `payload`, which is not said.
     private static var none: Slice { Slice(offset: 0, count: 0) }
 
     @inline(__always)
@@ -49,14 +48,12 @@ public enum PayloadPath: Sendable, Hashable {
         path.byteCount >= prefix.utf8CodeUnitCount && path.contains(prefix, at: 0)
     }
 
-    /// The segment that begins at `start`; nil when it is empty.
     @inline(__always)
     private static func segment(of path: RawSpan, from start: Int) -> Slice? {
         let end = path.index(of: UInt8(ascii: "/"), from: start)
         return end > start ? Slice(start, upTo: end) : nil
     }
 
-    /// The segment that begins at `start`, if it is the last one.
     @inline(__always)
     private static func last(of path: RawSpan, from start: Int) -> Slice? {
         guard let segment = segment(of: path, from: start), segment.end == path.byteCount else {
@@ -122,12 +119,8 @@ public struct PathPattern: Sendable {
         return count
     }
 
-    /// What a path without its query has in the place of the parameters; nil when it does not match. An empty
-    /// segment matches no parameter, and a slash at the end makes another path.
-    ///
-    /// - Parameters:
-    ///   - path: percent-encoded.
-    ///   - segmentCount: the path's.
+    /// What a percent-encoded path without its query, of so many segments, has in the place of the parameters; nil
+    /// when it does not match. An empty segment matches no parameter, and a slash at the end makes another path.
     public func match(_ path: RawSpan, segmentCount: Int) -> Match? {
         guard segmentCount == self.segmentCount else { return nil }
         let start = text.utf8Start

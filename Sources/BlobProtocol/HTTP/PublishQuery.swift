@@ -3,10 +3,8 @@ package import Notifications
 
 /// The query of a request that stores a payload: what the binary protocol's put says in its head.
 public struct PublishQuery: Sendable, Hashable {
-    /// The lifetime, at least 1 second; nil when not given. The longest is for the daemon to check.
-    public var ttlSeconds: Int64?
-    /// The expiry in milliseconds since 1970; nil when not given.
-    public var expiryMilliseconds: Int64?
+    /// The lifetime. The longest is for the daemon to check.
+    public var lifetime = Lifetime()
     /// Owner, app, title, message and rich type.
     package var texts = NotificationTexts()
     /// Whose limits hold; nil: nobody's.
@@ -35,19 +33,18 @@ public struct PublishQuery: Sendable, Hashable {
                 "the parameter \(key.span.bytes.excerpt()) is given twice")
             seen |= bit
         }
-        try Lifetime.check(
-            ttlSeconds: result.ttlSeconds, expiryMilliseconds: result.expiryMilliseconds)
+        try result.lifetime.check()
         return result
     }
 
     /// Sets one value; returns a bit that stands for its name.
     private mutating func set(_ name: RawSpan, to value: [UInt8]) throws(ProtocolError) -> Int {
         if name.equals("ttl") {
-            ttlSeconds = try Self.ttl(value.span.bytes)
+            lifetime.ttlSeconds = try Self.ttl(value.span.bytes)
             return 1
         }
         if name.equals("expires_at") {
-            expiryMilliseconds = try RFC3339.parse(value.span.bytes)
+            lifetime.expiryMilliseconds = try RFC3339.parse(value.span.bytes)
             return 2
         }
         if name.equals("message") {

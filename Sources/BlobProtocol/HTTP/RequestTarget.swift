@@ -1,4 +1,5 @@
 import Bytes
+import Glibc
 
 /// The forms of a request target (RFC 9112, section 3.2).
 enum RequestTarget {
@@ -46,7 +47,6 @@ enum RequestTarget {
 /// A host with or without a port, as it stands in `Host` and in an absolute target (RFC 3986,
 /// section 3.2). User information is none of it: RFC 9110, section 4.2.4, calls that an error.
 enum Authority {
-    /// Whether `text` is one. The host is not empty.
     static func isValid(_ text: RawSpan) -> Bool {
         var index = 0
         if text.byteCount > 0, text.byte(0) == UInt8(ascii: "[") {
@@ -86,7 +86,6 @@ enum Authority {
         return index
     }
 
-    /// Unreserved characters, sub-delims and `%`.
     private static func isNameByte(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
@@ -117,62 +116,8 @@ enum Authority {
         return true
     }
 
-    /// Eight groups of one to four hexadecimal digits, the last two of which may be written as an
-    /// address of IPv4; one `::` stands for one group or more.
     private static func isIPv6(_ text: RawSpan) -> Bool {
-        var groupCount = 0
-        var isShortened = false
-        var index = 0
-        if text.byteCount >= 2, text.byte(0) == UInt8(ascii: ":") {
-            guard text.byte(1) == UInt8(ascii: ":") else { return false }
-            isShortened = true
-            index = 2
-        }
-        while index < text.byteCount {
-            let rest = text.extracting(droppingFirst: index)
-            if isIPv4(rest) {
-                groupCount += 2
-                index = text.byteCount
-                break
-            }
-            var digitCount = 0
-            while digitCount < rest.byteCount, Hex.value(rest.byte(digitCount)) != nil {
-                digitCount += 1
-            }
-            guard (1...4).contains(digitCount) else { return false }
-            groupCount += 1
-            index += digitCount
-            guard index < text.byteCount else { break }
-            guard text.byte(index) == UInt8(ascii: ":"), index + 1 < text.byteCount else {
-                return false
-            }
-            index += 1
-            if text.byte(index) == UInt8(ascii: ":") {
-                guard !isShortened else { return false }
-                isShortened = true
-                index += 1
-            }
-        }
-        return isShortened ? groupCount < 8 : groupCount == 8
-    }
-
-    /// Four numbers up to 255 without leading zeros.
-    private static func isIPv4(_ text: RawSpan) -> Bool {
-        var numberCount = 0
-        var index = 0
-        while index <= text.byteCount {
-            let start = index
-            while index < text.byteCount, Decimal.isDigit(text.byte(index)) { index += 1 }
-            let digits = text.extracting(start..<index)
-            guard (1...3).contains(digits.byteCount),
-                case .value(let number) = Decimal.parse(digits),
-                number <= 255, digits.byteCount == 1 || digits.byte(0) != UInt8(ascii: "0")
-            else { return false }
-            numberCount += 1
-            if index == text.byteCount { break }
-            guard text.byte(index) == UInt8(ascii: ".") else { return false }
-            index += 1
-        }
-        return numberCount == 4
+        var address = in6_addr()
+        return inet_pton(AF_INET6, text.text(), &address) == 1
     }
 }

@@ -19,7 +19,7 @@ extension TextKind {
         }
     }
 
-    /// The same for an id: nearly all are plain and need no second look.
+    /// Checks an id: nearly all are plain and need no second look.
     @inline(__always)
     package static func checkID(_ bytes: RawSpan) throws(ProtocolError) {
         if bytes.isPlainName, bytes.byteCount > 0, bytes.byteCount <= TextKind.id.byteCountMax,
@@ -88,7 +88,7 @@ extension CheckedText {
         try Rule.kind.checkDotSegments(text.utf8.span.bytes)
     }
 
-    /// The same of bytes, which are copied.
+    /// A text of a request, whose bytes are copied.
     package init(onWire bytes: RawSpan) throws(ProtocolError) {
         do throws(TextFault) {
             try self.init(bytes)
@@ -98,7 +98,7 @@ extension CheckedText {
         try Rule.kind.checkDotSegments(bytes)
     }
 
-    /// The same of bytes of which none says that there is no text.
+    /// A text that is nil where it has no bytes.
     package init?(given bytes: RawSpan) throws(ProtocolError) {
         guard bytes.byteCount > 0 else { return nil }
         try self.init(onWire: bytes)

@@ -4,15 +4,20 @@ package import Bytes
 // What is read from bytes, or the protocol's error.
 
 extension RFC3339 {
+    /// A time, for an error's words.
+    package static func text(_ milliseconds: Int64) -> String {
+        var text: [UInt8] = []
+        append(milliseconds, to: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
+
     /// Reads a time as ``milliseconds(_:)`` does. Throws `bad_expiry` for anything else, and for a time
     /// outside of the years 1970 to 9999.
     package static func parse(_ text: RawSpan) throws(ProtocolError) -> Int64 {
-        guard let milliseconds = milliseconds(text) else {
-            throw ProtocolError(
-                .badExpiry,
-                "the time \(text.excerpt()) must have the form 2026-12-01T00:00:00Z or "
-                    + "2026-12-01T00:00:00+01:00 (in a query write + as %2B)")
-        }
+        let milliseconds = try require(
+            milliseconds(text), .badExpiry,
+            "the time \(text.excerpt()) must have the form 2026-12-01T00:00:00Z or "
+                + "2026-12-01T00:00:00+01:00 (in a query write + as %2B)")
         try require(
             milliseconds >= 0 && milliseconds <= millisecondsMax, .badExpiry,
             "the time \(text.excerpt()) must be in the years 1970 to 9999")
@@ -21,6 +26,13 @@ extension RFC3339 {
 }
 
 extension PercentCoding {
+    /// A text as a segment of a path.
+    package static func encoded(_ text: String) -> String {
+        var out: [UInt8] = []
+        encode(text.utf8.span.bytes, into: &out)
+        return String(decoding: out, as: UTF8.self)
+    }
+
     /// Appends the decoded bytes, at most as many as there are in `text`. Throws an error of `code`
     /// for a `%` without two hexadecimal digits behind it; `out` then has the bytes before it.
     package static func decode(
@@ -56,24 +68,29 @@ extension Digest {
         } else if !text.hasPrefixIgnoringCase("sha256:") {
             prefix = text.byteCount
         }
-        guard let digest = Digest(hexOfEitherCase: text.extracting(droppingFirst: prefix)) else {
-            throw ProtocolError(
-                .badDigest, "the digest \(text.excerpt()) must have the form sha256:<64 hex digits>"
-            )
-        }
-        self = digest
+        self = try require(
+            Digest(hexOfEitherCase: text.extracting(droppingFirst: prefix)), .badDigest,
+            "the digest \(text.excerpt()) must have the form sha256:<64 hex digits>")
     }
 }
 
-/// The rules for how long a notification shall live, as far as they need no clock and no setting.
-public enum Lifetime {
-    /// Checks a lifetime and an expiry, of which at most one may be given. Throws `bad_ttl` for a
-    /// lifetime under one second and `bad_expiry` for both at once or a time outside of the years
-    /// 1970 to
-    /// 9999. The longest lifetime and a time in the past are for the daemon to check.
-    public static func check(
-        ttlSeconds: Int64?, expiryMilliseconds: Int64?
-    ) throws(ProtocolError) {
+/// How long a notification shall live, as a request says it: nothing, so many seconds, or until a time.
+public struct Lifetime: Sendable, Hashable {
+    /// At least 1; nil: not given.
+    public var ttlSeconds: Int64?
+    /// Milliseconds since 1970, within what RFC 3339 can write; nil: not given.
+    public var expiryMilliseconds: Int64?
+
+    /// A lifetime that is still to be checked.
+    public init(ttlSeconds: Int64? = nil, expiryMilliseconds: Int64? = nil) {
+        self.ttlSeconds = ttlSeconds
+        self.expiryMilliseconds = expiryMilliseconds
+    }
+
+    /// The rules that need no clock and no setting. Throws `bad_ttl` for less than one second, and `bad_expiry` for
+    /// both at once or a time outside of the years 1970 to 9999. The longest lifetime and a time in the past are for
+    /// the daemon to check.
+    public func check() throws(ProtocolError) {
         if let ttlSeconds {
             try require(
                 expiryMilliseconds == nil, .badExpiry, "a ttl and an expiry exclude each other")

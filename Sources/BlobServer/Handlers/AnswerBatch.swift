@@ -170,11 +170,9 @@ struct AnswerBatch: ~Copyable {
         if heads.capacity > Self.keptBufferByteCountMax { heads = [] }
     }
 
-    /// Looks up the first bytes of `range`: as many as one call can send, at least one chunk. It
-    /// comes before the answer's head is written, so that a damaged chunk can still be answered
-    /// with an error.
-    ///
-    /// - Throws: ``StoreError/corrupt(_:)`` when a chunk is damaged; the batch is then as it was.
+    /// Looks up the first bytes of `range`: as many as one call can send, at least one chunk. It comes before the
+    /// answer's head is written, so that a damaged chunk can still be answered with an error; the batch is then as it
+    /// was.
     mutating func map(
         _ range: StoredRange, in snapshot: borrowing Snapshot
     ) throws(StoreError) {
@@ -216,10 +214,8 @@ struct AnswerBatch: ~Copyable {
         }
     }
 
-    /// How many bytes would have to come before the end of the head, which is `rest` bytes long,
-    /// so that the first page of a linked body stands at a multiple of 64 from the answer's start.
-    ///
-    /// - Returns: less than 64; 0 for a body that is copied.
+    /// How many bytes, less than 64, must come before the end of the head, which is `rest` bytes long, so that the
+    /// first page of a linked body stands at a multiple of 64 from the answer's start; 0 for a body that is copied.
     func alignment(of range: StoredRange, behind rest: Int) -> Int {
         guard range.byteCount >= linkedByteCountMin else { return 0 }
         let before = answers.last

@@ -98,7 +98,7 @@ extension RequestHandler {
     /// Looks after a reader's cursor, in a new snapshot, and moves the cursor. One seek, and one lookup for each
     /// notification that is there.
     func look(_ reader: FeedReader) throws(ProtocolError) -> FeedPage {
-        let snapshot = try asked { () throws(StoreError) in try store.makeSnapshot() }
+        let snapshot = try asked(try store.makeSnapshot())
         let page = try changes(reader.query, in: snapshot)
         reader.query.start = .after(page.next)
         return page
@@ -109,7 +109,7 @@ extension RequestHandler {
         _ form: PendingReply.Form, with page: FeedPage, of owner: String,
         into batch: inout AnswerBatch
     ) {
-        let response = Response.document {
+        let response = Answer.document {
             ChangesDocument.append(page, owner: owner, store: store.id, to: &$0)
         }
         respond(response, isStopping ? form.last : form, into: &batch)

@@ -17,17 +17,17 @@ struct LifetimeRules: Sendable {
 
     /// What was chosen, checked against the limits and the time; nil when nothing was said.
     func chosen(
-        ttlSeconds: Int64?, expiryMilliseconds: Int64?, asOf now: Timestamp
+        _ lifetime: Lifetime, asOf now: Timestamp
     ) throws(ProtocolError) -> Expiry? {
-        if let ttlSeconds {
+        if let ttlSeconds = lifetime.ttlSeconds {
             try require(
                 ttlSeconds <= secondsMax, .badTTL,
                 "a ttl of \(ttlSeconds) s (\(Self.text(seconds: ttlSeconds))) is too long; the limit is \(Self.text(seconds: secondsMax)) (max-ttl)",
                 limit: Int(clamping: secondsMax))
             return .after(seconds: ttlSeconds)
         }
-        guard let expiryMilliseconds else { return nil }
-        return .at(try expiry(milliseconds: expiryMilliseconds, asOf: now))
+        guard let milliseconds = lifetime.expiryMilliseconds else { return nil }
+        return .at(try expiry(milliseconds: milliseconds, asOf: now))
     }
 
     func expiry(
@@ -35,7 +35,7 @@ struct LifetimeRules: Sendable {
     ) throws(ProtocolError) -> Timestamp {
         try require(
             milliseconds > now.milliseconds, .badExpiry,
-            "the expiry \(Self.text(milliseconds)) must be after the current time, \(Self.text(now.milliseconds))"
+            "the expiry \(RFC3339.text(milliseconds)) must be after the current time, \(RFC3339.text(now.milliseconds))"
         )
         try require(
             milliseconds <= now.adding(seconds: secondsMax).milliseconds, .badExpiry,
@@ -53,11 +53,5 @@ struct LifetimeRules: Sendable {
             rest %= length
         }
         return words.isEmpty ? "0s" : words.joined(separator: " ")
-    }
-
-    private static func text(_ milliseconds: Int64) -> String {
-        var bytes: [UInt8] = []
-        RFC3339.append(milliseconds, to: &bytes)
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

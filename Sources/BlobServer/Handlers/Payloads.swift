@@ -66,11 +66,8 @@ extension RequestHandler {
 
     /// When what a publish stores ends, checked against the limits and the time. Where it is not said,
     /// what is there keeps its end.
-    func expiry(
-        ttlSeconds: Int64?, expiryMilliseconds: Int64?
-    ) throws(ProtocolError) -> Expiry {
-        try LifetimeRules(limits).chosen(
-            ttlSeconds: ttlSeconds, expiryMilliseconds: expiryMilliseconds, asOf: now)
+    func expiry(_ lifetime: Lifetime) throws(ProtocolError) -> Expiry {
+        try LifetimeRules(limits).chosen(lifetime, asOf: now)
             ?? .keepOrAfter(seconds: limits.defaultTTLSeconds)
     }
 
@@ -86,8 +83,7 @@ extension RequestHandler {
         let draft = PublicationDraft(
             texts, part: request.part ?? .payload,
             mediaType: request.mediaType ?? .octetStream,
-            expiry: try expiry(
-                ttlSeconds: query.ttlSeconds, expiryMilliseconds: query.expiryMilliseconds),
+            expiry: try expiry(query.lifetime),
             condition: request.condition, profile: query.profile ?? limits.profile)
         return try publish(draft, request.coding, byteCount: request.bodyByteCount, in: snapshot)
     }
@@ -119,14 +115,10 @@ extension RequestHandler {
         guard draft.condition != .none, let id = draft.texts.id?.text,
             case .ready = store.readiness(of: .notification, id.utf8.span.bytes, in: snapshot)
         else { return }
-        let lookup = try asked { () throws(StoreError) in
-            try snapshot.record(for: id.utf8.span.bytes, asOf: now)
-        }
+        let lookup = try asked(try snapshot.record(for: id.utf8.span.bytes, asOf: now))
         var live: Record?
         if case .found(let record) = lookup { live = record }
-        try asked { () throws(StoreError) in
-            try draft.condition.check(live, part: draft.part.text)
-        }
+        try asked(try draft.condition.check(live, part: draft.part.text))
     }
 }
 
@@ -135,6 +127,21 @@ enum FetchFailure: Error {
     case refused(ProtocolError)
     /// Its bytes are in the bucket, and not here.
     case evicted(BlobReference)
+}
+
+extension Payload {
+    /// Its media type, or that of bytes of which nothing is said.
+    var servedMediaType: RawSpan {
+        @inline(__always)
+        @_lifetime(copy self)
+        get {
+            guard mediaType.byteCount == 0 else { return mediaType }
+            // A literal's bytes are never freed.
+            let text = Wire.defaultMediaType
+            let bytes = RawSpan(_unsafeStart: text.utf8Start, byteCount: text.utf8CodeUnitCount)
+            return _overrideLifetime(bytes, copying: self)
+        }
+    }
 }
 
 /// Which bytes of a payload an answer carries, and how they are coded.

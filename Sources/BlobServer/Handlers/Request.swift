@@ -39,9 +39,7 @@ enum Reads: Sendable {
 }
 
 extension Request {
-    /// Whether a snapshot has what it reads.
-    ///
-    /// - Parameter text: what its slices are of.
+    /// Whether a snapshot has what it reads. Its slices are of `text`.
     @inline(__always)
     func readiness(
         of text: RawSpan, in snapshot: borrowing Snapshot, of store: BlobStore
@@ -81,12 +79,9 @@ enum Readiness {
 }
 
 extension BlobStore {
-    /// Whether a snapshot has all changes of what is read that were acknowledged before this call.
-    ///
-    /// The snapshot is asked last: what was committed before the filter said "no" is in it, or it
-    /// says that it is too old.
-    ///
-    /// - Parameter name: the notification's id or the owner; empty for anything else.
+    /// Whether a snapshot has all changes of what is read that were acknowledged before this call; `name` is the
+    /// notification's id or the owner. The snapshot is asked last: what was committed before the filter said "no" is
+    /// in it, or it says that it is too old.
     @inline(__always)
     func readiness(
         of reads: Reads, _ name: RawSpan, in snapshot: borrowing Snapshot

@@ -77,9 +77,7 @@ final class RequestHandler {
         indirect case sendBackup(HTTPForm, RequestEntry)
     }
 
-    /// Takes the time for the requests of this iteration.
-    ///
-    /// - Parameter moment: the same time by the monotonic clock.
+    /// Takes the time for the requests of this iteration; `moment` is the same by the monotonic clock.
     func beginIteration(_ moment: Instant) {
         now = .now
         isFollowing = replica.isFollowing
@@ -87,10 +85,8 @@ final class RequestHandler {
         http.setDate(seconds: now.milliseconds / 1_000)
     }
 
-    /// Answers the request at the start of `bytes`, or finds what has to be done for it.
-    ///
-    /// - Parameter consumed: is set to the bytes that were used: the head, and a body where it was
-    ///   needed at once.
+    /// Answers the request at the start of `bytes`, or finds what has to be done for it. `consumed` is set to the
+    /// bytes that were used: the head, and a body where it was needed at once.
     @inline(__always)
     func next(
         _ bytes: RawSpan, of connection: inout Session, in snapshot: borrowing Snapshot,
@@ -124,12 +120,8 @@ final class RequestHandler {
         }
     }
 
-    /// What to do before a request is answered, because the snapshot may not have all that it reads;
-    /// nil: answer it.
-    ///
-    /// - Parameters:
-    ///   - text: what the request's slices are of.
-    ///   - wait: whether it has waited for the writer already; the snapshot was opened after that.
+    /// What to do before a request is answered, because the snapshot may not have all that it reads; nil: answer it,
+    /// as after a wait, since the snapshot was opened after that. The request's slices are of `text`.
     @inline(__always)
     func retry(
         _ request: Request, _ text: RawSpan, _ wait: Session.Wait, in snapshot: borrowing Snapshot
@@ -147,7 +139,7 @@ final class RequestHandler {
     // MARK: - Answers
 
     func respond(
-        _ response: Response, _ form: PendingReply.Form, hint: AnswerHint? = nil,
+        _ response: Answer, _ form: PendingReply.Form, hint: AnswerHint? = nil,
         into batch: inout AnswerBatch
     ) {
         if let code = response.code { counters.count(code) }
@@ -190,7 +182,7 @@ final class RequestHandler {
         http.sequence = result.isChange ? store.sequenceToken : nil
         defer { http.sequence = nil }
         do throws(ProtocolError) {
-            respond(try response(to: reply.reply, result), form, into: &batch)
+            respond(try answer(to: reply.reply, result), form, into: &batch)
         } catch {
             respond(.problem(error), form, into: &batch)
         }
@@ -225,9 +217,9 @@ final class RequestHandler {
         return ProtocolError(error)
     }
 
-    func asked<Answer: ~Copyable>(
-        _ question: () throws(StoreError) -> Answer
-    ) throws(ProtocolError) -> Answer {
+    func asked<Value: ~Copyable>(
+        _ question: @autoclosure () throws(StoreError) -> Value
+    ) throws(ProtocolError) -> Value {
         do throws(StoreError) {
             return try question()
         } catch {

@@ -138,9 +138,8 @@ final class RequestObserver {
         append(.fetch, request, status: status, nil, nanoseconds, batch.lastByteCount)
     }
 
-    /// Notes how long the fetches took whose answers were sent since the last call.
-    ///
-    /// - Returns: the time; nil when there were none, and the clock was not read.
+    /// Notes how long the fetches took whose answers were sent since the last call. Returns the time; nil when there
+    /// were none, and the clock was not read.
     @inline(__always)
     func noteFetches(_ batch: borrowing AnswerBatch) -> Instant? {
         let count = requests.fetchCount
@@ -208,9 +207,7 @@ private struct AnsweredFetch {
     /// The digest of the bytes as given.
     var digest: String
 
-    /// Nil where the head is not that of a payload.
-    ///
-    /// - Parameter head: of the answer to a fetch (``BatchedAnswer/isFetch``).
+    /// Nil where the head of a fetch's answer is not that of a payload.
     init?(_ head: RawSpan) {
         guard head.byteCount > 12 else { return nil }
         if head.byte(0) == Wire.responseMagic {

@@ -27,13 +27,10 @@ struct SequenceToken: Equatable {
 
     init?(_ head: HTTPRequestHead, _ bytes: RawSpan) throws(ProtocolError) {
         guard let value = try head.value(of: Self.lowercaseName, in: bytes) else { return nil }
-        guard let token = SequenceToken(value.of(bytes).text()) else {
-            throw ProtocolError(
-                .malformed,
-                "Blobd-Sequence is \(value.of(bytes).excerpt()); it must be EPOCH-SEQUENCE, as an answer had it"
-            )
-        }
-        self = token
+        self = try require(
+            SequenceToken(value.of(bytes).text()), .malformed,
+            "Blobd-Sequence is \(value.of(bytes).excerpt()); it must be EPOCH-SEQUENCE, as an answer had it"
+        )
     }
 }
 
@@ -46,9 +43,8 @@ extension BlobStore {
 }
 
 extension RequestHandler {
-    /// The batch that a follower has to wait for before it answers a request; nil: none.
-    ///
-    /// - Throws: `behind` when it has waited already; `sequence_lost` when no such batch will come.
+    /// The batch that a follower has to wait for before it answers a request; nil: none. Throws `behind` when it has
+    /// waited already; `sequence_lost` when no such batch will come.
     func missing(
         _ head: HTTPRequestHead, _ bytes: RawSpan, hasWaited: Bool
     ) throws(ProtocolError) -> UInt64? {
@@ -68,13 +64,10 @@ extension RequestHandler {
     func acknowledgement(
         _ head: HTTPRequestHead, _ bytes: RawSpan
     ) throws(ProtocolError) -> Acknowledgement {
-        guard let value = try head.value(of: "blobd-ack", in: bytes) else {
-            return try acknowledgement(asked: nil)
-        }
-        let text = value.of(bytes).text()
-        guard let wanted = Acknowledgement(rawValue: text) else {
-            throw ProtocolError(
-                .malformed,
+        let value = try head.value(of: "blobd-ack", in: bytes)
+        let wanted = try value.map { (value) throws(ProtocolError) in
+            try require(
+                Acknowledgement(rawValue: value.of(bytes).text()), .malformed,
                 "Blobd-Ack is \(value.of(bytes).excerpt()); it must be local or replicated")
         }
         return try acknowledgement(asked: wanted)

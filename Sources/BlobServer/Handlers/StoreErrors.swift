@@ -122,9 +122,7 @@ extension ProtocolError {
     /// There was one until a moment; nil: when is not known.
     static func expired(_ thing: StaticString, at moment: Timestamp?) -> ProtocolError {
         guard let moment else { return ProtocolError(.expired, "the \(thing) has expired") }
-        var text: [UInt8] = []
-        RFC3339.append(moment.milliseconds, to: &text)
-        let time = String(decoding: text, as: UTF8.self)
+        let time = RFC3339.text(moment.milliseconds)
         var error = ProtocolError(.expired, "the \(thing) expired at \(time)")
         error.members = [ProblemMember("expired_at", .text(time))]
         return error

@@ -1,7 +1,5 @@
-/// Elements one behind the other, for lists that are filled and emptied for every request: memory
-/// that it alone has, so that adding one asks nobody whether it is shared.
-///
-/// The elements must be plain values: they are never destroyed.
+/// Plain values one after the other, which are never destroyed, for lists that are filled and emptied for every
+/// request: memory that the list alone has, so that adding one does not check whether it is shared.
 struct TrivialArray<Element>: ~Copyable {
     // Allocated and freed here and handed to nobody; of `capacity` elements the first `count` are
     // initialised.

@@ -23,10 +23,8 @@ extension Upload {
         var byteCount = 0
     }
 
-    /// Makes sure that the next `count` bytes have a place: in memory or, where there is none for
-    /// them, in a file.
-    ///
-    /// - Returns: what to wait for; nil when there is nothing to wait for.
+    /// Makes sure that the next `count` bytes have a place: in memory or, where there is none for them, in a file.
+    /// Returns what to wait for; nil: nothing.
     func makeRoom(for count: Int) throws(BodyFailure) -> BodyMemory.Need? {
         guard let reservation else { return nil }
         var count = count
@@ -77,9 +75,7 @@ extension Upload {
 
     var reservedByteCount: Int { reservation?.byteCount ?? 0 }
 
-    /// Moves what is in memory to files, as far as there are any.
-    ///
-    /// - Returns: how many bytes were released.
+    /// Moves what is in memory to files, as far as there are any. Returns how many bytes were released.
     func releaseMemory() throws(BodyFailure) -> Int {
         guard let reservation else { return 0 }
         let before = reservation.byteCount

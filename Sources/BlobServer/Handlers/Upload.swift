@@ -7,6 +7,20 @@ enum BodyFailure: Error {
     case store(StoreError)
 }
 
+/// What `work` comes to, or a body's failure.
+func onWire<Value>(
+    _ work: @autoclosure () throws(ProtocolError) -> Value
+) throws(BodyFailure) -> Value {
+    do throws(ProtocolError) { return try work() } catch { throw .wire(error) }
+}
+
+/// What `work` comes to, or a body's failure.
+func onStore<Value>(
+    _ work: @autoclosure () throws(StoreError) -> Value
+) throws(BodyFailure) -> Value {
+    do throws(StoreError) { return try work() } catch { throw .store(error) }
+}
+
 /// A body that is being received.
 ///
 /// Its connection's worker alone uses it, and no property that is not checked for exclusive use is
@@ -69,9 +83,7 @@ final class Upload {
         }
     }
 
-    /// Takes in what belongs to the body from the start of `bytes`.
-    ///
-    /// - Returns: how many bytes were used; what is behind them belongs to the next request.
+    /// Takes in what belongs to the body from the start of `bytes`, and returns how many bytes that was.
     func receive(_ bytes: RawSpan) throws(BodyFailure) -> Int {
         switch framing {
         case .counted(let missing):
@@ -83,12 +95,7 @@ final class Upload {
             var used = 0
             while used < bytes.byteCount, !decoder.isComplete {
                 let rest = bytes.extracting(droppingFirst: used)
-                let step: ChunkedDecoder.Step
-                do throws(ProtocolError) {
-                    step = try decoder.next(rest)
-                } catch {
-                    throw .wire(error)
-                }
+                let step = try onWire(try decoder.next(rest))
                 // Also when a chunk says that it is longer, before its bytes come.
                 let left = byteCountMax - byteCount
                 guard step.payload.count <= left,

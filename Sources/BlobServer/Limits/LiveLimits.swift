@@ -19,9 +19,8 @@ final class LiveLimits: Sendable {
         generation.add(1, ordering: .releasing)
     }
 
-    /// The limits, unless they are those of the generation that is `known`. Costs one load then.
-    ///
-    /// - Parameter known: is set to the generation that is returned. 0 is the first one.
+    /// The limits, unless they are those of the generation that is `known`, 0 at first: one load then. `known` is set
+    /// to theirs.
     @inline(__always)
     func takeNew(_ known: inout Int) -> DaemonLimits? {
         let newest = generation.load(ordering: .acquiring)
@@ -69,8 +68,7 @@ package struct Reload {
         self.pendingRestart = pendingRestart
     }
 
-    /// Reads the configuration again. Throws what is wrong with it, in words for the operator.
-    ///
-    /// The argument is what the daemon runs with.
+    /// Reads the configuration again, given what the daemon runs with. Throws what is wrong with it, in words for the
+    /// operator.
     package typealias Read = (DaemonOptions) throws -> Reload
 }

@@ -5,7 +5,7 @@ import Bytes
 /// Writes the binary protocol's answers, but payloads.
 enum BinaryCodec {
     static func append(
-        _ response: Response, _ frame: RequestFrame, into batch: inout AnswerBatch
+        _ response: Answer, _ frame: RequestFrame, into batch: inout AnswerBatch
     ) {
         switch response {
         case .document(let document): append(document, frame, into: &batch)
@@ -23,7 +23,7 @@ enum BinaryCodec {
     }
 
     private static func append(
-        _ document: Response.Document, _ frame: RequestFrame, into batch: inout AnswerBatch
+        _ document: Answer.Document, _ frame: RequestFrame, into batch: inout AnswerBatch
     ) {
         var mediaType: [UInt8] = []
         if document.status != 204 { mediaType.append(document.mediaType) }
@@ -31,13 +31,7 @@ enum BinaryCodec {
         Call.Response.compose(
             revision: document.revision ?? 0, mediaType: mediaType.span.bytes,
             location: (document.location ?? "").utf8.span.bytes, into: &head)
-        ResponseFrame(
-            answering: frame, status: document.status, headByteCount: UInt32(head.count),
-            bodyByteCount: UInt64(document.body.count)
-        ).compose(into: &batch.heads)
-        batch.heads.append(contentsOf: head)
-        batch.heads.append(contentsOf: document.body)
-        batch.endAnswer()
+        append(frame, status: document.status, head: head, body: document.body, into: &batch)
     }
 
     private static func append(
@@ -60,10 +54,14 @@ enum BinaryCodec {
     }
 
     private static func append(
-        _ frame: RequestFrame, status: UInt16, body: [UInt8], into batch: inout AnswerBatch
+        _ frame: RequestFrame, status: UInt16, head: [UInt8] = [], body: [UInt8] = [],
+        into batch: inout AnswerBatch
     ) {
-        ResponseFrame(answering: frame, status: status, bodyByteCount: UInt64(body.count))
-            .compose(into: &batch.heads)
+        ResponseFrame(
+            answering: frame, status: status, headByteCount: UInt32(head.count),
+            bodyByteCount: UInt64(body.count)
+        ).compose(into: &batch.heads)
+        batch.heads.append(contentsOf: head)
         batch.heads.append(contentsOf: body)
         batch.endAnswer()
     }
@@ -83,10 +81,7 @@ enum BinaryCodec {
         var head: [UInt8] = []
         response.compose(
             storeID: storeID.span.bytes, serverVersion: version.span.bytes, into: &head)
-        ResponseFrame(answering: frame, status: 200, headByteCount: UInt32(head.count))
-            .compose(into: &batch.heads)
-        batch.heads.append(contentsOf: head)
-        batch.endAnswer()
+        append(frame, status: 200, head: head, into: &batch)
     }
 
     static func appendWatched(
@@ -97,13 +92,9 @@ enum BinaryCodec {
         ChangesDocument.append(page, owner: owner, store: store, to: &body)
         var next: [UInt8] = []
         page.next.append(owner: owner.utf8.span.bytes, store: store, to: &next)
-        ResponseFrame(
-            answering: frame, status: 200, headByteCount: UInt32(Watch.Response.byteCount),
-            bodyByteCount: UInt64(body.count)
-        ).compose(into: &batch.heads)
+        var head: [UInt8] = []
         Watch.Response(changeCount: UInt32(clamping: page.changes.count), hasMore: page.hasMore)
-            .compose(next: next.span.bytes, into: &batch.heads)
-        batch.heads.append(contentsOf: body)
-        batch.endAnswer()
+            .compose(next: next.span.bytes, into: &head)
+        append(frame, status: 200, head: head, body: body, into: &batch)
     }
 }

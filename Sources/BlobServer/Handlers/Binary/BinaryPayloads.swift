@@ -2,12 +2,9 @@ import BlobProtocol
 import BlobStore
 
 extension RequestHandler {
-    /// Answers the frame at the start of `bytes` when it is a plain fetch and what it asks for is
-    /// there: all of a payload, in the coding in which it is kept. ``next(_:of:in:into:consumed:)``
-    /// would answer the same.
-    ///
-    /// - Returns: how many bytes were used; 0 when there is anything else to be said, and nothing
-    ///   was done.
+    /// Answers the frame at the start of `bytes` when it is a plain fetch of all of a payload, in the coding in which
+    /// it is kept, and that is there. Returns how many bytes were used. 0: nothing was done, and
+    /// ``next(_:of:in:into:consumed:)`` has to answer.
     @inline(__always)
     func answerPlainGet(
         _ bytes: RawSpan, of connection: inout Session, in snapshot: borrowing Snapshot,
@@ -50,9 +47,7 @@ extension RequestHandler {
         return get.byteCount
     }
 
-    /// Appends a payload's answer.
-    ///
-    /// - Returns: its status: 200 or 206.
+    /// Appends a payload's answer, and returns its status: 200 or 206.
     func appendPayload(
         _ lookup: PayloadLookup, _ request: BinaryRequest, in snapshot: borrowing Snapshot,
         into batch: inout AnswerBatch
@@ -102,19 +97,10 @@ extension RequestHandler {
                 coding: choice.coding == .gzip ? .gzip : .identity)
             let digest = blob.digest.rawBytes
             let bodyByteCount = isHeadOnly ? 0 : UInt64(choice.byteCount)
-            if payload.mediaType.byteCount > 0 {
-                response.compose(
-                    answering: frame, status: status, bodyByteCount: bodyByteCount,
-                    digest: digest.span.bytes, mediaType: payload.mediaType,
-                    into: &batch.heads)
-            } else {
-                Wire.defaultMediaType.withUTF8Buffer {
-                    response.compose(
-                        answering: frame, status: status, bodyByteCount: bodyByteCount,
-                        digest: digest.span.bytes, mediaType: RawSpan(_unsafeBytes: .init($0)),
-                        into: &batch.heads)
-                }
-            }
+            response.compose(
+                answering: frame, status: status, bodyByteCount: bodyByteCount,
+                digest: digest.span.bytes, mediaType: payload.servedMediaType,
+                into: &batch.heads)
             batch.endAnswer(body, isFetch: true)
             return status
         }

@@ -19,9 +19,7 @@ struct BinaryRequest: ~Escapable {
         userID = connection.userID
     }
 
-    /// What a log says of it.
-    ///
-    /// - Parameter target: the id or the path that it names; empty where it names none.
+    /// What a log says of it; `target` is the id or the path that it names.
     func logged(_ target: String) -> LoggedRequest {
         LoggedRequest(
             method: frame.operation?.row.name ?? "unknown", target: target, version: "blobd",
@@ -171,9 +169,8 @@ extension RequestHandler {
     }
 
     private func operation(of frame: RequestFrame) throws(ProtocolError) -> Opcode {
-        guard let operation = frame.operation else {
-            throw ProtocolError(.methodNotAllowed, "unknown operation \(frame.opcode)")
-        }
+        let operation = try require(
+            frame.operation, .methodNotAllowed, "unknown operation \(frame.opcode)")
         let bodyMax = bodyByteCountMax(of: operation, frame.flags)
         try require(
             frame.bodyByteCount <= bodyMax, .payloadTooLarge,
@@ -203,10 +200,9 @@ extension RequestHandler {
             return .fetch(.part(id: get.id, part: get.part))
         case .getBlob:
             let get = try GetBlob.Request.parse(head, flags: flags)
-            guard let digest = Digest(bytes: get.digest.of(head)) else {
-                throw ProtocolError(.badDigest, "the digest must be 32 bytes long")
-            }
-            return .fetch(.digest(digest))
+            let digest = Digest(bytes: get.digest.of(head))
+            return .fetch(
+                .digest(try require(digest, .badDigest, "the digest must be 32 bytes long")))
         default: return .perform(try action(operation, request))
         }
     }
@@ -220,8 +216,7 @@ extension RequestHandler {
             let put = try Put.Request.parse(head, flags: flags)
             let draft = PublicationDraft(
                 put.texts, part: put.part ?? .payload, mediaType: put.mediaType ?? .octetStream,
-                expiry: try expiry(
-                    ttlSeconds: put.ttlSeconds, expiryMilliseconds: put.expiryMilliseconds),
+                expiry: try expiry(put.lifetime),
                 profile: put.profile ?? limits.profile)
             return .publish(
                 draft, put.coding == .gzip ? .gzip : .identity,
@@ -249,9 +244,7 @@ extension RequestFrame {
 }
 
 extension PayloadKey {
-    /// What a log says of it.
-    ///
-    /// - Parameter text: what its slices are of.
+    /// What a log says of it. Its slices are of `text`.
     fileprivate func target(_ text: RawSpan) -> String {
         switch self {
         case .part(let id, let part):

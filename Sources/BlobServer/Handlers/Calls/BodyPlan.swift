@@ -111,9 +111,7 @@ enum PayloadUse: Sendable {
     }
 
     /// Throws `unsupported_attachment` for a media type that the profile's devices do not take, and
-    /// `attachment_too_large` for more bytes than they take of it.
-    ///
-    /// - Parameter byteCount: 0 where it is not known yet.
+    /// `attachment_too_large` for more bytes than they take of it: 0 where that is not known yet.
     func check(byteCount: UInt64) throws(ProtocolError) {
         guard case .publish(let draft) = self, let profile = draft.profile else { return }
         try profile.check(

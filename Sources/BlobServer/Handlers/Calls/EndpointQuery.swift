@@ -7,9 +7,8 @@ import Notifications
 struct EndpointQuery {
     private var parameters: [(name: [UInt8], value: [UInt8])] = []
 
-    /// Throws `bad_query` for a name that is not among `names` or given twice, and for bad escapes.
-    ///
-    /// - Parameter isLink: whether the parameters of a signed link, which is checked, are passed over.
+    /// Throws `bad_query` for a name that is not among `names` or given twice, and for bad escapes. The parameters of
+    /// a signed link, which is checked, are passed over.
     init(
         _ query: [UInt8], isLink: Bool = false, _ names: StaticString...
     ) throws(ProtocolError) {
@@ -45,10 +44,8 @@ struct EndpointQuery {
 
     func text(_ name: StaticString, _ code: ErrorCode) throws(ProtocolError) -> String? {
         guard let bytes = self[name] else { return nil }
-        guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw ProtocolError(code, "\(name) is not valid UTF-8")
-        }
-        return text
+        return try require(
+            String(validating: bytes, as: UTF8.self), code, "\(name) is not valid UTF-8")
     }
 
     func group() throws(ProtocolError) -> GroupName? {
@@ -71,21 +68,12 @@ struct EndpointQuery {
             filter.targetHost = try TargetHost(onWire: bytes.span.bytes).text
         }
         if let name = try text("action_state", .badActionState) {
-            guard let state = ActionState(name: name) else {
-                throw ProtocolError(
-                    .badActionState,
-                    "unknown action state \(name.utf8.span.bytes.excerpt()); known are none, activated, dismissed, snoozed"
-                )
-            }
-            filter.actionState = state
+            filter.actionState = try ActionState(onWire: name)
         }
         if let name = try text("status", .badQuery) {
-            guard let status = RecordFilter.Status(rawValue: name) else {
-                throw ProtocolError(
-                    .badQuery,
-                    "status is \(name.utf8.span.bytes.excerpt()); it must be active or deleted")
-            }
-            filter.status = status
+            filter.status = try require(
+                RecordFilter.Status(rawValue: name), .badQuery,
+                "status is \(name.excerpt); it must be active or deleted")
         }
         try require(
             filter.status == .active || !filter.asksForDetails, .badQuery,

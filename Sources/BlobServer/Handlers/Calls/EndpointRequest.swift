@@ -6,31 +6,32 @@ import Notifications
 /// A request for a call of the table, in either dialect. All that its head says is checked but the query, which is
 /// its handler's.
 ///
-/// An object, so that handing it on counts no reference for each of its texts. Its worker's thread alone uses it.
+/// An object, so that handing it on counts no reference for each of its texts. Its worker's thread alone uses it, and
+/// nothing changes it once it is made.
 final class EndpointRequest {
     let endpoint: Endpoint
     // What the path names.
-    private(set) var id: NotificationID?
-    private(set) var part: PartName?
-    private(set) var owner: OwnerID?
-    private(set) var category: CategoryName?
-    private(set) var digest: Digest?
+    @exclusivity(unchecked) private(set) var id: NotificationID?
+    @exclusivity(unchecked) private(set) var part: PartName?
+    @exclusivity(unchecked) private(set) var owner: OwnerID?
+    @exclusivity(unchecked) private(set) var category: CategoryName?
+    @exclusivity(unchecked) private(set) var digest: Digest?
     /// As it came, percent-encoded.
     let query: [UInt8]
     /// The body's, with its parameters; nil when it was not said.
-    private(set) var mediaType: MediaType?
-    private(set) var coding = BodyCoding.identity
+    @exclusivity(unchecked) private(set) var mediaType: MediaType?
+    @exclusivity(unchecked) private(set) var coding = BodyCoding.identity
     /// How long the body is; nil where that is not said.
-    private(set) var bodyByteCount: UInt64?
-    private(set) var hasPayload = false
-    private(set) var device: DeviceName?
+    @exclusivity(unchecked) private(set) var bodyByteCount: UInt64?
+    @exclusivity(unchecked) private(set) var hasPayload = false
+    @exclusivity(unchecked) private(set) var device: DeviceName?
     /// What must hold of the notification or the category that is there.
-    private(set) var condition = Condition.none
+    @exclusivity(unchecked) private(set) var condition = Condition.none
     /// The signed link that it came by, whose parameters are in the query; nil: it came by none.
-    private(set) var link: FeedLink?
-    private(set) var acceptsEvents = false
+    @exclusivity(unchecked) private(set) var link: FeedLink?
+    @exclusivity(unchecked) private(set) var acceptsEvents = false
     /// The place in the feed that a stream was read up to.
-    private(set) var lastEventID: [UInt8]?
+    @exclusivity(unchecked) private(set) var lastEventID: [UInt8]?
 
     private init(
         _ endpoint: Endpoint, _ names: PathPattern.Match, in path: RawSpan, query: RawSpan
@@ -117,9 +118,7 @@ final class EndpointRequest {
 
     /// A name that the endpoint's path has.
     func required<Name>(_ name: Name?) throws(ProtocolError) -> Name {
-        guard let name else {
-            throw ProtocolError(.internalError, "\(endpoint.name) has no such name in its path")
-        }
-        return name
+        try BlobProtocol.require(
+            name, .internalError, "\(endpoint.name) has no such name in its path")
     }
 }

@@ -77,18 +77,12 @@ final class MultipartReceiver {
         var used = 0
         while used < bytes.byteCount {
             let rest = bytes.extracting(droppingFirst: used)
-            let step: MultipartParser.Step
-            do throws(ProtocolError) {
-                let next = try parser.next(rest)
-                used += next.consumed
-                step = next.step
-                if case .part(let head) = step { try begin(head) }
-            } catch {
-                throw .wire(error)
-            }
-            switch step {
+            let next = try onWire(try parser.next(rest))
+            used += next.consumed
+            switch next.step {
             case .needsMore: return used
-            case .part, .end: break
+            case .part(let head): try onWire(try begin(head))
+            case .end: break
             case .bytes(let slice): try append(content: slice.of(rest))
             case .partEnd: isInDocument = false
             }
@@ -131,11 +125,7 @@ final class MultipartReceiver {
             }
             document?.append(contentsOf: bytes)
         } else if let file = files.last {
-            do throws(StoreError) {
-                try file.append(bytes)
-            } catch {
-                throw .store(error)
-            }
+            try onStore(try file.append(bytes))
         }
     }
 }

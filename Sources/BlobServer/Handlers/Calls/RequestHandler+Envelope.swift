@@ -8,23 +8,17 @@ extension RequestHandler {
         _ request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
         let query = try EndpointQuery(request.query, "platform", "style", "format", "token")
-        guard let name = try query.text("platform", .badPlatform) else {
-            throw ProtocolError(
-                .badPlatform, "the parameter platform is missing; known are apns, fcm, wns")
-        }
-        guard let platform = PushPlatform(rawValue: name) else {
-            throw ProtocolError(
-                .badPlatform,
-                "unknown platform \(name.utf8.span.bytes.excerpt()); known are apns, fcm, wns")
-        }
+        let name = try require(
+            try query.text("platform", .badPlatform), .badPlatform,
+            "the parameter platform is missing; known are apns, fcm, wns")
+        let platform = try require(
+            PushPlatform(rawValue: name), .badPlatform,
+            "unknown platform \(name.excerpt); known are apns, fcm, wns")
         var style = PushStyle.silent
         if let name = try query.text("style", .badQuery) {
-            guard let known = PushStyle(rawValue: name) else {
-                throw ProtocolError(
-                    .badQuery,
-                    "unknown style \(name.utf8.span.bytes.excerpt()); known are silent, alert")
-            }
-            style = known
+            style = try require(
+                PushStyle(rawValue: name), .badQuery,
+                "unknown style \(name.excerpt); known are silent, alert")
         }
         let token = try Self.token(query, for: platform)
         let isWhole = try Self.isWhole(query)
@@ -41,7 +35,7 @@ extension RequestHandler {
         if isWhole { return .respond(.document { EnvelopeDocument.append(envelope, to: &$0) }) }
         return .respond(
             .document(
-                Response.Document(
+                Answer.Document(
                     mediaType: envelope.mediaType == "text/xml" ? "text/xml" : "application/json",
                     body: envelope.bytes)))
     }

@@ -15,10 +15,9 @@ extension RequestHandler {
             "limit", in: 1...WireLimits.listLimitMax, .badLimit, default: WireLimits.listLimitMax)
         let after = query["after"] ?? []
         if !after.isEmpty { _ = try NotificationID(onWire: after.span.bytes) }
-        let page = try asked { () throws(StoreError) in
+        let page = try asked(
             try snapshot.records(
-                after: after.span.bytes, limit: limit, byteCountMax: pageByteCountMax, asOf: now)
-        }
+                after: after.span.bytes, limit: limit, byteCountMax: pageByteCountMax, asOf: now))
         return .respond(.document { PageDocument.append(page, to: &$0) })
     }
 
@@ -28,7 +27,7 @@ extension RequestHandler {
         _ = try EndpointQuery(request.query)
         let id = try request.required(request.id)
         let record = try record(id.text.utf8.span.bytes, in: snapshot)
-        try asked { () throws(StoreError) in try request.condition.check(record) }
+        try asked(try request.condition.check(record))
         return .respond(.record(record))
     }
 
@@ -102,9 +101,8 @@ extension RequestHandler {
         _ request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
         let after = try EndpointQuery(request.query, "after")["after"] ?? []
-        let page = try asked { () throws(StoreError) in
-            try snapshot.categories(after: after.span.bytes, byteCountMax: pageByteCountMax)
-        }
+        let page = try asked(
+            try snapshot.categories(after: after.span.bytes, byteCountMax: pageByteCountMax))
         return .respond(.document { PageDocument.append(page, to: &$0) })
     }
 
@@ -113,11 +111,9 @@ extension RequestHandler {
     ) throws(ProtocolError) -> ActionStep {
         let app = try EndpointQuery(request.query, "app").app()
         let name = try request.required(request.category)
-        let found = try asked { () throws(StoreError) in
-            try snapshot.category(name.text, app: app?.text)
-        }
+        let found = try asked(try snapshot.category(name.text, app: app?.text))
         guard let found else { throw .notFound("category") }
-        try asked { () throws(StoreError) in try request.condition.check(category: found) }
+        try asked(try request.condition.check(category: found))
         return .respond(.category(found))
     }
 

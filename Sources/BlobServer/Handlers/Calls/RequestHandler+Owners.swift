@@ -41,13 +41,11 @@ extension RequestHandler {
         } catch {
             throw resynchronising(problem(error), owner)
         }
-        guard let cursor = found else {
-            throw ProtocolError(
-                .badCursor,
+        return .after(
+            try require(
+                found, .badCursor,
                 "invalid cursor \(text.excerpt()) for this owner: use 0, latest, or a cursor of this owner's feed"
-            )
-        }
-        return .after(cursor)
+            ))
     }
 
     /// A page of changes. Throws `resync` where the history must be read again, and says where that is.
@@ -81,13 +79,9 @@ extension RequestHandler {
 
     private func resynchronising(_ error: ProtocolError, _ owner: String) -> ProtocolError {
         guard error.code == .resync else { return error }
-        var path = Array("/v1/users/".utf8)
-        PercentCoding.encode(owner.utf8.span.bytes, into: &path)
-        path.append("/notifications")
+        let path = "/v1/users/\(PercentCoding.encoded(owner))/notifications"
         var error = error
-        error.members = [
-            ProblemMember("history", .text(String(decoding: path, as: UTF8.self)))
-        ]
+        error.members = [ProblemMember("history", .text(path))]
         return error
     }
 
@@ -97,9 +91,7 @@ extension RequestHandler {
         let owner = try request.required(request.owner).text
         var query = try historyQuery(of: owner, request)
         query.byteCountMax = pageByteCountMax
-        let page = try asked { () throws(StoreError) in
-            try snapshot.history(of: owner.utf8.span.bytes, query, asOf: now)
-        }
+        let page = try asked(try snapshot.history(of: owner.utf8.span.bytes, query, asOf: now))
         let status = query.filter.status
         return .respond(
             .document {
@@ -118,16 +110,10 @@ extension RequestHandler {
             "limit", in: 1...WireLimits.feedPageLimitMax, .badLimit,
             default: WireLimits.feedPageLimitDefault)
         if let before = query["before"] {
-            guard
-                let token = store.historyToken(
-                    before.span.bytes, owner: owner.utf8.span.bytes)
-            else {
-                throw ProtocolError(
-                    .badCursor,
-                    "invalid before \(before.span.bytes.excerpt()) for this owner: use next of a page of this owner's history"
-                )
-            }
-            history.before = token
+            history.before = try require(
+                store.historyToken(before.span.bytes, owner: owner.utf8.span.bytes), .badCursor,
+                "invalid before \(before.span.bytes.excerpt()) for this owner: use next of a page of this owner's history"
+            )
         }
         history.filter = try query.filter()
         return history
@@ -163,9 +149,8 @@ extension RequestHandler {
         _ request: EndpointRequest
     ) throws(ProtocolError) -> (group: GroupName, app: AppName?) {
         let query = try EndpointQuery(request.query, "group", "app")
-        guard let group = try query.group() else {
-            throw ProtocolError(.badQuery, "the parameter group is missing")
-        }
+        let group = try require(
+            try query.group(), .badQuery, "the parameter group is missing")
         return (group, try query.app())
     }
 }

@@ -40,38 +40,31 @@ enum CategoryDocument {
         if let said = try object.text("name"), !said.isSame(as: name.text) {
             throw ProtocolError(
                 .immutableMember,
-                "the name \(said.utf8.span.bytes.excerpt()) in the document differs from the path")
+                "the name \(said.excerpt) in the document differs from the path")
         }
         if let said = try object.text("app"), !said.isSame(as: app?.text ?? "") {
             throw ProtocolError(
                 .immutableMember,
-                "the app \(said.utf8.span.bytes.excerpt()) in the document differs from the query")
+                "the app \(said.excerpt) in the document differs from the query")
         }
-        guard let actions = try object.actions() else {
-            throw ProtocolError(.badDocument, "the category has no member actions")
-        }
+        let actions = try require(
+            try object.actions(), .badDocument, "the category has no member actions")
         return Category(
             name: name.text, actions: actions, options: try options(object), app: app?.text)
     }
 
     private static func options(_ object: JSONObject) throws(ProtocolError) -> CategoryOptions {
-        guard let value = object["options"] else { return [] }
-        guard case .array(let elements) = value else {
-            throw .wrongType("options", "an array", value)
-        }
         var options: CategoryOptions = []
-        for element in elements {
+        for element in try object.elements("options") ?? [] {
             guard case .string(let text) = element else {
                 throw .wrongType("an option", "a string", element)
             }
             let found = CategoryOptions.known.first { $0.name.utf8.elementsEqual(text.utf8) }
-            guard let found else {
-                let known = CategoryOptions.known.map(\.name).joined(separator: ", ")
-                throw ProtocolError(
-                    .badOptions,
-                    "unknown option \(text.utf8.span.bytes.excerpt()); known are \(known)")
-            }
-            options.insert(found.option)
+            let known = CategoryOptions.known.map(\.name)
+            options.insert(
+                try require(
+                    found?.option, .badOptions,
+                    "unknown option \(text.excerpt); known are \(known.joined(separator: ", "))"))
         }
         return options
     }
@@ -97,10 +90,7 @@ enum ActionsDocument {
 
     /// Reads the array. Flags that are not given are false. What the actions may be called is the
     /// store's to check; here they are counted, so that no long list is made for nothing.
-    static func parse(_ value: JSONValue) throws(ProtocolError) -> [NotificationAction] {
-        guard case .array(let elements) = value else {
-            throw .wrongType("actions", "an array", value)
-        }
+    static func parse(_ elements: [JSONValue]) throws(ProtocolError) -> [NotificationAction] {
         let max = StoreLimits.actionCountMax
         try require(
             elements.count <= max, .badActions,

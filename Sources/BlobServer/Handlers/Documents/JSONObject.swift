@@ -75,10 +75,17 @@ struct JSONObject {
     }
 
     func required(_ name: StaticString) throws(ProtocolError) -> String {
-        guard let text = try text(name) else {
-            throw ProtocolError(.badDocument, "\(thing) has no member \(name)")
+        try require(try text(name), .badDocument, "\(thing) has no member \(name)")
+    }
+
+    func elements(
+        _ name: StaticString, _ wanted: String = "an array"
+    ) throws(ProtocolError) -> [JSONValue]? {
+        guard let value = self[name] else { return nil }
+        guard case .array(let elements) = value else {
+            throw .wrongType("\(name)", wanted, value)
         }
-        return text
+        return elements
     }
 
     func flag(_ name: StaticString) throws(ProtocolError) -> Bool? {
@@ -101,7 +108,7 @@ struct JSONObject {
         guard let integer = number.integer, bounds.contains(integer) else {
             throw ProtocolError(
                 code,
-                "\(name) is \(number.text.utf8.span.bytes.excerpt()); it must be a whole number from \(bounds.lowerBound) to \(bounds.upperBound)",
+                "\(name) is \(number.text.excerpt); it must be a whole number from \(bounds.lowerBound) to \(bounds.upperBound)",
                 limit: Int(clamping: bounds.upperBound))
         }
         return integer

@@ -39,11 +39,9 @@ extension NotificationDocument {
         }
     }
 
-    /// The parts to be stored: in the document's order, or the files' where it names none. Throws
-    /// what ``checkFiles(_:)`` does, `digest_mismatch` for a file that is not what the document says,
-    /// and `unsupported_attachment` for a part that the profile's devices do not take.
-    ///
-    /// - Parameter profile: whose limits hold for them.
+    /// The parts to be stored: in the document's order, or the files' where it names none. Throws what
+    /// ``checkFiles(_:)`` does, `digest_mismatch` for a file that is not what the document says, and
+    /// `unsupported_attachment` for a part that the profile's devices do not take.
     func parts(
         _ files: [ReceivedFile], for profile: DeviceProfile? = nil
     ) throws(ProtocolError) -> [DraftPart] {

@@ -60,13 +60,10 @@ enum ResponseDocument {
         _ object: JSONObject
     ) throws(ProtocolError) -> ContentExtensionAnswer? {
         guard let name = try object.text("extension") else { return nil }
-        guard let answer = ContentExtensionAnswer(name: name) else {
-            let known = ContentExtensionAnswer.allCases.map(\.name).joined(separator: ", ")
-            throw ProtocolError(
-                .badResponse,
-                "unknown extension \(name.utf8.span.bytes.excerpt()); known are \(known)")
-        }
-        return answer
+        let known = ContentExtensionAnswer.allCases.map(\.name)
+        return try require(
+            ContentExtensionAnswer(name: name), .badResponse,
+            "unknown extension \(name.excerpt); known are \(known.joined(separator: ", "))")
     }
 }
 
@@ -87,23 +84,15 @@ extension JSONObject {
 
     func priority() throws(ProtocolError) -> NotificationPriority? {
         guard let name = try text("priority") else { return nil }
-        guard let priority = NotificationPriority(name: name) else {
-            throw ProtocolError(
-                .badPriority,
-                "unknown priority \(name.utf8.span.bytes.excerpt()); known are high and low")
-        }
-        return priority
+        return try require(
+            NotificationPriority(name: name), .badPriority,
+            "unknown priority \(name.excerpt); known are high and low")
     }
 
     func actionState() throws(ProtocolError) -> ActionState? {
-        guard let name = try text("action_state") else { return nil }
-        guard let state = ActionState(name: name) else {
-            throw ProtocolError(
-                .badActionState,
-                "unknown action state \(name.utf8.span.bytes.excerpt()); known are none, activated, dismissed, snoozed"
-            )
+        try text("action_state").map { (name) throws(ProtocolError) in
+            try ActionState(onWire: name)
         }
-        return state
     }
 
     func displayTTLSeconds() throws(ProtocolError) -> UInt32? {
@@ -112,15 +101,13 @@ extension JSONObject {
     }
 
     func actions() throws(ProtocolError) -> [NotificationAction]? {
-        guard let value = self["actions"] else { return nil }
-        return try ActionsDocument.parse(value)
+        try elements("actions").map { (elements) throws(ProtocolError) in
+            try ActionsDocument.parse(elements)
+        }
     }
 
     func platforms() throws(ProtocolError) -> [String]? {
-        guard let value = self["platforms"] else { return nil }
-        guard case .array(let elements) = value else {
-            throw .wrongType("platforms", "an array of strings", value)
-        }
+        guard let elements = try elements("platforms", "an array of strings") else { return nil }
         var platforms: [String] = []
         for element in elements {
             guard case .string(let platform) = element else {
@@ -142,4 +129,17 @@ extension JSONObject {
         if let value { return .set(value) }
         return given(name) == nil ? .keep : .clear
     }
+}
+
+extension ActionState {
+    init(onWire name: String) throws(ProtocolError) {
+        self = try require(
+            ActionState(name: name), .badActionState,
+            "unknown action state \(name.excerpt); known are none, activated, dismissed, snoozed")
+    }
+}
+
+extension String {
+    /// For an error's detail: in quotes, at most 64 bytes.
+    var excerpt: String { utf8.span.bytes.excerpt() }
 }

@@ -20,26 +20,26 @@ final class HTTPCodec {
     }
 
     func append(
-        _ response: Response, _ form: HTTPForm, hint: AnswerHint?, into batch: inout AnswerBatch
+        _ response: Answer, _ form: HTTPForm, hint: AnswerHint?, into batch: inout AnswerBatch
     ) {
         switch response {
         case .document(let document): append(document, form, into: &batch)
         case .published(let record, _, let created, let isIDAssigned):
-            var document = Response.Document(status: created ? 201 : 200)
+            var document = Answer.Document(status: created ? 201 : 200)
             if isIDAssigned { document.location = record.path }
             document.body.reserveCapacity(RecordDocument.usualByteCount)
             RecordDocument.append(record, to: &document.body)
             append(document, form, into: &batch)
         case .echo:
             append(
-                Response.Document(mediaType: "text/plain", body: Array("ok\n".utf8)), form,
+                Answer.Document(mediaType: "text/plain", body: Array("ok\n".utf8)), form,
                 into: &batch)
         case .problem(let error): append(error, form, hint, into: &batch)
         }
     }
 
     private func append(
-        _ document: Response.Document, _ form: HTTPForm, into batch: inout AnswerBatch
+        _ document: Answer.Document, _ form: HTTPForm, into batch: inout AnswerBatch
     ) {
         begin(document.status, form, into: &batch.heads)
         if let revision = document.revision {
@@ -186,11 +186,7 @@ final class HTTPCodec {
 }
 
 extension Record {
-    var path: String {
-        var path = Array("/v1/notifications/".utf8)
-        PercentCoding.encode(id.utf8.span.bytes, into: &path)
-        return String(decoding: path, as: UTF8.self)
-    }
+    var path: String { "/v1/notifications/\(PercentCoding.encoded(id))" }
 }
 
 /// A field of an error's answer that says what could be asked for instead (RFC 9110, sections

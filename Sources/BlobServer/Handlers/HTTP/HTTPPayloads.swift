@@ -2,12 +2,8 @@ import BlobProtocol
 import BlobStore
 import Bytes
 
-// A payload's answer in HTTP.
-
 extension RequestHandler {
-    /// Appends a payload's answer.
-    ///
-    /// - Returns: its status: 200, 206 or 304.
+    /// Appends a payload's answer, and returns its status: 200, 206 or 304.
     func appendPayload(
         _ lookup: PayloadLookup, _ request: HTTPRequest, in snapshot: borrowing Snapshot,
         into batch: inout AnswerBatch
@@ -56,20 +52,11 @@ extension RequestHandler {
         _ fields: PayloadHead.Fields, _ payload: Payload, into batch: inout AnswerBatch
     ) {
         let digest = payload.digest.rawBytes
-        if payload.mediaType.byteCount > 0 {
-            http.payloadHead.append(
-                fields, mediaType: payload.mediaType, digest: digest.span.bytes,
-                into: &batch.heads)
-        } else {
-            Wire.defaultMediaType.withUTF8Buffer {
-                http.payloadHead.append(
-                    fields, mediaType: RawSpan(_unsafeBytes: .init($0)),
-                    digest: digest.span.bytes, into: &batch.heads)
-            }
-        }
+        http.payloadHead.append(
+            fields, mediaType: payload.servedMediaType, digest: digest.span.bytes,
+            into: &batch.heads)
     }
 
-    /// What of a payload is sent.
     private struct Selection {
         /// 200, 206 or 304.
         var status: UInt16 = 200
@@ -95,8 +82,7 @@ extension RequestHandler {
         return try select(blob, choice, head, bytes, &scratch)
     }
 
-    /// The same for a request with a range or conditions (RFC 9110, section 13.2.2 for the order of
-    /// the conditions).
+    /// For a request with a range or conditions (RFC 9110, section 13.2.2 for the order of the conditions).
     @inline(never)
     private static func select(
         _ blob: BlobReference, _ whole: BodyChoice, _ head: HTTPRequestHead, _ bytes: RawSpan,
@@ -166,9 +152,8 @@ extension RequestHandler {
         out.append(end)
     }
 
-    /// Whether a list names the form that would be sent (RFC 9110, section 13.1), or the bytes as
-    /// given, which whoever takes the coded form takes too. Who does not take the coded form has to
-    /// have another.
+    /// Whether a list names the form that would be sent (RFC 9110, section 13.1), or the bytes as given, which every
+    /// client takes that takes the coded form.
     private static func isNamed(
         _ lines: FieldLines, in bytes: RawSpan, _ scratch: AnswerBatch.Scratch, _ coding: Coding,
         _ comparison: EntityTags.Comparison

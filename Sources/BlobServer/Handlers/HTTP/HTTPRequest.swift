@@ -2,7 +2,7 @@ import BlobProtocol
 import Bytes
 import Notifications
 
-/// An HTTP request from its head to its log line, lent to all that have a part in answering it.
+/// An HTTP request from its head to its log line: the context that answering it needs.
 struct HTTPRequest: ~Escapable {
     var head = HTTPRequestHead()
     /// What the head's slices are of.
@@ -11,12 +11,10 @@ struct HTTPRequest: ~Escapable {
     var form = HTTPForm(keepAlive: false, isHTTP10: false, isHead: false)
     /// Whether it came by the device socket.
     let isDevice: Bool
-    /// The user at the other end.
     let userID: UInt32
     /// Whether it has waited for the writer, or for another thread.
     let wait: Session.Wait
 
-    /// A request whose head is still to be read.
     @inline(__always)
     @_lifetime(copy bytes)
     init(_ bytes: RawSpan, of connection: Session, _ wait: Session.Wait) {
@@ -32,7 +30,6 @@ struct HTTPRequest: ~Escapable {
         get { head.path.of(bytes) }
     }
 
-    /// How the end of its body is known.
     var framing: Upload.Framing {
         head.isChunked ? .chunked(ChunkedDecoder()) : .counted(head.contentLength ?? 0)
     }
@@ -50,7 +47,6 @@ extension HTTPForm {
             isHTTP10: head.minorVersion == 0, isHead: head.method == .head)
     }
 
-    /// What comes behind an answer that did not need the body.
     @inline(__always)
     func step(after head: HTTPRequestHead) -> RequestHandler.Step {
         guard keepAlive, let count = head.skippedBodyByteCount else { return .answeredThenClose }
@@ -63,9 +59,8 @@ extension HTTPRequestHead {
     /// closed.
     private static let skippedBodyByteCountMax: UInt64 = 64 << 10
 
-    /// How many bytes of body to throw away after an answer that did not need it; nil when the
-    /// connection rather ends: for a long or chunked one, and when the client waits for our word
-    /// before it sends it.
+    /// How many bytes of body to throw away after an answer that did not need it; nil: the connection ends, after a
+    /// long or chunked one, and where the client waits for our word before it sends it.
     var skippedBodyByteCount: UInt64? {
         @inline(__always)
         get {
@@ -96,9 +91,8 @@ extension LoggedRequest {
 }
 
 extension PayloadKey {
-    /// A part's name in a path, of which the name of the part may be missing; both are checked.
-    ///
-    /// - Parameter names: is filled with both where one is percent-encoded; then the slices are of it.
+    /// A part's name in a path, in which the name of the part may be missing; both are checked. Where one is
+    /// percent-encoded, `names` is filled with both, and the slices are of it.
     @inline(__always)
     init(
         _ id: Slice, part: Slice, in path: RawSpan, decoding names: inout [UInt8]

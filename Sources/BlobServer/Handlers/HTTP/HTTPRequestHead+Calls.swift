@@ -102,7 +102,6 @@ extension Condition {
 }
 
 extension EntityTagSet {
-    /// What was read; nil was malformed, and names nothing.
     fileprivate init(_ tags: ConditionTags?) {
         guard let tags else {
             self = .named(revisions: [], digests: [])

@@ -152,10 +152,8 @@ extension RequestHandler {
 }
 
 extension RequestHandler {
-    /// What a request asks for.
-    ///
-    /// - Parameter names: is filled with names that are percent-encoded; then the slices are of it,
-    ///   else of the path.
+    /// What a request asks for. Its slices are of the path or, where that is percent-encoded, of `names`, which is
+    /// filled with the names then.
     @inline(__always)
     private func asked(
         _ request: HTTPRequest, decoding names: inout [UInt8]
@@ -203,9 +201,9 @@ extension RequestHandler {
     }
 }
 
-extension Response {
+extension Answer {
     /// 304 where `If-None-Match` names the record that is answered (RFC 9110, section 13.1.2).
-    fileprivate func known(to head: HTTPRequestHead, _ bytes: RawSpan) -> Response {
+    fileprivate func known(to head: HTTPRequestHead, _ bytes: RawSpan) -> Answer {
         guard !head.ifNoneMatch.isEmpty, case .document(var document) = self,
             let revision = document.revision
         else { return self }

@@ -3,7 +3,7 @@ import BlobStore
 
 /// What is to be done for a request.
 enum ActionStep {
-    case respond(Response)
+    case respond(Answer)
     case receiveBody(BodyPlan)
     case write(PendingChange.Operation, Reply)
     case awaitChanges(FeedQuery)
@@ -20,7 +20,7 @@ enum ActionStep {
 }
 
 /// An answer, but a payload's, in no dialect yet.
-enum Response {
+enum Answer {
     case document(Document)
     case published(Record, part: String, created: Bool, isIDAssigned: Bool)
     /// All is well. A ping's body comes back.
@@ -55,7 +55,7 @@ enum Response {
     static func document(
         status: UInt16 = 200, mediaType: StaticString = "application/json",
         revision: UInt64? = nil, location: String? = nil, _ append: (inout [UInt8]) -> Void
-    ) -> Response {
+    ) -> Answer {
         var document = Document(
             status: status, mediaType: mediaType, revision: revision, location: location)
         document.body.reserveCapacity(RecordDocument.usualByteCount)
@@ -65,19 +65,19 @@ enum Response {
 
     static func record(
         _ record: Record, status: UInt16 = 200, location: String? = nil
-    ) -> Response {
+    ) -> Answer {
         .document(status: status, revision: record.revision, location: location) {
             RecordDocument.append(record, to: &$0)
         }
     }
 
-    static func category(_ category: Category, status: UInt16 = 200) -> Response {
+    static func category(_ category: Category, status: UInt16 = 200) -> Answer {
         .document(
             status: status, revision: category.revision > 0 ? category.revision : nil
         ) { CategoryDocument.append(category, to: &$0) }
     }
 
-    static func numbers(_ numbers: (name: String, value: Int)...) -> Response {
+    static func numbers(_ numbers: (name: String, value: Int)...) -> Answer {
         .document {
             $0.object { for number in numbers { $0.add(number.name, number.value) } }
         }
