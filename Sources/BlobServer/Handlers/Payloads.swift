@@ -144,11 +144,13 @@ extension Payload {
     }
 }
 
-/// Which bytes of a payload an answer carries, and how they are coded.
-struct BodyChoice {
+/// What of a payload an answer carries.
+struct Selection {
+    /// 200, 206 or 304.
+    var status: UInt16 = 200
     /// The first byte: as stored where the coding is gzip, else as given.
     var lower: Int
-    /// Behind the last byte.
+    /// After the last byte; the bytes of a 304 are not sent.
     var upper: Int
     var coding: Coding
 
@@ -156,11 +158,31 @@ struct BodyChoice {
 
     /// All of it, as it is stored if that suits the client.
     @inline(__always)
-    static func whole(_ blob: BlobReference, acceptsGzip: Bool) -> BodyChoice {
+    static func whole(_ blob: BlobReference, acceptsGzip: Bool) -> Selection {
         guard blob.coding == .gzip, acceptsGzip else {
-            return BodyChoice(lower: 0, upper: blob.byteCount, coding: .identity)
+            return Selection(lower: 0, upper: blob.byteCount, coding: .identity)
         }
-        return BodyChoice(lower: 0, upper: blob.storedByteCount, coding: .gzip)
+        return Selection(lower: 0, upper: blob.storedByteCount, coding: .gzip)
+    }
+
+    /// The bytes of a range, of those as given. Throws `bad_range`.
+    ///
+    /// - Parameter place: where the range begins, for the error's words.
+    func narrowed(
+        to range: ResolvedRange, of blob: BlobReference, beginning place: @autoclosure () -> String
+    ) throws(ProtocolError) -> Selection {
+        switch range {
+        case .whole: return self
+        case .partial(let lower, let upper):
+            // Both are at most the payload's size, which is an Int.
+            return Selection(
+                status: 206, lower: Int(lower), upper: Int(upper), coding: .identity)
+        case .unsatisfiable:
+            throw ProtocolError(
+                .badRange,
+                "the range begins \(place()); the payload is \(blob.byteCount) bytes long",
+                limit: blob.byteCount)
+        }
     }
 
     @inline(__always)

@@ -59,50 +59,36 @@ extension RequestHandler {
         case .expired(let moment): throw .refused(.expired("payload", at: moment))
         case .found(let payload):
             let blob = payload.blob
-            var first = 0
-            var status: UInt16 = 200
-            var choice = BodyChoice.whole(
+            var selection = Selection.whole(
                 blob, acceptsGzip: frame.flags.contains(.gzipAccepted))
-            let asked: WireRange?
             do throws(ProtocolError) {
-                asked = try WireRange.parse(request.head, flags: frame.flags, .get)
+                let range = try WireRange.parse(request.head, flags: frame.flags, .get)
+                if let range, case .from(let first, _) = range {
+                    selection = try selection.narrowed(
+                        to: range.resolve(byteCount: UInt64(blob.byteCount)), of: blob,
+                        beginning: "at byte \(first)")
+                }
             } catch {
                 throw .refused(error)
             }
-            if case .from(let position, _)? = asked, let range = asked {
-                switch range.resolve(byteCount: UInt64(blob.byteCount)) {
-                case .whole: break
-                case .partial(let lower, let upper):
-                    // Both are at most the payload's size, which is an Int.
-                    first = Int(lower)
-                    status = 206
-                    choice = BodyChoice(lower: first, upper: Int(upper), coding: .identity)
-                case .unsatisfiable:
-                    throw .refused(
-                        ProtocolError(
-                            .badRange,
-                            "the range begins at byte \(position); the payload is \(blob.byteCount) bytes long",
-                            limit: blob.byteCount))
-                }
-            }
-            let body: BatchedAnswer.Body = isHeadOnly ? .none : choice.body(of: blob)
+            let body: BatchedAnswer.Body = isHeadOnly ? .none : selection.body(of: blob)
             try map(body, of: payload, into: &batch, in: snapshot)
             let response = Get.Response(
-                byteCount: UInt64(blob.byteCount), first: UInt64(first),
+                byteCount: UInt64(blob.byteCount), first: UInt64(selection.lower),
                 // A blob has no expiry of its own: it stays as long as a notification has it.
                 expiryMilliseconds: frame.operation == .get
                     ? payload.expiresAt.milliseconds : 0,
                 revision: payload.revision,
                 createdMilliseconds: payload.createdAt.milliseconds,
-                coding: choice.coding == .gzip ? .gzip : .identity)
+                coding: selection.coding == .gzip ? .gzip : .identity)
             let digest = blob.digest.rawBytes
-            let bodyByteCount = isHeadOnly ? 0 : UInt64(choice.byteCount)
+            let bodyByteCount = isHeadOnly ? 0 : UInt64(selection.byteCount)
             response.compose(
-                answering: frame, status: status, bodyByteCount: bodyByteCount,
+                answering: frame, status: selection.status, bodyByteCount: bodyByteCount,
                 digest: digest.span.bytes, mediaType: payload.servedMediaType,
                 into: &batch.heads)
             batch.endAnswer(body, isFetch: true)
-            return status
+            return selection.status
         }
     }
 }

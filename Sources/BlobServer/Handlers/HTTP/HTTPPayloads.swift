@@ -20,22 +20,21 @@ extension RequestHandler {
             } catch {
                 throw .refused(error)
             }
-            let choice = selection.choice
             let left = max(0, (payload.expiresAt.milliseconds - now.milliseconds) / 1_000)
             var fields = PayloadHead.Fields(status: selection.status, maxAge: UInt64(left))
             fields.isLast = !request.form.keepAlive
             fields.isHTTP10 = request.form.isHTTP10
             fields.varies = blob.coding == .gzip
-            fields.isGzip = choice.coding == .gzip
-            fields.byteCount = UInt64(choice.byteCount)
+            fields.isGzip = selection.coding == .gzip
+            fields.byteCount = UInt64(selection.byteCount)
             if selection.status == 206 {
                 fields.range = (
-                    UInt64(choice.lower), UInt64(choice.upper), UInt64(blob.byteCount)
+                    UInt64(selection.lower), UInt64(selection.upper), UInt64(blob.byteCount)
                 )
             }
             var body = BatchedAnswer.Body.none
             if !request.form.isHead, selection.status != 304 {
-                body = choice.body(of: blob)
+                body = selection.body(of: blob)
                 try map(body, of: payload, into: &batch, in: snapshot)
             }
             let isLinked = body.storedByteCount >= batch.linkedByteCountMin
@@ -57,13 +56,6 @@ extension RequestHandler {
             into: &batch.heads)
     }
 
-    private struct Selection {
-        /// 200, 206 or 304.
-        var status: UInt16 = 200
-        /// The bytes; with 304 those that are not sent.
-        var choice: BodyChoice
-    }
-
     /// Chooses what is sent. Most requests have neither a range nor a condition.
     @inline(__always)
     private static func select(
@@ -71,21 +63,21 @@ extension RequestHandler {
         _ scratch: inout AnswerBatch.Scratch
     ) throws(ProtocolError) -> Selection {
         let accepted = head.acceptEncoding
-        let choice = BodyChoice.whole(
+        let whole = Selection.whole(
             blob,
             acceptsGzip: accepted.prefersGzip
                 || (accepted.acceptsGzip && !accepted.acceptsIdentity))
-        guard choice.coding == .gzip || accepted.acceptsIdentity else {
+        guard whole.coding == .gzip || accepted.acceptsIdentity else {
             throw ProtocolError(.notAcceptable, "only identity coding is available")
         }
-        if !head.hasConditions, case nil = head.range { return Selection(choice: choice) }
-        return try select(blob, choice, head, bytes, &scratch)
+        if !head.hasConditions, case nil = head.range { return whole }
+        return try select(blob, whole, head, bytes, &scratch)
     }
 
     /// For a request with a range or conditions (RFC 9110, section 13.2.2 for the order of the conditions).
     @inline(never)
     private static func select(
-        _ blob: BlobReference, _ whole: BodyChoice, _ head: HTTPRequestHead, _ bytes: RawSpan,
+        _ blob: BlobReference, _ whole: Selection, _ head: HTTPRequestHead, _ bytes: RawSpan,
         _ scratch: inout AnswerBatch.Scratch
     ) throws(ProtocolError) -> Selection {
         composeTags(of: blob, &scratch)
@@ -107,21 +99,9 @@ extension RequestHandler {
         if head.ifNoneMatch.count > 0,
             isNamed(head.ifNoneMatch, in: bytes, scratch, coding, .weak)
         {
-            return Selection(status: 304, choice: BodyChoice(lower: 0, upper: 0, coding: coding))
+            return Selection(status: 304, lower: 0, upper: 0, coding: coding)
         }
-        switch resolved {
-        case .whole: return Selection(choice: whole)
-        case .partial(let lower, let upper):
-            // Both are at most the payload's size, which is an Int.
-            return Selection(
-                status: 206,
-                choice: BodyChoice(lower: Int(lower), upper: Int(upper), coding: .identity))
-        case .unsatisfiable:
-            throw ProtocolError(
-                .badRange,
-                "the range begins after the end; the payload is \(blob.byteCount) bytes long",
-                limit: blob.byteCount)
-        }
+        return try whole.narrowed(to: resolved, of: blob, beginning: "after the end")
     }
 
     /// Ends the head of an answer with a linked body, behind the last field's value.
