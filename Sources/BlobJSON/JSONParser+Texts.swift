@@ -63,7 +63,7 @@ extension JSONParser {
         index += 1
     }
 
-    /// Four digits behind `\u`, and for half of a surrogate pair the other half's escape too.
+    /// Four digits after `\u`, and for half of a surrogate pair the other half's escape too.
     private mutating func scalar(_ bytes: RawSpan) throws(JSONError) -> Unicode.Scalar {
         let start = index
         let first = try unit(bytes)

@@ -123,7 +123,7 @@ struct JSONParser {
         return elements
     }
 
-    /// Behind a member or an element: moves past a comma and the blanks around it; false when the
+    /// After a member or an element: moves past a comma and the blanks around it; false when the
     /// closing bracket is there instead.
     private mutating func goesOn(
         _ bytes: RawSpan, until bracket: UInt8, _ expectation: String

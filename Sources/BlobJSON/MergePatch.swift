@@ -1,7 +1,7 @@
 extension JSONValue {
     /// What a merge patch makes of it (RFC 7396): objects are merged member by member, null takes a
     /// member away, and anything else takes the place of what is there. Members that stay keep their
-    /// order; new ones come behind them, in the patch's order.
+    /// order; new ones come after them, in the patch's order.
     ///
     /// The cost is that of both values' sizes, whatever they are.
     public func merged(with patch: JSONValue) -> JSONValue {
@@ -43,7 +43,7 @@ struct MemberIndexes {
 
     /// The index of a member; nil: there is none of that name.
     ///
-    /// - Parameter members: those of the last call, and perhaps more behind them.
+    /// - Parameter members: those of the last call, and perhaps more after them.
     mutating func find(_ name: String, in members: [JSONMember]) -> Int? {
         guard members.count > Self.comparedCountMax else {
             return members.firstIndex { $0.isNamed(name) }

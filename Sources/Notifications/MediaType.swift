@@ -36,7 +36,7 @@ extension MediaType {
             guard bytes.byte(index) == UInt8(ascii: ";") else { return index }
             index += 1
             Token.skipBlanks(bytes, &index)
-            // "type/subtype; " with nothing behind is allowed by the grammar.
+            // "type/subtype; " with nothing after it is allowed by the grammar.
             guard Token.skip(bytes, &index) else {
                 if index == bytes.byteCount { return nil }
                 if bytes.byte(index) == UInt8(ascii: ";") { continue }

@@ -97,7 +97,7 @@ public enum Call {
                 target: target, device: deviceName, mediaType: type)
         }
 
-        /// Where path and query lie in the head that was parsed: before and behind the first `?`.
+        /// Where path and query lie in the head that was parsed: before and after the first `?`.
         public func split(_ head: RawSpan) -> (path: Slice, query: Slice) {
             let bytes = target.of(head)
             for index in 0..<bytes.byteCount where bytes.byte(index) == UInt8(ascii: "?") {

@@ -1,9 +1,9 @@
 import Bytes
 
 // What the heads have in common: a part of fixed size whose last fields count the bytes of the
-// texts that follow it, and nothing behind them.
+// texts that follow it, and nothing after them.
 
-/// Hands out the texts behind a head's fixed part, one after another.
+/// Hands out the texts after a head's fixed part, one after another.
 struct HeadTexts {
     private var position: Int
 
@@ -16,7 +16,7 @@ struct HeadTexts {
         return Slice(offset: position, count: count)
     }
 
-    /// How many bytes of the head are behind the texts so far; less than 0: they do not fit.
+    /// How many bytes of the head are after the texts so far; less than 0: they do not fit.
     func byteCountLeft(in head: RawSpan) -> Int { head.byteCount - position }
 
     /// Throws `malformed` unless the texts end where the head does. Called before any slice is

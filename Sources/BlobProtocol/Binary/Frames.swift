@@ -19,9 +19,9 @@ public struct RequestFrame: Sendable, Hashable {
     public var flags: RequestFlags
     /// The client's own number for the request, given back in the answer.
     public var requestID: UInt32
-    /// The size of the head behind the header, in bytes, at most `frameHeadByteCountMax`.
+    /// The size of the head after the header, in bytes, at most `frameHeadByteCountMax`.
     public var headByteCount: UInt32
-    /// The size of the body behind the head, in bytes: any value at all, until it is compared with
+    /// The size of the body after the head, in bytes: any value at all, until it is compared with
     /// a limit.
     public var bodyByteCount: UInt64
 
@@ -51,7 +51,7 @@ public struct RequestFrame: Sendable, Hashable {
     }
 
     /// Reads the header at the start of `bytes`; nil when more bytes are needed. What follows it in
-    /// `bytes` is not looked at. Throws when the connection cannot go on; a wrong first byte is
+    /// `bytes` is not looked at. Throws when the connection cannot continue; a wrong first byte is
     /// reported at once, everything else when all 24 bytes are there.
     public static func parse(_ bytes: RawSpan) throws(FrameError) -> RequestFrame? {
         guard try bytes.holdsFrameHeader(Wire.requestMagic) else { return nil }
@@ -118,9 +118,9 @@ public struct ResponseFrame: Sendable, Hashable {
     public var status: UInt16
     /// The client's number for the request.
     public var requestID: UInt32
-    /// The size of the head behind the header, in bytes, at most `frameHeadByteCountMax`.
+    /// The size of the head after the header, in bytes, at most `frameHeadByteCountMax`.
     public var headByteCount: UInt32
-    /// The size of the body behind the head, in bytes.
+    /// The size of the body after the head, in bytes.
     public var bodyByteCount: UInt64
 
     /// A header with these values.

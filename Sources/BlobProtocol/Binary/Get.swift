@@ -28,7 +28,7 @@ public enum Get {
             _ head: RawSpan, flags: RequestFlags
         ) throws(ProtocolError) -> Request {
             try head.checkFixedPart(fixedByteCount, .get)
-            // The sizes of the texts, and the reserved bytes behind them.
+            // The sizes of the texts, and the reserved bytes after them.
             let sizes = head.integer(16, as: UInt64.self)
             if sizes >> 16 != 0 { try head.checkReserved(from: 18, upTo: 24, .get) }
             var texts = HeadTexts(after: fixedByteCount)

@@ -19,7 +19,7 @@ public enum Watch {
     ///          …     1  h: bytes in the target host; 0: all
     ///          …     …  platform (p), target host (h)
     ///
-    /// A head that ends behind the app is of all targets; one that does not names one.
+    /// A head that ends after the app is of all targets; one that does not names one.
     public struct Request: Sendable, Hashable {
         /// The size of the part before the texts, in bytes.
         public static let fixedByteCount = 8
@@ -150,7 +150,7 @@ public enum Watch {
     ///          0     4  changes in the body; 0: a heartbeat
     ///          4     1  1: more follow at once; 0
     ///          5     3  reserved, 0
-    ///          8    32  the cursor behind them
+    ///          8    32  the cursor after them
     public struct Response: Sendable, Hashable {
         /// The size of the head, in bytes.
         public static let byteCount = 40

@@ -6,11 +6,11 @@ import Bytes
 public struct ChunkedDecoder: Sendable, Hashable {
     /// What one call found.
     public struct Step: Sendable, Hashable {
-        /// How many bytes were used, from the start of the span. The next call begins behind them.
+        /// How many bytes were used, from the start of the span. The next call begins after them.
         public var consumed: Int
         /// The payload among them, at their end; an empty slice when there is none.
         public var payload: Slice
-        /// Whether the body has ended. What lies behind `consumed` belongs to the next request.
+        /// Whether the body has ended. What lies after `consumed` belongs to the next request.
         public var isComplete: Bool
     }
 

@@ -144,7 +144,7 @@ extension HTTPRequestHead {
     public func value(
         of name: StaticString, in bytes: RawSpan
     ) throws(ProtocolError) -> Slice? {
-        // Behind the target stand " HTTP/1.1" and the line's end, and nothing else: the parser has
+        // After the target stand " HTTP/1.1" and the line's end, and nothing else: the parser has
         // seen to that, and that every line ends in CR LF.
         var index = target.end + 11
         var found: Slice?

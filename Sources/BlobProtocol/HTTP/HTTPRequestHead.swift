@@ -11,7 +11,7 @@ public struct HTTPRequestHead: Sendable, Hashable {
     /// The path within the target, still percent-encoded. Of an absolute target (RFC 9112, section
     /// 3.2.2) it may be empty, which means `/`; of `*` it is `*`.
     public var path = Slice.empty
-    /// What stands behind the `?`, or an empty slice.
+    /// What stands after the `?`, or an empty slice.
     public var query = Slice.empty
     /// 1 for HTTP/1.1, 0 for HTTP/1.0.
     public var minorVersion: UInt8 = 1

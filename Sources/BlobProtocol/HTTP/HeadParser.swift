@@ -114,7 +114,7 @@ struct HeadParser {
         throw ProtocolError(.malformed, "invalid HTTP version \(version.excerpt())")
     }
 
-    /// `field-name ":" OWS field-value OWS CRLF` (RFC 9112, section 5), and the empty line behind
+    /// `field-name ":" OWS field-value OWS CRLF` (RFC 9112, section 5), and the empty line after
     /// the last. No blank before the colon, no line that continues the one before.
     @inline(__always)
     private mutating func fieldLines(

@@ -21,7 +21,7 @@ public struct MultipartParser: Sendable {
         case preamble
         case delimiter
         case head
-        /// Behind the head's last field line: at the empty line, or at a delimiter when the part has
+        /// After the head's last field line: at the empty line, or at a delimiter when the part has
         /// no bytes and not even that line.
         case emptyLine
         case body
@@ -81,7 +81,7 @@ public struct MultipartParser: Sendable {
     }
 
     /// What stands at the start of `bytes`, and how many of them belong to it. Bytes that are not
-    /// consumed must come again with more behind them; after anything but `needsMore` call again
+    /// consumed must come again with more after them; after anything but `needsMore` call again
     /// with the rest at once. There are never more than 8 KiB with which it still needs more.
     ///
     /// Throws `bad_multipart`, and `bad_media_type` for a part's; the rest of the body means
@@ -213,7 +213,7 @@ public struct MultipartParser: Sendable {
         "the head of a part has a bare CR or LF, a folded line, or a control character"
     )
 
-    /// A part without bytes may end right behind its field lines: the delimiter's CR LF is then the
+    /// A part without bytes may end right after its field lines: the delimiter's CR LF is then the
     /// empty line too.
     private mutating func emptyLine(_ bytes: RawSpan) -> (step: Step, consumed: Int) {
         let matched = bytes.matchingByteCount(delimiter.span.bytes, at: 0)
@@ -241,7 +241,7 @@ public struct MultipartParser: Sendable {
         return (.partEnd, offset + delimiter.count)
     }
 
-    /// Where the delimiter begins, or where bytes begin that may become one with more behind them,
+    /// Where the delimiter begins, or where bytes begin that may become one with more after them,
     /// or the end.
     ///
     /// Looks for CR, eight bytes at a time. A delimiter has one only at its start, so that no byte

@@ -108,7 +108,7 @@ struct MediaParameters {
             guard value.byte(index) == UInt8(ascii: ";") else { throw Self.malformed(value) }
             index += 1
             Token.skipBlanks(value, &index)
-            // "type; " with nothing behind is allowed by the grammar.
+            // "type; " with nothing after it is allowed by the grammar.
             if index == value.byteCount || value.byte(index) == UInt8(ascii: ";") { continue }
             let start = index
             guard Token.skip(value, &index) else { throw Self.malformed(value) }

@@ -34,7 +34,7 @@ extension PercentCoding {
     }
 
     /// Appends the decoded bytes, at most as many as there are in `text`. Throws an error of `code`
-    /// for a `%` without two hexadecimal digits behind it; `out` then has the bytes before it.
+    /// for a `%` without two hexadecimal digits after it; `out` then has the bytes before it.
     package static func decode(
         _ text: RawSpan, plusIsSpace: Bool = false,
         orThrow code: @autoclosure () -> ErrorCode = .malformed,

@@ -48,7 +48,7 @@ struct AnswerBatch: ~Copyable {
     /// Larger buffers are released after each use.
     static let keptBufferByteCountMax = 512 << 10
 
-    /// The heads and small bodies of all answers, one behind the other.
+    /// The heads and small bodies of all answers, one after the other.
     var heads: [UInt8] = []
     private(set) var answers = TrivialArray<BatchedAnswer>(capacity: answerCountMax)
     var scratch = Scratch()
@@ -113,7 +113,7 @@ struct AnswerBatch: ~Copyable {
     /// more than a socket takes at once.
     static let batchByteCountMax = 256 << 10
 
-    /// Up to how many bytes a body is copied behind its head, so that both, and neighbours like
+    /// Up to how many bytes a body is copied after its head, so that both, and neighbours like
     /// them, are one piece for the kernel. It is measured, with 16 connections: 300 bytes are 1.27
     /// times as fast then when pipelined, 1 KiB 1.13 times (1.07 when not), 2 KiB 0.94 times.
     static let copiedByteCountMax = 1_024
@@ -128,7 +128,7 @@ struct AnswerBatch: ~Copyable {
 
     var isEmpty: Bool { answers.isEmpty }
 
-    /// The head of an answer, and a short body behind it.
+    /// The head of an answer, and a short body after it.
     @_lifetime(borrow self)
     func head(_ index: Int) -> RawSpan {
         let start = index > 0 ? answers[index - 1].headEnd : 0
@@ -225,7 +225,7 @@ struct AnswerBatch: ~Copyable {
         return -(headByteCount + copied) & 63
     }
 
-    /// Puts the bytes that were mapped since the last answer behind the head.
+    /// Puts the bytes that were mapped since the last answer after the head.
     private mutating func copyMapped() {
         let start = answers.last?.mappedEnd ?? 0
         for index in start..<mapped.count {

@@ -9,7 +9,7 @@ import BlobStore
 ///
 /// * **Short**, from half of it on: answers go one by one, pages are short, and those who have read
 ///   nothing for a second are ended, the longest first, until it is half again.
-/// * **Used up**: documents are answered 503, streams wait. Payloads and changes go on.
+/// * **Used up**: documents are answered 503, streams wait. Payloads and changes continue.
 /// * **Exceeded**: a connection that would hold more is closed.
 ///
 /// Only its worker's thread touches it.

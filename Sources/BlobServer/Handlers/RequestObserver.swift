@@ -222,7 +222,7 @@ private struct AnsweredFetch {
             self.digest = digest.description
             return
         }
-        // The status behind `HTTP/1.1 `, and the entity tag, which is the digest, between quotation marks.
+        // The status after `HTTP/1.1 `, and the entity tag, which is the digest, between quotation marks.
         guard let tag = Self.entityTag(head) else { return nil }
         let digits = (9..<12).map { UInt16(head.byte($0)) &- 0x30 }
         guard digits.allSatisfy({ $0 < 10 }) else { return nil }

@@ -233,7 +233,7 @@ extension RequestHandler {
 }
 
 extension RequestFrame {
-    /// What is wrong with its place behind the beginning of the connection: the first frame, and no
+    /// What is wrong with its place after the beginning of the connection: the first frame, and no
     /// other, is hello.
     fileprivate func greetingProblem(isGreeted: Bool) -> ProtocolError? {
         guard isGreeted == (operation == .hello) else { return nil }

@@ -11,7 +11,7 @@ final class MultipartReceiver {
 
     private let store: BlobStore
     private var parser: MultipartParser
-    /// What the parser wants to see again, with more behind it.
+    /// What the parser wants to see again, with more after it.
     private var rest: [UInt8] = []
     private var document: [UInt8]?
     private var files: [IncomingFile] = []

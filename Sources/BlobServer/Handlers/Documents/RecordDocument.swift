@@ -10,7 +10,7 @@ enum RecordDocument {
     static let usualByteCount = 512
 
     private static let first: [TextField] = [.owner, .app, .title, .message, .richType]
-    /// Texts without a place of their own, behind the platforms.
+    /// Texts without a place of their own, after the platforms.
     private static let later = TextField.allCases.filter {
         !first.contains($0) && ![.category, .group, .device].contains($0)
     }
@@ -111,7 +111,7 @@ enum RecordDocument {
         JSONText.append(text, to: &out)
     }
 
-    /// - Parameter name: with the comma before it and the colon behind.
+    /// - Parameter name: with the comma before it and the colon after it.
     private static func append(_ name: StaticString, _ value: String?, to out: inout [UInt8]) {
         guard let value else { return }
         out.append(name)

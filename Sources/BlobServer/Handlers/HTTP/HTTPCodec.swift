@@ -111,8 +111,7 @@ final class HTTPCodec {
         _ page: FeedPage, of reader: FeedReader, store: StoreID, into batch: inout AnswerBatch
     ) {
         if !reader.isBegun {
-            let form = HTTPForm(keepAlive: false, isHTTP10: false, isHead: false)
-            begin(200, form, into: &batch.heads)
+            begin(200, .last, into: &batch.heads)
             HTTPResponseHead.prepared(Self.eventFields, into: &batch.heads)
         }
         let owner = reader.query.owner

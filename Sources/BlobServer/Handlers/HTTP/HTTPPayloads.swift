@@ -104,9 +104,9 @@ extension RequestHandler {
         return try whole.narrowed(to: resolved, of: blob, beginning: "after the end")
     }
 
-    /// Ends the head of an answer with a linked body, behind the last field's value.
+    /// Ends the head of an answer with a linked body, after the last field's value.
     private func end(_ range: StoredRange, into batch: inout AnswerBatch) {
-        // Blanks behind a value are no part of it (RFC 9112, section 5).
+        // Blanks after a value are no part of it (RFC 9112, section 5).
         let count = batch.alignment(of: range, behind: 4)
         batch.heads.append(contentsOf: repeatElement(UInt8(ascii: " "), count: count))
         HTTPResponseHead.prepared("\r\n\r\n", into: &batch.heads)
