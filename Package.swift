@@ -177,7 +177,9 @@ let package = Package(
             swiftSettings: borrowing),
         .testTarget(
             name: "BlobClientTests",
-            dependencies: ["BlobClient", "BlobJSON", "BlobProtocol", "Bytes", "TestSupport"],
+            dependencies: [
+                "BlobClient", "BlobJSON", "BlobProtocol", "Bytes", "Notifications", "TestSupport",
+            ],
             swiftSettings: common),
         .testTarget(
             name: "LoadGeneratorTests", dependencies: ["LoadGenerator", "BlobProtocol", "Bytes"],

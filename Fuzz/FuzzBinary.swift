@@ -6,6 +6,7 @@
 // that the parsers find.
 
 import Bytes
+import Notifications
 
 /// Called by libFuzzer with each input.
 @_cdecl("LLVMFuzzerTestOneInput")
@@ -93,17 +94,13 @@ private func checkRequestHead(_ head: RawSpan, _ operation: Opcode, _ flags: Req
         case .ping: try Ping.check(head)
         case .put:
             let request = try Put.Request.parse(head, flags: flags)
-            let draft = Put.Draft(request, head: head)
+            let draft = Put.Draft(request)
             precondition(draft.flags == flags)
             try! draft.compose(into: &out)
         case .get:
             let request = try Get.Request.parse(head, flags: flags)
             precondition(request.part.end <= head.byteCount)
-            precondition(
-                flags
-                    == Get.flags(
-                        acceptsGzip: request.acceptsGzip, range: request.range,
-                        isHeadOnly: request.isHeadOnly))
+            precondition(flags.contains(.rangeGiven) == (request.range != nil))
             try! Get.Request.compose(
                 id: request.id.of(head).text(), part: request.part.of(head).text(),
                 range: request.range,
@@ -120,8 +117,8 @@ private func checkRequestHead(_ head: RawSpan, _ operation: Opcode, _ flags: Req
             precondition(path.end <= request.target.end && query.end <= request.target.end)
             try! Call.Request.compose(
                 request.method, target: request.target.of(head).text(),
-                device: request.device.of(head).text(),
-                mediaType: request.mediaType.of(head).text(), condition: request.condition,
+                device: request.device?.text, mediaType: request.mediaType?.text,
+                condition: request.condition,
                 into: &out)
         case .watch:
             let request = try Watch.Request.parse(head)

@@ -87,10 +87,10 @@ private func checkSlices(_ head: HTTPRequestHead, _ bytes: RawSpan) {
     }
     precondition(!(head.isChunked && head.contentLength != nil))
     let tag: [UInt8] = Array("\"sha256:00\"".utf8)
-    _ = EntityTags.matchesWeakly(head.ifNoneMatch, in: bytes, tag: tag.span.bytes)
-    _ = EntityTags.matchesStrongly(head.ifMatch, in: bytes, tag: tag.span.bytes)
+    _ = EntityTags.match(head.ifNoneMatch, in: bytes, tag: tag.span.bytes, .weak)
+    _ = EntityTags.match(head.ifMatch, in: bytes, tag: tag.span.bytes, .strong)
     for length: UInt64 in [0, 1, 1_000, .max] {
-        if case .partial(let lower, let upper) = head.range.resolve(byteCount: length) {
+        if case .partial(let lower, let upper) = head.range?.resolve(byteCount: length) {
             precondition(lower < upper && upper <= length)
         }
     }
@@ -230,5 +230,5 @@ private func checkTexts(_ bytes: RawSpan) {
     let fault = UTF8Text.fault(in: bytes, allowingBreaks: true)
     precondition((fault == nil) == (isText == true), "UTF-8 is judged otherwise")
     let tag: [UInt8] = Array("\"a\"".utf8)
-    _ = EntityTags.matchesWeakly(bytes, tag: tag.span.bytes)
+    _ = EntityTags.match(bytes, tag: tag.span.bytes, .weak)
 }

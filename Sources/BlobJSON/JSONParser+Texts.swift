@@ -1,7 +1,6 @@
 import Bytes
 
 extension JSONParser {
-    /// A string at `index`, which is at its opening quote; without its escapes.
     mutating func string(_ bytes: RawSpan) throws(JSONError) -> String {
         index += 1
         var start = index
@@ -26,7 +25,6 @@ extension JSONParser {
         }
     }
 
-    /// Moves past what stands in a string for itself.
     private mutating func skipPlain(_ bytes: RawSpan) {
         var end = bytes.end(from: index) { bytes in
             // Control characters, quotes and backslashes: a difference that borrows is 0 before.
@@ -43,7 +41,6 @@ extension JSONParser {
         index = end
     }
 
-    /// An escape at `index`, which is at its backslash.
     private mutating func escape(
         _ bytes: RawSpan, to out: inout [UInt8]
     ) throws(JSONError) {
@@ -66,7 +63,7 @@ extension JSONParser {
         index += 1
     }
 
-    /// Four digits behind `\u`, and for half of a surrogate pair the other half's escape too.
+    /// Four digits after `\u`, and for half of a surrogate pair the other half's escape too.
     private mutating func scalar(_ bytes: RawSpan) throws(JSONError) -> Unicode.Scalar {
         let start = index
         let first = try unit(bytes)
@@ -85,7 +82,6 @@ extension JSONParser {
         throw wrong(bytes, "unpaired surrogate")
     }
 
-    /// Four hexadecimal digits.
     private mutating func unit(_ bytes: RawSpan) throws(JSONError) -> UInt32 {
         var value: UInt32 = 0
         for _ in 0..<4 {
@@ -102,7 +98,6 @@ extension JSONParser {
         return value
     }
 
-    /// A number at `index`, which is at its first character.
     mutating func number(_ bytes: RawSpan) throws(JSONError) -> JSONNumber {
         let start = index
         if peek(bytes) == UInt8(ascii: "-") { index += 1 }
@@ -126,7 +121,6 @@ extension JSONParser {
         return JSONNumber(checked: bytes.extracting(start..<index).text())
     }
 
-    /// One digit or more.
     private mutating func digits(_ bytes: RawSpan) throws(JSONError) {
         guard isDigit(bytes) else { throw wrong(bytes, "a number has no digit here") }
         while isDigit(bytes) { index += 1 }

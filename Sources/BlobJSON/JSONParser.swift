@@ -37,10 +37,8 @@ extension JSONValue {
     }
 }
 
-/// A place in a text that is being parsed. The text is UTF-8 already; strings and numbers are in
-/// files of their own.
+/// A place in a text that is being parsed: each method reads what begins at `index`. The text is UTF-8 already.
 struct JSONParser {
-    /// The next byte.
     var index = 0
     private var depth = 0
     private var memberCount = 0
@@ -54,7 +52,6 @@ struct JSONParser {
         memberCountMax = limits.memberCountMax
     }
 
-    /// A value at `index`.
     mutating func value(_ bytes: RawSpan) throws(JSONError) -> JSONValue {
         switch peek(bytes) {
         case UInt8(ascii: "{"): return .object(try object(bytes))
@@ -78,7 +75,7 @@ struct JSONParser {
     private mutating func object(_ bytes: RawSpan) throws(JSONError) -> [JSONMember] {
         try enter()
         var members: [JSONMember] = []
-        var names = MemberNames()
+        var indexes = MemberIndexes()
         index += 1
         skipBlanks(bytes)
         while peek(bytes) != UInt8(ascii: "}") || !members.isEmpty {
@@ -87,12 +84,10 @@ struct JSONParser {
                 throw wrong(bytes, "a member's name in quotes is expected")
             }
             let name = try string(bytes)
-            guard names.insert(name, besides: members) else {
+            guard indexes.find(name, in: members) == nil else {
                 throw JSONError(
                     kind: .duplicateKey, offset: start,
-                    description:
-                        "duplicate key \(Self.excerpt(name)) at byte \(start)"
-                )
+                    description: "duplicate key \(Self.excerpt(name)) at byte \(start)")
             }
             skipBlanks(bytes)
             guard peek(bytes) == UInt8(ascii: ":") else {
@@ -128,7 +123,7 @@ struct JSONParser {
         return elements
     }
 
-    /// Behind a member or an element: moves past a comma and the blanks around it; false when the
+    /// After a member or an element: moves past a comma and the blanks around it; false when the
     /// closing bracket is there instead.
     private mutating func goesOn(
         _ bytes: RawSpan, until bracket: UInt8, _ expectation: String
@@ -153,14 +148,10 @@ struct JSONParser {
     private mutating func enter() throws(JSONError) {
         depth += 1
         guard depth <= depthMax else {
-            throw JSONError(
-                kind: .tooDeep, offset: index,
-                description:
-                    "nested deeper than \(depthMax) levels at byte \(index)")
+            throw over(.tooDeep, "nested deeper than \(depthMax) levels")
         }
     }
 
-    /// Moves past the closing bracket.
     private mutating func leave() {
         depth -= 1
         index += 1
@@ -169,16 +160,14 @@ struct JSONParser {
     private mutating func count() throws(JSONError) {
         memberCount += 1
         guard memberCount <= memberCountMax else {
-            throw JSONError(
-                kind: .tooMany, offset: index,
-                description:
-                    "more than \(memberCountMax) members and elements at byte \(index)")
+            throw over(.tooMany, "more than \(memberCountMax) members and elements")
         }
     }
 
-    // Bytes.
+    private func over(_ kind: JSONError.Kind, _ words: String) -> JSONError {
+        JSONError(kind: kind, offset: index, description: "\(words) at byte \(index)")
+    }
 
-    /// The byte at `index`; nil at the end.
     @inline(__always)
     func peek(_ bytes: RawSpan) -> UInt8? {
         index < bytes.byteCount ? bytes.byte(index) : nil
@@ -199,7 +188,6 @@ struct JSONParser {
         return JSONError(kind: .syntax, offset: index, description: "\(what) \(place)")
     }
 
-    /// A name for an error's words: in quotes, about 64 bytes of it.
     private static func excerpt(_ name: String) -> String {
         let byteCountMax = 64
         guard name.utf8.count > byteCountMax else { return "\"\(name)\"" }
@@ -207,21 +195,45 @@ struct JSONParser {
     }
 }
 
-/// The names of an object's members so far, by their bytes.
-struct MemberNames {
-    /// Few names are compared one by one; many are hashed, with the process's own seed, so that
-    /// nobody can choose names that all fall together.
-    private static let comparedCountMax = 8
-    private var hashed: Set<[UInt8]> = []
-
-    /// Notes a name; false when one of `members`, which are those noted before, has it.
-    mutating func insert(_ name: String, besides members: [JSONMember]) -> Bool {
-        guard members.count >= Self.comparedCountMax else {
-            return !members.contains { $0.isNamed(name) }
-        }
-        if hashed.isEmpty {
-            for member in members { hashed.insert(Array(member.name.utf8)) }
-        }
-        return hashed.insert(Array(name.utf8)).inserted
+/// Why a text was refused.
+public struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
+    /// What is wrong.
+    public enum Kind: Sendable, Hashable {
+        /// It is not JSON.
+        case syntax
+        /// It is not UTF-8.
+        case notUTF8
+        /// An object has two members of one name.
+        case duplicateKey
+        /// Arrays and objects are nested deeper than the limit.
+        case tooDeep
+        /// It has more bytes than the limit.
+        case tooLong
+        /// It has more members and elements than the limit.
+        case tooMany
     }
+
+    /// What is wrong.
+    public let kind: Kind
+    /// The byte offset of the error.
+    public let offset: Int
+    /// One sentence for people, with the limit that was exceeded.
+    public let description: String
+}
+
+/// The limits of a parser.
+public struct JSONLimits: Sendable, Hashable {
+    /// The greatest `depthMax` that has an effect.
+    static let depthLargest = 64
+
+    /// Bytes of the text.
+    public var byteCountMax = 65_536
+    /// Nesting depth of arrays and objects. More than 64 counts as 64, because values are walked by
+    /// recursion.
+    public var depthMax = JSONLimits.depthLargest
+    /// Members of all objects and elements of all arrays together.
+    public var memberCountMax = 8_192
+
+    /// The defaults.
+    public init() {}
 }

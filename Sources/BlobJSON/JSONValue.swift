@@ -29,7 +29,6 @@ public struct JSONMember: Sendable, Hashable {
         self.value = value
     }
 
-    /// Whether it has that name, by bytes.
     func isNamed(_ name: String) -> Bool { self.name.isSame(as: name) }
 
     /// Compares the bytes of the names: `String` compares by canonical equivalence.
@@ -50,7 +49,6 @@ public struct JSONNumber: Sendable, Hashable {
     /// not equal.
     public let text: String
 
-    /// A number whose text has been checked.
     init(checked text: String) { self.text = text }
 
     /// A whole number.
@@ -66,6 +64,36 @@ extension JSONValue {
     public subscript(_ name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.isNamed(name) }?.value
+    }
+}
+
+extension JSONValue {
+    /// Appends the value without blanks. Numbers keep their text. In strings only `"`, `\` and U+0000 to
+    /// U+001F are escaped (RFC 8259, section 7).
+    public func append(to out: inout [UInt8]) {
+        switch self {
+        case .null: out.append("null")
+        case .bool(true): out.append("true")
+        case .bool(false): out.append("false")
+        case .number(let number): out.append(text: number.text)
+        case .string(let text): JSONText.append(text, to: &out)
+        case .array(let elements):
+            out.append(UInt8(ascii: "["))
+            for (index, element) in elements.enumerated() {
+                if index > 0 { out.append(UInt8(ascii: ",")) }
+                element.append(to: &out)
+            }
+            out.append(UInt8(ascii: "]"))
+        case .object(let members):
+            out.append(UInt8(ascii: "{"))
+            for (index, member) in members.enumerated() {
+                if index > 0 { out.append(UInt8(ascii: ",")) }
+                JSONText.append(member.name, to: &out)
+                out.append(UInt8(ascii: ":"))
+                member.value.append(to: &out)
+            }
+            out.append(UInt8(ascii: "}"))
+        }
     }
 }
 
@@ -101,5 +129,30 @@ extension JSONValue: Hashable {
             hasher.combine(6)
             hasher.combine(members)
         }
+    }
+}
+
+/// One minified JSON value that has been checked, as bytes.
+public struct JSONFragment: Sendable, Hashable {
+    /// Its UTF-8.
+    public let bytes: [UInt8]
+
+    /// A value, minified.
+    public init(_ value: JSONValue) {
+        var bytes: [UInt8] = []
+        value.append(to: &bytes)
+        self.bytes = bytes
+    }
+
+    /// Bytes that were a fragment's before.
+    public init(checked bytes: [UInt8]) { self.bytes = bytes }
+
+    /// The value, parsed again, of any length. Throws only when the bytes were never a fragment's, or the value was
+    /// made deeper than 64 levels.
+    public func value() throws(JSONError) -> JSONValue {
+        var limits = JSONLimits()
+        limits.byteCountMax = .max
+        limits.memberCountMax = .max
+        return try .parse(bytes.span.bytes, limits: limits)
     }
 }

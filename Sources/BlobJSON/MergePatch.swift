@@ -1,7 +1,7 @@
 extension JSONValue {
     /// What a merge patch makes of it (RFC 7396): objects are merged member by member, null takes a
     /// member away, and anything else takes the place of what is there. Members that stay keep their
-    /// order; new ones come behind them, in the patch's order.
+    /// order; new ones come after them, in the patch's order.
     ///
     /// The cost is that of both values' sizes, whatever they are.
     public func merged(with patch: JSONValue) -> JSONValue {
@@ -16,9 +16,9 @@ extension JSONValue {
     ) -> [JSONMember] {
         // Taken-away members leave a gap until the end, so that indexes stay what they are.
         var merged: [JSONMember?] = present
-        let indexes = MemberIndexes(present)
+        var indexes = MemberIndexes()
         for change in changes {
-            let index = indexes[change.name]
+            let index = indexes.find(change.name, in: present)
             if case .null = change.value {
                 if let index { merged[index] = nil }
             } else if let index {
@@ -33,21 +33,25 @@ extension JSONValue {
     }
 }
 
-/// Where an object's members are, by the bytes of their names.
-private struct MemberIndexes {
-    /// Few members are looked through; more are looked up.
-    private static let searchedCountMax = 8
-    private let members: [JSONMember]
+/// Finds members of an object by the bytes of their names.
+struct MemberIndexes {
+    /// Few names are compared one by one; many are hashed, with the process's own seed, so that
+    /// nobody can choose names that all fall together.
+    private static let comparedCountMax = 8
     private var hashed: [[UInt8]: Int] = [:]
+    private var hashedCount = 0
 
-    init(_ members: [JSONMember]) {
-        self.members = members
-        guard members.count > Self.searchedCountMax else { return }
-        for (index, member) in members.enumerated() { hashed[Array(member.name.utf8)] = index }
-    }
-
-    subscript(_ name: String) -> Int? {
-        guard hashed.isEmpty else { return hashed[Array(name.utf8)] }
-        return members.firstIndex { $0.isNamed(name) }
+    /// The index of a member; nil: there is none of that name.
+    ///
+    /// - Parameter members: those of the last call, and perhaps more after them.
+    mutating func find(_ name: String, in members: [JSONMember]) -> Int? {
+        guard members.count > Self.comparedCountMax else {
+            return members.firstIndex { $0.isNamed(name) }
+        }
+        while hashedCount < members.count {
+            hashed[Array(members[hashedCount].name.utf8)] = hashedCount
+            hashedCount += 1
+        }
+        return hashed[Array(name.utf8)]
     }
 }

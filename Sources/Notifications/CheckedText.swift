@@ -5,19 +5,16 @@ package struct CheckedText<Rule: TextRule>: Sendable, Hashable {
     /// At least one byte, and at most as many as its kind may have.
     package let text: String
 
-    /// Reads each byte once.
     package init(_ text: String) throws(TextFault) {
         if let fault = Rule.kind.fault(in: text.utf8.span.bytes) { throw fault }
         self.text = text
     }
 
-    /// Copies the bytes.
     package init(_ bytes: RawSpan) throws(TextFault) {
         if let fault = Rule.kind.fault(in: bytes) { throw fault }
         text = bytes.text()
     }
 
-    /// A text of this module, which keeps the rule.
     fileprivate init(known text: String) { self.text = text }
 
     /// For an error's detail: in quotes, at most 64 bytes.
@@ -82,6 +79,5 @@ package struct NotificationTexts: Sendable, Hashable {
     package var message: Message?
     package var richType: RichType?
 
-    /// Nothing said.
     package init() {}
 }

@@ -11,17 +11,12 @@ extension MediaType {
         return bytes.extracting(first: count)
     }
 
-    /// Whether a media type is this one, whatever its parameters. Letters of either case count as
-    /// equal.
-    ///
-    /// - Parameter type: in lower case.
+    /// Whether a media type is this one, which is in lower case, whatever its parameters and the case of its letters.
     package static func isType(_ bytes: RawSpan, _ type: StaticString) -> Bool {
         essence(bytes).equalsIgnoringCase(type)
     }
 
-    /// Whether it is this one, whatever its parameters.
-    ///
-    /// - Parameter type: in lower case.
+    /// Whether it is this one, which is in lower case, whatever its parameters.
     package func isType(_ type: StaticString) -> Bool { Self.isType(text.utf8.span.bytes, type) }
 
     /// Where the syntax is broken, or nil.
@@ -41,7 +36,7 @@ extension MediaType {
             guard bytes.byte(index) == UInt8(ascii: ";") else { return index }
             index += 1
             Token.skipBlanks(bytes, &index)
-            // "type/subtype; " with nothing behind is allowed by the grammar.
+            // "type/subtype; " with nothing after it is allowed by the grammar.
             guard Token.skip(bytes, &index) else {
                 if index == bytes.byteCount { return nil }
                 if bytes.byte(index) == UInt8(ascii: ";") { continue }

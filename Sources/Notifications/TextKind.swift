@@ -68,20 +68,17 @@ internal import Bytes
         }
     }
 
-    /// The most bytes it may have.
     @inlinable
     @inline(__always)
     package var byteCountMax: Int { row.byteCountMax }
 
-    /// The field it is in, as a message names it.
     package var field: String { row.field.description }
 
     /// Whether a stored text may have no bytes. On the wire that says nothing, or is a fault.
     package var mayBeEmpty: Bool { row.mayBeEmpty }
 
-    /// What is wrong with a text; nil: nothing. One pass; allocates only to report a fault.
-    ///
-    /// - Parameter mayBeEmpty: whether a text without bytes is right.
+    /// What is wrong with a text, which may have no bytes if so said; nil: nothing. One pass; allocates only to
+    /// report a fault.
     package func fault(in bytes: RawSpan, mayBeEmpty: Bool = false) -> TextFault? {
         guard mayBeEmpty || bytes.byteCount > 0 else { return TextFault("must not be empty") }
         guard bytes.byteCount <= byteCountMax else {
@@ -154,10 +151,8 @@ package enum TextField: UInt16, Sendable, CaseIterable {
         }
     }
 
-    /// Its name in documents.
     package var member: StaticString { row.member }
 
-    /// Its rule.
     package var kind: TextKind { row.kind }
 
     /// Those that the document of a publish may have.

@@ -1,6 +1,7 @@
 import BlobJSON
 import BlobProtocol
 import Bytes
+import Notifications
 import TestSupport
 import Testing
 
@@ -362,9 +363,8 @@ import Testing
             let call = try Call.Request.parse(head.span.bytes, flags: request.frame.flags)
             called.value = Called(
                 method: call.method, target: call.target.of(head.span.bytes).text(),
-                device: call.device.of(head.span.bytes).text(),
-                mediaType: call.mediaType.of(head.span.bytes).text(), condition: call.condition,
-                body: String(decoding: request.body, as: UTF8.self))
+                device: call.device?.text ?? "", mediaType: call.mediaType?.text ?? "",
+                condition: call.condition, body: String(decoding: request.body, as: UTF8.self))
             var answerHead: [UInt8] = []
             let type = Array("application/json".utf8)
             Call.Response.compose(

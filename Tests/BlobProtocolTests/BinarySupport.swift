@@ -1,5 +1,6 @@
 import BlobProtocol
 import Bytes
+import Notifications
 
 /// Parses a request's head and composes what came out. Throws what the parser throws.
 func recomposed(
@@ -14,7 +15,7 @@ func recomposed(
         try Ping.check(head)
     case .put:
         let request = try Put.Request.parse(head, flags: flags)
-        try Put.Draft(request, head: head).compose(into: &out)
+        try Put.Draft(request).compose(into: &out)
     case .get:
         let request = try Get.Request.parse(head, flags: flags)
         try Get.Request.compose(
@@ -28,8 +29,8 @@ func recomposed(
         let request = try Call.Request.parse(head, flags: flags)
         try Call.Request.compose(
             request.method, target: request.target.of(head).text(),
-            device: request.device.of(head).text(),
-            mediaType: request.mediaType.of(head).text(), condition: request.condition, into: &out)
+            device: request.device?.text, mediaType: request.mediaType?.text,
+            condition: request.condition, into: &out)
     case .watch:
         let request = try Watch.Request.parse(head)
         try Watch.Request.compose(

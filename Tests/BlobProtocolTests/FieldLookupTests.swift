@@ -51,7 +51,7 @@ import BlobProtocol
     }
 
     private func named(
-        _ lines: String, _ comparison: ConditionTags.Comparison = .strong
+        _ lines: String, _ comparison: EntityTags.Comparison = .strong
     ) throws -> String {
         let bytes = crlf("GET / HTTP/1.1\nHost: b\n\(lines)\n\n")
         guard let (head, _) = try HTTPRequestHead.parse(bytes.span.bytes) else { return "no head" }

@@ -1,6 +1,7 @@
 import Testing
 
 import BlobProtocol
+import Notifications
 
 /// The heads of the binary operations: golden bytes, round trips and refusals.
 @Suite struct HeadTests {
@@ -19,10 +20,10 @@ import BlobProtocol
         #expect(out == fixed + Array("népa/bo/ortm\nm".utf8))
         #expect(Self.put.flags == .ttlGiven)
         let parsed = try Put.Request.parse(out.span.bytes, flags: .ttlGiven)
-        #expect(parsed.ttlSeconds == 258 && parsed.expiryMilliseconds == nil)
-        #expect(!parsed.isIDAssigned)
-        #expect(text(parsed.message, in: out) == "m\nm")
-        #expect(text(parsed.owner, in: out) == "o/o")
+        #expect(parsed.lifetime == Lifetime(ttlSeconds: 258))
+        #expect(parsed.texts.id != nil)
+        #expect(parsed.texts.message?.text == "m\nm")
+        #expect(parsed.texts.owner?.text == "o/o")
     }
 
     @Test("put with an app and a title has its golden bytes")
@@ -33,8 +34,8 @@ import BlobProtocol
         let fixed = Self.zeros(16) + [1, 0, 0, 0, 0, 4, 1, 0, 3, 0] + Self.zeros(6)
         #expect(out == fixed + Array("ammailAnn".utf8))
         let parsed = try Put.Request.parse(out.span.bytes, flags: draft.flags)
-        #expect(text(parsed.app, in: out) == "mail")
-        #expect(text(parsed.title, in: out) == "Ann")
+        #expect(parsed.texts.app?.text == "mail")
+        #expect(parsed.texts.title?.text == "Ann")
     }
 
     @Test("Drafts of all kinds come back as they were")
@@ -54,7 +55,7 @@ import BlobProtocol
             var out: [UInt8] = []
             try draft.compose(into: &out)
             let request = try Put.Request.parse(out.span.bytes, flags: draft.flags)
-            let again = Put.Draft(request, head: out.span.bytes)
+            let again = Put.Draft(request)
             #expect(again == draft)
             #expect(out.count <= WireLimits.frameHeadByteCountMax)
         }
@@ -289,8 +290,8 @@ import BlobProtocol
             let parts = request.split(head.span.bytes)
             #expect(text(parts.path, in: head) == path)
             #expect(text(parts.query, in: head) == query)
-            #expect(text(request.device, in: head) == "tv")
-            #expect(text(request.mediaType, in: head) == "a/b")
+            #expect(request.device?.text == "tv")
+            #expect(request.mediaType?.text == "a/b")
         }
     }
 

@@ -1,4 +1,5 @@
 import Bytes
+import Notifications
 import Testing
 
 import BlobProtocol
@@ -118,11 +119,13 @@ import BlobProtocol
     @Test("A publish query gives its values decoded")
     func publishQuery() throws {
         let result = try query("ttl=60&message=a+b%2B%26&rich_type=img&owner=u&&")
-        #expect(result.ttlSeconds == 60 && result.expiryMilliseconds == nil)
-        #expect(result.message == "a b+&" && result.richType == "img" && result.owner == "u")
+        #expect(result.lifetime == Lifetime(ttlSeconds: 60))
+        let texts = result.texts
+        #expect(texts.message?.text == "a b+&" && texts.richType?.text == "img")
+        #expect(texts.owner?.text == "u")
         #expect(try query("") == PublishQuery())
         #expect(
-            try query("expires_at=2026-12-01T00:00:00%2B01:00").expiryMilliseconds
+            try query("expires_at=2026-12-01T00:00:00%2B01:00").lifetime.expiryMilliseconds
                 == 1_796_079_600_000)
     }
 

@@ -3,25 +3,8 @@ package import Notifications
 
 /// A request for one of HTTP's resources, without HTTP: what it names, takes and gives are the same.
 public enum Call {
-    /// What is to be done with the resource.
-    public enum Method: UInt8, Sendable, Hashable, CaseIterable {
-        case get = 1
-        case put = 2
-        case post = 3
-        case patch = 4
-        case delete = 5
-
-        /// The same method in HTTP.
-        public var http: HTTPMethod {
-            switch self {
-            case .get: .get
-            case .put: .put
-            case .post: .post
-            case .patch: .patch
-            case .delete: .delete
-            }
-        }
-    }
+    /// What is to be done with the resource: those of HTTP's methods that have a number here, 1 to 5.
+    public typealias Method = HTTPMethod
 
     /// What must hold of the notification for the call to be carried out.
     public enum Condition: Sendable, Hashable {
@@ -44,7 +27,6 @@ public enum Call {
             }
         }
 
-        /// Throws `malformed` when more than one is given.
         init(_ flags: RequestFlags, revision: UInt64) throws(ProtocolError) {
             switch flags {
             case []: self = .none
@@ -81,14 +63,8 @@ public enum Call {
         public var coding: WireCoding
         /// Path and query, as HTTP has them in its request line.
         public var target: Slice
-        /// The device that asks, or an empty slice.
-        public var device: Slice
-        /// The media type of the body, or an empty slice.
-        public var mediaType: Slice
-        /// What `device` says.
-        package let deviceName: DeviceName?
-        /// What `mediaType` says.
-        package let type: MediaType?
+        package let device: DeviceName?
+        package let mediaType: MediaType?
 
         /// Reads a whole head and checks its texts. Whether there is such a resource is for the
         /// daemon to say.
@@ -106,24 +82,22 @@ public enum Call {
             let device = texts.next(Int(head.byte(1)))
             let mediaType = texts.next(Int(head.byte(4)))
             try texts.checkEnd(of: head, .call)
-            guard let method = Method(rawValue: head.byte(0)) else {
+            guard let method = Method(rawValue: head.byte(0)), method.isOfCalls else {
                 throw ProtocolError(.malformed, "unknown method \(head.byte(0))")
             }
             try Call.check(target: target.of(head))
-            let (deviceName, type) = (
-                try DeviceName(given: device.of(head)), try MediaType(given: mediaType.of(head))
-            )
+            let deviceName = try DeviceName(given: device.of(head))
+            let type = try MediaType(given: mediaType.of(head))
             return Request(
                 method: method,
                 condition: try Condition(
                     flags.subtracting([.bodyIsGzip, .replicated]),
                     revision: head.integer(8, as: UInt64.self)),
                 coding: flags.contains(.bodyIsGzip) ? .gzip : .identity,
-                target: target, device: device, mediaType: mediaType, deviceName: deviceName,
-                type: type)
+                target: target, device: deviceName, mediaType: type)
         }
 
-        /// Where path and query lie in the head that was parsed: before and behind the first `?`.
+        /// Where path and query lie in the head that was parsed: before and after the first `?`.
         public func split(_ head: RawSpan) -> (path: Slice, query: Slice) {
             let bytes = target.of(head)
             for index in 0..<bytes.byteCount where bytes.byte(index) == UInt8(ascii: "?") {
@@ -143,6 +117,7 @@ public enum Call {
         ) throws(ProtocolError) {
             let device = device ?? ""
             let mediaType = mediaType ?? ""
+            try require(method.isOfCalls, .malformed, "a call has no method \(method.name)")
             try Call.check(target: target.utf8.span.bytes)
             if !device.isEmpty { try TextKind.device.check(device.utf8.span.bytes) }
             if !mediaType.isEmpty { try TextKind.mediaType.check(mediaType.utf8.span.bytes) }
@@ -218,23 +193,15 @@ public enum Call {
     /// blanks nor anything that is not ASCII.
     private static func check(target: RawSpan) throws(ProtocolError) {
         let max = WireLimits.callTargetByteCountMax
-        guard target.byteCount > 0 else {
-            throw ProtocolError(.malformed, "the target must not be empty")
-        }
-        guard target.byteCount <= max else {
-            throw ProtocolError(
-                .malformed, "the target is \(target.byteCount) bytes long; the limit is \(max)",
-                limit: max)
-        }
-        guard target.byte(0) == UInt8(ascii: "/") else {
-            throw ProtocolError(.malformed, "the target must begin with /")
-        }
+        try require(target.byteCount > 0, .malformed, "the target must not be empty")
+        try require(
+            target.byteCount <= max, .malformed,
+            "the target is \(target.byteCount) bytes long; the limit is \(max)", limit: max)
+        try require(target.byte(0) == UInt8(ascii: "/"), .malformed, "the target must begin with /")
         for index in 0..<target.byteCount {
-            guard (0x21...0x7E).contains(target.byte(index)) else {
-                throw ProtocolError(
-                    .malformed,
-                    "the target must not contain byte \(target.byte(index)) (byte \(index))")
-            }
+            try require(
+                (0x21...0x7E).contains(target.byte(index)), .malformed,
+                "the target must not contain byte \(target.byte(index)) (byte \(index))")
         }
     }
 }

@@ -1,57 +1,50 @@
 import Bytes
 
 // What the heads have in common: a part of fixed size whose last fields count the bytes of the
-// texts that follow it, and nothing behind them.
+// texts that follow it, and nothing after them.
 
-/// Hands out the texts behind a head's fixed part, one after another.
+/// Hands out the texts after a head's fixed part, one after another.
 struct HeadTexts {
     private var position: Int
 
-    /// The fixed part ends at `fixedByteCount`.
     init(after fixedByteCount: Int) {
         position = fixedByteCount
     }
 
-    /// The next `count` bytes.
     mutating func next(_ count: Int) -> Slice {
         defer { position += count }
         return Slice(offset: position, count: count)
     }
 
-    /// How many bytes of the head are behind the texts so far; less than 0: they do not fit.
+    /// How many bytes of the head are after the texts so far; less than 0: they do not fit.
     func byteCountLeft(in head: RawSpan) -> Int { head.byteCount - position }
 
     /// Throws `malformed` unless the texts end where the head does. Called before any slice is
     /// used.
     func checkEnd(of head: RawSpan, _ operation: Opcode) throws(ProtocolError) {
-        guard position == head.byteCount else {
-            throw ProtocolError(
-                .malformed,
-                "the head of \(operation) is \(head.byteCount) bytes long; the sum of its fields is \(position)"
-            )
-        }
+        try require(
+            position == head.byteCount, .malformed,
+            "the head of \(operation) is \(head.byteCount) bytes long; the sum of its fields is \(position)"
+        )
     }
 }
 
 extension RawSpan {
     /// Throws `malformed` when a head is shorter than its fixed part.
     func checkFixedPart(_ byteCount: Int, _ operation: Opcode) throws(ProtocolError) {
-        guard self.byteCount >= byteCount else {
-            throw ProtocolError(
-                .malformed,
-                "the head of \(operation) is \(self.byteCount) bytes long; it must have at least \(byteCount)"
-            )
-        }
+        try require(
+            self.byteCount >= byteCount, .malformed,
+            "the head of \(operation) is \(self.byteCount) bytes long; it must have at least \(byteCount)"
+        )
     }
 
     /// Throws `reserved` unless the bytes from `lower` up to `upper` are zero.
     func checkReserved(
         from lower: Int, upTo upper: Int, _ operation: Opcode
     ) throws(ProtocolError) {
-        guard isZero(from: lower, upTo: upper) else {
-            throw ProtocolError(
-                .reserved, "bytes \(lower)…\(upper - 1) of the head of \(operation) must be 0")
-        }
+        try require(
+            isZero(from: lower, upTo: upper), .reserved,
+            "bytes \(lower)…\(upper - 1) of the head of \(operation) must be 0")
     }
 }
 
@@ -59,10 +52,8 @@ extension RawSpan {
 public enum Ping {
     /// Throws `malformed` when it has a head.
     public static func check(_ head: RawSpan) throws(ProtocolError) {
-        guard head.byteCount == 0 else {
-            throw ProtocolError(
-                .malformed,
-                "the head of ping is \(head.byteCount) bytes long; it must be empty")
-        }
+        try require(
+            head.byteCount == 0, .malformed,
+            "the head of ping is \(head.byteCount) bytes long; it must be empty")
     }
 }

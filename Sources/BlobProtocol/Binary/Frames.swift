@@ -19,9 +19,9 @@ public struct RequestFrame: Sendable, Hashable {
     public var flags: RequestFlags
     /// The client's own number for the request, given back in the answer.
     public var requestID: UInt32
-    /// The size of the head behind the header, in bytes, at most `frameHeadByteCountMax`.
+    /// The size of the head after the header, in bytes, at most `frameHeadByteCountMax`.
     public var headByteCount: UInt32
-    /// The size of the body behind the head, in bytes: any value at all, until it is compared with
+    /// The size of the body after the head, in bytes: any value at all, until it is compared with
     /// a limit.
     public var bodyByteCount: UInt64
 
@@ -51,7 +51,7 @@ public struct RequestFrame: Sendable, Hashable {
     }
 
     /// Reads the header at the start of `bytes`; nil when more bytes are needed. What follows it in
-    /// `bytes` is not looked at. Throws when the connection cannot go on; a wrong first byte is
+    /// `bytes` is not looked at. Throws when the connection cannot continue; a wrong first byte is
     /// reported at once, everything else when all 24 bytes are there.
     public static func parse(_ bytes: RawSpan) throws(FrameError) -> RequestFrame? {
         guard try bytes.holdsFrameHeader(Wire.requestMagic) else { return nil }
@@ -97,11 +97,10 @@ public struct RequestFrame: Sendable, Hashable {
         do throws(ProtocolError) {
             try head(&out)
             let count = out.count - start - Wire.frameHeaderByteCount
-            guard count <= WireLimits.frameHeadByteCountMax else {
-                let max = WireLimits.frameHeadByteCountMax
-                throw ProtocolError(
-                    .malformed, "the head is \(count) bytes long; the limit is \(max)", limit: max)
-            }
+            let max = WireLimits.frameHeadByteCountMax
+            try require(
+                count <= max, .malformed,
+                "the head is \(count) bytes long; the limit is \(max)", limit: max)
             out.replace(at: start + 8, littleEndian: UInt32(count))
         } catch {
             out.removeLast(out.count - start)
@@ -119,9 +118,9 @@ public struct ResponseFrame: Sendable, Hashable {
     public var status: UInt16
     /// The client's number for the request.
     public var requestID: UInt32
-    /// The size of the head behind the header, in bytes, at most `frameHeadByteCountMax`.
+    /// The size of the head after the header, in bytes, at most `frameHeadByteCountMax`.
     public var headByteCount: UInt32
-    /// The size of the body behind the head, in bytes.
+    /// The size of the body after the head, in bytes.
     public var bodyByteCount: UInt64
 
     /// A header with these values.
@@ -219,7 +218,6 @@ public struct FrameError: Error, Sendable, Hashable {
     /// The request id to answer with, or 0 when the header was not whole.
     public let requestID: UInt32
 
-    /// - Parameter header: the 24 bytes, or none.
     fileprivate init(
         _ code: ErrorCode, _ detail: String, limit: Int? = nil, of header: RawSpan = RawSpan()
     ) {

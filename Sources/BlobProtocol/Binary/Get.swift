@@ -18,10 +18,6 @@ public enum Get {
 
         /// The range wanted, or nil for everything.
         public var range: WireRange?
-        /// Whether the body may be a gzip stream.
-        public var acceptsGzip: Bool
-        /// Whether the answer's head is wanted without its body.
-        public var isHeadOnly: Bool
         /// The notification's id.
         public var id: Slice
         /// The part's name, or an empty slice for `payload`.
@@ -32,14 +28,12 @@ public enum Get {
             _ head: RawSpan, flags: RequestFlags
         ) throws(ProtocolError) -> Request {
             try head.checkFixedPart(fixedByteCount, .get)
-            // The sizes of the texts, and the reserved bytes behind them.
+            // The sizes of the texts, and the reserved bytes after them.
             let sizes = head.integer(16, as: UInt64.self)
             if sizes >> 16 != 0 { try head.checkReserved(from: 18, upTo: 24, .get) }
             var texts = HeadTexts(after: fixedByteCount)
             let request = Request(
                 range: try WireRange.parse(head, flags: flags, .get),
-                acceptsGzip: flags.contains(.gzipAccepted),
-                isHeadOnly: flags.contains(.headOnly),
                 id: texts.next(Int(sizes & 0xFF)),
                 part: texts.next(Int(sizes >> 8 & 0xFF)))
             try texts.checkEnd(of: head, .get)
@@ -77,28 +71,9 @@ public enum Get {
     }
 }
 
-/// A range of a payload's bytes as given, as the binary protocol asks for it.
-public struct WireRange: Sendable, Hashable {
-    /// The position of the first byte.
-    public var first: UInt64
-    /// How many bytes, at least 1; nil: to the end. More than there are is no error.
-    public var count: UInt64?
-
-    /// The number on the wire that stands for "to the end".
+extension WireRange {
+    /// The number of the binary protocol that stands for "to the end".
     public static let toTheEnd = UInt64.max
-
-    /// A range of `count` bytes from `first` on.
-    public init(first: UInt64, count: UInt64? = nil) {
-        self.first = first
-        self.count = count
-    }
-
-    /// What the range means for a payload of `byteCount` bytes.
-    public func resolve(byteCount: UInt64) -> ResolvedRange {
-        guard first < byteCount else { return .unsatisfiable }
-        let left = byteCount - first
-        return .partial(first, first + min(count ?? left, left))
-    }
 
     /// Reads the range at the start of a head of get or getBlob; nil when none is asked for.
     public static func parse(
@@ -111,19 +86,26 @@ public struct WireRange: Sendable, Hashable {
             return nil
         }
         let count = head.integer(8, as: UInt64.self)
-        guard count > 0 else {
-            throw ProtocolError(.malformed, "the range has 0 bytes; the minimum is 1")
-        }
-        return WireRange(
-            first: head.integer(0, as: UInt64.self), count: count == toTheEnd ? nil : count)
+        guard count > 0 else { throw noBytes }
+        return .from(head.integer(0, as: UInt64.self), count: count == toTheEnd ? nil : count)
     }
 
     static func compose(_ range: WireRange?, into out: inout [UInt8]) throws(ProtocolError) {
-        guard range?.count != 0 else {
-            throw ProtocolError(.malformed, "the range has 0 bytes; the minimum is 1")
+        var (first, count): (UInt64, UInt64) = (0, 0)
+        switch range {
+        case .from(let position, let length):
+            (first, count) = (position, length ?? toTheEnd)
+            guard count > 0 else { throw noBytes }
+        case .suffix:
+            throw ProtocolError(.malformed, "the binary protocol has no range of the last bytes")
+        case nil: break
         }
-        out.append(littleEndian: range?.first ?? 0)
-        out.append(littleEndian: range.map { $0.count ?? toTheEnd } ?? 0)
+        out.append(littleEndian: first)
+        out.append(littleEndian: count)
+    }
+
+    private static var noBytes: ProtocolError {
+        ProtocolError(.malformed, "the range has 0 bytes; the minimum is 1")
     }
 }
 
@@ -142,10 +124,6 @@ public enum GetBlob {
 
         /// The range wanted, or nil for everything.
         public var range: WireRange?
-        /// Whether the body may be a gzip stream.
-        public var acceptsGzip: Bool
-        /// Whether the answer's head is wanted without its body.
-        public var isHeadOnly: Bool
         /// Where the digest lies in the head.
         public var digest: Slice { Slice(offset: 16, count: Wire.digestByteCount) }
 
@@ -155,10 +133,7 @@ public enum GetBlob {
         ) throws(ProtocolError) -> Request {
             try head.checkFixedPart(byteCount, .getBlob)
             try HeadTexts(after: byteCount).checkEnd(of: head, .getBlob)
-            return Request(
-                range: try WireRange.parse(head, flags: flags, .getBlob),
-                acceptsGzip: flags.contains(.gzipAccepted),
-                isHeadOnly: flags.contains(.headOnly))
+            return Request(range: try WireRange.parse(head, flags: flags, .getBlob))
         }
 
         /// Appends a head that asks for `range` of the blob with this digest. Throws `bad_digest`
@@ -166,10 +141,9 @@ public enum GetBlob {
         public static func compose(
             digest: RawSpan, range: WireRange? = nil, into out: inout [UInt8]
         ) throws(ProtocolError) {
-            guard digest.byteCount == Wire.digestByteCount else {
-                throw ProtocolError(
-                    .badDigest, "the digest is \(digest.byteCount) bytes long; it must be 32")
-            }
+            try require(
+                digest.byteCount == Wire.digestByteCount, .badDigest,
+                "the digest is \(digest.byteCount) bytes long; it must be 32")
             try WireRange.compose(range, into: &out)
             out.append(contentsOf: digest)
         }
@@ -178,9 +152,9 @@ public enum GetBlob {
 
 /// The plain `get`: a whole payload by its notification's id, recognised by its words.
 ///
-/// What is not written just like this is left to ``RequestFrame`` and ``Get/Request``, and so is
-/// every error but one: the id is not checked. An id that is none names no notification, so whoever
-/// finds one need not check it, and whoever finds none must let them say what is wrong.
+/// What is not written just like this is left to ``RequestFrame`` and ``Get/Request``, and so is every error but one:
+/// the id is not checked. A text that is no id names no notification, so a caller that finds one need not check it;
+/// one that finds none must ask them what is wrong.
 public struct PlainGet: Sendable, Hashable {
     /// The client's own number for the request.
     public let requestID: UInt32
@@ -217,7 +191,6 @@ public struct PlainGet: Sendable, Hashable {
     }
 
     private static let idStart = Wire.frameHeaderByteCount + Get.Request.fixedByteCount
-    /// Magic and opcode, and no flags.
     private static let opening =
         UInt64(Wire.requestMagic) | UInt64(Opcode.get.rawValue) << 8
     private static let gzipFlag = UInt64(RequestFlags.gzipAccepted.rawValue) << 16

@@ -53,9 +53,8 @@ extension Get {
         public static func parse(_ head: RawSpan) throws(ProtocolError) -> Response {
             try head.checkFixedPart(fixedByteCount, .get)
             try head.checkReserved(from: 74, upTo: 80, .get)
-            guard let coding = WireCoding(rawValue: head.byte(72)) else {
-                throw ProtocolError(.malformed, "unknown coding \(head.byte(72))")
-            }
+            let coding = try require(
+                WireCoding(rawValue: head.byte(72)), .malformed, "unknown coding \(head.byte(72))")
             var response = Response(
                 byteCount: head.integer(32, as: UInt64.self),
                 first: head.integer(40, as: UInt64.self),
@@ -81,15 +80,8 @@ extension Get {
             out.append(contentsOf: mediaType)
         }
 
-        /// Appends a frame's header and the head as one piece: the daemon writes these most.
-        ///
-        /// - Parameters:
-        ///   - request: what is answered.
-        ///   - status: as HTTP's.
-        ///   - bodyByteCount: the bytes that will follow.
-        ///   - digest: 32 bytes.
-        ///   - mediaType: at most 255 bytes, as every checked one has.
-        ///   - out: the output.
+        /// Appends a frame's header and the head as one piece: the daemon writes these most. The digest must be 32
+        /// bytes and the media type at most 255, as every checked one is.
         public func compose(
             answering request: RequestFrame, status: UInt16, bodyByteCount: UInt64,
             digest: RawSpan, mediaType: RawSpan, into out: inout [UInt8]

@@ -33,13 +33,11 @@ public enum Hello {
             let request = Request(
                 lowestVersion: head.integer(0, as: UInt16.self),
                 highestVersion: head.integer(2, as: UInt16.self))
-            guard request.lowestVersion <= Wire.version, Wire.version <= request.highestVersion
-            else {
-                throw ProtocolError(
-                    .version,
-                    "the client supports versions \(request.lowestVersion) to \(request.highestVersion); "
-                        + "this daemon supports \(Wire.version)")
-            }
+            try require(
+                request.lowestVersion <= Wire.version && Wire.version <= request.highestVersion,
+                .version,
+                "the client supports versions \(request.lowestVersion) to \(request.highestVersion); "
+                    + "this daemon supports \(Wire.version)")
             return request
         }
 
@@ -68,7 +66,7 @@ public enum Hello {
         /// The size of the part before the texts, in bytes.
         public static let fixedByteCount = 64
 
-        /// The version the connection goes on with.
+        /// The version of the connection.
         public var version: UInt16
         /// How many requests of the connection may be without an answer.
         public var requestsInFlightMax: UInt32

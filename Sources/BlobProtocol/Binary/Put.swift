@@ -25,41 +25,18 @@ public enum Put {
         /// The size of the part before the texts, in bytes.
         public static let fixedByteCount = 32
 
-        /// The lifetime asked for, at least 1; nil when there is none in the request. Whether it is
-        /// too long is for the daemon to say.
-        public var ttlSeconds: Int64?
-        /// The expiry asked for, in milliseconds since 1970, within what RFC 3339 can write; nil
-        /// when there is none in the request.
-        public var expiryMilliseconds: Int64?
+        /// The lifetime asked for. Whether it is too long is for the daemon to say.
+        public var lifetime: Lifetime
         /// How the body is coded; the payload is what is inside.
         public var coding: WireCoding
-        /// The id, or an empty slice when the daemon shall choose one.
-        public var id: Slice
-        /// The part's name, or an empty slice for `payload`.
-        public var part: Slice
-        /// The media type, or an empty slice for `application/octet-stream`.
-        public var mediaType: Slice
-        /// The owner, or an empty slice.
-        public var owner: Slice
-        /// The rich type, or an empty slice.
-        public var richType: Slice
-        /// The message, or an empty slice.
-        public var message: Slice
-        /// The app, or an empty slice.
-        public var app: Slice
-        /// The title, or an empty slice.
-        public var title: Slice
         /// Whose limits hold; nil: nobody's.
         public var profile: DeviceProfile?
-        /// What the slices of id, owner, app, title, message and rich type say.
+        /// Without an id the daemon chooses one.
         package private(set) var texts = NotificationTexts()
-        /// What `part` says.
-        package private(set) var partName = PartName.payload
-        /// What `mediaType` says.
-        package private(set) var type = MediaType.octetStream
-
-        /// Whether the daemon shall choose the id.
-        public var isIDAssigned: Bool { id.isEmpty }
+        /// Nil: `payload`.
+        package private(set) var part: PartName?
+        /// Nil: `application/octet-stream`.
+        package private(set) var mediaType: MediaType?
 
         /// Reads a whole head and checks every text in it.
         public static func parse(
@@ -67,55 +44,48 @@ public enum Put {
         ) throws(ProtocolError) -> Request {
             try head.checkFixedPart(fixedByteCount, .put)
             try head.checkReserved(from: 27, upTo: 32, .put)
-            var texts = HeadTexts(after: fixedByteCount)
-            var request = Request(
+            var slices = HeadTexts(after: fixedByteCount)
+            let id = slices.next(Int(head.byte(16)))
+            let part = slices.next(Int(head.byte(17)))
+            let mediaType = slices.next(Int(head.byte(18)))
+            let owner = slices.next(Int(head.byte(19)))
+            let richType = slices.next(Int(head.byte(20)))
+            let message = slices.next(Int(head.integer(22, as: UInt16.self)))
+            let app = slices.next(Int(head.byte(21)))
+            let title = slices.next(Int(head.integer(24, as: UInt16.self)))
+            let profile = slices.next(Int(head.byte(26)))
+            try slices.checkEnd(of: head, .put)
+            let lifetime = Lifetime(
                 ttlSeconds: flags.contains(.ttlGiven) ? head.integer(0, as: Int64.self) : nil,
                 expiryMilliseconds: flags.contains(.expiryGiven)
-                    ? head.integer(8, as: Int64.self) : nil,
-                coding: flags.contains(.bodyIsGzip) ? .gzip : .identity,
-                id: texts.next(Int(head.byte(16))),
-                part: texts.next(Int(head.byte(17))),
-                mediaType: texts.next(Int(head.byte(18))),
-                owner: texts.next(Int(head.byte(19))),
-                richType: texts.next(Int(head.byte(20))),
-                message: texts.next(Int(head.integer(22, as: UInt16.self))),
-                app: texts.next(Int(head.byte(21))),
-                title: texts.next(Int(head.integer(24, as: UInt16.self))))
-            let profile = texts.next(Int(head.byte(26)))
-            try texts.checkEnd(of: head, .put)
-            if request.ttlSeconds == nil { try head.checkReserved(from: 0, upTo: 8, .put) }
-            if request.expiryMilliseconds == nil { try head.checkReserved(from: 8, upTo: 16, .put) }
-            try Lifetime.check(
-                ttlSeconds: request.ttlSeconds, expiryMilliseconds: request.expiryMilliseconds)
-            try request.checkTexts(head, isIDAssigned: flags.contains(.idAssigned))
+                    ? head.integer(8, as: Int64.self) : nil)
+            if lifetime.ttlSeconds == nil { try head.checkReserved(from: 0, upTo: 8, .put) }
+            if lifetime.expiryMilliseconds == nil {
+                try head.checkReserved(from: 8, upTo: 16, .put)
+            }
+            try lifetime.check()
+            var request = Request(
+                lifetime: lifetime, coding: flags.contains(.bodyIsGzip) ? .gzip : .identity)
+            if flags.contains(.idAssigned) {
+                try require(
+                    id.isEmpty, .badID,
+                    "the daemon chooses the id, but an id of \(id.count) bytes is given")
+            } else {
+                request.texts.id = try NotificationID(onWire: id.of(head))
+            }
+            request.part = try PartName(given: part.of(head))
+            request.mediaType = try MediaType(given: mediaType.of(head))
+            request.texts.owner = try OwnerID(given: owner.of(head))
+            request.texts.richType = try RichType(given: richType.of(head))
+            request.texts.message = try Message(given: message.of(head))
+            request.texts.app = try AppName(given: app.of(head))
+            request.texts.title = try Title(given: title.of(head))
             if !profile.isEmpty { request.profile = try DeviceProfile(name: profile.of(head)) }
             return request
         }
-
-        /// Makes the texts, each of which is checked so.
-        private mutating func checkTexts(
-            _ head: RawSpan, isIDAssigned: Bool
-        ) throws(ProtocolError) {
-            if isIDAssigned {
-                guard id.isEmpty else {
-                    throw ProtocolError(
-                        .badID,
-                        "the daemon chooses the id, but an id of \(id.count) bytes is given")
-                }
-            } else {
-                texts.id = try NotificationID(onWire: id.of(head))
-            }
-            partName = try PartName(given: part.of(head)) ?? .payload
-            type = try MediaType(given: mediaType.of(head)) ?? .octetStream
-            texts.owner = try OwnerID(given: owner.of(head))
-            texts.richType = try RichType(given: richType.of(head))
-            texts.message = try Message(given: message.of(head))
-            texts.app = try AppName(given: app.of(head))
-            texts.title = try Title(given: title.of(head))
-        }
     }
 
-    /// The same with its texts, as a client writes it.
+    /// A put as a client writes it.
     public struct Draft: Sendable, Hashable {
         /// The lifetime in seconds, or nil.
         public var ttlSeconds: Int64?
@@ -161,20 +131,17 @@ public enum Put {
             self.expiryMilliseconds = expiryMilliseconds
         }
 
-        /// A draft that says what `request`, parsed from `head`, says.
-        public init(_ request: Request, head: RawSpan) {
-            self.id = request.id.of(head).array()
-            self.part = request.part.of(head).array()
-            self.mediaType = request.mediaType.of(head).array()
-            self.owner = request.owner.of(head).array()
-            self.richType = request.richType.of(head).array()
-            self.message = request.message.of(head).array()
-            self.app = request.app.of(head).array()
-            self.title = request.title.of(head).array()
-            self.profile = Array((request.profile?.rawValue ?? "").utf8)
-            self.ttlSeconds = request.ttlSeconds
-            self.expiryMilliseconds = request.expiryMilliseconds
-            self.coding = request.coding
+        /// A draft that says what `request` says.
+        public init(_ request: Request) {
+            let texts = request.texts
+            self.init(
+                id: texts.id?.text, part: request.part?.text, mediaType: request.mediaType?.text,
+                owner: texts.owner?.text, richType: texts.richType?.text,
+                message: texts.message?.text, app: texts.app?.text, title: texts.title?.text,
+                ttlSeconds: request.lifetime.ttlSeconds,
+                expiryMilliseconds: request.lifetime.expiryMilliseconds)
+            profile = Array((request.profile?.rawValue ?? "").utf8)
+            coding = request.coding
         }
 
         /// The flags for the frame's header.
@@ -190,17 +157,16 @@ public enum Put {
         /// Appends the head, after checking it as the daemon will. Throws before anything is
         /// appended.
         public func compose(into out: inout [UInt8]) throws(ProtocolError) {
-            try Lifetime.check(ttlSeconds: ttlSeconds, expiryMilliseconds: expiryMilliseconds)
+            try Lifetime(ttlSeconds: ttlSeconds, expiryMilliseconds: expiryMilliseconds).check()
             let texts = [
                 (id, TextKind.id), (part, .part), (mediaType, .mediaType), (owner, .owner),
                 (richType, .richType), (message, .message), (app, .app), (title, .title),
             ]
             for (text, kind) in texts where !text.isEmpty { try kind.check(text.span.bytes) }
             // Which there are is for the daemon to say.
-            guard profile.count <= Int(UInt8.max) else {
-                throw ProtocolError(
-                    .badProfile, "unknown profile \(profile.span.bytes.excerpt())")
-            }
+            try require(
+                profile.count <= Int(UInt8.max), .badProfile,
+                "unknown profile \(profile.span.bytes.excerpt())")
             out.append(littleEndian: ttlSeconds ?? 0)
             out.append(littleEndian: expiryMilliseconds ?? 0)
             out.append(UInt8(id.count))
@@ -215,6 +181,85 @@ public enum Put {
             out.appendZeros(5)
             for (text, _) in texts { out.append(contentsOf: text) }
             out.append(contentsOf: profile)
+        }
+    }
+
+    /// What the daemon answers (201 for a new part, 200 for a replaced one), 72 bytes and the id:
+    ///
+    ///     OFFSET  SIZE  DESCRIPTION
+    ///          0    32  SHA-256 of the bytes as given
+    ///         32     8  bytes as given
+    ///         40     8  bytes as stored
+    ///         48     8  expiry in milliseconds since 1970, signed
+    ///         56     8  revision
+    ///         64     1  coding as stored: 0 identity, 1 gzip
+    ///         65     1  n: bytes in the id
+    ///         66     6  reserved, 0
+    ///         72     n  id
+    public struct Response: Sendable, Hashable {
+        /// The size of the part before the texts, in bytes.
+        public static let fixedByteCount = 72
+
+        /// How many bytes the whole payload has as given.
+        public var byteCount: UInt64
+        /// How many bytes it takes as stored.
+        public var storedByteCount: UInt64
+        /// When it expires, in milliseconds since 1970.
+        public var expiryMilliseconds: Int64
+        /// The revision of the store at which it was put; 0 for getBlob.
+        public var revision: UInt64
+        /// How the bytes are coded.
+        public var coding: WireCoding
+        /// Where the digest lies in the head that was parsed.
+        public var digest: Slice = Slice(offset: 0, count: Wire.digestByteCount)
+        /// Where the id lies in the head that was parsed.
+        public var id: Slice = .empty
+
+        /// An answer, whose digest and id are given to `compose`.
+        public init(
+            byteCount: UInt64, storedByteCount: UInt64, expiryMilliseconds: Int64, revision: UInt64,
+            coding: WireCoding
+        ) {
+            self.byteCount = byteCount
+            self.storedByteCount = storedByteCount
+            self.expiryMilliseconds = expiryMilliseconds
+            self.revision = revision
+            self.coding = coding
+        }
+
+        /// Reads a whole head.
+        public static func parse(_ head: RawSpan) throws(ProtocolError) -> Response {
+            try head.checkFixedPart(fixedByteCount, .put)
+            try head.checkReserved(from: 66, upTo: 72, .put)
+            let coding = try require(
+                WireCoding(rawValue: head.byte(64)), .malformed, "unknown coding \(head.byte(64))")
+            var response = Response(
+                byteCount: head.integer(32, as: UInt64.self),
+                storedByteCount: head.integer(40, as: UInt64.self),
+                expiryMilliseconds: head.integer(48, as: Int64.self),
+                revision: head.integer(56, as: UInt64.self),
+                coding: coding)
+            var texts = HeadTexts(after: fixedByteCount)
+            response.id = texts.next(Int(head.byte(65)))
+            try texts.checkEnd(of: head, .put)
+            try TextKind.checkID(response.id.of(head))
+            return response
+        }
+
+        /// Appends the head. The digest must be 32 bytes and the id at most 255, as every checked
+        /// one is.
+        public func compose(digest: RawSpan, id: RawSpan, into out: inout [UInt8]) {
+            precondition(digest.byteCount == Wire.digestByteCount)
+            precondition(id.byteCount <= WireLimits.idByteCountMax)
+            out.append(contentsOf: digest)
+            out.append(littleEndian: byteCount)
+            out.append(littleEndian: storedByteCount)
+            out.append(littleEndian: expiryMilliseconds)
+            out.append(littleEndian: revision)
+            out.append(coding.rawValue)
+            out.append(UInt8(id.byteCount))
+            out.appendZeros(6)
+            out.append(contentsOf: id)
         }
     }
 }

@@ -19,7 +19,7 @@ public enum Watch {
     ///          …     1  h: bytes in the target host; 0: all
     ///          …     …  platform (p), target host (h)
     ///
-    /// A head that ends behind the app is of all targets; one that does not names one.
+    /// A head that ends after the app is of all targets; one that does not names one.
     public struct Request: Sendable, Hashable {
         /// The size of the part before the texts, in bytes.
         public static let fixedByteCount = 8
@@ -69,16 +69,12 @@ public enum Watch {
                 group: group.of(head), app: app.of(head), platform: platform.of(head),
                 targetHost: targetHost.of(head))
             let read = head.byte(4)
-            guard read <= 2 else {
-                throw ProtocolError(
-                    .badQuery, "byte 4 of the head of watch is \(read); it must be 0 to 2")
-            }
+            try require(
+                read <= 2, .badQuery, "byte 4 of the head of watch is \(read); it must be 0 to 2")
             let state = head.byte(5)
-            guard state <= actionStateCount else {
-                throw ProtocolError(
-                    .badActionState,
-                    "byte 5 of the head of watch is \(state); it must be 0 to \(actionStateCount)")
-            }
+            try require(
+                state <= actionStateCount, .badActionState,
+                "byte 5 of the head of watch is \(state); it must be 0 to \(actionStateCount)")
             return Request(
                 limit: limit, owner: owner, cursor: cursor, isRead: read == 0 ? nil : read == 2,
                 actionState: state == 0 ? nil : state - 1, group: group, app: app,
@@ -133,10 +129,9 @@ public enum Watch {
             _ limit: Int, owner: RawSpan, cursor: RawSpan
         ) throws(ProtocolError) {
             let max = WireLimits.feedPageLimitMax
-            guard limit >= 0, limit <= max else {
-                throw ProtocolError(
-                    .badLimit, "the page size is \(limit); the limit is \(max)", limit: max)
-            }
+            try require(
+                limit >= 0 && limit <= max, .badLimit,
+                "the page size is \(limit); the limit is \(max)", limit: max)
             try TextKind.owner.check(owner)
             let isPlace =
                 cursor.byteCount == WireLimits.cursorByteCount && UTF8Text.fault(in: cursor) == nil
@@ -155,7 +150,7 @@ public enum Watch {
     ///          0     4  changes in the body; 0: a heartbeat
     ///          4     1  1: more follow at once; 0
     ///          5     3  reserved, 0
-    ///          8    32  the cursor behind them
+    ///          8    32  the cursor after them
     public struct Response: Sendable, Hashable {
         /// The size of the head, in bytes.
         public static let byteCount = 40
@@ -178,10 +173,9 @@ public enum Watch {
             try head.checkFixedPart(byteCount, .watch)
             try HeadTexts(after: byteCount).checkEnd(of: head, .watch)
             try head.checkReserved(from: 5, upTo: 8, .watch)
-            guard head.byte(4) <= 1 else {
-                throw ProtocolError(
-                    .malformed, "byte 4 of the head of watch is \(head.byte(4)); it must be 0 or 1")
-            }
+            try require(
+                head.byte(4) <= 1, .malformed,
+                "byte 4 of the head of watch is \(head.byte(4)); it must be 0 or 1")
             return Response(
                 changeCount: head.integer(0, as: UInt32.self), hasMore: head.byte(4) == 1)
         }

@@ -43,3 +43,73 @@ public enum WireCoding: UInt8, Sendable, Hashable, CaseIterable {
     /// A gzip stream (RFC 1952) of the bytes as given.
     case gzip = 1
 }
+
+/// What a request asks for. 6 to 9 are not used.
+public enum Opcode: UInt8, Sendable, Hashable, CaseIterable {
+    case hello = 1
+    case ping = 2
+    case put = 3
+    case get = 4
+    case getBlob = 5
+    case call = 10
+    case watch = 11
+
+    /// The flags that have a meaning with this operation. All others must be zero.
+    public var knownFlags: RequestFlags {
+        switch self {
+        case .put: [.ttlGiven, .expiryGiven, .idAssigned, .bodyIsGzip, .replicated]
+        case .get, .getBlob: [.gzipAccepted, .rangeGiven, .headOnly]
+        case .call: [.revisionGiven, .mustBeAbsent, .mustExist, .bodyIsGzip, .replicated]
+        default: []
+        }
+    }
+
+    /// The most bytes a request of this operation may have in its body. Nil where that depends: for
+    /// put the daemon's own payload limit holds (hello's answer names it), for call the resource's.
+    public var bodyByteCountMax: UInt64? {
+        switch self {
+        case .put, .call: nil
+        case .ping: UInt64(WireLimits.pingBodyByteCountMax)
+        default: 0
+        }
+    }
+}
+
+/// The flags of a request. Their meaning depends on the operation; `Opcode.knownFlags` says which
+/// belong to which.
+public struct RequestFlags: OptionSet, Sendable, Hashable {
+    /// The bits, as on the wire.
+    public let rawValue: UInt16
+
+    /// Flags with these bits, known or not.
+    public init(rawValue: UInt16) {
+        self.rawValue = rawValue
+    }
+
+    /// put: the lifetime is given in seconds.
+    public static let ttlGiven = RequestFlags(rawValue: 1 << 0)
+    /// put: the expiry is given as a time.
+    public static let expiryGiven = RequestFlags(rawValue: 1 << 1)
+    /// put: the daemon chooses the id.
+    public static let idAssigned = RequestFlags(rawValue: 1 << 2)
+
+    /// put, call: the body is a gzip coding of what is to be stored.
+    public static let bodyIsGzip = RequestFlags(rawValue: 1 << 4)
+
+    /// put, call: the change is acknowledged when it is in the bucket, too.
+    public static let replicated = RequestFlags(rawValue: 1 << 5)
+
+    /// get, getBlob: the body may be a gzip stream.
+    public static let gzipAccepted = RequestFlags(rawValue: 1 << 0)
+    /// get, getBlob: only a range of the bytes is wanted.
+    public static let rangeGiven = RequestFlags(rawValue: 1 << 1)
+    /// get, getBlob: the answer's head without its body.
+    public static let headOnly = RequestFlags(rawValue: 1 << 2)
+
+    /// call: only if the notification has the revision in the head.
+    public static let revisionGiven = RequestFlags(rawValue: 1 << 0)
+    /// call: only if there is no such notification.
+    public static let mustBeAbsent = RequestFlags(rawValue: 1 << 1)
+    /// call: only if there is such a notification.
+    public static let mustExist = RequestFlags(rawValue: 1 << 2)
+}

@@ -105,7 +105,7 @@ public enum MediaRanges {
 
 /// The weights of what a client takes (RFC 9110, section 12.4.2).
 enum QualityValue {
-    /// The weight behind an element of a list, `OWS ";" OWS "q=" qvalue`, in thousandths; 1,000 when
+    /// The weight after an element of a list, `OWS ";" OWS "q=" qvalue`, in thousandths; 1,000 when
     /// there is none, nil when it is malformed.
     static func weight(_ text: RawSpan) -> Int16? {
         var index = 0

@@ -6,11 +6,11 @@ import Bytes
 public struct ChunkedDecoder: Sendable, Hashable {
     /// What one call found.
     public struct Step: Sendable, Hashable {
-        /// How many bytes were used, from the start of the span. The next call begins behind them.
+        /// How many bytes were used, from the start of the span. The next call begins after them.
         public var consumed: Int
         /// The payload among them, at their end; an empty slice when there is none.
         public var payload: Slice
-        /// Whether the body has ended. What lies behind `consumed` belongs to the next request.
+        /// Whether the body has ended. What lies after `consumed` belongs to the next request.
         public var isComplete: Bool
     }
 
@@ -65,7 +65,6 @@ public struct ChunkedDecoder: Sendable, Hashable {
         return Step(consumed: index, payload: .empty, isComplete: state == .complete)
     }
 
-    /// Takes in one byte that is not payload.
     private mutating func advance(_ byte: UInt8) throws(ProtocolError) {
         switch state {
         case .size, .extensionBlank, .chunkExtension: try sizeLine(byte)
@@ -73,9 +72,7 @@ public struct ChunkedDecoder: Sendable, Hashable {
             try expectLF(byte)
             state = chunkByteCount > 0 ? .data : .trailerStart
         case .dataCR:
-            guard byte == 0x0D else {
-                throw ProtocolError(.malformed, "a chunk is longer than its size")
-            }
+            try require(byte == 0x0D, .malformed, "a chunk is longer than its size")
             state = .dataLF
         case .dataLF:
             try expectLF(byte)
@@ -95,13 +92,10 @@ public struct ChunkedDecoder: Sendable, Hashable {
     /// `chunk-size [ chunk-ext ] CRLF`
     private mutating func sizeLine(_ byte: UInt8) throws(ProtocolError) {
         lineByteCount += 1
-        guard lineByteCount <= WireLimits.chunkLineByteCountMax else {
-            let max = WireLimits.chunkLineByteCountMax
-            throw ProtocolError(
-                .malformed, "a chunk's size and extensions are over the limit of \(max) bytes",
-                limit: max
-            )
-        }
+        let max = WireLimits.chunkLineByteCountMax
+        try require(
+            lineByteCount <= max, .malformed,
+            "a chunk's size and extensions are over the limit of \(max) bytes", limit: max)
         switch state {
         case .size:
             if let value = Hex.value(byte) {
@@ -135,9 +129,7 @@ public struct ChunkedDecoder: Sendable, Hashable {
 
     private mutating func size(_ digit: UInt8) throws(ProtocolError) {
         digitCount += 1
-        guard chunkByteCount >> 60 == 0 else {
-            throw ProtocolError(.malformed, "a chunk's size does not fit in 64 bits")
-        }
+        try require(chunkByteCount >> 60 == 0, .malformed, "a chunk's size does not fit in 64 bits")
         chunkByteCount = chunkByteCount << 4 | UInt64(digit)
     }
 
@@ -155,13 +147,11 @@ public struct ChunkedDecoder: Sendable, Hashable {
         case .trailerStart where byte == 0x0D: state = .endLF
         case .trailerName where byte == UInt8(ascii: ":"): state = .trailerValue
         default:
-            guard Token.isToken(byte) else {
-                throw ProtocolError(
-                    .malformed,
-                    state == .trailerStart
-                        ? "the name of a trailer field has an invalid character"
-                        : "a trailer field has no colon after its name")
-            }
+            try require(
+                Token.isToken(byte), .malformed,
+                state == .trailerStart
+                    ? "the name of a trailer field has an invalid character"
+                    : "a trailer field has no colon after its name")
             state = .trailerName
         }
         if state != .endLF { try countTrailerByte() }
@@ -169,17 +159,13 @@ public struct ChunkedDecoder: Sendable, Hashable {
 
     private mutating func countTrailerByte() throws(ProtocolError) {
         trailerByteCount += 1
-        guard trailerByteCount <= WireLimits.trailerSectionByteCountMax else {
-            let max = WireLimits.trailerSectionByteCountMax
-            throw ProtocolError(
-                .headersTooLarge, "the trailer section is over the limit of \(max) bytes",
-                limit: max)
-        }
+        let max = WireLimits.trailerSectionByteCountMax
+        try require(
+            trailerByteCount <= max, .headersTooLarge,
+            "the trailer section is over the limit of \(max) bytes", limit: max)
     }
 
     private func expectLF(_ byte: UInt8) throws(ProtocolError) {
-        guard byte == 0x0A else {
-            throw ProtocolError(.malformed, "a CR in a chunked body is not followed by LF")
-        }
+        try require(byte == 0x0A, .malformed, "a CR in a chunked body is not followed by LF")
     }
 }

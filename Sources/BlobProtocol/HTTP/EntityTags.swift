@@ -3,50 +3,36 @@ import Bytes
 /// Comparing entity tags (RFC 9110, section 8.8.3). `tag` is always the current one of what is
 /// asked for, strong and with its quotes.
 public enum EntityTags {
-    /// `If-None-Match`: whether one of the tags in the field's value is the same by weak
-    /// comparison, or the value is `*`. False when the value is malformed anywhere.
-    public static func matchesWeakly(_ fieldValue: RawSpan, tag: RawSpan) -> Bool {
-        matches(fieldValue, tag: tag, weakly: true)
+    /// How tags are compared (RFC 9110, section 8.8.3.2).
+    public enum Comparison: Sendable {
+        /// Weak tags name nothing: `If-Match`.
+        case strong
+        /// Weak tags count as strong ones: `If-None-Match`.
+        case weak
     }
 
-    /// `If-Match`: whether one of the tags in the field's value is the same by strong comparison,
-    /// or the value is `*`. False when the value is malformed anywhere.
-    public static func matchesStrongly(_ fieldValue: RawSpan, tag: RawSpan) -> Bool {
-        matches(fieldValue, tag: tag, weakly: false)
-    }
-
-    /// `If-Range` (RFC 9110, section 13.1.5): whether its value is the very tag. A weak tag never
-    /// is, and neither is a date, since nothing here has a modification time.
-    public static func matchesIfRange(_ fieldValue: RawSpan, tag: RawSpan) -> Bool {
-        fieldValue.equals(tag)
-    }
-
-    /// The same over the lines of a field, which together are one list.
-    public static func matchesWeakly(_ lines: FieldLines, in bytes: RawSpan, tag: RawSpan) -> Bool {
-        for index in 0..<lines.count where matchesWeakly(lines[index].of(bytes), tag: tag) {
-            return true
-        }
-        return false
-    }
-
-    /// The same over the lines of a field, which together are one list.
-    public static func matchesStrongly(
-        _ lines: FieldLines, in bytes: RawSpan, tag: RawSpan
+    /// Whether one of the lines of a field, which together are one list, names the tag or is `*`. A line that is
+    /// malformed anywhere names nothing.
+    public static func match(
+        _ lines: FieldLines, in bytes: RawSpan, tag: RawSpan, _ comparison: Comparison
     ) -> Bool {
-        for index in 0..<lines.count where matchesStrongly(lines[index].of(bytes), tag: tag) {
+        for index in 0..<lines.count where match(lines[index].of(bytes), tag: tag, comparison) {
             return true
         }
         return false
     }
 
-    private static func matches(_ text: RawSpan, tag: RawSpan, weakly: Bool) -> Bool {
-        if text.equals("*") { return true }
+    /// Whether a field's value names the tag.
+    public static func match(
+        _ value: RawSpan, tag: RawSpan, _ comparison: Comparison
+    ) -> Bool {
+        if value.equals("*") { return true }
         var isMatch = false
         var list = EntityTagList()
         while true {
-            switch list.next(text) {
+            switch list.next(value) {
             case .tag(let named, let isWeak):
-                if weakly || !isWeak, named.of(text).equals(tag) { isMatch = true }
+                if comparison == .weak || !isWeak, named.of(value).equals(tag) { isMatch = true }
             case .end: return isMatch
             case .malformed: return false
             }
@@ -54,10 +40,83 @@ public enum EntityTags {
     }
 }
 
+/// What the entity tags of an `If-Match` or `If-None-Match` name (RFC 9110, section 13.1): revisions
+/// of notifications, `"1234"`, and digests of payloads, `"sha256:<hex>"` or `"sha256:<hex>-gzip"`.
+/// Both tags of a payload name its bytes. A tag of any other form names nothing.
+public struct ConditionTags: Sendable, Hashable {
+    /// Whether it is `*`: whatever is there.
+    public private(set) var isAny = false
+    /// These revisions.
+    public private(set) var revisions: [UInt64] = []
+    /// These digests.
+    public private(set) var digests: [Digest] = []
+
+    /// Reads the lines of a field, which together are one list. Nil when there are none. Throws
+    /// `malformed` for what is no list of entity tags.
+    public init?(
+        _ lines: FieldLines, in bytes: RawSpan, _ comparison: EntityTags.Comparison
+    ) throws(ProtocolError) {
+        guard !lines.isEmpty else { return nil }
+        for index in 0..<lines.count {
+            let line = lines[index].of(bytes)
+            if line.equals("*") {
+                isAny = true
+                continue
+            }
+            try add(line, comparison)
+        }
+    }
+
+    private mutating func add(
+        _ line: RawSpan, _ comparison: EntityTags.Comparison
+    ) throws(ProtocolError) {
+        var list = EntityTagList()
+        while true {
+            switch list.next(line) {
+            case .tag(let tag, let isWeak):
+                if comparison == .weak || !isWeak { add(tag: tag.of(line)) }
+            case .end: return
+            case .malformed:
+                throw ProtocolError(
+                    .malformed, "\(line.excerpt()) is not * or a list of entity tags")
+            }
+        }
+    }
+
+    private mutating func add(tag: RawSpan) {
+        let value = tag.extracting(1..<tag.byteCount - 1)
+        if let revision = Self.revision(value) {
+            revisions.append(revision)
+        } else if let digest = Self.digest(value) {
+            digests.append(digest)
+        }
+    }
+
+    /// The revision of a tag. Tags are compared as texts, so one with a zero in front is another.
+    private static func revision(_ value: RawSpan) -> UInt64? {
+        guard value.byteCount == 1 || (value.byteCount > 1 && value.byte(0) != UInt8(ascii: "0")),
+            case .value(let revision) = Decimal.parse(value)
+        else { return nil }
+        return revision
+    }
+
+    private static func digest(_ value: RawSpan) -> Digest? {
+        let suffix = "-gzip".utf8.count
+        var value = value
+        if value.byteCount > suffix,
+            value.extracting(value.byteCount - suffix..<value.byteCount).equals("-gzip")
+        {
+            value = value.extracting(0..<value.byteCount - suffix)
+        }
+        // Tags are compared as texts, so one with a digit in upper case is another.
+        guard value.byteCount > 7, value.extracting(first: 7).equals("sha256:") else { return nil }
+        return Digest(hex: value.extracting(droppingFirst: 7))
+    }
+}
+
 /// Walks through a list of entity tags (RFC 9110, section 8.8.3), in which a comma between quotes is
 /// a character like any other. Empty elements are passed over.
 struct EntityTagList {
-    /// What comes next.
     enum Element {
         /// A tag with its quotes, and whether `W/` stands before it.
         case tag(Slice, isWeak: Bool)
@@ -69,7 +128,6 @@ struct EntityTagList {
     private var index = 0
     private var needsComma = false
 
-    /// The next element of the list.
     mutating func next(_ text: RawSpan) -> Element {
         while true {
             Token.skipBlanks(text, &index)

@@ -11,7 +11,7 @@ extension RawSpan {
         return index
     }
 
-    /// The same without tabs; `start` in less than sixteen bytes.
+    /// Without tabs; `start` in less than sixteen bytes.
     @inline(__always)
     func plainContentEnd(from start: Int) -> Int {
         end(from: start) { bytes in ~bytes & (~(bytes &+ 0x60) | (bytes &+ 1)) }
@@ -74,7 +74,6 @@ extension RawSpan {
 struct ListElements {
     private var index = 0
 
-    /// The positions of the next element, or nil at the end.
     @inline(__always)
     mutating func next(_ text: RawSpan) -> Range<Int>? {
         while index < text.byteCount {
@@ -136,20 +135,16 @@ public struct FieldLines: Sendable, Hashable {
 }
 
 extension HTTPRequestHead {
-    /// The value of a field that ``parse(_:)`` leaves unread, without the blanks around it; nil when
-    /// the field is absent. Walks the header section again, so that heads whose fields nobody asks
-    /// for cost nothing more.
+    /// The value of a field, by its name in lower case, that ``parse(_:)`` leaves unread, without the blanks around
+    /// it; nil when the field is absent. Walks the header section of the head's `bytes` again, so that heads whose
+    /// fields nobody asks for cost nothing more.
     ///
-    /// Throws `malformed` when the field is given twice: a list in two lines would have to be put
-    /// together, and none of the fields that are looked for this way needs that.
-    ///
-    /// - Parameters:
-    ///   - name: in lower case.
-    ///   - bytes: what the head was parsed from.
+    /// Throws `malformed` when the field is given twice: a list in two lines would have to be put together, and none
+    /// of the fields that are looked for this way needs that.
     public func value(
         of name: StaticString, in bytes: RawSpan
     ) throws(ProtocolError) -> Slice? {
-        // Behind the target stand " HTTP/1.1" and the line's end, and nothing else: the parser has
+        // After the target stand " HTTP/1.1" and the line's end, and nothing else: the parser has
         // seen to that, and that every line ends in CR LF.
         var index = target.end + 11
         var found: Slice?
@@ -161,10 +156,7 @@ extension HTTPRequestHead {
             index = valueStart
             while index < bytes.byteCount, bytes.byte(index) != 0x0D { index += 1 }
             if field.of(bytes).equalsIgnoringCase(name) {
-                guard found == nil else {
-                    throw ProtocolError(
-                        .malformed, "\(field.of(bytes).text()) is given twice")
-                }
+                try require(found == nil, .malformed, "\(field.of(bytes).text()) is given twice")
                 found = Token.trimmed(bytes, Slice(valueStart, upTo: index))
             }
             index += 2

@@ -84,23 +84,6 @@ public enum HTTPResponseHead {
         out.append(lines)
     }
 
-    /// Appends what was written out before, up to where a number follows, and the number.
-    public static func prepared(
-        _ lines: StaticString, _ number: UInt64, into out: inout [UInt8]
-    ) {
-        out.append(lines)
-        Decimal.append(number, to: &out)
-    }
-
-    /// Appends what was written out before, up to where a value follows that was checked, and the
-    /// value.
-    public static func prepared(
-        _ lines: StaticString, checked value: RawSpan, into out: inout [UInt8]
-    ) {
-        out.append(lines)
-        out.append(contentsOf: value)
-    }
-
     /// Appends the empty line.
     public static func end(into out: inout [UInt8]) {
         out.append("\r\n")
@@ -139,5 +122,36 @@ public enum HTTPResponseHead {
         case 507: "HTTP/1.1 507 Insufficient Storage\r\n"
         default: nil
         }
+    }
+}
+
+/// Times as HTTP writes them (RFC 9110, section 5.6.7).
+public enum HTTPDate {
+    /// Appends `Sun, 06 Nov 1994 08:49:37 GMT`. Times outside of the years 1970 to 9999 are moved
+    /// to the nearest end.
+    public static func append(seconds: Int64, to out: inout [UInt8]) {
+        let time = UInt64(min(max(seconds, 0), WireLimits.expiryMillisecondsMax / 1_000))
+        let day = Int(time / 86_400)
+        let date = CivilDate(dayNumber: day)
+        let second = time % 86_400
+        // 1970-01-01 was a Thursday.
+        append("SunMonTueWedThuFriSat", at: (day + 4) % 7, to: &out)
+        out.append(", ")
+        Decimal.append(UInt64(date.day), digits: 2, to: &out)
+        out.append(UInt8(ascii: " "))
+        append("JanFebMarAprMayJunJulAugSepOctNovDec", at: date.month - 1, to: &out)
+        out.append(UInt8(ascii: " "))
+        Decimal.append(UInt64(date.year), digits: 4, to: &out)
+        out.append(UInt8(ascii: " "))
+        Decimal.append(second / 3_600, digits: 2, to: &out)
+        out.append(UInt8(ascii: ":"))
+        Decimal.append(second / 60 % 60, digits: 2, to: &out)
+        out.append(UInt8(ascii: ":"))
+        Decimal.append(second % 60, digits: 2, to: &out)
+        out.append(" GMT")
+    }
+
+    private static func append(_ names: StaticString, at index: Int, to out: inout [UInt8]) {
+        names.withUTF8Buffer { out.append(contentsOf: $0[(3 * index)..<(3 * index + 3)]) }
     }
 }

@@ -13,12 +13,11 @@ struct SeenFields {
     var expectsContinue = false
 }
 
-/// The fields that mean something for every request. Any other is checked and passed over.
+/// The fields that mean something for every request. The others are checked and passed over.
 enum KnownField {
     case host, range, expect, ifMatch, ifRange, connection, contentType, ifNoneMatch, contentRange
     case contentLength, acceptEncoding, contentEncoding, transferEncoding
 
-    /// The field of a name, without regard to case (RFC 9110, section 5.1).
     init?(_ name: RawSpan) {
         switch name.byteCount {
         case 4 where name.equalsIgnoringCase("host"): self = .host
@@ -77,7 +76,7 @@ extension HeadParser {
         case .host: try host(bytes, value, &head)
         case .range:
             fields.rangeCount += 1
-            head.range = RangeSpec(value.of(bytes))
+            head.range = WireRange(value.of(bytes))
         case .expect: expect(bytes, value)
         case .ifMatch: try head.ifMatch.append(value, name: "If-Match")
         case .ifRange: try Self.once(&head.ifRange, value, "If-Range")
@@ -95,15 +94,13 @@ extension HeadParser {
         }
     }
 
-    /// Judges the head as a whole.
     mutating func finish(
         _ bytes: RawSpan, _ head: inout HTTPRequestHead
     ) throws(ProtocolError) {
         // RFC 9112, section 3.2.
-        guard head.hostCount == 1 || (head.hostCount == 0 && head.minorVersion == 0) else {
-            throw ProtocolError(
-                .malformed, "the request has \(head.hostCount) Host fields; it must have 1")
-        }
+        try require(
+            head.hostCount == 1 || (head.hostCount == 0 && head.minorVersion == 0), .malformed,
+            "the request has \(head.hostCount) Host fields; it must have 1")
         try finishTransferCoding(bytes, &head)
         // RFC 9112, section 9.3.
         head.keepAlive =
@@ -117,7 +114,7 @@ extension HeadParser {
         }
         head.expectsContinue = fields.expectsContinue && head.minorVersion == 1 && head.hasBody
         // RFC 9110, section 14.2: two Range fields are no valid one, and other methods ignore it.
-        if fields.rangeCount > 1 || head.method != .get { head.range = .none }
+        if fields.rangeCount > 1 || head.method != .get { head.range = nil }
         // RFC 9110, section 14.5: storing a piece as if it were the whole would lose the rest.
         if fields.hasContentRange, head.method == .put {
             throw ProtocolError(
@@ -131,14 +128,10 @@ extension HeadParser {
         _ bytes: RawSpan, _ head: inout HTTPRequestHead
     ) throws(ProtocolError) {
         guard fields.transferEncodingCount > 0 else { return }
-        guard head.contentLength == nil else {
-            throw ProtocolError(
-                .malformed, "Content-Length and Transfer-Encoding exclude each other")
-        }
-        guard head.minorVersion == 1 else {
-            throw ProtocolError(
-                .malformed, "HTTP/1.0 does not have Transfer-Encoding")
-        }
+        try require(
+            head.contentLength == nil, .malformed,
+            "Content-Length and Transfer-Encoding exclude each other")
+        try require(head.minorVersion == 1, .malformed, "HTTP/1.0 does not have Transfer-Encoding")
         guard fields.transferEncodingCount == 1, fields.isTransferEncodingChunked else {
             let text = fields.transferEncoding.of(bytes).excerpt()
             throw ProtocolError(
@@ -164,18 +157,16 @@ extension HeadParser {
         head.hostCount += 1
         // A name or an address of IPv4 without a port.
         if bytes.plainNameEnd(from: value.offset) == value.end { return }
-        guard Authority.isValid(value.of(bytes)) else {
-            throw ProtocolError(.malformed, "the Host \(value.of(bytes).excerpt()) is not valid")
-        }
+        try require(
+            Authority.isValid(value.of(bytes)), .malformed,
+            "the Host \(value.of(bytes).excerpt()) is not valid")
     }
 
     /// RFC 9110, section 8.6: digits and nothing else; once, even if both times say the same.
     private func contentLength(
         _ text: RawSpan, _ head: inout HTTPRequestHead
     ) throws(ProtocolError) {
-        guard head.contentLength == nil else {
-            throw ProtocolError(.malformed, "Content-Length is given twice")
-        }
+        try require(head.contentLength == nil, .malformed, "Content-Length is given twice")
         switch Decimal.parse(text) {
         case .value(let value):
             head.contentLength = value

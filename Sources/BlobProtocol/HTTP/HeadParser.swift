@@ -4,7 +4,6 @@ import Bytes
 /// `HeadParser+Fields.swift`. Every step returns false when the bytes end too early.
 struct HeadParser {
     var index = 0
-    /// Where the request line begins.
     private var lineStart = 0
     /// Where the header section begins; 0 as long as the request line is not whole.
     private var sectionStart = 0
@@ -115,7 +114,7 @@ struct HeadParser {
         throw ProtocolError(.malformed, "invalid HTTP version \(version.excerpt())")
     }
 
-    /// `field-name ":" OWS field-value OWS CRLF` (RFC 9112, section 5), and the empty line behind
+    /// `field-name ":" OWS field-value OWS CRLF` (RFC 9112, section 5), and the empty line after
     /// the last. No blank before the colon, no line that continues the one before.
     @inline(__always)
     private mutating func fieldLines(

@@ -18,13 +18,10 @@ public struct MultipartParser: Sendable {
     }
 
     private enum State {
-        /// Before the first delimiter.
         case preamble
-        /// Behind a delimiter, on its line.
         case delimiter
-        /// At the head of a part.
         case head
-        /// Behind the head's last field line: at the empty line, or at a delimiter when the part has
+        /// After the head's last field line: at the empty line, or at a delimiter when the part has
         /// no bytes and not even that line.
         case emptyLine
         case body
@@ -36,7 +33,6 @@ public struct MultipartParser: Sendable {
     private let delimiter: [UInt8]
     /// Bytes of a preamble, of blanks, of a head that was looked at, or of an epilogue.
     private var count = 0
-    /// Lines of a head that was looked at.
     private var lineCount = 0
 
     /// A parser at the start of a body.
@@ -57,26 +53,20 @@ public struct MultipartParser: Sendable {
         var boundary: [UInt8]?
         while let parameter = try parameters.next(contentType) {
             guard parameter.name.of(contentType).equalsIgnoringCase("boundary") else { continue }
-            guard boundary == nil else {
-                throw ProtocolError(.badMultipart, "the media type has two boundaries")
-            }
+            try require(boundary == nil, .badMultipart, "the media type has two boundaries")
             boundary = parameter.value
         }
         guard let boundary, !boundary.isEmpty else {
             throw ProtocolError(.badMultipart, "the media type has no boundary")
         }
         let max = WireLimits.boundaryByteCountMax
-        guard boundary.count <= max else {
-            throw ProtocolError(
-                .badMultipart,
-                "the boundary is \(boundary.count) bytes long; the limit is \(max)", limit: max)
-        }
-        guard boundary.allSatisfy(isBoundary), boundary.last != 0x20 else {
-            throw ProtocolError(
-                .badMultipart,
-                "the boundary \(boundary.span.bytes.excerpt()) has an invalid character, or ends in a blank"
-            )
-        }
+        try require(
+            boundary.count <= max, .badMultipart,
+            "the boundary is \(boundary.count) bytes long; the limit is \(max)", limit: max)
+        try require(
+            boundary.allSatisfy(isBoundary) && boundary.last != 0x20, .badMultipart,
+            "the boundary \(boundary.span.bytes.excerpt()) has an invalid character, or ends in a blank"
+        )
         return boundary
     }
 
@@ -91,7 +81,7 @@ public struct MultipartParser: Sendable {
     }
 
     /// What stands at the start of `bytes`, and how many of them belong to it. Bytes that are not
-    /// consumed must come again with more behind them; after anything but `needsMore` call again
+    /// consumed must come again with more after them; after anything but `needsMore` call again
     /// with the rest at once. There are never more than 8 KiB with which it still needs more.
     ///
     /// Throws `bad_multipart`, and `bad_media_type` for a part's; the rest of the body means
@@ -109,8 +99,6 @@ public struct MultipartParser: Sendable {
         case .epilogue: try epilogue(bytes)
         }
     }
-
-    // What comes before, between and behind the parts.
 
     private mutating func preamble(
         _ bytes: RawSpan
@@ -148,11 +136,9 @@ public struct MultipartParser: Sendable {
             index += 1
             count += 1
             let max = WireLimits.multipartBlankByteCountMax
-            guard count <= max else {
-                throw ProtocolError(
-                    .badMultipart, "too many blanks after a boundary; the limit is \(max)",
-                    limit: max)
-            }
+            try require(
+                count <= max, .badMultipart,
+                "too many blanks after a boundary; the limit is \(max)", limit: max)
         }
         guard index < bytes.byteCount else { return (.needsMore, index) }
         guard bytes.byte(index) == 0x0D else { throw Self.badLine }
@@ -169,20 +155,15 @@ public struct MultipartParser: Sendable {
         return (.end, bytes.byteCount)
     }
 
-    /// Counts what is passed over.
     private mutating func advance(_ byteCount: Int, _ place: String) throws(ProtocolError) {
         count += byteCount
         let max = WireLimits.multipartPreambleByteCountMax
-        guard count <= max else {
-            throw ProtocolError(
-                .badMultipart, "too many bytes \(place); the limit is \(max)", limit: max)
-        }
+        try require(
+            count <= max, .badMultipart, "too many bytes \(place); the limit is \(max)", limit: max)
     }
 
     private static let badLine = ProtocolError(
         .badMultipart, "a boundary is not followed by -- or by the end of the line")
-
-    // A part.
 
     /// Looks for the empty line, from where it looked last; then reads all lines before it.
     private mutating func head(
@@ -212,11 +193,9 @@ public struct MultipartParser: Sendable {
                 lineStart = false
             }
             let max = WireLimits.multipartHeadByteCountMax
-            guard count <= max else {
-                throw ProtocolError(
-                    .badMultipart, "the head of a part is over the limit of \(max) bytes",
-                    limit: max)
-            }
+            try require(
+                count <= max, .badMultipart,
+                "the head of a part is over the limit of \(max) bytes", limit: max)
         }
         return (.needsMore, start)
     }
@@ -224,10 +203,9 @@ public struct MultipartParser: Sendable {
     private mutating func countLine() throws(ProtocolError) {
         lineCount += 1
         let max = WireLimits.multipartHeadLineCountMax
-        guard lineCount <= max else {
-            throw ProtocolError(
-                .badMultipart, "the head of a part is over the limit of \(max) lines", limit: max)
-        }
+        try require(
+            lineCount <= max, .badMultipart,
+            "the head of a part is over the limit of \(max) lines", limit: max)
     }
 
     private static let badHead = ProtocolError(
@@ -235,7 +213,7 @@ public struct MultipartParser: Sendable {
         "the head of a part has a bare CR or LF, a folded line, or a control character"
     )
 
-    /// A part without bytes may end right behind its field lines: the delimiter's CR LF is then the
+    /// A part without bytes may end right after its field lines: the delimiter's CR LF is then the
     /// empty line too.
     private mutating func emptyLine(_ bytes: RawSpan) -> (step: Step, consumed: Int) {
         let matched = bytes.matchingByteCount(delimiter.span.bytes, at: 0)
@@ -263,7 +241,7 @@ public struct MultipartParser: Sendable {
         return (.partEnd, offset + delimiter.count)
     }
 
-    /// Where the delimiter begins, or where bytes begin that may become one with more behind them,
+    /// Where the delimiter begins, or where bytes begin that may become one with more after them,
     /// or the end.
     ///
     /// Looks for CR, eight bytes at a time. A delimiter has one only at its start, so that no byte

@@ -7,7 +7,6 @@ public struct MultipartHead: Sendable, Hashable {
     public var name: [UInt8]
     /// The media type; nil when none was said.
     public var mediaType: String? { type?.text }
-    /// The same, checked.
     package var type: MediaType?
 
     /// Reads the field lines of a head, each with its CR LF, without the empty line (RFC 7578,
@@ -32,23 +31,17 @@ public struct MultipartHead: Sendable, Hashable {
             }
             start = end + 2
         }
-        guard let name else {
-            throw ProtocolError(.badMultipart, "a part has no Content-Disposition")
-        }
-        self.name = name
+        self.name = try require(name, .badMultipart, "a part has no Content-Disposition")
     }
 
-    /// `name: value` without the blanks around the value.
     private static func field(
         _ line: RawSpan
     ) throws(ProtocolError) -> (name: Slice, value: Slice) {
         var index = 0
-        guard Token.skip(line, &index), index < line.byteCount,
-            line.byte(index) == UInt8(ascii: ":")
-        else {
-            throw ProtocolError(
-                .badMultipart, "the line \(line.excerpt()) of a part's head is not a field")
-        }
+        try require(
+            Token.skip(line, &index) && index < line.byteCount
+                && line.byte(index) == UInt8(ascii: ":"), .badMultipart,
+            "the line \(line.excerpt()) of a part's head is not a field")
         let value = Token.trimmed(line, Slice(index + 1, upTo: line.byteCount))
         return (Slice(offset: 0, count: index), value)
     }
@@ -63,9 +56,7 @@ public struct MultipartHead: Sendable, Hashable {
         var name: [UInt8]?
         while let parameter = try parameters.next(value) {
             guard parameter.name.of(value).equalsIgnoringCase("name") else { continue }
-            guard name == nil else {
-                throw ProtocolError(.badMultipart, "a part has two names")
-            }
+            try require(name == nil, .badMultipart, "a part has two names")
             name = parameter.value
         }
         guard let name, !name.isEmpty else {
@@ -117,7 +108,7 @@ struct MediaParameters {
             guard value.byte(index) == UInt8(ascii: ";") else { throw Self.malformed(value) }
             index += 1
             Token.skipBlanks(value, &index)
-            // "type; " with nothing behind is allowed by the grammar.
+            // "type; " with nothing after it is allowed by the grammar.
             if index == value.byteCount || value.byte(index) == UInt8(ascii: ";") { continue }
             let start = index
             guard Token.skip(value, &index) else { throw Self.malformed(value) }

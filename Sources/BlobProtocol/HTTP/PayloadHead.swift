@@ -3,7 +3,6 @@ import Bytes
 /// The heads of answers with a payload, or that it has not changed: 200, 206 and 304. Most of such a
 /// head is text that is known beforehand, and it is written in one go.
 public struct PayloadHead: ~Copyable, Sendable {
-    /// The `Date` line; changes once a second.
     private var date: [UInt8] = []
 
     /// A head whose time is not set.
@@ -38,21 +37,15 @@ public struct PayloadHead: ~Copyable, Sendable {
         /// follow, and the four bytes must.
         public var isEnded = true
 
-        /// The fields of an answer of this status, on a connection of HTTP/1.1 that goes on.
+        /// The fields of an answer of this status, on a connection of HTTP/1.1 that stays open.
         public init(status: UInt16, maxAge: UInt64) {
             self.status = status
             self.maxAge = maxAge
         }
     }
 
-    /// Appends the head to `out`. The bytes of both spans are copied; nothing is allocated but what
-    /// `out` grows by.
-    ///
-    /// - Parameters:
-    ///   - fields: all values but those of the two spans.
-    ///   - mediaType: the value of `Content-Type`, which was checked; not in a 304.
-    ///   - digest: the payload's SHA-256, 32 bytes.
-    ///   - out: the output.
+    /// Appends the head to `out`; nothing is allocated but what `out` grows by. The media type was checked, and is
+    /// not in a 304; the digest is the payload's SHA-256, 32 bytes.
     public func append(
         _ fields: Fields, mediaType: RawSpan, digest: RawSpan, into out: inout [UInt8]
     ) {
@@ -121,14 +114,13 @@ public struct PayloadHead: ~Copyable, Sendable {
     private static let byteCountMax = 640
 }
 
-/// Writes texts one behind the other.
 private struct HeadWriter {
     /// Where the next byte goes. There must be room for all that is put.
     var next: UnsafeMutableRawPointer
 
     @inline(__always)
     mutating func put(_ text: StaticString) {
-        // The literal's bytes are there for ever.
+        // A literal's bytes are never freed.
         next.copyMemory(from: text.utf8Start, byteCount: text.utf8CodeUnitCount)
         next += text.utf8CodeUnitCount
     }
@@ -157,7 +149,6 @@ private struct HeadWriter {
         next += digits.count
     }
 
-    /// Two digits in lower case for each byte.
     @inline(__always)
     mutating func put(hexOf bytes: RawSpan) {
         Hex.write(bytes, to: next)

@@ -3,21 +3,9 @@ package import Notifications
 
 /// The query of a request that stores a payload: what the binary protocol's put says in its head.
 public struct PublishQuery: Sendable, Hashable {
-    /// The lifetime, at least 1 second; nil when not given. The longest is for the daemon to check.
-    public var ttlSeconds: Int64?
-    /// The expiry in milliseconds since 1970; nil when not given.
-    public var expiryMilliseconds: Int64?
-    /// The message; nil when not given.
-    public var message: String? { texts.message?.text }
-    /// The title; nil when not given.
-    public var title: String? { texts.title?.text }
-    /// The app; nil when not given.
-    public var app: String? { texts.app?.text }
-    /// The rich type; nil when not given.
-    public var richType: String? { texts.richType?.text }
-    /// The owner; nil when not given.
-    public var owner: String? { texts.owner?.text }
-    /// All of these, checked.
+    /// The lifetime. The longest is for the daemon to check.
+    public var lifetime = Lifetime()
+    /// Owner, app, title, message and rich type.
     package var texts = NotificationTexts()
     /// Whose limits hold; nil: nobody's.
     public var profile: DeviceProfile?
@@ -40,25 +28,23 @@ public struct PublishQuery: Sendable, Hashable {
             try PercentCoding.decode(
                 value.of(query), plusIsSpace: true, orThrow: .badQuery, into: &text)
             let bit = try result.set(key.span.bytes, to: text)
-            guard seen & bit == 0 else {
-                throw ProtocolError(
-                    .badQuery, "the parameter \(key.span.bytes.excerpt()) is given twice")
-            }
+            try require(
+                seen & bit == 0, .badQuery,
+                "the parameter \(key.span.bytes.excerpt()) is given twice")
             seen |= bit
         }
-        try Lifetime.check(
-            ttlSeconds: result.ttlSeconds, expiryMilliseconds: result.expiryMilliseconds)
+        try result.lifetime.check()
         return result
     }
 
     /// Sets one value; returns a bit that stands for its name.
     private mutating func set(_ name: RawSpan, to value: [UInt8]) throws(ProtocolError) -> Int {
         if name.equals("ttl") {
-            ttlSeconds = try Self.ttl(value.span.bytes)
+            lifetime.ttlSeconds = try Self.ttl(value.span.bytes)
             return 1
         }
         if name.equals("expires_at") {
-            expiryMilliseconds = try RFC3339.parse(value.span.bytes)
+            lifetime.expiryMilliseconds = try RFC3339.parse(value.span.bytes)
             return 2
         }
         if name.equals("message") {
@@ -103,5 +89,41 @@ public struct PublishQuery: Sendable, Hashable {
             throw ProtocolError(
                 .badTTL, "the ttl \(text.excerpt()) must be a whole number of seconds, at least 1")
         }
+    }
+}
+
+/// Walks through the parameters of a query, `name=value&name=value`.
+public struct QueryParameters: Sendable {
+    private var index = 0
+    private var count = 0
+
+    /// A walk from the start.
+    public init() {}
+
+    /// The next parameter of `query`, name and value still percent-encoded, or nil at the end. A
+    /// name without `=` has an empty value; empty parameters (`&&`) are passed over. Throws
+    /// `bad_query` when there are more than 16.
+    public mutating func next(
+        _ query: RawSpan
+    ) throws(ProtocolError) -> (name: Slice, value: Slice)? {
+        while index < query.byteCount {
+            let start = index
+            var equals = -1
+            while index < query.byteCount, query.byte(index) != UInt8(ascii: "&") {
+                if equals < 0, query.byte(index) == UInt8(ascii: "=") { equals = index }
+                index += 1
+            }
+            let end = index
+            index += 1
+            guard end > start else { continue }
+            count += 1
+            let max = WireLimits.queryParameterCountMax
+            try require(
+                count <= max, .badQuery,
+                "too many query parameters; the limit is \(max)", limit: max)
+            guard equals >= 0 else { return (Slice(start, upTo: end), Slice(end, upTo: end)) }
+            return (Slice(start, upTo: equals), Slice(equals + 1, upTo: end))
+        }
+        return nil
     }
 }

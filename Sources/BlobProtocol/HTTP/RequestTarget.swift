@@ -1,4 +1,5 @@
 import Bytes
+import Glibc
 
 /// The forms of a request target (RFC 9112, section 3.2).
 enum RequestTarget {
@@ -40,5 +41,83 @@ enum RequestTarget {
     private static func refused(_ target: RawSpan) -> ProtocolError {
         ProtocolError(
             .malformed, "the request target \(target.excerpt()) is not a path or an http URI")
+    }
+}
+
+/// A host with or without a port, as it stands in `Host` and in an absolute target (RFC 3986,
+/// section 3.2). User information is none of it: RFC 9110, section 4.2.4, calls that an error.
+enum Authority {
+    static func isValid(_ text: RawSpan) -> Bool {
+        var index = 0
+        if text.byteCount > 0, text.byte(0) == UInt8(ascii: "[") {
+            while index < text.byteCount, text.byte(index) != UInt8(ascii: "]") { index += 1 }
+            guard index < text.byteCount, isIPLiteral(text.extracting(1..<index)) else {
+                return false
+            }
+            index += 1
+        } else {
+            guard let end = registeredNameEnd(text), end > 0 else { return false }
+            index = end
+        }
+        guard index < text.byteCount else { return true }
+        guard text.byte(index) == UInt8(ascii: ":") else { return false }
+        return isPort(text.extracting(droppingFirst: index + 1))
+    }
+
+    /// `port = *DIGIT`, which no port exceeds.
+    private static func isPort(_ text: RawSpan) -> Bool {
+        guard text.byteCount > 0 else { return true }
+        guard case .value(let number) = Decimal.parse(text) else { return false }
+        return number <= 65_535
+    }
+
+    /// `*( unreserved / pct-encoded / sub-delims )` at the start of `text`: where it ends, or nil
+    /// for a `%` without two hexadecimal digits.
+    private static func registeredNameEnd(_ text: RawSpan) -> Int? {
+        var index = 0
+        while index < text.byteCount, isNameByte(text.byte(index)) {
+            if text.byte(index) == UInt8(ascii: "%") {
+                guard text.byteCount - index > 2, Hex.value(text.byte(index + 1)) != nil,
+                    Hex.value(text.byte(index + 2)) != nil
+                else { return nil }
+            }
+            index += 1
+        }
+        return index
+    }
+
+    private static func isNameByte(_ byte: UInt8) -> Bool {
+        switch byte {
+        case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),
+            UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "$")...UInt8(ascii: "."),
+            UInt8(ascii: "!"), UInt8(ascii: ";"), UInt8(ascii: "="), UInt8(ascii: "_"),
+            UInt8(ascii: "~"):
+            true
+        default: false
+        }
+    }
+
+    /// What stands between the brackets: an address of IPv6, or of a version to come
+    /// (`"v" 1*HEXDIG "." 1*( unreserved / sub-delims / ":" )`).
+    private static func isIPLiteral(_ text: RawSpan) -> Bool {
+        guard text.byteCount > 0, text.byte(0) | 0x20 == UInt8(ascii: "v") else {
+            return isIPv6(text)
+        }
+        var index = 1
+        while index < text.byteCount, Hex.value(text.byte(index)) != nil { index += 1 }
+        guard index > 1, index + 1 < text.byteCount, text.byte(index) == UInt8(ascii: ".") else {
+            return false
+        }
+        for position in index + 1..<text.byteCount {
+            let byte = text.byte(position)
+            guard byte == UInt8(ascii: ":") || (isNameByte(byte) && byte != UInt8(ascii: "%"))
+            else { return false }
+        }
+        return true
+    }
+
+    private static func isIPv6(_ text: RawSpan) -> Bool {
+        var address = in6_addr()
+        return inet_pton(AF_INET6, text.text(), &address) == 1
     }
 }

@@ -17,41 +17,22 @@ public struct SignedLink: Sendable, Hashable {
 
         /// The path, percent-encoded.
         public var path: String {
-            var path: [UInt8] = []
-            func add(_ text: String) { path += Array(text.utf8) }
-            func addSegment(_ text: String) {
-                PercentCoding.encode(text.utf8.span.bytes, into: &path)
-            }
             switch self {
-            case .payload(let id):
-                add("/d/")
-                addSegment(id)
-            case .part("users", "changes"):
-                // Not encoded, this would be the feed of the owner `parts`.
-                add("/d/%75sers/parts/changes")
+            case .payload(let id): "/d/\(PercentCoding.encoded(id))"
+            // Not encoded, this would be the feed of the owner `parts`.
+            case .part("users", "changes"): "/d/%75sers/parts/changes"
             case .part(let id, let name):
-                add("/d/")
-                addSegment(id)
-                add("/parts/")
-                addSegment(name)
-            case .changes(let owner):
-                add("/d/users/")
-                addSegment(owner)
-                add("/changes")
+                "/d/\(PercentCoding.encoded(id))/parts/\(PercentCoding.encoded(name))"
+            case .changes(let owner): "/d/users/\(PercentCoding.encoded(owner))/changes"
             }
-            return String(decoding: path, as: UTF8.self)
         }
     }
 
     /// Path and query.
     public let text: String
 
-    /// Makes a link with the first of the keys. Two SHA-256.
-    ///
-    /// - Parameters:
-    ///   - target: what it is to. Names that the daemon would refuse make a link that finds nothing.
-    ///   - expiresAt: seconds since 1970; at this second the link is not valid any more.
-    ///   - keys: whose first key signs.
+    /// Makes a link with the first of the keys. Two SHA-256. Names that the daemon would refuse make a link that
+    /// finds nothing. At `expiresAt`, in seconds since 1970, the link is not valid any more.
     public init(to target: Target, expiresAt: Int64, keys: SigningKeys) {
         let path = target.path
         let key = keys.keys[0]
@@ -82,15 +63,10 @@ public struct SignedLink: Sendable, Hashable {
         expiry(path: path, query: query, now: now, keys: keys) != nil
     }
 
-    /// When the link expires that a request's path and query are, in seconds since 1970; nil where it is not
-    /// valid.
+    /// When the link expires that a request's path and query, as they are sent, are; in seconds since 1970, as `now`
+    /// is. Nil where it is not valid. Parameters of other names are not signed, and are for the resource to read.
     ///
-    /// Takes as long for a link that is not: a code is always computed and compared, whatever is wrong.
-    ///
-    /// - Parameters:
-    ///   - path: as it is sent.
-    ///   - query: as it is sent. Parameters of other names are not signed, and are for the resource to read.
-    ///   - now: seconds since 1970.
+    /// Takes as long for a link that is not valid: a code is always computed and compared, whatever is wrong.
     package static func expiry(
         path: RawSpan, query: RawSpan, now: Int64, keys: SigningKeys
     ) -> Int64? {

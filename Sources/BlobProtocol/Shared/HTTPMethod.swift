@@ -1,10 +1,18 @@
 import Bytes
 
-/// A request's method (RFC 9110, section 9). Methods are case-sensitive.
+/// A request's method (RFC 9110, section 9). Methods are case-sensitive. The raw value is its number in a call of the
+/// binary protocol, which has the first five.
 public enum HTTPMethod: UInt8, Sendable, Hashable, CaseIterable {
-    case get, head, put, post, delete, patch, options
+    case get = 1
+    case put = 2
+    case post = 3
+    case patch = 4
+    case delete = 5
+    case head, options
     /// A valid token that is none of these: 405, whatever the path.
     case other
+
+    var isOfCalls: Bool { rawValue <= HTTPMethod.delete.rawValue }
 
     /// The method as it is sent; `-` for one that is not known.
     public var name: StaticString {

@@ -19,7 +19,7 @@ extension TextKind {
         }
     }
 
-    /// The same for an id: nearly all are plain and need no second look.
+    /// Checks an id: nearly all are plain and need no second look.
     @inline(__always)
     package static func checkID(_ bytes: RawSpan) throws(ProtocolError) {
         if bytes.isPlainName, bytes.byteCount > 0, bytes.byteCount <= TextKind.id.byteCountMax,
@@ -38,12 +38,10 @@ extension TextKind {
         var start = 0
         while start <= bytes.byteCount {
             let end = bytes.index(of: UInt8(ascii: "/"), from: start)
-            guard !bytes.extracting(start..<end).isDotSegment else {
-                throw ProtocolError(
-                    code,
-                    "the \(field) must not contain the dot segment "
-                        + "\(bytes.extracting(start..<end).text()) (byte \(start))")
-            }
+            try require(
+                !bytes.extracting(start..<end).isDotSegment, code,
+                "the \(field) must not contain the dot segment "
+                    + "\(bytes.extracting(start..<end).text()) (byte \(start))")
             start = end + 1
         }
     }
@@ -90,7 +88,7 @@ extension CheckedText {
         try Rule.kind.checkDotSegments(text.utf8.span.bytes)
     }
 
-    /// The same of bytes, which are copied.
+    /// A text of a request, whose bytes are copied.
     package init(onWire bytes: RawSpan) throws(ProtocolError) {
         do throws(TextFault) {
             try self.init(bytes)
@@ -100,7 +98,7 @@ extension CheckedText {
         try Rule.kind.checkDotSegments(bytes)
     }
 
-    /// The same of bytes of which none says that there is no text.
+    /// A text that is nil where it has no bytes.
     package init?(given bytes: RawSpan) throws(ProtocolError) {
         guard bytes.byteCount > 0 else { return nil }
         try self.init(onWire: bytes)

@@ -21,19 +21,33 @@ public struct ProtocolError: Error, Sendable, Hashable {
     /// speaks something that this version does not, and what follows would be read wrongly.
     public var endsConnection: Bool { code == .reserved || code == .version }
 
-    /// An error that says `detail`, with the limit that was passed, if any.
-    ///
-    /// - Parameters:
-    ///   - code: what is wrong.
-    ///   - detail: one sentence for people.
-    ///   - status: nil: the code's own.
-    ///   - limit: the limit that was passed.
+    /// An error that says `detail` in one sentence for people, with the limit that was passed, if any. Without a
+    /// status it has the code's own.
     public init(_ code: ErrorCode, _ detail: String, status: UInt16? = nil, limit: Int? = nil) {
         self.code = code
         self.status = status ?? code.status
         self.detail = detail
         self.limit = limit.map { UInt64(clamping: $0) }
     }
+}
+
+/// Throws an error unless something holds. Its words are made only then.
+@inlinable
+@inline(__always)
+package func require(
+    _ condition: Bool, _ code: ErrorCode, _ detail: @autoclosure () -> String, limit: Int? = nil
+) throws(ProtocolError) {
+    guard condition else { throw ProtocolError(code, detail(), limit: limit) }
+}
+
+/// Throws an error unless there is a value.
+@inlinable
+@inline(__always)
+package func require<Value>(
+    _ value: Value?, _ code: ErrorCode, _ detail: @autoclosure () -> String
+) throws(ProtocolError) -> Value {
+    guard let value else { throw ProtocolError(code, detail()) }
+    return value
 }
 
 /// A member that a problem document has beside the usual ones.

@@ -1,28 +1,40 @@
 package import Bytes
+@_exported public import struct Notifications.Digest
 
 // What is read from bytes, or the protocol's error.
 
 extension RFC3339 {
+    /// A time, for an error's words.
+    package static func text(_ milliseconds: Int64) -> String {
+        var text: [UInt8] = []
+        append(milliseconds, to: &text)
+        return String(decoding: text, as: UTF8.self)
+    }
+
     /// Reads a time as ``milliseconds(_:)`` does. Throws `bad_expiry` for anything else, and for a time
     /// outside of the years 1970 to 9999.
     package static func parse(_ text: RawSpan) throws(ProtocolError) -> Int64 {
-        guard let milliseconds = milliseconds(text) else {
-            throw ProtocolError(
-                .badExpiry,
-                "the time \(text.excerpt()) must have the form 2026-12-01T00:00:00Z or "
-                    + "2026-12-01T00:00:00+01:00 (in a query write + as %2B)")
-        }
-        guard milliseconds >= 0, milliseconds <= millisecondsMax else {
-            throw ProtocolError(
-                .badExpiry, "the time \(text.excerpt()) must be in the years 1970 to 9999")
-        }
+        let milliseconds = try require(
+            milliseconds(text), .badExpiry,
+            "the time \(text.excerpt()) must have the form 2026-12-01T00:00:00Z or "
+                + "2026-12-01T00:00:00+01:00 (in a query write + as %2B)")
+        try require(
+            milliseconds >= 0 && milliseconds <= millisecondsMax, .badExpiry,
+            "the time \(text.excerpt()) must be in the years 1970 to 9999")
         return milliseconds
     }
 }
 
 extension PercentCoding {
+    /// A text as a segment of a path.
+    package static func encoded(_ text: String) -> String {
+        var out: [UInt8] = []
+        encode(text.utf8.span.bytes, into: &out)
+        return String(decoding: out, as: UTF8.self)
+    }
+
     /// Appends the decoded bytes, at most as many as there are in `text`. Throws an error of `code`
-    /// for a `%` without two hexadecimal digits behind it; `out` then has the bytes before it.
+    /// for a `%` without two hexadecimal digits after it; `out` then has the bytes before it.
     package static func decode(
         _ text: RawSpan, plusIsSpace: Bool = false,
         orThrow code: @autoclosure () -> ErrorCode = .malformed,
@@ -43,5 +55,54 @@ extension Token {
         while lower < upper, isBlank(bytes.byte(lower)) { lower += 1 }
         while upper > lower, isBlank(bytes.byte(upper - 1)) { upper -= 1 }
         return Slice(lower, upTo: upper)
+    }
+}
+
+extension Digest {
+    /// Reads `sha256:` and 64 hexadecimal digits. Digits of either case are taken, and a `%3A` for the
+    /// colon, as some clients encode it in a path. Throws `bad_digest`.
+    public init(onWire text: RawSpan) throws(ProtocolError) {
+        var prefix = 7
+        if text.hasPrefixIgnoringCase("sha256%3a") {
+            prefix = 9
+        } else if !text.hasPrefixIgnoringCase("sha256:") {
+            prefix = text.byteCount
+        }
+        self = try require(
+            Digest(hexOfEitherCase: text.extracting(droppingFirst: prefix)), .badDigest,
+            "the digest \(text.excerpt()) must have the form sha256:<64 hex digits>")
+    }
+}
+
+/// How long a notification shall live, as a request says it: nothing, so many seconds, or until a time.
+public struct Lifetime: Sendable, Hashable {
+    /// At least 1; nil: not given.
+    public var ttlSeconds: Int64?
+    /// Milliseconds since 1970, within what RFC 3339 can write; nil: not given.
+    public var expiryMilliseconds: Int64?
+
+    /// A lifetime that is still to be checked.
+    public init(ttlSeconds: Int64? = nil, expiryMilliseconds: Int64? = nil) {
+        self.ttlSeconds = ttlSeconds
+        self.expiryMilliseconds = expiryMilliseconds
+    }
+
+    /// The rules that need no clock and no setting. Throws `bad_ttl` for less than one second, and `bad_expiry` for
+    /// both at once or a time outside of the years 1970 to 9999. The longest lifetime and a time in the past are for
+    /// the daemon to check.
+    public func check() throws(ProtocolError) {
+        if let ttlSeconds {
+            try require(
+                expiryMilliseconds == nil, .badExpiry, "a ttl and an expiry exclude each other")
+            try require(
+                ttlSeconds >= 1, .badTTL,
+                "a ttl of \(ttlSeconds) s is too short; the minimum is 1 s")
+        }
+        if let expiryMilliseconds {
+            let max = WireLimits.expiryMillisecondsMax
+            try require(
+                expiryMilliseconds >= 0 && expiryMilliseconds <= max, .badExpiry,
+                "an expiry of \(expiryMilliseconds) ms must be 0 to \(max), the years 1970 to 9999")
+        }
     }
 }

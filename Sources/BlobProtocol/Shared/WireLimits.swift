@@ -106,8 +106,8 @@ public enum WireLimits {
     public static let multipartHeadByteCountMax = 4_096
     /// The most field lines in the head of a part. More: 400.
     public static let multipartHeadLineCountMax = 16
-    /// The most blanks behind a boundary, in bytes. More: 400.
+    /// The most blanks after a boundary, in bytes. More: 400.
     public static let multipartBlankByteCountMax = 64
-    /// The most bytes before the first delimiter, and the most behind the last one. More: 400.
+    /// The most bytes before the first delimiter, and the most after the last one. More: 400.
     public static let multipartPreambleByteCountMax = 4_096
 }

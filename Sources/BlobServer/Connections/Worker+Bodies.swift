@@ -92,16 +92,13 @@ extension Worker {
     ) throws(BodyFailure) -> (any PublisherJob)? {
         do throws(ProtocolError) {
             switch upload.plan.kind {
-            case .payload(let draft):
+            case .payload(let use):
                 // The length of a chunked body is known now. The length inside a coding is known when
                 // it is decoded, and checked then.
                 if upload.coding == .identity {
-                    try draft.check(byteCount: UInt64(upload.byteCount))
+                    try use.check(byteCount: UInt64(upload.byteCount))
                 }
-                return payloadJob(upload, .publish(draft), connection)
-            case .heldBlob(let digest, let seconds, let mediaType):
-                return payloadJob(
-                    upload, .hold(digest, ttlSeconds: seconds, mediaType: mediaType), connection)
+                return payloadJob(upload, use, connection)
             default:
                 guard let body = try BodyJob.Body(upload) else { return nil }
                 return BodyJob(

@@ -5,9 +5,8 @@ import Bytes
 // What is asked for besides payloads' bytes, answered once for both dialects.
 
 extension RequestHandler {
-    /// Answers what can be answered in the snapshot, and says what else is to be done.
-    ///
-    /// - Parameter text: what the action's slices are of.
+    /// Answers what can be answered in the snapshot, and says what else is to be done. The action's slices are of
+    /// `text`.
     func perform(
         _ action: Action, _ text: RawSpan, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
@@ -24,7 +23,6 @@ extension RequestHandler {
         }
     }
 
-    /// Does what a call of the table asks for, or says what else is to be done first.
     func perform(
         _ request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
@@ -47,11 +45,10 @@ extension RequestHandler {
         return step
     }
 
-    /// A notification's record.
     func record(
         _ id: RawSpan, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> Record {
-        let lookup = try asked { () throws(StoreError) in try snapshot.record(for: id, asOf: now) }
+        let lookup = try asked(try snapshot.record(for: id, asOf: now))
         switch lookup {
         case .missing: throw .notFound("notification")
         case .expired(let moment): throw .expired("notification", at: moment)
@@ -61,8 +58,7 @@ extension RequestHandler {
 
     // MARK: - Results
 
-    /// The answer when the writer is done.
-    func response(to reply: Reply, _ result: ChangeResult) throws(ProtocolError) -> Response {
+    func answer(to reply: Reply, _ result: ChangeResult) throws(ProtocolError) -> Answer {
         switch (reply, result) {
         case (.ready, .failed(let error)): throw ProtocolError(notReady: error)
         case (_, .failed(let error)): throw problem(error)
@@ -72,7 +68,7 @@ extension RequestHandler {
         case (_, .notFound): throw .notFound("notification")
         case (.ready, .writable): return .echo([])
         case (.ping(let body), .writable): return .echo(body)
-        case (.removed, .deleted): return .document(Response.Document(status: 204))
+        case (.removed, .deleted): return .document(Answer.Document(status: 204))
         case (.publishedPart(let part, let isIDAssigned), .published(let record, let created)):
             return .published(
                 record, part: part, created: created, isIDAssigned: isIDAssigned)
@@ -94,7 +90,7 @@ extension RequestHandler {
             return .numbers(("matched", change.matched), ("changed", change.changed))
         case (.ownerDeleted, .long(let change)): return .numbers(("deleted", change.changed))
         case (.promoted, .promoted):
-            return replicationResponse
+            return replicationAnswer
         case (.batch, .lines(let lines)):
             return .document(mediaType: "application/x-ndjson") { body in
                 for line in lines { append(line, to: &body) }
@@ -103,7 +99,6 @@ extension RequestHandler {
         }
     }
 
-    /// Appends a line of a batch's answer: what became of one document.
     private func append(_ line: BatchLine.Answered, to body: inout [UInt8]) {
         switch line.result {
         case .published(let record, let created):

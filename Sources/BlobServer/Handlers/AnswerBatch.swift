@@ -1,8 +1,7 @@
 import BlobProtocol
 import BlobStore
 
-/// Where a payload's bytes lie in the store: stored bytes `from` up to and not including `upTo` of
-/// a blob.
+/// Stored bytes `from` up to and not including `upTo` of a blob.
 struct StoredRange {
     var blob: BlobReference
     var from: Int
@@ -13,7 +12,6 @@ struct StoredRange {
 
 /// One answer: a stretch of ``AnswerBatch/heads``, then perhaps bytes of a blob.
 struct BatchedAnswer {
-    /// What follows the head.
     enum Body {
         /// Nothing; a small body is part of the head.
         case none
@@ -23,7 +21,6 @@ struct BatchedAnswer {
         /// `from` on.
         case inflated(BlobReference, from: Int, upTo: Int)
 
-        /// How many bytes are sent as they are stored.
         var storedByteCount: Int {
             if case .stored(let range) = self { range.byteCount } else { 0 }
         }
@@ -44,26 +41,21 @@ struct BatchedAnswer {
     var isFetch: Bool
 }
 
-/// The answers to a batch of requests, in their order: what a ``RequestHandler`` fills and a
-/// ``ResponseSender`` sends. Those of one connection are a ``Section``; there may be several.
-///
-/// The same batch is filled again and again, so that answering allocates nothing once its arrays
-/// have grown.
+/// The answers to a batch of requests, in their order: what a ``RequestHandler`` fills and a ``ResponseSender``
+/// sends. Those of one connection are a ``Section``; there may be several. It is filled again and again, so that
+/// answering allocates nothing once its arrays have grown.
 struct AnswerBatch: ~Copyable {
-    /// Larger buffers of a worker are released after each use.
+    /// Larger buffers are released after each use.
     static let keptBufferByteCountMax = 512 << 10
 
-    /// The heads and small bodies of all answers, one behind the other.
+    /// The heads and small bodies of all answers, one after the other.
     var heads: [UInt8] = []
     private(set) var answers = TrivialArray<BatchedAnswer>(capacity: answerCountMax)
-    /// What a handler needs while it answers one request.
     var scratch = Scratch()
 
     /// Small buffers, used again for each request.
     struct Scratch {
-        /// The entity tag of a payload as it was given.
         var tag: [UInt8] = []
-        /// The entity tag of its gzip coding.
         var gzipTag: [UInt8] = []
     }
 
@@ -76,7 +68,6 @@ struct AnswerBatch: ~Copyable {
     /// Whether the last answer is a long one, of which only the beginning is here.
     private var isOpen = false
     private var sectionStart = Section()
-    /// Where the section's answers must end.
     private var sectionEndMax = sectionAnswerCountMax
     private var mappedByteCountOfSections = 0
 
@@ -90,13 +81,11 @@ struct AnswerBatch: ~Copyable {
         /// How many bytes there are to be sent from ``heads`` and ``mapped``; more will follow,
         /// and this is `Int.max`, where the last answer is a long one.
         var byteCount = 0
-        /// Whether one of the answers has a linked body.
         var isLinked = false
 
         var isEmpty: Bool { firstAnswer == answerEnd }
     }
 
-    /// The section that was begun last.
     var section: Section {
         var section = sectionStart
         section.answerEnd = answers.count
@@ -108,39 +97,29 @@ struct AnswerBatch: ~Copyable {
         return section
     }
 
-    /// From how many bytes on a body is linked and not copied.
     let linkedByteCountMin: Int
-    /// From how many bytes on a stretch of such a body is linked (``DataPages``).
+    /// Bodies from `linkedByteCountMin` bytes on are linked, in stretches of at least so many bytes (``DataPages``).
     private let stretchByteCountMin: Int
 
-    /// An empty batch.
-    ///
-    /// - Parameters:
-    ///   - linkedByteCountMin: from how many bytes on a body is linked and not copied.
-    ///   - stretchByteCountMin: from how many bytes on a stretch of it is.
     init(linkedByteCountMin: Int, stretchByteCountMin: Int = DataPages.byteCountMin) {
         self.linkedByteCountMin = linkedByteCountMin
         self.stretchByteCountMin = stretchByteCountMin
     }
 
-    /// How many answers a batch may have, those of several connections together.
     static let answerCountMax = 256
-    /// How many a section may have: the requests of one connection that are answered before any of
-    /// the answers is sent.
+    /// The requests of one connection that are answered before any of the answers is sent.
     static let sectionAnswerCountMax = WireLimits.requestsInFlightMax
     /// From how many bytes on no further answer is added, and no further chunk looked up. It is
     /// more than a socket takes at once.
     static let batchByteCountMax = 256 << 10
 
-    /// Up to how many bytes a body is copied behind its head, so that both, and neighbours like
+    /// Up to how many bytes a body is copied after its head, so that both, and neighbours like
     /// them, are one piece for the kernel. It is measured, with 16 connections: 300 bytes are 1.27
     /// times as fast then when pipelined, 1 KiB 1.13 times (1.07 when not), 2 KiB 0.94 times.
     static let copiedByteCountMax = 1_024
 
-    /// Whether it is time to send.
     var isFull: Bool { isFull(answers.count >= Self.answerCountMax) }
 
-    /// Whether it is time to send, because of this section or of all.
     var isSectionFull: Bool { isFull(answers.count >= sectionEndMax) }
 
     private func isFull(_ hasAllAnswers: Bool) -> Bool {
@@ -149,14 +128,13 @@ struct AnswerBatch: ~Copyable {
 
     var isEmpty: Bool { answers.isEmpty }
 
-    /// The head of an answer, and a short body behind it.
+    /// The head of an answer, and a short body after it.
     @_lifetime(borrow self)
     func head(_ index: Int) -> RawSpan {
         let start = index > 0 ? answers[index - 1].headEnd : 0
         return heads.span.bytes.extracting(start..<answers[index].headEnd)
     }
 
-    /// How many bytes the last answer has, its head included.
     var lastByteCount: Int {
         guard let last = answers.last else { return 0 }
         let headByteCount = head(answers.count - 1).byteCount
@@ -175,7 +153,6 @@ struct AnswerBatch: ~Copyable {
         sectionEndMax = min(Self.answerCountMax, answers.count + Self.sectionAnswerCountMax)
     }
 
-    /// Empties it, keeping its memory, and begins a section.
     mutating func reset() {
         heads.removeAll(keepingCapacity: true)
         answers.removeAll()
@@ -193,11 +170,9 @@ struct AnswerBatch: ~Copyable {
         if heads.capacity > Self.keptBufferByteCountMax { heads = [] }
     }
 
-    /// Looks up the first bytes of `range`: as many as one call can send, at least one chunk. It
-    /// comes before the answer's head is written, so that a damaged chunk can still be answered
-    /// with an error.
-    ///
-    /// - Throws: ``StoreError/corrupt(_:)`` when a chunk is damaged; the batch is then as it was.
+    /// Looks up the first bytes of `range`: as many as one call can send, at least one chunk. It comes before the
+    /// answer's head is written, so that a damaged chunk can still be answered with an error; the batch is then as it
+    /// was.
     mutating func map(
         _ range: StoredRange, in snapshot: borrowing Snapshot
     ) throws(StoreError) {
@@ -220,7 +195,7 @@ struct AnswerBatch: ~Copyable {
         }
     }
 
-    /// The same for all of a payload as it is stored.
+    /// Like `map(_:in:)`, but for all of a payload as it is stored.
     mutating func map(_ payload: Payload) throws(StoreError) {
         let count = mapped.count
         let byteCount = mappedByteCount
@@ -239,10 +214,8 @@ struct AnswerBatch: ~Copyable {
         }
     }
 
-    /// How many bytes would have to come before the end of the head, which is `rest` bytes long,
-    /// so that the first page of a linked body stands at a multiple of 64 from the answer's start.
-    ///
-    /// - Returns: less than 64; 0 for a body that is copied.
+    /// How many bytes, less than 64, must come before the end of the head, which is `rest` bytes long, so that the
+    /// first page of a linked body stands at a multiple of 64 from the answer's start; 0 for a body that is copied.
     func alignment(of range: StoredRange, behind rest: Int) -> Int {
         guard range.byteCount >= linkedByteCountMin else { return 0 }
         let before = answers.last
@@ -252,7 +225,7 @@ struct AnswerBatch: ~Copyable {
         return -(headByteCount + copied) & 63
     }
 
-    /// Puts the bytes that were mapped since the last answer behind the head.
+    /// Puts the bytes that were mapped since the last answer after the head.
     private mutating func copyMapped() {
         let start = answers.last?.mappedEnd ?? 0
         for index in start..<mapped.count {
@@ -263,8 +236,6 @@ struct AnswerBatch: ~Copyable {
     }
 
     /// Ends an answer: what was appended to ``heads`` and mapped since the last one belongs to it.
-    ///
-    /// - Parameter isFetch: whether it answers a fetch.
     mutating func endAnswer(_ body: BatchedAnswer.Body = .none, isFetch: Bool = false) {
         var body = body
         if case .stored(let range) = body, range.byteCount <= Self.copiedByteCountMax {

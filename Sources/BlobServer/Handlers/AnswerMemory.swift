@@ -9,7 +9,7 @@ import BlobStore
 ///
 /// * **Short**, from half of it on: answers go one by one, pages are short, and those who have read
 ///   nothing for a second are ended, the longest first, until it is half again.
-/// * **Used up**: documents are answered 503, streams wait. Payloads and changes go on.
+/// * **Used up**: documents are answered 503, streams wait. Payloads and changes continue.
 /// * **Exceeded**: a connection that would hold more is closed.
 ///
 /// Only its worker's thread touches it.
@@ -23,7 +23,6 @@ final class AnswerMemory {
     static let trimmedByteCountMin = 1 << 20
     static let trimPauseMilliseconds = 5_000
 
-    /// This worker's share, in bytes.
     @exclusivity(unchecked) private(set) var byteCountMax: Int
     private let counters: WorkerCounters
     @exclusivity(unchecked) private(set) var byteCountHeld = 0
@@ -38,7 +37,6 @@ final class AnswerMemory {
         self.counters = counters
     }
 
-    /// Changes what all workers together may hold. What is held stays.
     func change(byteCountMax: Int, workerCount: Int) {
         self.byteCountMax = Self.share(byteCountMax, workerCount)
     }
@@ -47,20 +45,15 @@ final class AnswerMemory {
         max(1, byteCountMax / max(1, workerCount))
     }
 
-    /// Whether half of it is held.
     @inline(__always)
     var isShort: Bool { byteCountHeld >= byteCountMax / 2 }
-    /// Whether all of it is held.
     var isUsedUp: Bool { byteCountHeld >= byteCountMax }
-    /// Whether more is held than one answer over the share.
     var isExceeded: Bool { byteCountHeld >= byteCountMax + Self.excessMax }
 
-    /// So many bytes of records are in a page.
     var pageByteCountMax: Int {
         isShort ? Self.shortPageByteCountMax : StoreLimits.pageByteCountMax
     }
 
-    /// A connection holds so many bytes more, or fewer.
     func change(by difference: Int) {
         byteCountHeld += difference
         peak = max(peak, byteCountHeld)

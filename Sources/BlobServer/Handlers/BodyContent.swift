@@ -4,14 +4,10 @@ import BlobStore
 /// Where the bytes of a body go as they come: one of the three. All of it can be moved to files on
 /// the disk, so that none of it has to stay in memory before it is whole.
 struct BodyContent: ~Copyable {
-    /// A payload.
     var payload: PayloadWriter?
-    /// A document, which is read as a whole.
     var document: DocumentWriter?
-    /// A document and files.
     var multipart: MultipartReceiver?
 
-    /// Takes in some more bytes.
     mutating func append(_ bytes: RawSpan) throws(BodyFailure) {
         if let multipart { return try multipart.append(bytes) }
         do throws(StoreError) {
@@ -27,13 +23,11 @@ struct BodyContent: ~Copyable {
 
     // MARK: - Memory
 
-    /// How many bytes are in memory.
     var heldByteCount: Int {
         if let multipart { return multipart.heldByteCount }
         return isSpooled ? 0 : byteCount
     }
 
-    /// How many bytes a payload or a document has.
     private var byteCount: Int {
         switch payload {
         case .some(let writer): return writer.byteCount
@@ -57,7 +51,6 @@ struct BodyContent: ~Copyable {
         }
     }
 
-    /// How many files on the disk it has.
     var spoolCount: Int {
         if let multipart { return multipart.spooled.count }
         return isSpooled ? 1 : 0
@@ -66,7 +59,6 @@ struct BodyContent: ~Copyable {
     /// Whether there is something in memory, or to come there, that could go to the disk.
     var canSpool: Bool { multipart?.canSpool ?? !isSpooled }
 
-    /// Whether `more` bytes may be more than may stay in memory.
     func mustSpool(before more: Int) -> Bool {
         if let multipart { return multipart.mustSpool(before: more) }
         return !isSpooled && byteCount + more > StoreLimits.payloadInMemoryByteCountMax
@@ -81,7 +73,6 @@ struct BodyContent: ~Copyable {
             ? byteCount : min(byteCount, StoreLimits.payloadInMemoryByteCountMax)
     }
 
-    /// Makes room in memory for `byteCount` bytes in all.
     mutating func reserveCapacity(_ byteCount: Int) {
         payload?.reserveCapacity(byteCount)
         document?.reserveCapacity(byteCount)

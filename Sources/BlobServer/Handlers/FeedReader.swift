@@ -7,15 +7,12 @@ import Bytes
 final class FeedReader {
     /// Whose changes, how many in one answer, and from which cursor on.
     var query: FeedQuery
-    /// How it is answered.
     let form: PendingReply.Form
     /// Its registration among the waiting. Nil before the first look that found nothing.
     var registration: FeedRegistration?
-    /// Whether there may be something to be looked at.
     var isDue = true
     /// A wait: when it is answered, changes or none. A stream: when the next heartbeat is due.
     var end: Instant
-    /// A stream: whether its first answer has been written.
     var isBegun = false
 
     init(_ query: FeedQuery, _ form: PendingReply.Form, end: Instant) {
@@ -24,14 +21,12 @@ final class FeedReader {
         self.end = end
     }
 
-    /// Registers for for the owner's changes, unless it has one.
-    ///
-    /// - Throws: ``StoreError/tooManyWatchers(limit:of:)``.
+    /// Registers for the owner's changes, unless it has. Throws ``StoreError/tooManyWatchers(limit:of:)``.
     func register(
         with watch: FeedWatch, for address: ConnectionAddress, _ peer: Peer
     ) throws(StoreError) -> FeedRegistration {
         if let registration { return registration }
-        // On the thread that commits: all it does is to leave a word.
+        // Called on the thread that commits: it only leaves a message.
         let registration = try watch.register(
             Array(query.owner.utf8), peer: peer.userID
         ) { address.post(.feedChanged) }
@@ -43,7 +38,6 @@ final class FeedReader {
 /// What is read of a feed, and for how long that may be waited for.
 struct FeedQuery: Sendable {
     var owner: String
-    /// Becomes the page's `next` after every look.
     var start: FeedStart
     var limit: Int
     /// 0: not at all.
@@ -51,12 +45,12 @@ struct FeedQuery: Sendable {
     /// What is told with its record, and what as left.
     var filter = RecordFilter()
     /// The link without which it may not be read; nil: a backend asks.
-    var link: HeldLink?
+    var link: FeedLink?
 }
 
 /// A device's link by which a wait or a stream was asked for. Neither outlives it: at its expiry, and when its
 /// key is removed, the client is told what a new request would be told.
-struct HeldLink: Sendable {
+struct FeedLink: Sendable {
     /// As it was sent, which is what was signed.
     private let path: [UInt8]
     private let query: [UInt8]
@@ -65,7 +59,6 @@ struct HeldLink: Sendable {
     /// The keys that it was checked with last (``LinkKeys/Version``).
     private var keysNumber: UInt64
 
-    /// Nil where the link is not valid.
     init?(path: RawSpan, query: RawSpan, asOf now: Timestamp, _ keys: LinkKeys) {
         let version = keys.version
         guard let known = version.keys,
@@ -90,5 +83,59 @@ struct HeldLink: Sendable {
         else { return false }
         keysNumber = version.number
         return true
+    }
+}
+
+// An owner's changes, waited for or sent as they come, in both dialects. `Worker+Feeds.swift` says
+// when.
+
+extension RequestHandler {
+    /// Whether the link by which the reader came, if it did, is still valid.
+    func isPermitted(_ reader: FeedReader) -> Bool {
+        reader.query.link?.isValid(asOf: now, links) ?? true
+    }
+
+    /// Looks after a reader's cursor, in a new snapshot, and moves the cursor. One seek, and one lookup for each
+    /// notification that is there.
+    func look(_ reader: FeedReader) throws(ProtocolError) -> FeedPage {
+        let snapshot = try asked(try store.makeSnapshot())
+        let page = try changes(reader.query, in: snapshot)
+        reader.query.start = .after(page.next)
+        return page
+    }
+
+    /// Answers a wait with a page, which may be empty.
+    func answer(
+        _ form: PendingReply.Form, with page: FeedPage, of owner: String,
+        into batch: inout AnswerBatch
+    ) {
+        let response = Answer.document {
+            ChangesDocument.append(page, owner: owner, store: store.id, to: &$0)
+        }
+        respond(response, isStopping ? form.last : form, into: &batch)
+    }
+
+    /// Appends a page to a stream; an empty one is a heartbeat.
+    func appendStream(_ reader: FeedReader, _ page: FeedPage, into batch: inout AnswerBatch) {
+        if !reader.isBegun { observer.note(reader.form.entry, status: 200, nil, batch) }
+        switch reader.form.dialect {
+        case .binary(let frame):
+            BinaryCodec.appendWatched(
+                page, of: reader.query.owner, store: store.id, frame, into: &batch)
+        case .http: http.appendEvents(page, of: reader, store: store.id, into: &batch)
+        }
+    }
+
+    /// Appends the reason why a stream ends. One that has not begun is refused like any request; a stream of events
+    /// that the daemon's stop ends says nothing: its reader reconnects.
+    func endStream(
+        _ reader: FeedReader, _ error: ProtocolError, into batch: inout AnswerBatch
+    ) {
+        guard case .http = reader.form.dialect, reader.isBegun else {
+            return refuse(reader.form.last, error, into: &batch)
+        }
+        guard error.code != .stopping else { return }
+        counters.count(error.code)
+        http.appendEventsEnd(error, into: &batch)
     }
 }

@@ -8,7 +8,6 @@ struct LifetimeRules: Sendable {
     static let holdSeconds = 3_600
 
     private let secondsMax: Int64
-    /// How long it lives when nothing is said, in seconds.
     let usualSeconds: Int64
 
     init(_ limits: DaemonLimits) {
@@ -18,37 +17,30 @@ struct LifetimeRules: Sendable {
 
     /// What was chosen, checked against the limits and the time; nil when nothing was said.
     func chosen(
-        ttlSeconds: Int64?, expiryMilliseconds: Int64?, asOf now: Timestamp
+        _ lifetime: Lifetime, asOf now: Timestamp
     ) throws(ProtocolError) -> Expiry? {
-        if let ttlSeconds {
-            guard ttlSeconds <= secondsMax else {
-                throw ProtocolError(
-                    .badTTL,
-                    "a ttl of \(ttlSeconds) s (\(Self.text(seconds: ttlSeconds))) is too long; the limit is \(Self.text(seconds: secondsMax)) (max-ttl)",
-                    limit: Int(clamping: secondsMax))
-            }
+        if let ttlSeconds = lifetime.ttlSeconds {
+            try require(
+                ttlSeconds <= secondsMax, .badTTL,
+                "a ttl of \(ttlSeconds) s (\(Self.text(seconds: ttlSeconds))) is too long; the limit is \(Self.text(seconds: secondsMax)) (max-ttl)",
+                limit: Int(clamping: secondsMax))
             return .after(seconds: ttlSeconds)
         }
-        guard let expiryMilliseconds else { return nil }
-        return .at(try expiry(milliseconds: expiryMilliseconds, asOf: now))
+        guard let milliseconds = lifetime.expiryMilliseconds else { return nil }
+        return .at(try expiry(milliseconds: milliseconds, asOf: now))
     }
 
-    /// A moment that was given, checked.
     func expiry(
         milliseconds: Int64, asOf now: Timestamp
     ) throws(ProtocolError) -> Timestamp {
-        guard milliseconds > now.milliseconds else {
-            throw ProtocolError(
-                .badExpiry,
-                "the expiry \(Self.text(milliseconds)) must be after the current time, \(Self.text(now.milliseconds))"
-            )
-        }
-        guard milliseconds <= now.adding(seconds: secondsMax).milliseconds else {
-            throw ProtocolError(
-                .badExpiry,
-                "the expiry is \(Self.text(seconds: (milliseconds - now.milliseconds) / 1_000)) away; the limit is \(Self.text(seconds: secondsMax)) (max-ttl)",
-                limit: Int(clamping: secondsMax))
-        }
+        try require(
+            milliseconds > now.milliseconds, .badExpiry,
+            "the expiry \(RFC3339.text(milliseconds)) must be after the current time, \(RFC3339.text(now.milliseconds))"
+        )
+        try require(
+            milliseconds <= now.adding(seconds: secondsMax).milliseconds, .badExpiry,
+            "the expiry is \(Self.text(seconds: (milliseconds - now.milliseconds) / 1_000)) away; the limit is \(Self.text(seconds: secondsMax)) (max-ttl)",
+            limit: Int(clamping: secondsMax))
         return Timestamp(milliseconds: milliseconds)
     }
 
@@ -61,12 +53,5 @@ struct LifetimeRules: Sendable {
             rest %= length
         }
         return words.isEmpty ? "0s" : words.joined(separator: " ")
-    }
-
-    /// A time as RFC 3339 writes it, for an error's words.
-    private static func text(_ milliseconds: Int64) -> String {
-        var bytes: [UInt8] = []
-        RFC3339.append(milliseconds, to: &bytes)
-        return String(decoding: bytes, as: UTF8.self)
     }
 }

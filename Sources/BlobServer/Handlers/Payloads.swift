@@ -6,7 +6,6 @@ import Notifications
 // published.
 
 extension RequestHandler {
-    /// The payload of a key, whose slices are of a text.
     @inline(__always)
     @_lifetime(borrow snapshot)
     func payload(
@@ -50,10 +49,7 @@ extension RequestHandler {
         }
     }
 
-    /// What to do with a fetch of which nothing can be sent: where the blob is in the bucket and not here, it
-    /// waits for it.
-    ///
-    /// - Throws: why there is nothing to wait for.
+    /// Where the blob is in the bucket and not here, the fetch waits for it. Throws why there is nothing to wait for.
     func step(after failure: FetchFailure) throws(ProtocolError) -> Step {
         let blob: BlobReference
         switch failure {
@@ -70,11 +66,8 @@ extension RequestHandler {
 
     /// When what a publish stores ends, checked against the limits and the time. Where it is not said,
     /// what is there keeps its end.
-    func expiry(
-        ttlSeconds: Int64?, expiryMilliseconds: Int64?
-    ) throws(ProtocolError) -> Expiry {
-        try LifetimeRules(limits).chosen(
-            ttlSeconds: ttlSeconds, expiryMilliseconds: expiryMilliseconds, asOf: now)
+    func expiry(_ lifetime: Lifetime) throws(ProtocolError) -> Expiry {
+        try LifetimeRules(limits).chosen(lifetime, asOf: now)
             ?? .keepOrAfter(seconds: limits.defaultTTLSeconds)
     }
 
@@ -83,43 +76,35 @@ extension RequestHandler {
     func putPayload(
         _ request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
-        let query = try PublishQuery.parse(request.query.span.bytes)
+        let text = request.query
+        let query = try PublishQuery.parse(text.span.bytes)
         var texts = query.texts
         texts.id = request.id
         let draft = PublicationDraft(
-            texts: texts, part: request.part ?? .payload,
+            texts, part: request.part ?? .payload,
             mediaType: request.mediaType ?? .octetStream,
-            expiry: try expiry(
-                ttlSeconds: query.ttlSeconds, expiryMilliseconds: query.expiryMilliseconds),
-            condition: request.condition, profile: query.profile)
+            expiry: try expiry(query.lifetime),
+            condition: request.condition, profile: query.profile ?? limits.profile)
         return try publish(draft, request.coding, byteCount: request.bodyByteCount, in: snapshot)
     }
 
-    /// The most bytes of a payload or a blob, as they come.
     func payloadByteCountMax(_ coding: BodyCoding) -> Int {
         coding == .identity ? limits.payloadByteCountMax : limits.codedByteCountMax
     }
 
-    /// What is done with a part's payload. What can be refused is refused before it comes.
-    ///
-    /// - Parameter byteCount: nil where it is not said.
     func publish(
         _ draft: PublicationDraft, _ coding: BodyCoding, byteCount: UInt64?,
         in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
-        let byteCountMax = payloadByteCountMax(coding)
-        if let byteCount, byteCount > UInt64(byteCountMax) {
-            throw BodyPlan(kind: .payload(draft), coding: coding, byteCountMax: byteCountMax)
-                .tooLarge
-        }
+        let use = PayloadUse.publish(draft)
+        let plan = BodyPlan(
+            kind: .payload(use), coding: coding, byteCountMax: payloadByteCountMax(coding))
+        if let byteCount, byteCount > UInt64(plan.byteCountMax) { throw plan.tooLarge }
         guard !isStopping else { throw .stopping }
-        var draft = draft
-        draft.profile = draft.profile ?? limits.profile
         try checkEarly(draft, in: snapshot)
         // What is inside a coding has its length when it is decoded; the store judges it then.
-        try draft.check(byteCount: coding == .identity ? byteCount ?? 0 : 0)
-        return .receiveBody(
-            BodyPlan(kind: .payload(draft), coding: coding, byteCountMax: byteCountMax))
+        try use.check(byteCount: coding == .identity ? byteCount ?? 0 : 0)
+        return .receiveBody(plan)
     }
 
     /// Refuses a change of a part before its body comes, where the snapshot surely has all that was
@@ -130,18 +115,13 @@ extension RequestHandler {
         guard draft.condition != .none, let id = draft.texts.id?.text,
             case .ready = store.readiness(of: .notification, id.utf8.span.bytes, in: snapshot)
         else { return }
-        let lookup = try asked { () throws(StoreError) in
-            try snapshot.record(for: id.utf8.span.bytes, asOf: now)
-        }
+        let lookup = try asked(try snapshot.record(for: id.utf8.span.bytes, asOf: now))
         var live: Record?
         if case .found(let record) = lookup { live = record }
-        try asked { () throws(StoreError) in
-            try draft.condition.check(live, part: draft.part.text)
-        }
+        try asked(try draft.condition.check(live, part: draft.part.text))
     }
 }
 
-/// Why a payload is not sent.
 enum FetchFailure: Error {
     /// It is not there, or not for this request.
     case refused(ProtocolError)
@@ -149,11 +129,28 @@ enum FetchFailure: Error {
     case evicted(BlobReference)
 }
 
-/// Which bytes of a payload an answer carries, and how they are coded.
-struct BodyChoice {
+extension Payload {
+    /// Its media type, or that of bytes of which nothing is said.
+    var servedMediaType: RawSpan {
+        @inline(__always)
+        @_lifetime(copy self)
+        get {
+            guard mediaType.byteCount == 0 else { return mediaType }
+            // A literal's bytes are never freed.
+            let text = Wire.defaultMediaType
+            let bytes = RawSpan(_unsafeStart: text.utf8Start, byteCount: text.utf8CodeUnitCount)
+            return _overrideLifetime(bytes, copying: self)
+        }
+    }
+}
+
+/// What of a payload an answer carries.
+struct Selection {
+    /// 200, 206 or 304.
+    var status: UInt16 = 200
     /// The first byte: as stored where the coding is gzip, else as given.
     var lower: Int
-    /// Behind the last byte.
+    /// After the last byte; the bytes of a 304 are not sent.
     var upper: Int
     var coding: Coding
 
@@ -161,14 +158,33 @@ struct BodyChoice {
 
     /// All of it, as it is stored if that suits the client.
     @inline(__always)
-    static func whole(_ blob: BlobReference, acceptsGzip: Bool) -> BodyChoice {
+    static func whole(_ blob: BlobReference, acceptsGzip: Bool) -> Selection {
         guard blob.coding == .gzip, acceptsGzip else {
-            return BodyChoice(lower: 0, upper: blob.byteCount, coding: .identity)
+            return Selection(lower: 0, upper: blob.byteCount, coding: .identity)
         }
-        return BodyChoice(lower: 0, upper: blob.storedByteCount, coding: .gzip)
+        return Selection(lower: 0, upper: blob.storedByteCount, coding: .gzip)
     }
 
-    /// Where the bytes lie.
+    /// The bytes of a range, of those as given. Throws `bad_range`.
+    ///
+    /// - Parameter place: where the range begins, for the error's words.
+    func narrowed(
+        to range: ResolvedRange, of blob: BlobReference, beginning place: @autoclosure () -> String
+    ) throws(ProtocolError) -> Selection {
+        switch range {
+        case .whole: return self
+        case .partial(let lower, let upper):
+            // Both are at most the payload's size, which is an Int.
+            return Selection(
+                status: 206, lower: Int(lower), upper: Int(upper), coding: .identity)
+        case .unsatisfiable:
+            throw ProtocolError(
+                .badRange,
+                "the range begins \(place()); the payload is \(blob.byteCount) bytes long",
+                limit: blob.byteCount)
+        }
+    }
+
     @inline(__always)
     func body(of blob: BlobReference) -> BatchedAnswer.Body {
         guard lower < upper else { return .none }

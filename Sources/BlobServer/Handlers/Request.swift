@@ -6,18 +6,16 @@ import BlobStore
 enum Request {
     /// A payload's bytes. In which form is in the head, and each dialect answers it by itself.
     case fetch(PayloadKey)
-    /// Anything else. Kept elsewhere, so that a fetch is short.
-    indirect case perform(Action)
+    /// Anything else: an object or a box, so that a fetch is short.
+    case perform(Action)
 }
 
-/// How a payload is named.
 enum PayloadKey {
     /// By its notification; an empty part is the one called `payload`.
     case part(id: Slice, part: Slice)
     case digest(Digest)
 }
 
-/// What is asked for besides payloads' bytes.
 enum Action {
     /// A call of the table, in HTTP or in a frame.
     case endpoint(EndpointRequest)
@@ -27,7 +25,7 @@ enum Action {
     /// A part's payload, which follows; nil: its length is not known.
     case publish(PublicationDraft, BodyCoding, byteCount: UInt64?)
     /// An owner's changes as they come, from a cursor on.
-    case watch(FeedQuery, cursor: Slice)
+    indirect case watch(FeedQuery, cursor: Slice)
 }
 
 /// What a request reads of the store, besides the name of the notification or the owner.
@@ -37,14 +35,11 @@ enum Reads: Sendable {
     case notification
     case owner
     case blob(Digest)
-    /// Things of many names.
     case everything
 }
 
 extension Request {
-    /// Whether a snapshot has what it reads.
-    ///
-    /// - Parameter text: what its slices are of.
+    /// Whether a snapshot has what it reads. Its slices are of `text`.
     @inline(__always)
     func readiness(
         of text: RawSpan, in snapshot: borrowing Snapshot, of store: BlobStore
@@ -73,24 +68,51 @@ extension Action {
     }
 }
 
+/// Whether a snapshot has all that was acknowledged before a request came, and must be in its answer.
+/// The writer commits a little later than it acknowledges.
+enum Readiness {
+    case ready
+    /// What is read may have changes in the log alone.
+    case pendingCommit
+    /// There was a commit since the snapshot was opened.
+    case staleSnapshot
+}
+
+extension BlobStore {
+    /// Whether a snapshot has all changes of what is read that were acknowledged before this call; `name` is the
+    /// notification's id or the owner. The snapshot is asked last: what was committed before the filter said "no" is
+    /// in it, or it says that it is too old.
+    @inline(__always)
+    func readiness(
+        of reads: Reads, _ name: RawSpan, in snapshot: borrowing Snapshot
+    ) -> Readiness {
+        let isPending: Bool
+        switch reads {
+        case .nothing: return .ready
+        case .notification: isPending = pendingKeys.mayContain(name)
+        case .owner: isPending = pendingKeys.mayContain(owner: name)
+        case .blob(let digest): isPending = pendingKeys.mayContain(digest)
+        case .everything: isPending = !pendingKeys.isEmpty
+        }
+        if isPending { return .pendingCommit }
+        return snapshot.isCurrent ? .ready : .staleSnapshot
+    }
+}
+
 /// What a connection's earlier bytes have decided for its later ones.
 struct Session {
     /// Whether it came by the device socket, which answers links only.
     var isDevice = false
-    /// The user at the other end, for logs.
     var userID: UInt32 = 0
     /// Told by the first byte; nil before that.
     var dialect: Dialect?
-    /// Whether the binary protocol's hello has been answered.
     var isGreeted = false
     /// What has become of the next request's wait for the writer, or for another thread.
     var wait = Wait.none
     /// How far the end of an HTTP head has been looked for, in input that is not a whole head yet.
     var headScanner = HeadScanner()
 
-    /// What has become of a wait.
     enum Wait {
-        /// There was none.
         case none
         /// Every snapshot from now on has what the request reads.
         case done

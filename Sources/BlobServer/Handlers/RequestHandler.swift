@@ -12,7 +12,6 @@ import Logging
 /// answered once for both (``perform(_:_:in:)``).
 final class RequestHandler {
     let store: BlobStore
-    /// The limits of this iteration.
     @exclusivity(unchecked) var limits: DaemonLimits
     let counters: WorkerCounters
     let requests: RequestCounters
@@ -59,17 +58,15 @@ final class RequestHandler {
         case answered
         /// The answer is in the batch; a body of so many bytes follows, which is thrown away.
         indirect case answeredThenSkip(UInt64)
-        /// The answer is in the batch, and it is the connection's last.
         case answeredThenClose
-        /// It is to be answered when the writer has committed: nothing of it was used.
+        /// The four that follow have used nothing of the request: it is to be answered when the writer has committed.
         case retryAfterCommit
-        /// It is to be answered when this follower has a batch, or a moment later: nothing of it was used.
+        /// When this follower has a batch, or a moment later.
         indirect case retryBehind(UInt64)
-        /// It is to be answered when an evicted blob was fetched: nothing of it was used.
+        /// When an evicted blob has been fetched.
         indirect case retryWithBlob(BlobReference)
-        /// It is to be answered in a new snapshot: nothing of it was used.
+        /// In a new snapshot.
         case retryInNewSnapshot
-        /// Its body follows.
         indirect case receiveBody(Upload)
         /// The writer has to do something first.
         indirect case write(PendingChange.Operation, PendingReply)
@@ -77,13 +74,10 @@ final class RequestHandler {
         indirect case awaitChanges(FeedQuery, PendingReply.Form)
         /// An owner's changes are asked for as they come.
         indirect case subscribe(FeedQuery, PendingReply.Form)
-        /// A backup is to be taken and sent.
         indirect case sendBackup(HTTPForm, RequestEntry)
     }
 
-    /// Takes the time for the requests of this iteration.
-    ///
-    /// - Parameter moment: the same time by the monotonic clock.
+    /// Takes the time for the requests of this iteration; `moment` is the same by the monotonic clock.
     func beginIteration(_ moment: Instant) {
         now = .now
         isFollowing = replica.isFollowing
@@ -91,10 +85,8 @@ final class RequestHandler {
         http.setDate(seconds: now.milliseconds / 1_000)
     }
 
-    /// Answers the request at the start of `bytes`, or finds what has to be done for it.
-    ///
-    /// - Parameter consumed: is set to the bytes that were used: the head, and a body where it was
-    ///   needed at once.
+    /// Answers the request at the start of `bytes`, or finds what has to be done for it. `consumed` is set to the
+    /// bytes that were used: the head, and a body where it was needed at once.
     @inline(__always)
     func next(
         _ bytes: RawSpan, of connection: inout Session, in snapshot: borrowing Snapshot,
@@ -128,12 +120,8 @@ final class RequestHandler {
         }
     }
 
-    /// What to do before a request is answered, because the snapshot may not have all that it reads;
-    /// nil: answer it.
-    ///
-    /// - Parameters:
-    ///   - text: what the request's slices are of.
-    ///   - wait: whether it has waited for the writer already; the snapshot was opened after that.
+    /// What to do before a request is answered, because the snapshot may not have all that it reads; nil: answer it,
+    /// as after a wait, since the snapshot was opened after that. The request's slices are of `text`.
     @inline(__always)
     func retry(
         _ request: Request, _ text: RawSpan, _ wait: Session.Wait, in snapshot: borrowing Snapshot
@@ -150,9 +138,8 @@ final class RequestHandler {
 
     // MARK: - Answers
 
-    /// Writes an answer.
     func respond(
-        _ response: Response, _ form: PendingReply.Form, hint: AnswerHint? = nil,
+        _ response: Answer, _ form: PendingReply.Form, hint: AnswerHint? = nil,
         into batch: inout AnswerBatch
     ) {
         if let code = response.code { counters.count(code) }
@@ -164,7 +151,7 @@ final class RequestHandler {
     }
 
     /// Writes the answer, or hands on what has to be done first.
-    func follow(
+    func carryOut(
         _ step: ActionStep, _ framing: Upload.Framing, _ form: PendingReply.Form,
         expectsContinue: Bool = false, into batch: inout AnswerBatch
     ) throws(ProtocolError) -> Step {
@@ -184,24 +171,23 @@ final class RequestHandler {
             return .awaitChanges(query, query.waitSeconds > 0 ? form.counted(as: .wait) : form)
         case .subscribe(let query): return .subscribe(query, form.counted(as: .watch))
         case .sendBackup:
-            throw ProtocolError(.notFound, "a backup is answered in HTTP only")
+            guard case .http(let answer) = form.dialect else { throw .notFound("resource") }
+            return .sendBackup(answer, form.entry)
         }
     }
 
-    /// Answers a request whose outcome is now known.
     func answer(_ reply: PendingReply, with result: ChangeResult, into batch: inout AnswerBatch) {
         // Said when the answer is written, not when the request came.
         let form = isStopping ? reply.form.last : reply.form
         http.sequence = result.isChange ? store.sequenceToken : nil
         defer { http.sequence = nil }
         do throws(ProtocolError) {
-            respond(try response(to: reply.reply, result), form, into: &batch)
+            respond(try answer(to: reply.reply, result), form, into: &batch)
         } catch {
             respond(.problem(error), form, into: &batch)
         }
     }
 
-    /// Answers a request that was found wrong after its head.
     func refuse(_ form: PendingReply.Form, _ error: ProtocolError, into batch: inout AnswerBatch) {
         respond(.problem(error), form, into: &batch)
     }
@@ -222,7 +208,6 @@ final class RequestHandler {
         if let refusal = replica.refusal { throw refusal }
     }
 
-    /// So many bytes of records are in a page now.
     var pageByteCountMax: Int { answerMemory.pageByteCountMax }
 
     /// What a client is told about an error of the store, which is logged when it is the store's
@@ -232,48 +217,13 @@ final class RequestHandler {
         return ProtocolError(error)
     }
 
-    /// What a question to the store answers.
-    func asked<Answer: ~Copyable>(
-        _ question: () throws(StoreError) -> Answer
-    ) throws(ProtocolError) -> Answer {
+    func asked<Value: ~Copyable>(
+        _ question: @autoclosure () throws(StoreError) -> Value
+    ) throws(ProtocolError) -> Value {
         do throws(StoreError) {
             return try question()
         } catch {
             throw problem(error)
         }
-    }
-}
-
-/// Whether a snapshot has all that was acknowledged before a request came, and must be in its answer.
-/// The writer commits a little later than it acknowledges.
-enum Readiness {
-    case ready
-    /// What is read may have changes in the log alone.
-    case pendingCommit
-    /// There was a commit since the snapshot was opened.
-    case staleSnapshot
-}
-
-extension BlobStore {
-    /// Whether a snapshot has all changes of what is read that were acknowledged before this call.
-    ///
-    /// The snapshot is asked last: what was committed before the filter said "no" is in it, or it
-    /// says that it is too old.
-    ///
-    /// - Parameter name: the notification's id or the owner; empty for anything else.
-    @inline(__always)
-    func readiness(
-        of reads: Reads, _ name: RawSpan, in snapshot: borrowing Snapshot
-    ) -> Readiness {
-        let isPending: Bool
-        switch reads {
-        case .nothing: return .ready
-        case .notification: isPending = pendingKeys.mayContain(name)
-        case .owner: isPending = pendingKeys.mayContain(owner: name)
-        case .blob(let digest): isPending = pendingKeys.mayContain(digest)
-        case .everything: isPending = !pendingKeys.isEmpty
-        }
-        if isPending { return .pendingCommit }
-        return snapshot.isCurrent ? .ready : .staleSnapshot
     }
 }

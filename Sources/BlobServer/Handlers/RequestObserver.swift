@@ -27,7 +27,6 @@ final class RequestObserver {
     /// From how many nanoseconds on a request is logged as slow.
     private var slowNanoseconds = Int64.max
     private var slowLog: SlowRequestLog
-    /// Lines for the access log of this iteration, and how many there are.
     private var lines: [UInt8] = []
     private var lineCount = 0
     /// When the worker learnt of what it answers in this iteration.
@@ -57,14 +56,12 @@ final class RequestObserver {
         slowNanoseconds = slowMilliseconds > 0 ? Int64(slowMilliseconds) * 1_000_000 : .max
     }
 
-    /// An iteration of the worker begins.
     @inline(__always)
     func beginIteration(asOf now: Instant) {
         startedAt = now
         moment = now
     }
 
-    /// An iteration ends: hands its lines to the access log.
     @inline(__always)
     func endIteration() {
         guard lineCount > 0 else { return }
@@ -79,9 +76,6 @@ final class RequestObserver {
 
     // MARK: - Requests
 
-    /// The entry of a request that comes now.
-    ///
-    /// - Parameter request: what a log would say of it.
     func entry(
         _ operation: Operation, _ request: @autoclosure () -> LoggedRequest
     ) -> RequestEntry {
@@ -144,9 +138,8 @@ final class RequestObserver {
         append(.fetch, request, status: status, nil, nanoseconds, batch.lastByteCount)
     }
 
-    /// Notes how long the fetches took whose answers were sent since the last call.
-    ///
-    /// - Returns: the time; nil when there were none, and the clock was not read.
+    /// Notes how long the fetches took whose answers were sent since the last call. Returns the time; nil when there
+    /// were none, and the clock was not read.
     @inline(__always)
     func noteFetches(_ batch: borrowing AnswerBatch) -> Instant? {
         let count = requests.fetchCount
@@ -179,7 +172,6 @@ final class RequestObserver {
 }
 
 extension RequestObserver {
-    /// The entry of what could not be read as a request.
     func unknown(_ connection: Session) -> RequestEntry {
         entry(
             .unknown,
@@ -189,36 +181,7 @@ extension RequestObserver {
     }
 }
 
-extension LoggedRequest {
-    /// An HTTP request. The query of a signed link is left out (``LinkRedaction``).
-    init(_ request: HTTPRequest) {
-        let (head, bytes) = (request.head, request.bytes)
-        let target = head.target.of(bytes)
-        let visible = LinkRedaction.visibleByteCount(of: target, isDevice: request.isDevice)
-        self.init(
-            method: head.method.name,
-            target: Self.text(target.extracting(first: visible)),
-            version: head.minorVersion == 0 ? "HTTP/1.0" : "HTTP/1.1",
-            isDevice: request.isDevice, userID: request.userID)
-        if let agent = try? head.value(of: "user-agent", in: bytes) {
-            userAgent = Self.text(agent.of(bytes))
-        }
-    }
-
-    /// A frame of the binary protocol.
-    ///
-    /// - Parameters:
-    ///   - operation: its name; nil where it has none.
-    ///   - target: the id or the path it names.
-    init(_ operation: Opcode?, target: String, _ connection: Session) {
-        self.init(
-            method: operation?.name ?? "unknown", target: target, version: "blobd",
-            userID: connection.userID)
-    }
-}
-
 extension Request {
-    /// What it is counted as.
     var operation: Operation {
         switch self {
         case .fetch: .fetch
@@ -228,7 +191,6 @@ extension Request {
 }
 
 extension Action {
-    /// What it is counted as.
     var operation: Operation {
         switch self {
         case .endpoint(let request): request.endpoint.operation
@@ -239,17 +201,42 @@ extension Action {
     }
 }
 
-extension Opcode {
-    /// Its name, for logs.
-    fileprivate var name: StaticString {
-        switch self {
-        case .hello: "hello"
-        case .ping: "ping"
-        case .put: "put"
-        case .get: "get"
-        case .getBlob: "getBlob"
-        case .call: "call"
-        case .watch: "watch"
+/// What a fetch was answered, as the head of its answer says.
+private struct AnsweredFetch {
+    var status: UInt16
+    /// The digest of the bytes as given.
+    var digest: String
+
+    /// Nil where the head of a fetch's answer is not that of a payload.
+    init?(_ head: RawSpan) {
+        guard head.byteCount > 12 else { return nil }
+        if head.byte(0) == Wire.responseMagic {
+            guard let frame = try? ResponseFrame.parse(head) else { return nil }
+            let start = Wire.frameHeaderByteCount
+            let isFetch =
+                frame.opcode == Opcode.get.rawValue || frame.opcode == Opcode.getBlob.rawValue
+            guard isFetch, frame.status < 300, head.byteCount >= start + Wire.digestByteCount,
+                let digest = Digest(bytes: head.extracting(start..<start + Wire.digestByteCount))
+            else { return nil }
+            status = frame.status
+            self.digest = digest.description
+            return
         }
+        // The status after `HTTP/1.1 `, and the entity tag, which is the digest, between quotation marks.
+        guard let tag = Self.entityTag(head) else { return nil }
+        let digits = (9..<12).map { UInt16(head.byte($0)) &- 0x30 }
+        guard digits.allSatisfy({ $0 < 10 }) else { return nil }
+        status = 100 * digits[0] + 10 * digits[1] + digits[2]
+        digest = tag
+    }
+
+    private static func entityTag(_ head: RawSpan) -> String? {
+        let name = UInt64(littleEndian: 0x2220_3A67_6154_450A)  // a line end and `ETag: "`
+        var start = 0
+        while start + 8 <= head.byteCount, head.word(start) != name { start += 1 }
+        start += 8
+        var end = start
+        while end < head.byteCount, head.byte(end) != UInt8(ascii: "\"") { end += 1 }
+        return end < head.byteCount ? head.extracting(start..<end).text() : nil
     }
 }

@@ -17,7 +17,6 @@ struct SequenceToken: Equatable {
         self.sequence = sequence
     }
 
-    /// Reads a text; nil when it is none.
     init?(_ text: String) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2, let epoch = UInt64(parts[0]), let sequence = UInt64(parts[1]),
@@ -26,16 +25,12 @@ struct SequenceToken: Equatable {
         self.init(epoch: epoch, sequence: sequence)
     }
 
-    /// The one that a request has; nil where it has none.
     init?(_ head: HTTPRequestHead, _ bytes: RawSpan) throws(ProtocolError) {
         guard let value = try head.value(of: Self.lowercaseName, in: bytes) else { return nil }
-        guard let token = SequenceToken(value.of(bytes).text()) else {
-            throw ProtocolError(
-                .malformed,
-                "Blobd-Sequence is \(value.of(bytes).excerpt()); it must be EPOCH-SEQUENCE, as an answer had it"
-            )
-        }
-        self = token
+        self = try require(
+            SequenceToken(value.of(bytes).text()), .malformed,
+            "Blobd-Sequence is \(value.of(bytes).excerpt()); it must be EPOCH-SEQUENCE, as an answer had it"
+        )
     }
 }
 
@@ -48,18 +43,15 @@ extension BlobStore {
 }
 
 extension RequestHandler {
-    /// The batch that a follower has to wait for before it answers a request; nil: none.
-    ///
-    /// - Throws: `behind` when it has waited already; `sequence_lost` when no such batch will come.
+    /// The batch that a follower has to wait for before it answers a request; nil: none. Throws `behind` when it has
+    /// waited already; `sequence_lost` when no such batch will come.
     func missing(
         _ head: HTTPRequestHead, _ bytes: RawSpan, hasWaited: Bool
     ) throws(ProtocolError) -> UInt64? {
         guard let token = try SequenceToken(head, bytes), token.sequence > 0 else { return nil }
-        guard store.hasSequence(token.sequence, of: token.epoch) else {
-            throw ProtocolError(
-                .sequenceLost,
-                "the change \(token.text) was lost with the host that led epoch \(token.epoch)")
-        }
+        try require(
+            store.hasSequence(token.sequence, of: token.epoch), .sequenceLost,
+            "the change \(token.text) was lost with the host that led epoch \(token.epoch)")
         guard store.lastSequence < token.sequence else { return nil }
         guard hasWaited else { return token.sequence }
         let leader = replica.leader
@@ -69,23 +61,19 @@ extension RequestHandler {
         )
     }
 
-    /// What a change waits for: what its request says, or else what the daemon does.
     func acknowledgement(
         _ head: HTTPRequestHead, _ bytes: RawSpan
     ) throws(ProtocolError) -> Acknowledgement {
-        guard let value = try head.value(of: "blobd-ack", in: bytes) else {
-            return try acknowledgement(asked: nil)
-        }
-        let text = value.of(bytes).text()
-        guard let wanted = Acknowledgement(rawValue: text) else {
-            throw ProtocolError(
-                .malformed,
+        let value = try head.value(of: "blobd-ack", in: bytes)
+        let wanted = try value.map { (value) throws(ProtocolError) in
+            try require(
+                Acknowledgement(rawValue: value.of(bytes).text()), .malformed,
                 "Blobd-Ack is \(value.of(bytes).excerpt()); it must be local or replicated")
         }
         return try acknowledgement(asked: wanted)
     }
 
-    /// The same for what a request says, in either dialect; nil: it says nothing.
+    /// What a change waits for: what its request says, or else, nil, what the daemon does.
     func acknowledgement(
         asked wanted: Acknowledgement?
     ) throws(ProtocolError) -> Acknowledgement {
@@ -93,10 +81,8 @@ extension RequestHandler {
         let usual = replica.options.acknowledgement
         guard let wanted else { return usual }
         guard wanted == .replicated || usual == .replicated else { return .local }
-        guard replica.role != .alone else {
-            throw ProtocolError(
-                .notReplicated, "this daemon is not replicated (--replicate)")
-        }
+        try require(
+            replica.role != .alone, .notReplicated, "this daemon is not replicated (--replicate)")
         return .replicated
     }
 }

@@ -92,13 +92,12 @@ extension ProtocolError {
         members = [ProblemMember("reason", .text(publish.code.rawValue))] + publish.members
     }
 
-    /// The same for what the replication refuses.
+    /// Why a publish cannot be taken now, because of the replication.
     init(notReady publish: ProtocolError) {
         self.init(.unavailable, "cannot take a publish: \(publish.detail)")
         members = [ProblemMember("reason", .text(publish.code.rawValue))]
     }
 
-    /// Why there is no push.
     init(_ error: EnvelopeError) {
         switch error {
         case .tooLarge(let byteCount, let limit):
@@ -116,7 +115,6 @@ extension ProtocolError {
     static let outcomeMismatch = ProtocolError(
         .internalError, "the outcome does not match the request")
 
-    /// There is no such thing.
     static func notFound(_ thing: StaticString) -> ProtocolError {
         ProtocolError(.notFound, "the \(thing) was not found")
     }
@@ -124,15 +122,13 @@ extension ProtocolError {
     /// There was one until a moment; nil: when is not known.
     static func expired(_ thing: StaticString, at moment: Timestamp?) -> ProtocolError {
         guard let moment else { return ProtocolError(.expired, "the \(thing) has expired") }
-        var text: [UInt8] = []
-        RFC3339.append(moment.milliseconds, to: &text)
-        let time = String(decoding: text, as: UTF8.self)
+        let time = RFC3339.text(moment.milliseconds)
         var error = ProtocolError(.expired, "the \(thing) expired at \(time)")
         error.members = [ProblemMember("expired_at", .text(time))]
         return error
     }
 
-    /// A body that others' bodies leave no memory for.
+    /// Other bodies have taken the memory.
     static func noBodyMemory(_ limits: BodyMemory.Limits) -> ProtocolError {
         let seconds = Self.retryAfterSeconds
         var error = ProtocolError(
@@ -147,6 +143,5 @@ extension ProtocolError {
     /// Whatever is wrong with a link, the answer is the same.
     static let linkNotValid = ProtocolError(.forbidden, "the link is not valid")
 
-    /// The daemon takes no more work.
     static let stopping = ProtocolError(.stopping, "the daemon is stopping; try again")
 }

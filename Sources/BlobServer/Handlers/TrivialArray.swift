@@ -1,7 +1,5 @@
-/// Elements one behind the other, for lists that are filled and emptied for every request: memory
-/// that it alone has, so that adding one asks nobody whether it is shared.
-///
-/// The elements must be plain values: they are never destroyed.
+/// Plain values one after the other, which are never destroyed, for lists that are filled and emptied for every
+/// request: memory that the list alone has, so that adding one does not check whether it is shared.
 struct TrivialArray<Element>: ~Copyable {
     // Allocated and freed here and handed to nobody; of `capacity` elements the first `count` are
     // initialised.
@@ -20,7 +18,6 @@ struct TrivialArray<Element>: ~Copyable {
 
     var isEmpty: Bool { count == 0 }
 
-    /// The last element, or nil.
     var last: Element? {
         @inline(__always)
         get { count == 0 ? nil : elements[count - 1] }
@@ -47,14 +44,12 @@ struct TrivialArray<Element>: ~Copyable {
         count += 1
     }
 
-    /// Keeps the first `count`, of which there must be as many.
     @inline(__always)
     mutating func truncate(to count: Int) {
         precondition(count >= 0 && count <= self.count)
         self.count = count
     }
 
-    /// Empties it, keeping its memory.
     @inline(__always)
     mutating func removeAll() { count = 0 }
 

@@ -4,7 +4,6 @@ import BlobStore
 // The memory of a body: reserved as its bytes come, released when they go to a file.
 
 extension Upload {
-    /// Up to this size a body counts as a short one, in bytes.
     private static let shortByteCountMax = 16 << 10
     /// The least memory that a body reserves that is not known to need less, in bytes. It reserves twice as much each
     /// time, as its bytes come.
@@ -19,16 +18,13 @@ extension Upload {
     private static let paceByteCount = 16 << 10
     private static let stallMilliseconds = 250
 
-    /// What a body has moved lately.
     struct Pace {
         var since: Instant
         var byteCount = 0
     }
 
-    /// Makes sure that the next `count` bytes have a place: in memory or, where there is none for
-    /// them, in a file.
-    ///
-    /// - Returns: what to wait for; nil when there is nothing to wait for.
+    /// Makes sure that the next `count` bytes have a place: in memory or, where there is none for them, in a file.
+    /// Returns what to wait for; nil: nothing.
     func makeRoom(for count: Int) throws(BodyFailure) -> BodyMemory.Need? {
         guard let reservation else { return nil }
         var count = count
@@ -57,8 +53,8 @@ extension Upload {
         }
     }
 
-    /// The same for what the body needs once more when it is whole: what is in a file and shall be
-    /// read, or may become short.
+    /// Reserves what the body needs once more when it is whole: what is in a file and shall be read, or may become
+    /// short.
     func makeRoomToFinish() -> BodyMemory.Need? {
         // What is inside a coding is kept in memory, too: of a payload while it is short, of a document
         // all.
@@ -77,12 +73,9 @@ extension Upload {
         return BodyMemory.Need(byteCount: need, kind: kind, takesSpool: false)
     }
 
-    /// Memory it has, in bytes.
     var reservedByteCount: Int { reservation?.byteCount ?? 0 }
 
-    /// Moves what is in memory to files, as far as there are any.
-    ///
-    /// - Returns: how many bytes were released.
+    /// Moves what is in memory to files, as far as there are any. Returns how many bytes were released.
     func releaseMemory() throws(BodyFailure) -> Int {
         guard let reservation else { return 0 }
         let before = reservation.byteCount
@@ -106,7 +99,6 @@ extension Upload {
         return max(need, min(piece, announcedByteCount))
     }
 
-    /// How many bytes there will be in all, as far as that is known.
     private var announcedByteCount: Int {
         byteCount + min(Int(clamping: missingByteCount ?? 0), byteCountMax)
     }
@@ -117,7 +109,6 @@ extension Upload {
         return length <= Self.shortByteCountMax ? .short : .long
     }
 
-    /// How long it may wait.
     var waitMilliseconds: Int {
         kind(of: content.heldByteCount) == .long
             ? Self.longWaitMilliseconds : Self.shortWaitMilliseconds
@@ -125,7 +116,6 @@ extension Upload {
 
     // MARK: - Pace
 
-    /// Takes note of how far it is.
     func notePace(asOf now: Instant) {
         guard byteCount - pace.byteCount >= Self.paceByteCount else { return }
         pace = Pace(since: now, byteCount: byteCount)

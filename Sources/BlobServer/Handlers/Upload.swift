@@ -1,11 +1,24 @@
 import BlobProtocol
 import BlobStore
 
-/// Why a body cannot be taken.
 enum BodyFailure: Error {
     /// What the client sent is wrong; for chunks, where the body ends is then unknown.
     case wire(ProtocolError)
     case store(StoreError)
+}
+
+/// What `work` comes to, or a body's failure.
+func onWire<Value>(
+    _ work: @autoclosure () throws(ProtocolError) -> Value
+) throws(BodyFailure) -> Value {
+    do throws(ProtocolError) { return try work() } catch { throw .wire(error) }
+}
+
+/// What `work` comes to, or a body's failure.
+func onStore<Value>(
+    _ work: @autoclosure () throws(StoreError) -> Value
+) throws(BodyFailure) -> Value {
+    do throws(StoreError) { return try work() } catch { throw .store(error) }
 }
 
 /// A body that is being received.
@@ -13,17 +26,12 @@ enum BodyFailure: Error {
 /// Its connection's worker alone uses it, and no property that is not checked for exclusive use is
 /// ever borrowed by a call that could reach it by another way (see ``Connection``).
 final class Upload {
-    /// What the bytes are for.
     let plan: BodyPlan
-    /// How to answer in the end.
     let reply: PendingReply
-    /// Whether the client waits for `100 Continue`.
     let expectsContinue: Bool
-    /// Whether it was sent.
     var hasContinued = false
-    /// How the bytes are coded. They are decoded when all of them are there.
+    /// The bytes are decoded when all of them are there.
     var coding: BodyCoding { plan.coding }
-    /// The most bytes there may be, as they come.
     var byteCountMax: Int { plan.byteCountMax }
     @exclusivity(unchecked) private(set) var framing: Framing
     @exclusivity(unchecked) private(set) var byteCount = 0
@@ -32,14 +40,10 @@ final class Upload {
     @exclusivity(unchecked) var reservation: BodyReservation?
     /// Whether all of it was here when its first byte was taken in.
     @exclusivity(unchecked) var isWhole = false
-    /// Until when it waits for memory, if it does.
     var waitEnd = Instant.now
-    /// How fast it comes (``notePace(asOf:)``).
     var pace = Pace(since: .now)
 
-    /// How the end of the body is known.
     enum Framing {
-        /// So many bytes are still to come.
         case counted(UInt64)
         case chunked(ChunkedDecoder)
     }
@@ -53,13 +57,11 @@ final class Upload {
         reply = PendingReply(reply: plan.reply, form: form)
     }
 
-    /// How many bytes of the body are still to come, when that is known.
     var missingByteCount: UInt64? {
         guard case .counted(let count) = framing else { return nil }
         return count
     }
 
-    /// Whether all of the body is there.
     var isComplete: Bool {
         switch framing {
         case .counted(let count): count == 0
@@ -72,7 +74,7 @@ final class Upload {
         self.reservation = reservation
         pace = Pace(since: now)
         switch plan.kind {
-        case .payload, .heldBlob: content.payload = store.makePayloadWriter(coding: coding)
+        case .payload: content.payload = store.makePayloadWriter(coding: coding)
         case .multipart(_, let boundary):
             content.multipart = MultipartReceiver(store, boundary: boundary)
         default:
@@ -81,9 +83,7 @@ final class Upload {
         }
     }
 
-    /// Takes in what belongs to the body from the start of `bytes`.
-    ///
-    /// - Returns: how many bytes were used; what is behind them belongs to the next request.
+    /// Takes in what belongs to the body from the start of `bytes`, and returns how many bytes that was.
     func receive(_ bytes: RawSpan) throws(BodyFailure) -> Int {
         switch framing {
         case .counted(let missing):
@@ -95,12 +95,7 @@ final class Upload {
             var used = 0
             while used < bytes.byteCount, !decoder.isComplete {
                 let rest = bytes.extracting(droppingFirst: used)
-                let step: ChunkedDecoder.Step
-                do throws(ProtocolError) {
-                    step = try decoder.next(rest)
-                } catch {
-                    throw .wire(error)
-                }
+                let step = try onWire(try decoder.next(rest))
                 // Also when a chunk says that it is longer, before its bytes come.
                 let left = byteCountMax - byteCount
                 guard step.payload.count <= left,
@@ -120,13 +115,10 @@ final class Upload {
         byteCount += bytes.byteCount
     }
 
-    /// Hands the payload out, to be finished. Once.
     func takePayload() -> PayloadWriter? { content.payload.take() }
 
-    /// Hands the document out. Once.
     func takeDocument() -> DocumentWriter? { content.document.take() }
 
-    /// Hands the document and the files out. Once.
     func takeMultipart() -> MultipartReceiver? { content.multipart.take() }
 
     /// Gives up: bytes, spool file and memory are released.

@@ -6,20 +6,16 @@ import BlobStore
 package struct DaemonLimits: Sendable {
     package init() {}
 
-    /// The longest payload, in bytes.
     package var payloadByteCountMax = 64 << 20
-    /// The longest gzip coding of a payload, in bytes.
     package var codedByteCountMax: Int { StoreLimits.codedByteCountMax(for: payloadByteCountMax) }
     /// How long a notification lives when its publisher does not say, in seconds; nil: 30 days, or
     /// ``ttlSecondsMax`` if that is less.
     package var explicitDefaultTTLSeconds: Int64?
-    /// The TTL that counts.
     package var defaultTTLSeconds: Int64 {
         explicitDefaultTTLSeconds ?? min(30 * 86_400, ttlSecondsMax)
     }
     /// The longest life a publisher may ask for, in seconds.
     package var ttlSecondsMax: Int64 = 30 * 86_400
-    /// Open connections.
     package var connectionCountMax = 8_192
     /// Memory for bodies on their way into the store, in bytes.
     package var bodyMemoryByteCountMax = 64 << 20

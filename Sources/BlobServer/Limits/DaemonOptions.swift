@@ -6,7 +6,6 @@ package import Logging
 package struct DaemonOptions: Sendable {
     package var dataPath: String
     package var socketPath: String
-    /// The socket's permission bits.
     package var socketMode: UInt32 = 0o660
     /// The socket's group; nil: the daemon's own, and users are checked one by one.
     package var socketGroup: UInt32?
@@ -78,12 +77,10 @@ package struct ReplicaOptions: Sendable {
 
     package init() {}
 
-    /// The shard; nil: the daemon is not replicated.
     package var shard: String? { replicate ?? follow }
 }
 
 extension ReplicaOptions {
-    /// How this host is called.
     var hostName: String {
         if let name { return name }
         var bytes = [CChar](repeating: 0, count: 256)
@@ -95,7 +92,6 @@ extension ReplicaOptions {
 
 /// How the access log writes a request.
 package enum AccessLogFormat: String, CaseIterable, Sendable {
-    /// A JSON object in a line.
     case json
     /// As Apache and nginx do.
     case combined
@@ -109,3 +105,6 @@ package enum LogFormat: String, CaseIterable, Sendable {
     case json
     case journal
 }
+
+/// The version of this program.
+package let blobdVersion = "0.1.0"

@@ -1,4 +1,7 @@
+package import BlobProtocol
 import Synchronization
+
+// What a reload replaces in a running daemon.
 
 /// The limits as they are now. A reload replaces them; a worker takes them over at the start of an
 /// iteration, so that all requests of one iteration have the same.
@@ -9,24 +12,44 @@ final class LiveLimits: Sendable {
 
     init(_ limits: DaemonLimits) { current = Mutex(limits) }
 
-    /// The limits, under a lock.
     var now: DaemonLimits { current.withLock { $0 } }
 
-    /// Replaces them.
     func replace(by limits: DaemonLimits) {
         current.withLock { $0 = limits }
         generation.add(1, ordering: .releasing)
     }
 
-    /// The limits, unless they are those of the generation that is `known`. Costs one load then.
-    ///
-    /// - Parameter known: is set to the generation that is returned. 0 is the first one.
+    /// The limits, unless they are those of the generation that is `known`, 0 at first: one load then. `known` is set
+    /// to theirs.
     @inline(__always)
     func takeNew(_ known: inout Int) -> DaemonLimits? {
         let newest = generation.load(ordering: .acquiring)
         guard newest != known else { return nil }
         known = newest
         return now
+    }
+}
+
+/// The keys that verify devices' links. A reload replaces them.
+package final class LinkKeys: Sendable {
+    struct Version {
+        /// Nil: no link is valid.
+        var keys: SigningKeys?
+        var number: UInt64 = 0
+    }
+
+    private let current: Mutex<Version>
+
+    package init(_ keys: SigningKeys?) { current = Mutex(Version(keys: keys)) }
+
+    var version: Version { current.withLock { $0 } }
+
+    /// Nil: no link is valid.
+    package var keys: SigningKeys? { version.keys }
+
+    /// Replaces them. A wait or a stream by a link is checked again.
+    package func replace(by keys: SigningKeys?) {
+        current.withLock { $0 = Version(keys: keys, number: $0.number + 1) }
     }
 }
 
@@ -45,8 +68,7 @@ package struct Reload {
         self.pendingRestart = pendingRestart
     }
 
-    /// Reads the configuration again. Throws what is wrong with it, in words for the operator.
-    ///
-    /// The argument is what the daemon runs with.
+    /// Reads the configuration again, given what the daemon runs with. Throws what is wrong with it, in words for the
+    /// operator.
     package typealias Read = (DaemonOptions) throws -> Reload
 }

@@ -1,18 +1,14 @@
+package import BlobProtocol
 package import Glibc
 
 /// Files of an operator's that are read as a whole.
 package enum SmallFile {
-    /// Why a file cannot be read, to follow its name.
     package struct Failure: Error {
         package let reason: String
     }
 
-    /// Reads a regular file, or a device such as `/dev/null`.
-    ///
-    /// - Parameters:
-    ///   - path: where it is.
-    ///   - byteCountMax: a longer one is refused.
-    ///   - check: looks at the open file's status first, and refuses it.
+    /// Reads a regular file, or a device such as `/dev/null`. A file that is longer than `byteCountMax` is refused,
+    /// and one whose status `check` refuses.
     package static func read(
         _ path: String, byteCountMax: Int,
         _ check: (stat) throws(Failure) -> Void = { (_) throws(Failure) in }
@@ -41,5 +37,40 @@ package enum SmallFile {
             bytes += buffer[..<count]
         }
         throw Failure(reason: "is longer than \(byteCountMax) bytes")
+    }
+}
+
+package enum SigningKeyFile {
+    package struct Failure: Error, CustomStringConvertible {
+        package let description: String
+    }
+
+    /// Reads the keys. A file that others may read, or its group may write, is refused.
+    package static func read(_ path: String) throws(Failure) -> SigningKeys {
+        func refuse(_ reason: String) -> Failure {
+            Failure(description: "--signing-keys \(path): \(reason)")
+        }
+        let bytes: [UInt8]
+        do throws(SmallFile.Failure) {
+            bytes = try SmallFile.read(path, byteCountMax: SigningKeys.fileByteCountMax) {
+                (status) throws(SmallFile.Failure) in
+                guard status.st_mode & S_IFMT == S_IFREG else {
+                    throw SmallFile.Failure(reason: "is not a regular file")
+                }
+                guard status.st_mode & 0o027 == 0 else {
+                    let mode = String(status.st_mode & 0o777, radix: 8)
+                    throw SmallFile.Failure(
+                        reason:
+                            "has the mode \(mode); others must not read it: chmod 600 or 640")
+                }
+            }
+        } catch {
+            throw refuse(error.reason)
+        }
+        do throws(SigningKeyError) {
+            return try SigningKeys(parsing: bytes)
+        } catch {
+            throw refuse(error.description)
+        }
     }
 }

@@ -1,6 +1,5 @@
 import BlobProtocol
 import BlobStore
-import Notifications
 import Synchronization
 
 /// The result of a change, for the connection that asked for it.
@@ -92,65 +91,4 @@ struct PendingChange: ~Copyable, Sendable {
     let connection: ConnectionAddress
     /// The memory of the payload. Released when the change is committed.
     let reservation: BodyReservation?
-}
-
-/// Everything a publish says but its bytes.
-struct PublicationDraft: Sendable {
-    var texts: NotificationTexts
-    var part: PartName
-    var mediaType: MediaType
-    var expiry: Expiry
-    var condition = Condition.none
-    /// Whose limits hold for it; nil: nobody's.
-    var profile: DeviceProfile?
-
-    /// Throws `unsupported_attachment` for a media type that the profile's devices do not take, and
-    /// `attachment_too_large` for more bytes than they take of it.
-    ///
-    /// - Parameter byteCount: 0 where it is not known yet.
-    func check(byteCount: UInt64) throws(ProtocolError) {
-        try profile?.check(byteCount: byteCount, part: part.text, mediaType: mediaType.text)
-    }
-
-    /// The limit of its bytes, which the store checks; nil: none of a profile's.
-    var limit: PartLimit? {
-        profile.flatMap { profile in
-            profile.attachmentByteCountMax(mediaType.text.utf8.span.bytes).map {
-                PartLimit(byteCountMax: $0, name: profile.rawValue)
-            }
-        }
-    }
-}
-
-/// What a payload is prepared for.
-enum PayloadUse: Sendable {
-    case publish(PublicationDraft)
-    /// To be kept for a while. It must have the digest, if there is one.
-    case hold(Digest?, ttlSeconds: Int64, mediaType: MediaType)
-
-    var mediaType: MediaType {
-        switch self {
-        case .publish(let draft): draft.mediaType
-        case .hold(_, _, let mediaType): mediaType
-        }
-    }
-
-    /// The change that stores it. Throws what it would be refused for, whatever is stored.
-    func change(of payload: PreparedPayload) throws(StoreError) -> CheckedChange {
-        switch self {
-        case .publish(let draft):
-            let texts = draft.texts
-            var publication = Publication(
-                id: texts.id?.text, part: draft.part.text, payload: payload,
-                owner: texts.owner?.text, app: texts.app?.text, title: texts.title?.text,
-                message: texts.message?.text, richType: texts.richType?.text,
-                expiry: draft.expiry)
-            publication.condition = draft.condition
-            publication.limit = draft.limit
-            return try CheckedChange(.publish(publication), asOf: .now)
-        case .hold(let digest, let seconds, _):
-            return try CheckedChange(
-                .hold(BlobHold(payload, seconds: seconds, expected: digest)), asOf: .now)
-        }
-    }
 }

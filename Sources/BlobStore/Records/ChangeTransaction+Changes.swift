@@ -107,6 +107,11 @@ extension Publication {
         try TextKind.message.check(message)
         try TextKind.title.check(title)
         try TextKind.app.check(app)
+        try checkExpiryAndLimit(asOf: now)
+    }
+
+    /// The rules of all but texts.
+    func checkExpiryAndLimit(asOf now: Timestamp) throws(StoreError) {
         try Rules.check(expiry, asOf: now)
         try limit?.check(byteCount: payload.byteCount, part: part, mediaType: mediaType)
     }

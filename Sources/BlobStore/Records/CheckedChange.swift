@@ -25,6 +25,22 @@ package struct CheckedChange: Sendable {
 
     private init(unchecked change: Change) { self.change = change }
 
+    /// A part of a notification. Its texts were checked where they came in, and are not read again; the media type
+    /// is its payload's.
+    package static func publish(
+        _ payload: PreparedPayload, as part: PartName, of texts: NotificationTexts, expiry: Expiry,
+        condition: Condition, limit: PartLimit?, asOf now: Timestamp
+    ) throws(StoreError) -> CheckedChange {
+        var publication = Publication(
+            id: texts.id?.text, part: part.text, payload: payload, owner: texts.owner?.text,
+            app: texts.app?.text, title: texts.title?.text, message: texts.message?.text,
+            richType: texts.richType?.text, expiry: expiry)
+        publication.condition = condition
+        publication.limit = limit
+        try publication.checkExpiryAndLimit(asOf: now)
+        return CheckedChange(unchecked: .publish(publication))
+    }
+
     /// A whole notification, now with its parts.
     package func with(_ parts: [DraftPart]) throws(StoreError) -> CheckedChange {
         guard case .publishNotification(var draft) = change else {

@@ -103,7 +103,8 @@ import Testing
         let bytes = [UInt8](repeating: 1, count: 32)
         let made = Digest(bytes: bytes.span.bytes)
         let digest = try #require(made)
-        let kind = BodyPlan.Kind.heldBlob(digest, ttlSeconds: 60, mediaType: "text/plain")
+        let kind = BodyPlan.Kind.payload(
+            .hold(digest, ttlSeconds: 60, mediaType: "text/plain"))
         let coded = upload(300, as: kind, coding: .gzip)
         try receive(coded, 300)
         #expect(coded.makeRoomToFinish() == nil)

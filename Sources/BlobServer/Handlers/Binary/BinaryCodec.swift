@@ -4,9 +4,8 @@ import Bytes
 
 /// Writes the binary protocol's answers, but payloads.
 enum BinaryCodec {
-    /// Appends an answer.
     static func append(
-        _ response: Response, _ frame: RequestFrame, into batch: inout AnswerBatch
+        _ response: Answer, _ frame: RequestFrame, into batch: inout AnswerBatch
     ) {
         switch response {
         case .document(let document): append(document, frame, into: &batch)
@@ -23,9 +22,8 @@ enum BinaryCodec {
         }
     }
 
-    /// Appends a call's answer, whose head says what the document is.
     private static func append(
-        _ document: Response.Document, _ frame: RequestFrame, into batch: inout AnswerBatch
+        _ document: Answer.Document, _ frame: RequestFrame, into batch: inout AnswerBatch
     ) {
         var mediaType: [UInt8] = []
         if document.status != 204 { mediaType.append(document.mediaType) }
@@ -33,13 +31,7 @@ enum BinaryCodec {
         Call.Response.compose(
             revision: document.revision ?? 0, mediaType: mediaType.span.bytes,
             location: (document.location ?? "").utf8.span.bytes, into: &head)
-        ResponseFrame(
-            answering: frame, status: document.status, headByteCount: UInt32(head.count),
-            bodyByteCount: UInt64(document.body.count)
-        ).compose(into: &batch.heads)
-        batch.heads.append(contentsOf: head)
-        batch.heads.append(contentsOf: document.body)
-        batch.endAnswer()
+        append(frame, status: document.status, head: head, body: document.body, into: &batch)
     }
 
     private static func append(
@@ -61,17 +53,19 @@ enum BinaryCodec {
         batch.endAnswer()
     }
 
-    /// Appends an answer without a head.
     private static func append(
-        _ frame: RequestFrame, status: UInt16, body: [UInt8], into batch: inout AnswerBatch
+        _ frame: RequestFrame, status: UInt16, head: [UInt8] = [], body: [UInt8] = [],
+        into batch: inout AnswerBatch
     ) {
-        ResponseFrame(answering: frame, status: status, bodyByteCount: UInt64(body.count))
-            .compose(into: &batch.heads)
+        ResponseFrame(
+            answering: frame, status: status, headByteCount: UInt32(head.count),
+            bodyByteCount: UInt64(body.count)
+        ).compose(into: &batch.heads)
+        batch.heads.append(contentsOf: head)
         batch.heads.append(contentsOf: body)
         batch.endAnswer()
     }
 
-    /// Appends the answer to hello.
     static func appendHello(
         _ store: StoreID, _ limits: DaemonLimits, _ frame: RequestFrame,
         into batch: inout AnswerBatch
@@ -87,13 +81,9 @@ enum BinaryCodec {
         var head: [UInt8] = []
         response.compose(
             storeID: storeID.span.bytes, serverVersion: version.span.bytes, into: &head)
-        ResponseFrame(answering: frame, status: 200, headByteCount: UInt32(head.count))
-            .compose(into: &batch.heads)
-        batch.heads.append(contentsOf: head)
-        batch.endAnswer()
+        append(frame, status: 200, head: head, into: &batch)
     }
 
-    /// Appends a page to a watch: how many, whether more follow, the cursor; and the page.
     static func appendWatched(
         _ page: FeedPage, of owner: String, store: StoreID, _ frame: RequestFrame,
         into batch: inout AnswerBatch
@@ -102,13 +92,9 @@ enum BinaryCodec {
         ChangesDocument.append(page, owner: owner, store: store, to: &body)
         var next: [UInt8] = []
         page.next.append(owner: owner.utf8.span.bytes, store: store, to: &next)
-        ResponseFrame(
-            answering: frame, status: 200, headByteCount: UInt32(Watch.Response.byteCount),
-            bodyByteCount: UInt64(body.count)
-        ).compose(into: &batch.heads)
+        var head: [UInt8] = []
         Watch.Response(changeCount: UInt32(clamping: page.changes.count), hasMore: page.hasMore)
-            .compose(next: next.span.bytes, into: &batch.heads)
-        batch.heads.append(contentsOf: body)
-        batch.endAnswer()
+            .compose(next: next.span.bytes, into: &head)
+        append(frame, status: 200, head: head, body: body, into: &batch)
     }
 }

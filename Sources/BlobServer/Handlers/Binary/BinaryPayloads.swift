@@ -1,15 +1,10 @@
 import BlobProtocol
 import BlobStore
 
-// A payload's answer in the binary protocol.
-
 extension RequestHandler {
-    /// Answers the frame at the start of `bytes` when it is a plain fetch and what it asks for is
-    /// there: all of a payload, in the coding in which it is kept. ``next(_:of:in:into:consumed:)``
-    /// would answer the same.
-    ///
-    /// - Returns: how many bytes were used; 0 when there is anything else to be said, and nothing
-    ///   was done.
+    /// Answers the frame at the start of `bytes` when it is a plain fetch of all of a payload, in the coding in which
+    /// it is kept, and that is there. Returns how many bytes were used. 0: nothing was done, and
+    /// ``next(_:of:in:into:consumed:)`` has to answer.
     @inline(__always)
     func answerPlainGet(
         _ bytes: RawSpan, of connection: inout Session, in snapshot: borrowing Snapshot,
@@ -52,72 +47,48 @@ extension RequestHandler {
         return get.byteCount
     }
 
-    /// Appends a payload's answer.
-    ///
-    /// - Returns: its status: 200 or 206.
+    /// Appends a payload's answer, and returns its status: 200 or 206.
     func appendPayload(
-        _ lookup: PayloadLookup, _ frame: RequestFrame, _ head: RawSpan,
-        in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
+        _ lookup: PayloadLookup, _ request: BinaryRequest, in snapshot: borrowing Snapshot,
+        into batch: inout AnswerBatch
     ) throws(FetchFailure) -> UInt16 {
+        let frame = request.frame
         let isHeadOnly = frame.flags.contains(.headOnly)
         switch lookup {
         case .missing: throw .refused(.notFound("notification or part"))
         case .expired(let moment): throw .refused(.expired("payload", at: moment))
         case .found(let payload):
             let blob = payload.blob
-            var first = 0
-            var status: UInt16 = 200
-            var choice = BodyChoice.whole(
+            var selection = Selection.whole(
                 blob, acceptsGzip: frame.flags.contains(.gzipAccepted))
-            let asked: WireRange?
             do throws(ProtocolError) {
-                asked = try WireRange.parse(head, flags: frame.flags, .get)
+                let range = try WireRange.parse(request.head, flags: frame.flags, .get)
+                if let range, case .from(let first, _) = range {
+                    selection = try selection.narrowed(
+                        to: range.resolve(byteCount: UInt64(blob.byteCount)), of: blob,
+                        beginning: "at byte \(first)")
+                }
             } catch {
                 throw .refused(error)
             }
-            if let range = asked {
-                switch range.resolve(byteCount: UInt64(blob.byteCount)) {
-                case .whole: break
-                case .partial(let lower, let upper):
-                    // Both are at most the payload's size, which is an Int.
-                    first = Int(lower)
-                    status = 206
-                    choice = BodyChoice(lower: first, upper: Int(upper), coding: .identity)
-                case .unsatisfiable:
-                    throw .refused(
-                        ProtocolError(
-                            .badRange,
-                            "the range begins at byte \(range.first); the payload is \(blob.byteCount) bytes long",
-                            limit: blob.byteCount))
-                }
-            }
-            let body: BatchedAnswer.Body = isHeadOnly ? .none : choice.body(of: blob)
+            let body: BatchedAnswer.Body = isHeadOnly ? .none : selection.body(of: blob)
             try map(body, of: payload, into: &batch, in: snapshot)
             let response = Get.Response(
-                byteCount: UInt64(blob.byteCount), first: UInt64(first),
+                byteCount: UInt64(blob.byteCount), first: UInt64(selection.lower),
                 // A blob has no expiry of its own: it stays as long as a notification has it.
                 expiryMilliseconds: frame.operation == .get
                     ? payload.expiresAt.milliseconds : 0,
                 revision: payload.revision,
                 createdMilliseconds: payload.createdAt.milliseconds,
-                coding: choice.coding == .gzip ? .gzip : .identity)
+                coding: selection.coding == .gzip ? .gzip : .identity)
             let digest = blob.digest.rawBytes
-            let bodyByteCount = isHeadOnly ? 0 : UInt64(choice.byteCount)
-            if payload.mediaType.byteCount > 0 {
-                response.compose(
-                    answering: frame, status: status, bodyByteCount: bodyByteCount,
-                    digest: digest.span.bytes, mediaType: payload.mediaType,
-                    into: &batch.heads)
-            } else {
-                Wire.defaultMediaType.withUTF8Buffer {
-                    response.compose(
-                        answering: frame, status: status, bodyByteCount: bodyByteCount,
-                        digest: digest.span.bytes, mediaType: RawSpan(_unsafeBytes: .init($0)),
-                        into: &batch.heads)
-                }
-            }
+            let bodyByteCount = isHeadOnly ? 0 : UInt64(selection.byteCount)
+            response.compose(
+                answering: frame, status: selection.status, bodyByteCount: bodyByteCount,
+                digest: digest.span.bytes, mediaType: payload.servedMediaType,
+                into: &batch.heads)
             batch.endAnswer(body, isFetch: true)
-            return status
+            return selection.status
         }
     }
 }

@@ -13,8 +13,6 @@ struct BodyReader: Sendable {
         profile = limits.profile
     }
 
-    /// The change that a document asks for. What the store would refuse it for whatever is stored is
-    /// thrown here.
     func operation(
         _ bytes: [UInt8], _ plan: BodyPlan
     ) throws(ProtocolError) -> PendingChange.Operation {
@@ -35,7 +33,6 @@ struct BodyReader: Sendable {
         }
     }
 
-    /// What a patch changes, and which device asks for it.
     func patch(_ bytes: RawSpan, _ plan: BodyPlan) throws(ProtocolError) -> NotificationPatch {
         var patch = try PatchDocument.parse(bytes)
         if case .set(let moment) = patch.expiresAt {
@@ -45,7 +42,6 @@ struct BodyReader: Sendable {
         return patch
     }
 
-    /// A document that comes without files.
     func publication(
         _ bytes: RawSpan, id: NotificationID?, _ plan: BodyPlan
     ) throws(ProtocolError) -> (id: NotificationID?, change: CheckedChange) {
@@ -70,13 +66,11 @@ struct BodyReader: Sendable {
 
     private func expiry(_ document: NotificationDocument) throws(ProtocolError) -> Expiry {
         try lifetimes.chosen(
-            ttlSeconds: document.ttlSeconds, expiryMilliseconds: document.expiryMilliseconds,
-            asOf: .now) ?? .after(seconds: lifetimes.usualSeconds)
+            document.lifetime, asOf: .now) ?? .after(seconds: lifetimes.usualSeconds)
     }
 
     // MARK: - Files
 
-    /// A notification with its files, which are finished here.
     func notification(
         _ received: MultipartReceiver.Received, _ plan: BodyPlan
     ) throws(BodyFailure) -> PendingChange.Operation {
@@ -86,9 +80,8 @@ struct BodyReader: Sendable {
         let document: NotificationDocument
         let change: CheckedChange
         do throws(ProtocolError) {
-            guard let bytes = received.document else {
-                throw ProtocolError(.badMultipart, "the field notification is missing")
-            }
+            let bytes = try require(
+                received.document, .badMultipart, "the field notification is missing")
             document = try NotificationDocument(parsing: bytes.span.bytes, id: id)
             // What can be refused is refused before the files are compressed.
             try document.checkFiles(received.files.map(\.name))
@@ -100,20 +93,11 @@ struct BodyReader: Sendable {
         var files: [ReceivedFile] = []
         for file in received.files {
             let mediaType = document.mediaType(ofFile: file.name, saying: file.mediaType)
-            do throws(StoreError) {
-                guard let payload = try file.finish(as: mediaType) else { continue }
-                files.append(
-                    ReceivedFile(name: file.name, mediaType: mediaType, payload: payload))
-            } catch {
-                throw .store(error)
-            }
+            guard let payload = try onStore(try file.finish(as: mediaType)) else { continue }
+            files.append(ReceivedFile(name: file.name, mediaType: mediaType, payload: payload))
         }
-        do throws(ProtocolError) {
-            let parts = try document.parts(files, for: document.profile ?? profile)
-            return .apply(try checked(try change.with(parts)))
-        } catch {
-            throw .wire(error)
-        }
+        let parts = try onWire(try document.parts(files, for: document.profile ?? profile))
+        return .apply(try onWire(try checked(try change.with(parts))))
     }
 
     /// Throws `unsupported_attachment` or `attachment_too_large` for a part that the profile's
@@ -134,10 +118,9 @@ struct BodyReader: Sendable {
     /// Lines of a batch that are handed to the writer together, while the next ones are read.
     private static let pieceLineCount = 250
 
-    /// The documents of a batch, each a change or what is wrong with it, in pieces: the writer applies
-    /// the first ones while the others are read. Throws when there are too many, before the first piece.
-    ///
-    /// - Parameter submit: takes each piece, in their order.
+    /// Submits the documents of a batch, each a change or what is wrong with it, in pieces and in their order: the
+    /// writer applies the first ones while the others are read. Throws when there are too many, before the first
+    /// piece.
     func batch(
         _ bytes: [UInt8], _ plan: BodyPlan, _ submit: (PendingChange.Operation) -> Void
     ) throws(ProtocolError) {

@@ -21,14 +21,12 @@ final class Endpoint: Sendable {
     let rules: Rules
     let action: Action
 
-    /// A parameter of a path, as OpenAPI calls it.
     enum Parameter: String {
         case id, owner, digest
         /// A part's where the path has an id, else a category's.
         case name
     }
 
-    /// The ways by which requests come.
     struct Interfaces: OptionSet, Sendable {
         let rawValue: UInt8
 
@@ -37,22 +35,17 @@ final class Endpoint: Sendable {
         /// The `call` of the binary protocol.
         static let frames = Interfaces(rawValue: 1 << 2)
 
-        /// Those of a backend, in either dialect.
         static let backends: Interfaces = [.mainSocket, .frames]
         static let devices: Interfaces = [.mainSocket, .deviceSocket]
     }
 
-    /// What follows the head.
     enum Body: Sendable {
-        /// Nothing: a body is refused.
+        /// A body is refused.
         case none
-        /// Nothing: a body is thrown away.
+        /// A body is thrown away.
         case ignored
-        /// A payload, whose length must be said.
         case payload
-        /// A blob, whose length must be said.
         case blob
-        /// A JSON document.
         case document
         /// A merge patch (RFC 7396).
         case patch
@@ -61,7 +54,6 @@ final class Endpoint: Sendable {
         /// A notification's document in each line.
         case lines
 
-        /// Whether there is a body that is received.
         var isReceived: Bool {
             switch self {
             case .none, .ignored: false
@@ -79,7 +71,6 @@ final class Endpoint: Sendable {
         }
     }
 
-    /// What else is asked or allowed.
     struct Rules: OptionSet, Sendable {
         let rawValue: UInt8
 
@@ -98,7 +89,6 @@ final class Endpoint: Sendable {
         /// The bytes of the payload that the path names: `PayloadPath` finds it before the table is searched, and
         /// each dialect answers it in its own way.
         case fetch
-        /// A method of the handler.
         case perform(
             @Sendable (RequestHandler) -> (EndpointRequest) throws(ProtocolError) -> ActionStep)
         /// A method that looks at what is stored.
@@ -149,30 +139,26 @@ extension Endpoint {
                 return (endpoint, names)
             }
         }
-        let isKnown = all.contains {
-            $0.interfaces.contains(interface) && $0.path.match(path, segmentCount: count) != nil
-        }
-        guard isKnown || method == .other else { throw .notFound("resource") }
+        let methods = methods(of: path, on: interface)
+        guard methods != nil || method == .other else { throw .notFound("resource") }
         throw ProtocolError(
             .methodNotAllowed,
             interface == .frames
-                ? "this resource supports \(allow(path, on: interface)), not \(method.name)"
+                ? "this resource supports \(methods ?? ""), not \(method.name)"
                 : "this resource does not support the method; see Allow")
     }
 
-    /// The methods of a path, for the `Allow` field of a 405 (RFC 9110, section 10.2.1); those that there are
-    /// where the path has no calls.
-    static func allow(_ path: RawSpan, on interface: Interfaces) -> String {
+    /// The methods of a path, as the `Allow` field of a 405 lists them (RFC 9110, section 10.2.1); nil where it has no
+    /// calls.
+    static func methods(of path: RawSpan, on interface: Interfaces) -> String? {
         let count = PathPattern.segmentCount(of: path)
         var names: [String] = []
-        for endpoint in all
-        where endpoint.interfaces.contains(interface)
-            && endpoint.path.match(path, segmentCount: count) != nil
-        {
+        for endpoint in all where endpoint.interfaces.contains(interface) {
             let name = endpoint.method == .get ? "GET, HEAD" : endpoint.method.name.description
-            if !names.contains(name) { names.append(name) }
+            guard endpoint.path.match(path, segmentCount: count) != nil, !names.contains(name)
+            else { continue }
+            names.append(name)
         }
-        return names.isEmpty
-            ? "GET, HEAD, PUT, POST, PATCH, DELETE" : names.joined(separator: ", ")
+        return names.isEmpty ? nil : names.joined(separator: ", ")
     }
 }

@@ -3,13 +3,12 @@ import BlobStore
 import Bytes
 import Notifications
 
-/// The parameters of a query, decoded.
+/// The parameters of a query, decoded: each nil where it is not given. One that is wrong throws the code of its kind.
 struct EndpointQuery {
     private var parameters: [(name: [UInt8], value: [UInt8])] = []
 
-    /// Throws `bad_query` for a name that is not among `names` or given twice, and for bad escapes.
-    ///
-    /// - Parameter isLink: whether the parameters of a signed link, which is checked, are passed over.
+    /// Throws `bad_query` for a name that is not among `names` or given twice, and for bad escapes. The parameters of
+    /// a signed link, which is checked, are passed over.
     init(
         _ query: [UInt8], isLink: Bool = false, _ names: StaticString...
     ) throws(ProtocolError) {
@@ -26,10 +25,9 @@ struct EndpointQuery {
                     "unknown parameter \(name.span.bytes.excerpt()); "
                         + (names.isEmpty ? "none is known here" : "known are \(known)"))
             }
-            guard !parameters.contains(where: { $0.name == name }) else {
-                throw ProtocolError(
-                    .badQuery, "the parameter \(name.span.bytes.excerpt()) is given twice")
-            }
+            try require(
+                !parameters.contains(where: { $0.name == name }), .badQuery,
+                "the parameter \(name.span.bytes.excerpt()) is given twice")
             parameters.append((name, try Self.decoded(value.of(bytes))))
         }
     }
@@ -40,33 +38,26 @@ struct EndpointQuery {
         return out
     }
 
-    /// A parameter's bytes; nil when it is not given.
     subscript(_ name: StaticString) -> [UInt8]? {
         parameters.first { $0.name.span.bytes.equals(name) }?.value
     }
 
-    /// A parameter as text. Throws `code` when it is not UTF-8.
     func text(_ name: StaticString, _ code: ErrorCode) throws(ProtocolError) -> String? {
         guard let bytes = self[name] else { return nil }
-        guard let text = String(validating: bytes, as: UTF8.self) else {
-            throw ProtocolError(code, "\(name) is not valid UTF-8")
-        }
-        return text
+        return try require(
+            String(validating: bytes, as: UTF8.self), code, "\(name) is not valid UTF-8")
     }
 
-    /// The parameter `group`; nil when it is not given. Throws `bad_group`.
     func group() throws(ProtocolError) -> GroupName? {
         guard let bytes = self["group"] else { return nil }
         return try GroupName(onWire: bytes.span.bytes)
     }
 
-    /// The parameter `app`; nil when it is not given. Throws `bad_app`.
     func app() throws(ProtocolError) -> AppName? {
         guard let bytes = self["app"] else { return nil }
         return try AppName(onWire: bytes.span.bytes)
     }
 
-    /// What the parameters of a filter ask for. Throws the code of the one that is wrong.
     func filter() throws(ProtocolError) -> RecordFilter {
         var filter = RecordFilter(
             app: try app()?.text, isRead: try flag("read"), group: try group()?.text)
@@ -77,33 +68,21 @@ struct EndpointQuery {
             filter.targetHost = try TargetHost(onWire: bytes.span.bytes).text
         }
         if let name = try text("action_state", .badActionState) {
-            guard let state = ActionState(name: name) else {
-                throw ProtocolError(
-                    .badActionState,
-                    "unknown action state \(name.utf8.span.bytes.excerpt()); known are none, activated, dismissed, snoozed"
-                )
-            }
-            filter.actionState = state
+            filter.actionState = try ActionState(onWire: name)
         }
         if let name = try text("status", .badQuery) {
-            guard let status = RecordFilter.Status(rawValue: name) else {
-                throw ProtocolError(
-                    .badQuery,
-                    "status is \(name.utf8.span.bytes.excerpt()); it must be active or deleted")
-            }
-            filter.status = status
+            filter.status = try require(
+                RecordFilter.Status(rawValue: name), .badQuery,
+                "status is \(name.excerpt); it must be active or deleted")
         }
-        guard filter.status == .active || !filter.asksForDetails else {
-            throw ProtocolError(
-                .badQuery,
-                "status=deleted allows app and no other filter: of a deleted notification only the id, the app and the device are known"
-            )
-        }
+        try require(
+            filter.status == .active || !filter.asksForDetails, .badQuery,
+            "status=deleted allows app and no other filter: of a deleted notification only the id, the app and the device are known"
+        )
         return filter
     }
 
-    /// A whole number within bounds, or `fallback` when it is not given. Throws `code` for anything
-    /// else.
+    /// A whole number within bounds.
     func number(
         _ name: StaticString, in bounds: ClosedRange<Int>, _ code: ErrorCode, default fallback: Int
     ) throws(ProtocolError) -> Int {
@@ -119,7 +98,6 @@ struct EndpointQuery {
         return number
     }
 
-    /// `true` or `false`; nil when it is not given. Throws `bad_query` for anything else.
     func flag(_ name: StaticString) throws(ProtocolError) -> Bool? {
         guard let bytes = self[name] else { return nil }
         if bytes.span.bytes.equals("true") { return true }

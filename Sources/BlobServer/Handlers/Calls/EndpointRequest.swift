@@ -5,40 +5,39 @@ import Notifications
 
 /// A request for a call of the table, in either dialect. All that its head says is checked but the query, which is
 /// its handler's.
-struct EndpointRequest: Sendable {
+///
+/// An object, so that handing it on counts no reference for each of its texts. Its worker's thread alone uses it, and
+/// nothing changes it once it is made.
+final class EndpointRequest {
     let endpoint: Endpoint
     // What the path names.
-    private(set) var id: NotificationID?
-    private(set) var part: PartName?
-    private(set) var owner: OwnerID?
-    private(set) var category: CategoryName?
-    private(set) var digest: Digest?
+    @exclusivity(unchecked) private(set) var id: NotificationID?
+    @exclusivity(unchecked) private(set) var part: PartName?
+    @exclusivity(unchecked) private(set) var owner: OwnerID?
+    @exclusivity(unchecked) private(set) var category: CategoryName?
+    @exclusivity(unchecked) private(set) var digest: Digest?
     /// As it came, percent-encoded.
-    var query: [UInt8] = []
+    let query: [UInt8]
     /// The body's, with its parameters; nil when it was not said.
-    var mediaType: MediaType?
-    /// How the body is coded.
-    var coding = BodyCoding.identity
+    @exclusivity(unchecked) private(set) var mediaType: MediaType?
+    @exclusivity(unchecked) private(set) var coding = BodyCoding.identity
     /// How long the body is; nil where that is not said.
-    var bodyByteCount: UInt64?
-    /// Whether the body is a payload's bytes.
-    var hasPayload = false
-    /// The device that makes a change.
-    var device: DeviceName?
+    @exclusivity(unchecked) private(set) var bodyByteCount: UInt64?
+    @exclusivity(unchecked) private(set) var hasPayload = false
+    @exclusivity(unchecked) private(set) var device: DeviceName?
     /// What must hold of the notification or the category that is there.
-    var condition = Condition.none
+    @exclusivity(unchecked) private(set) var condition = Condition.none
     /// The signed link that it came by, whose parameters are in the query; nil: it came by none.
-    var link: HeldLink?
-    /// Whether a stream of events is asked for.
-    var acceptsEvents = false
+    @exclusivity(unchecked) private(set) var link: FeedLink?
+    @exclusivity(unchecked) private(set) var acceptsEvents = false
     /// The place in the feed that a stream was read up to.
-    var lastEventID: [UInt8]?
+    @exclusivity(unchecked) private(set) var lastEventID: [UInt8]?
 
-    /// Checks what a path names.
     private init(
-        _ endpoint: Endpoint, _ names: PathPattern.Match, in path: RawSpan
+        _ endpoint: Endpoint, _ names: PathPattern.Match, in path: RawSpan, query: RawSpan
     ) throws(ProtocolError) {
         self.endpoint = endpoint
+        self.query = query.array()
         var slice = names.first
         for parameter in endpoint.parameters {
             let text = slice.of(path)
@@ -53,14 +52,15 @@ struct EndpointRequest: Sendable {
         }
     }
 
-    /// An HTTP request.
-    init(
+    /// - Parameter link: the signed link by which it came.
+    convenience init(
         _ endpoint: Endpoint, _ names: PathPattern.Match, _ head: HTTPRequestHead,
-        _ bytes: RawSpan
+        _ bytes: RawSpan, by link: FeedLink?
     ) throws(ProtocolError) {
-        if endpoint.body == .none { try HTTPCodec.checkNoBody(head) }
-        try self.init(endpoint, names, in: head.path.of(bytes))
-        query = head.query.of(bytes).array()
+        if endpoint.body == .none { try head.checkNoBody() }
+        try self.init(
+            endpoint, names, in: head.path.of(bytes), query: head.query.of(bytes))
+        self.link = link
         condition = try Condition(head, bytes)
         if endpoint.method != .get {
             try readBody(head, bytes)
@@ -73,15 +73,15 @@ struct EndpointRequest: Sendable {
     }
 
     /// What a head says of the body, and of the device that makes the change: a payload has none.
-    private mutating func readBody(
+    private func readBody(
         _ head: HTTPRequestHead, _ bytes: RawSpan
     ) throws(ProtocolError) {
         if endpoint.body == .notification, endpoint.method == .post {
-            hasPayload = try HTTPCodec.isRawPublish(head, bytes)
+            hasPayload = try head.isRawPublish(in: bytes)
         } else {
             hasPayload = endpoint.body == .payload
         }
-        if hasPayload || endpoint.body == .blob { try HTTPCodec.checkLength(of: head) }
+        if hasPayload || endpoint.body == .blob { try head.checkLength() }
         bodyByteCount = head.contentLength
         if endpoint.body.isReceived { coding = try BodyCoding(head, bytes) }
         if let contentType = head.contentType?.of(bytes) {
@@ -93,19 +93,18 @@ struct EndpointRequest: Sendable {
     }
 
     /// A frame of `call`. Throws `not_found` for what frames do not have, and `method_not_allowed`.
-    init(_ call: Call.Request, _ head: RawSpan) throws(ProtocolError) {
+    convenience init(_ call: Call.Request, _ head: RawSpan) throws(ProtocolError) {
         let (path, query) = call.split(head)
         if call.method == .get, case .blob = PayloadPath.parse(path.of(head)) {
             throw ProtocolError(
                 .methodNotAllowed, "call does not support GET of a blob; use getBlob")
         }
         let (endpoint, names) = try Endpoint.find(
-            call.method.http, path.of(head), on: .frames)
-        try self.init(endpoint, names, in: path.of(head))
-        self.query = query.of(head).array()
+            call.method, path.of(head), on: .frames)
+        try self.init(endpoint, names, in: path.of(head), query: query.of(head))
         if call.coding == .gzip { coding = .gzip }
-        mediaType = call.type
-        device = call.deviceName
+        mediaType = call.mediaType
+        device = call.device
         switch call.condition {
         case .none: break
         case .revision(let revision): condition = .revisions([revision])
@@ -119,30 +118,7 @@ struct EndpointRequest: Sendable {
 
     /// A name that the endpoint's path has.
     func required<Name>(_ name: Name?) throws(ProtocolError) -> Name {
-        guard let name else {
-            throw ProtocolError(.internalError, "\(endpoint.name) has no such name in its path")
-        }
-        return name
-    }
-}
-
-extension BodyCoding {
-    /// How the body of a request is coded (RFC 9110, section 8.4). Throws
-    /// `unsupported_content_coding` for more than one coding, and for any but deflate and gzip, which may be
-    /// called `x-gzip`.
-    init(_ head: HTTPRequestHead, _ bytes: RawSpan) throws(ProtocolError) {
-        self = .identity
-        guard let name = head.contentEncoding?.of(bytes), !name.equalsIgnoringCase("identity")
-        else { return }
-        if name.equalsIgnoringCase("gzip") || name.equalsIgnoringCase("x-gzip") {
-            self = .gzip
-        } else if name.equalsIgnoringCase("deflate") {
-            self = .deflate
-        } else {
-            throw ProtocolError(
-                .unsupportedContentCoding,
-                "the content coding \(name.excerpt()) is not supported; known are gzip, deflate, identity"
-            )
-        }
+        try BlobProtocol.require(
+            name, .internalError, "\(endpoint.name) has no such name in its path")
     }
 }

@@ -7,22 +7,18 @@ import Synchronization
 /// Takes in a multipart body as it comes: the document into memory, each file into a writer of its
 /// own.
 final class MultipartReceiver {
-    /// The name of the field that has the document.
     private static let documentName: StaticString = "notification"
 
     private let store: BlobStore
     private var parser: MultipartParser
-    /// What the parser wants to see again, with more behind it.
+    /// What the parser wants to see again, with more after it.
     private var rest: [UInt8] = []
     private var document: [UInt8]?
     private var files: [IncomingFile] = []
     private var isInDocument = false
 
-    /// What was received.
     struct Received: Sendable {
-        /// The document; nil when there was none.
         var document: [UInt8]?
-        /// In the order in which they came.
         var files: [IncomingFile]
     }
 
@@ -31,7 +27,6 @@ final class MultipartReceiver {
         parser = MultipartParser(boundary: boundary)
     }
 
-    /// Takes in some more bytes.
     func append(_ bytes: RawSpan) throws(BodyFailure) {
         guard !rest.isEmpty else {
             let used = try take(bytes)
@@ -45,7 +40,6 @@ final class MultipartReceiver {
         rest.append(contentsOf: held[used...])
     }
 
-    /// How many bytes are in memory.
     var heldByteCount: Int {
         rest.count + (document?.count ?? 0) + files.reduce(0) { $0 + $1.heldByteCount }
     }
@@ -69,36 +63,26 @@ final class MultipartReceiver {
     /// Whether there is a file in memory that is worth a place on the disk.
     var canSpool: Bool { files.contains { $0.heldByteCount > 0 } }
 
-    /// Moves the longest file that is in memory to the disk.
     func spool() throws(StoreError) {
         try files.max { $0.heldByteCount < $1.heldByteCount }?.spool()
     }
 
     /// Hands out what was received. Throws `bad_multipart` when the end is missing.
     func finish() throws(ProtocolError) -> Received {
-        guard parser.isComplete else {
-            throw ProtocolError(.badMultipart, "the body ends without a closing delimiter")
-        }
+        try require(parser.isComplete, .badMultipart, "the body ends without a closing delimiter")
         return Received(document: document, files: files)
     }
 
-    /// - Returns: how many bytes were used.
     private func take(_ bytes: RawSpan) throws(BodyFailure) -> Int {
         var used = 0
         while used < bytes.byteCount {
             let rest = bytes.extracting(droppingFirst: used)
-            let step: MultipartParser.Step
-            do throws(ProtocolError) {
-                let next = try parser.next(rest)
-                used += next.consumed
-                step = next.step
-                if case .part(let head) = step { try begin(head) }
-            } catch {
-                throw .wire(error)
-            }
-            switch step {
+            let next = try onWire(try parser.next(rest))
+            used += next.consumed
+            switch next.step {
             case .needsMore: return used
-            case .part, .end: break
+            case .part(let head): try onWire(try begin(head))
+            case .end: break
             case .bytes(let slice): try append(content: slice.of(rest))
             case .partEnd: isInDocument = false
             }
@@ -118,11 +102,10 @@ final class MultipartReceiver {
         guard !files.contains(where: { $0.name == part }) else {
             throw Self.twice(name)
         }
-        guard files.count < StoreLimits.partCountMax else {
-            throw ProtocolError(
-                .tooManyParts, "too many files; the limit is \(StoreLimits.partCountMax)",
-                limit: StoreLimits.partCountMax)
-        }
+        try require(
+            files.count < StoreLimits.partCountMax, .tooManyParts,
+            "too many files; the limit is \(StoreLimits.partCountMax)",
+            limit: StoreLimits.partCountMax)
         files.append(
             IncomingFile(name: part, mediaType: head.type, store.makePayloadWriter()))
     }
@@ -142,11 +125,7 @@ final class MultipartReceiver {
             }
             document?.append(contentsOf: bytes)
         } else if let file = files.last {
-            do throws(StoreError) {
-                try file.append(bytes)
-            } catch {
-                throw .store(error)
-            }
+            try onStore(try file.append(bytes))
         }
     }
 }
@@ -166,10 +145,8 @@ final class IncomingDocument: Sendable {
     }
 }
 
-/// A file of a multipart body.
 final class IncomingFile: Sendable {
     let name: PartName
-    /// Nil: not said.
     let mediaType: MediaType?
     /// Used by one thread after the other, never by two at a time.
     private let writer: Mutex<PayloadWriter?>
@@ -180,7 +157,6 @@ final class IncomingFile: Sendable {
         self.writer = Mutex(writer)
     }
 
-    /// How many of its bytes are in memory, and how many there are.
     private var counts: (held: Int, all: Int) {
         writer.withLock { writer in
             switch writer {

@@ -5,12 +5,10 @@ import BlobStore
 // replication.
 
 extension RequestHandler {
-    /// The process answers.
     func getLive(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         .respond(.echo([]))
     }
 
-    /// Whether a publish can be stored.
     func getReady(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         if isStopping { throw .stopping }
         if let refusal = replica.refusal { throw ProtocolError(notReady: refusal) }
@@ -18,15 +16,14 @@ extension RequestHandler {
     }
 
     func getStatistics(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
-        let body = try asked { () throws(StoreError) in try statistics.compose() }
-        return .respond(.document(Response.Document(body: body)))
+        let body = try asked(try statistics.compose())
+        return .respond(.document(Answer.Document(body: body)))
     }
 
-    /// The daemon's numbers for Prometheus.
     func getMetrics(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
-        let body = try asked { () throws(StoreError) in try metrics.compose() }
+        let body = try asked(try metrics.compose())
         return .respond(
-            .document(Response.Document(mediaType: MetricsText.mediaType, body: body)))
+            .document(Answer.Document(mediaType: MetricsText.mediaType, body: body)))
     }
 
     func getOpenAPI(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
@@ -41,18 +38,17 @@ extension RequestHandler {
 
     func getScrub(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         _ = try EndpointQuery(request.query)
-        return .respond(scrubResponse)
+        return .respond(scrubAnswer)
     }
 
-    /// Begins to read the store again.
     func postScrub(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         guard !isStopping else { throw .stopping }
         _ = try EndpointQuery(request.query)
         statistics.scrub.request()
-        return .respond(scrubResponse)
+        return .respond(scrubAnswer)
     }
 
-    private var scrubResponse: Response {
+    private var scrubAnswer: Answer {
         .document { ScrubDocument(store, statistics.scrub).append(to: &$0) }
     }
 
@@ -60,27 +56,24 @@ extension RequestHandler {
 
     func getReplication(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         _ = try EndpointQuery(request.query)
-        return .respond(replicationResponse)
+        return .respond(replicationAnswer)
     }
 
-    /// Has this daemon take the lead of its shard.
     func postReplication(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         guard !isStopping else { throw .stopping }
         let query = try EndpointQuery(request.query, "force")
         let force = try query.text("force", .badQuery) ?? "false"
-        guard let isForced = Bool(force) else {
-            throw ProtocolError(.badQuery, "force is \(force); it must be true or false")
-        }
+        let isForced = try require(
+            Bool(force), .badQuery, "force is \(force); it must be true or false")
         switch replica.role {
         case .alone:
             throw ProtocolError(.notReplicated, "this daemon is not replicated (--follow)")
-        case .leader: return .respond(replicationResponse)
+        case .leader: return .respond(replicationAnswer)
         case .follower, .changing: return .write(.promote(isForced: isForced), .promoted)
         }
     }
 
-    var replicationResponse: Response {
-        .document(
-            Response.Document(body: ReplicationDocument(store, replica).numbers.finished()))
+    var replicationAnswer: Answer {
+        .document { ReplicationDocument.append(store, replica, to: &$0) }
     }
 }

@@ -4,28 +4,21 @@ import Bytes
 import Notifications
 
 extension RequestHandler {
-    /// The push to send for a notification: itself, or with what goes with it.
     func getEnvelope(
         _ request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
         let query = try EndpointQuery(request.query, "platform", "style", "format", "token")
-        guard let name = try query.text("platform", .badPlatform) else {
-            throw ProtocolError(
-                .badPlatform, "the parameter platform is missing; known are apns, fcm, wns")
-        }
-        guard let platform = PushPlatform(rawValue: name) else {
-            throw ProtocolError(
-                .badPlatform,
-                "unknown platform \(name.utf8.span.bytes.excerpt()); known are apns, fcm, wns")
-        }
+        let name = try require(
+            try query.text("platform", .badPlatform), .badPlatform,
+            "the parameter platform is missing; known are apns, fcm, wns")
+        let platform = try require(
+            PushPlatform(rawValue: name), .badPlatform,
+            "unknown platform \(name.excerpt); known are apns, fcm, wns")
         var style = PushStyle.silent
         if let name = try query.text("style", .badQuery) {
-            guard let known = PushStyle(rawValue: name) else {
-                throw ProtocolError(
-                    .badQuery,
-                    "unknown style \(name.utf8.span.bytes.excerpt()); known are silent, alert")
-            }
-            style = known
+            style = try require(
+                PushStyle(rawValue: name), .badQuery,
+                "unknown style \(name.excerpt); known are silent, alert")
         }
         let token = try Self.token(query, for: platform)
         let isWhole = try Self.isWhole(query)
@@ -42,7 +35,7 @@ extension RequestHandler {
         if isWhole { return .respond(.document { EnvelopeDocument.append(envelope, to: &$0) }) }
         return .respond(
             .document(
-                Response.Document(
+                Answer.Document(
                     mediaType: envelope.mediaType == "text/xml" ? "text/xml" : "application/json",
                     body: envelope.bytes)))
     }
@@ -66,17 +59,14 @@ extension RequestHandler {
         _ query: EndpointQuery, for platform: PushPlatform
     ) throws(ProtocolError) -> String? {
         guard let bytes = query["token"] else { return nil }
-        guard platform == .fcm else {
-            throw ProtocolError(
-                .badQuery,
-                "the parameter token is for fcm; the request to \(platform.rawValue) names the device in its URL"
-            )
-        }
+        try require(
+            platform == .fcm, .badQuery,
+            "the parameter token is for fcm; the request to \(platform.rawValue) names the device in its URL"
+        )
         try TextKind.pushToken.check(bytes.span.bytes)
         return bytes.span.bytes.text()
     }
 
-    /// Whether the request's fields are asked for as well: `format=json`, and not `format=body`.
     private static func isWhole(_ query: EndpointQuery) throws(ProtocolError) -> Bool {
         guard let format = query["format"] else { return false }
         if format.span.bytes.equals("json") { return true }
@@ -90,20 +80,13 @@ extension RequestHandler {
 
 /// A push with what goes with it: `{"media_type","headers":{…},"body"}`.
 enum EnvelopeDocument {
-    /// Appends the document. The body is a text, since it must be sent as it is: written anew it
-    /// might be over its provider's limit.
+    /// The body is a text, since it must be sent as it is: composed again, it might be over its provider's limit.
     static func append(_ envelope: Envelope, to out: inout [UInt8]) {
-        out.append("{\"media_type\":")
-        JSONText.append(envelope.mediaType, to: &out)
-        out.append(",\"headers\":{")
-        for (index, header) in envelope.headers.enumerated() {
-            if index > 0 { out.append(",") }
-            JSONText.append(header.name, to: &out)
-            out.append(":")
-            JSONText.append(header.value, to: &out)
+        out.object {
+            $0.add("media_type", envelope.mediaType)
+            $0.begin("headers")
+            $0.object { for header in envelope.headers { $0.add(header.name, header.value) } }
+            $0.add("body", String(decoding: envelope.bytes, as: UTF8.self))
         }
-        out.append("},\"body\":")
-        JSONText.append(String(decoding: envelope.bytes, as: UTF8.self), to: &out)
-        out.append("}")
     }
 }

@@ -7,7 +7,6 @@ import Notifications
 // body is read.
 
 extension RequestHandler {
-    /// A page of all notifications, by id.
     func listNotifications(
         _ request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
@@ -16,10 +15,9 @@ extension RequestHandler {
             "limit", in: 1...WireLimits.listLimitMax, .badLimit, default: WireLimits.listLimitMax)
         let after = query["after"] ?? []
         if !after.isEmpty { _ = try NotificationID(onWire: after.span.bytes) }
-        let page = try asked { () throws(StoreError) in
+        let page = try asked(
             try snapshot.records(
-                after: after.span.bytes, limit: limit, byteCountMax: pageByteCountMax, asOf: now)
-        }
+                after: after.span.bytes, limit: limit, byteCountMax: pageByteCountMax, asOf: now))
         return .respond(.document { PageDocument.append(page, to: &$0) })
     }
 
@@ -29,7 +27,7 @@ extension RequestHandler {
         _ = try EndpointQuery(request.query)
         let id = try request.required(request.id)
         let record = try record(id.text.utf8.span.bytes, in: snapshot)
-        try asked { () throws(StoreError) in try request.condition.check(record) }
+        try asked(try request.condition.check(record))
         return .respond(.record(record))
     }
 
@@ -41,11 +39,9 @@ extension RequestHandler {
         _ = try EndpointQuery(request.query)
         let id = request.id
         if let type = request.mediaType, type.isType("multipart/form-data") {
-            guard request.coding == .identity else {
-                throw ProtocolError(
-                    .unsupportedContentCoding,
-                    "a multipart body must not be compressed; documents, payloads and blobs may be")
-            }
+            try require(
+                request.coding == .identity, .unsupportedContentCoding,
+                "a multipart body must not be compressed; documents, payloads and blobs may be")
             let boundary = try MultipartParser.boundary(of: type.text.utf8.span.bytes)
             return .receiveBody(
                 BodyPlan(
@@ -62,11 +58,9 @@ extension RequestHandler {
 
     func patchNotification(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         _ = try EndpointQuery(request.query)
-        guard !limits.requiresIfMatch || request.condition.namesWhatIsThere else {
-            throw ProtocolError(
-                .preconditionRequired,
-                "this daemon requires If-Match to patch a notification: give its revision, or *")
-        }
+        try require(
+            !limits.requiresIfMatch || request.condition.namesWhatIsThere, .preconditionRequired,
+            "this daemon requires If-Match to patch a notification: give its revision, or *")
         let id = try request.required(request.id)
         return try receive(request, .changed) { (reader, bytes, plan) throws(ProtocolError) in
             var patch = try reader.patch(bytes, plan)
@@ -91,7 +85,6 @@ extension RequestHandler {
         return .receiveBody(BodyPlan(document: .batch, request))
     }
 
-    /// An answer of a user to an action.
     func postResponse(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         _ = try EndpointQuery(request.query)
         let id = try request.required(request.id)
@@ -108,10 +101,9 @@ extension RequestHandler {
         _ request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
         let after = try EndpointQuery(request.query, "after")["after"] ?? []
-        let page = try asked { () throws(StoreError) in
-            try snapshot.categories(after: after.span.bytes, byteCountMax: pageByteCountMax)
-        }
-        return .respond(.document { CategoriesDocument.append(page, to: &$0) })
+        let page = try asked(
+            try snapshot.categories(after: after.span.bytes, byteCountMax: pageByteCountMax))
+        return .respond(.document { PageDocument.append(page, to: &$0) })
     }
 
     func getCategory(
@@ -119,11 +111,9 @@ extension RequestHandler {
     ) throws(ProtocolError) -> ActionStep {
         let app = try EndpointQuery(request.query, "app").app()
         let name = try request.required(request.category)
-        let found = try asked { () throws(StoreError) in
-            try snapshot.category(name.text, app: app?.text)
-        }
+        let found = try asked(try snapshot.category(name.text, app: app?.text))
         guard let found else { throw .notFound("category") }
-        try asked { () throws(StoreError) in try request.condition.check(category: found) }
+        try asked(try request.condition.check(category: found))
         return .respond(.category(found))
     }
 
@@ -155,17 +145,17 @@ extension RequestHandler {
             default: min(LifetimeRules.holdSeconds, Int(clamping: limits.ttlSecondsMax)))
         return .receiveBody(
             BodyPlan(
-                kind: .heldBlob(
-                    request.digest, ttlSeconds: Int64(seconds),
-                    mediaType: request.mediaType ?? .octetStream),
+                kind: .payload(
+                    .hold(
+                        request.digest, ttlSeconds: Int64(seconds),
+                        mediaType: request.mediaType ?? .octetStream)),
                 coding: request.coding, byteCountMax: payloadByteCountMax(request.coding)))
     }
 
     // MARK: - Documents
 
-    /// Has a JSON document received. A body whose type is not said is taken for one: it is looked at strictly.
-    ///
-    /// - Parameter read: makes a change of the document.
+    /// Has a JSON document received, of which `read` makes a change. A body whose type is not said is taken for one:
+    /// it is looked at strictly.
     func receive(
         _ request: EndpointRequest, _ reply: Reply, _ read: @escaping BodyPlan.Reading
     ) throws(ProtocolError) -> ActionStep {
@@ -173,12 +163,10 @@ extension RequestHandler {
             let isPatch = request.endpoint.body == .patch
             let isJSON = type.isType("application/json")
             let isMergePatch = isPatch && type.isType("application/merge-patch+json")
-            guard isJSON || isMergePatch else {
-                throw ProtocolError(
-                    .unsupportedMediaType,
-                    "the media type \(type.excerpt) is not supported; use application/json"
-                        + (isPatch ? " or application/merge-patch+json" : ""))
-            }
+            try require(
+                isJSON || isMergePatch, .unsupportedMediaType,
+                "the media type \(type.excerpt) is not supported; use application/json"
+                    + (isPatch ? " or application/merge-patch+json" : ""))
         }
         return .receiveBody(BodyPlan(document: .document(reply, read), request))
     }

@@ -6,13 +6,12 @@ import Notifications
 // The calls of an owner: history and changes, and changes of many notifications.
 
 extension RequestHandler {
-    /// An owner's changes, now or as they come.
     func getChanges(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         let query = try feedQuery(of: request.required(request.owner).text, request)
         return request.acceptsEvents ? .subscribe(query) : .awaitChanges(query)
     }
 
-    /// What is asked of a feed. A stream's last event id goes before `since`.
+    /// A stream's last event id takes precedence over `since`.
     private func feedQuery(
         of owner: String, _ request: EndpointRequest
     ) throws(ProtocolError) -> FeedQuery {
@@ -42,17 +41,14 @@ extension RequestHandler {
         } catch {
             throw resynchronising(problem(error), owner)
         }
-        guard let cursor = found else {
-            throw ProtocolError(
-                .badCursor,
+        return .after(
+            try require(
+                found, .badCursor,
                 "invalid cursor \(text.excerpt()) for this owner: use 0, latest, or a cursor of this owner's feed"
-            )
-        }
-        return .after(cursor)
+            ))
     }
 
-    /// A page of changes. Throws `resync` where the history must be read anew, and says where that
-    /// is.
+    /// A page of changes. Throws `resync` where the history must be read again, and says where that is.
     func changes(
         _ query: FeedQuery, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> FeedPage {
@@ -81,29 +77,21 @@ extension RequestHandler {
         )
     }
 
-    /// Adds to `resync` where the owner's history is.
     private func resynchronising(_ error: ProtocolError, _ owner: String) -> ProtocolError {
         guard error.code == .resync else { return error }
-        var path = Array("/v1/users/".utf8)
-        PercentCoding.encode(owner.utf8.span.bytes, into: &path)
-        path.append("/notifications")
+        let path = "/v1/users/\(PercentCoding.encoded(owner))/notifications"
         var error = error
-        error.members = [
-            ProblemMember("history", .text(String(decoding: path, as: UTF8.self)))
-        ]
+        error.members = [ProblemMember("history", .text(path))]
         return error
     }
 
-    /// A page of an owner's history.
     func getHistory(
         _ request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
         let owner = try request.required(request.owner).text
         var query = try historyQuery(of: owner, request)
         query.byteCountMax = pageByteCountMax
-        let page = try asked { () throws(StoreError) in
-            try snapshot.history(of: owner.utf8.span.bytes, query, asOf: now)
-        }
+        let page = try asked(try snapshot.history(of: owner.utf8.span.bytes, query, asOf: now))
         let status = query.filter.status
         return .respond(
             .document {
@@ -122,16 +110,10 @@ extension RequestHandler {
             "limit", in: 1...WireLimits.feedPageLimitMax, .badLimit,
             default: WireLimits.feedPageLimitDefault)
         if let before = query["before"] {
-            guard
-                let token = store.historyToken(
-                    before.span.bytes, owner: owner.utf8.span.bytes)
-            else {
-                throw ProtocolError(
-                    .badCursor,
-                    "invalid before \(before.span.bytes.excerpt()) for this owner: use next of a page of this owner's history"
-                )
-            }
-            history.before = token
+            history.before = try require(
+                store.historyToken(before.span.bytes, owner: owner.utf8.span.bytes), .badCursor,
+                "invalid before \(before.span.bytes.excerpt()) for this owner: use next of a page of this owner's history"
+            )
         }
         history.filter = try query.filter()
         return history
@@ -167,9 +149,8 @@ extension RequestHandler {
         _ request: EndpointRequest
     ) throws(ProtocolError) -> (group: GroupName, app: AppName?) {
         let query = try EndpointQuery(request.query, "group", "app")
-        guard let group = try query.group() else {
-            throw ProtocolError(.badQuery, "the parameter group is missing")
-        }
+        let group = try require(
+            try query.group(), .badQuery, "the parameter group is missing")
         return (group, try query.app())
     }
 }

@@ -8,43 +8,25 @@ import Notifications
 enum CategoryDocument {
     /// Appends the document. Without options there is no such member.
     static func append(_ category: Category, to out: inout [UInt8]) {
-        out.append("{\"name\":")
-        JSONText.append(category.name, to: &out)
-        append(app: category.app, to: &out)
-        if category.revision > 0 {
-            out.append(",\"revision\":")
-            Decimal.append(category.revision, to: &out)
+        out.object {
+            $0.add("name", category.name)
+            $0.add("app", category.app)
+            if category.revision > 0 { $0.add("revision", category.revision) }
+            $0.begin("actions")
+            ActionsDocument.append(category.actions, to: &$0)
+            let options = CategoryOptions.known.filter { category.options.contains($0.option) }
+            if !options.isEmpty {
+                $0.add("options", options) { JSONText.append($0.name, to: &$1) }
+            }
         }
-        out.append(",\"actions\":")
-        ActionsDocument.append(category.actions, to: &out)
-        append(category.options, to: &out)
-        out.append("}")
     }
 
-    private static func append(_ options: CategoryOptions, to out: inout [UInt8]) {
-        guard !options.isEmpty else { return }
-        out.append(",\"options\":[")
-        var isFirst = true
-        for (name, option) in CategoryOptions.known where options.contains(option) {
-            if !isFirst { out.append(",") }
-            isFirst = false
-            JSONText.append(name, to: &out)
-        }
-        out.append("]")
-    }
-
-    /// Appends what is told of one that is gone.
     static func append(gone name: String, app: String?, to out: inout [UInt8]) {
-        out.append("{\"name\":")
-        JSONText.append(name, to: &out)
-        append(app: app, to: &out)
-        out.append(",\"deleted\":true}")
-    }
-
-    private static func append(app: String?, to out: inout [UInt8]) {
-        guard let app else { return }
-        out.append(",\"app\":")
-        JSONText.append(app, to: &out)
+        out.object {
+            $0.add("name", name)
+            $0.add("app", app)
+            $0.add("deleted", true)
+        }
     }
 
     /// Reads a document of at most 64 KiB. It may repeat name, app and revision, as what was answered
@@ -58,57 +40,75 @@ enum CategoryDocument {
         if let said = try object.text("name"), !said.isSame(as: name.text) {
             throw ProtocolError(
                 .immutableMember,
-                "the name \(said.utf8.span.bytes.excerpt()) in the document differs from the path")
+                "the name \(said.excerpt) in the document differs from the path")
         }
         if let said = try object.text("app"), !said.isSame(as: app?.text ?? "") {
             throw ProtocolError(
                 .immutableMember,
-                "the app \(said.utf8.span.bytes.excerpt()) in the document differs from the query")
+                "the app \(said.excerpt) in the document differs from the query")
         }
-        guard let actions = try object.actions() else {
-            throw ProtocolError(.badDocument, "the category has no member actions")
-        }
+        let actions = try require(
+            try object.actions(), .badDocument, "the category has no member actions")
         return Category(
             name: name.text, actions: actions, options: try options(object), app: app?.text)
     }
 
     private static func options(_ object: JSONObject) throws(ProtocolError) -> CategoryOptions {
-        guard let value = object["options"] else { return [] }
-        guard case .array(let elements) = value else {
-            throw .wrongType("options", "an array", value)
-        }
         var options: CategoryOptions = []
-        for element in elements {
+        for element in try object.elements("options") ?? [] {
             guard case .string(let text) = element else {
                 throw .wrongType("an option", "a string", element)
             }
             let found = CategoryOptions.known.first { $0.name.utf8.elementsEqual(text.utf8) }
-            guard let found else {
-                let known = CategoryOptions.known.map(\.name).joined(separator: ", ")
-                throw ProtocolError(
-                    .badOptions,
-                    "unknown option \(text.utf8.span.bytes.excerpt()); known are \(known)")
-            }
-            options.insert(found.option)
+            let known = CategoryOptions.known.map(\.name)
+            options.insert(
+                try require(
+                    found?.option, .badOptions,
+                    "unknown option \(text.excerpt); known are \(known.joined(separator: ", "))"))
         }
         return options
     }
 }
 
-/// A page of categories: `{"categories":[…]}`, with `"next"` where there are more.
-enum CategoriesDocument {
-    /// Appends the document.
-    static func append(_ page: CategoryPage, to out: inout [UInt8]) {
-        out.append("{\"categories\":[")
-        for (index, category) in page.categories.enumerated() {
+/// The actions of a notification or a category: an array of objects with `identifier`, `title` and
+/// the flags `foreground`, `destructive` and `authentication_required`.
+enum ActionsDocument {
+    static func append(_ actions: [NotificationAction], to out: inout [UInt8]) {
+        out.append("[")
+        for (index, action) in actions.enumerated() {
             if index > 0 { out.append(",") }
-            CategoryDocument.append(category, to: &out)
+            out.object {
+                $0.add("identifier", action.identifier)
+                $0.add("title", action.title)
+                $0.add("foreground", action.isForeground)
+                $0.add("destructive", action.isDestructive)
+                $0.add("authentication_required", action.requiresAuthentication)
+            }
         }
         out.append("]")
-        if let next = page.next {
-            out.append(",\"next\":")
-            JSONText.append(next, to: &out)
+    }
+
+    /// Reads the array. Flags that are not given are false. What the actions may be called is the
+    /// store's to check; here they are counted, so that no long list is made for nothing.
+    static func parse(_ elements: [JSONValue]) throws(ProtocolError) -> [NotificationAction] {
+        let max = StoreLimits.actionCountMax
+        try require(
+            elements.count <= max, .badActions,
+            "too many actions: \(elements.count); the limit is \(max)", limit: max)
+        var actions: [NotificationAction] = []
+        for (index, element) in elements.enumerated() {
+            let object = try JSONObject(element, "actions[\(index)]")
+            try object.check([
+                "identifier", "title", "foreground", "destructive", "authentication_required",
+            ])
+            actions.append(
+                NotificationAction(
+                    identifier: try object.required("identifier"),
+                    title: try object.required("title"),
+                    isForeground: try object.flag("foreground") ?? false,
+                    isDestructive: try object.flag("destructive") ?? false,
+                    requiresAuthentication: try object.flag("authentication_required") ?? false))
         }
-        out.append("}")
+        return actions
     }
 }

@@ -2,16 +2,14 @@ import BlobJSON
 import BlobProtocol
 import Bytes
 
-/// An object of a document that is being read: its members by name, each of the type that is asked
-/// for. null is the same as absent.
+/// An object of a document that is being read. A member that is asked for is nil where it is absent or null; each
+/// call throws `bad_document` for a value of another type.
 struct JSONObject {
     private let members: [JSONMember]
     /// Of the members' names: most that are asked for are absent.
     private var names = NameFilter()
-    /// What it is, for an error's words.
     private let thing: String
 
-    /// Throws `bad_document` when it is no object.
     init(_ value: JSONValue, _ thing: String) throws(ProtocolError) {
         guard case .object(let members) = value else {
             throw .wrongType(thing, "an object", value)
@@ -68,7 +66,6 @@ struct JSONObject {
         return nil
     }
 
-    /// A text; nil when it is absent.
     func text(_ name: StaticString) throws(ProtocolError) -> String? {
         guard let value = self[name] else { return nil }
         guard case .string(let text) = value else {
@@ -77,15 +74,20 @@ struct JSONObject {
         return text
     }
 
-    /// A text that must be there.
     func required(_ name: StaticString) throws(ProtocolError) -> String {
-        guard let text = try text(name) else {
-            throw ProtocolError(.badDocument, "\(thing) has no member \(name)")
-        }
-        return text
+        try require(try text(name), .badDocument, "\(thing) has no member \(name)")
     }
 
-    /// True or false; nil when it is absent.
+    func elements(
+        _ name: StaticString, _ wanted: String = "an array"
+    ) throws(ProtocolError) -> [JSONValue]? {
+        guard let value = self[name] else { return nil }
+        guard case .array(let elements) = value else {
+            throw .wrongType("\(name)", wanted, value)
+        }
+        return elements
+    }
+
     func flag(_ name: StaticString) throws(ProtocolError) -> Bool? {
         guard let value = self[name] else { return nil }
         guard case .bool(let flag) = value else {
@@ -106,7 +108,7 @@ struct JSONObject {
         guard let integer = number.integer, bounds.contains(integer) else {
             throw ProtocolError(
                 code,
-                "\(name) is \(number.text.utf8.span.bytes.excerpt()); it must be a whole number from \(bounds.lowerBound) to \(bounds.upperBound)",
+                "\(name) is \(number.text.excerpt); it must be a whole number from \(bounds.lowerBound) to \(bounds.upperBound)",
                 limit: Int(clamping: bounds.upperBound))
         }
         return integer
@@ -134,7 +136,6 @@ private struct NameFilter {
 }
 
 extension ProtocolError {
-    /// A value of another type than the member wants.
     static func wrongType(
         _ name: String, _ wanted: String, _ value: JSONValue
     ) -> ProtocolError {
@@ -150,7 +151,6 @@ extension ProtocolError {
         return ProtocolError(.badDocument, "\(name) is \(found); it must be \(wanted)")
     }
 
-    /// What a client is told about a text that is no JSON.
     init(_ error: JSONError) {
         switch error.kind {
         case .syntax: self.init(.badJSON, error.description)

@@ -3,16 +3,12 @@ import BlobStore
 import Bytes
 import Notifications
 
-/// A file of a multipart body, received and finished.
 struct ReceivedFile: Sendable {
-    /// The part's name.
     var name: PartName
-    /// Its media type, as ``NotificationDocument/mediaType(ofFile:saying:)`` chose it.
+    /// As ``NotificationDocument/mediaType(ofFile:saying:)`` chose it.
     var mediaType: MediaType
     var payload: PreparedPayload
 }
-
-// How the parts that a document names and the files that came with it belong together.
 
 extension NotificationDocument {
     /// The media type of a file's part: what the document says, else what the file's head says,
@@ -27,10 +23,8 @@ extension NotificationDocument {
     /// neither digest nor file; `too_many_parts`; and `bad_multipart` for two files of one name.
     func checkFiles(_ names: [PartName]) throws(ProtocolError) {
         for (index, name) in names.enumerated() {
-            guard !names[..<index].contains(name) else {
-                throw ProtocolError(
-                    .badMultipart, "duplicate file \(name.excerpt)")
-            }
+            try require(
+                !names[..<index].contains(name), .badMultipart, "duplicate file \(name.excerpt)")
         }
         guard let parts else { return try Self.checkCount(names.count) }
         for name in names where !parts.contains(where: { $0.name == name }) {
@@ -39,20 +33,15 @@ extension NotificationDocument {
                 "the file \(name.excerpt) is not in the document's parts")
         }
         for part in parts where part.digest == nil {
-            guard names.contains(part.name) else {
-                throw ProtocolError(
-                    .partMissing,
-                    "the part \(part.name.excerpt) has no digest and no file"
-                )
-            }
+            try require(
+                names.contains(part.name), .partMissing,
+                "the part \(part.name.excerpt) has no digest and no file")
         }
     }
 
-    /// The parts to be stored: in the document's order, or the files' where it names none. Throws
-    /// what ``checkFiles(_:)`` does, `digest_mismatch` for a file that is not what the document says,
-    /// and `unsupported_attachment` for a part that the profile's devices do not take.
-    ///
-    /// - Parameter profile: whose limits hold for them.
+    /// The parts to be stored: in the document's order, or the files' where it names none. Throws what
+    /// ``checkFiles(_:)`` does, `digest_mismatch` for a file that is not what the document says, and
+    /// `unsupported_attachment` for a part that the profile's devices do not take.
     func parts(
         _ files: [ReceivedFile], for profile: DeviceProfile? = nil
     ) throws(ProtocolError) -> [DraftPart] {

@@ -7,7 +7,6 @@ import Notifications
 /// A whole notification, as it is published: a body of its own, a field of a multipart body, or a
 /// line of a batch.
 struct NotificationDocument: Sendable {
-    /// A part that the document names.
     struct Part: Sendable, Hashable {
         var name: PartName
         /// Nil: that of its file, or else `application/octet-stream`.
@@ -21,20 +20,14 @@ struct NotificationDocument: Sendable {
     /// What it says of the notification. Id, expiry, parts, device and condition are set by the
     /// reader, who knows them.
     var draft = NotificationDraft(id: nil, expiry: .after(seconds: 0))
-    /// How long it shall live; at most one of these is there.
-    var ttlSeconds: Int64?
-    var expiryMilliseconds: Int64?
-    /// Whose limits hold for its parts; nil: not said.
+    var lifetime = Lifetime()
     var profile: DeviceProfile?
     /// Nil: not said, and then every file is a part.
     var parts: [Part]?
 
-    /// Nothing said.
     init() {}
 
-    /// Reads a document of at most 64 KiB.
-    ///
-    /// - Parameter id: the path's. The document may repeat it.
+    /// Reads a document of at most 64 KiB, which may repeat the path's id.
     init(parsing bytes: RawSpan, id: NotificationID?) throws(ProtocolError) {
         let object = try JSONObject(parsing: bytes, "the notification")
         try object.check(Self.known, immutable: ["created_at", "revision", "device", "responses"])
@@ -47,14 +40,16 @@ struct NotificationDocument: Sendable {
         draft.details.data = object["data"].map { JSONFragment($0) }
         draft.details.isRead = try object.flag("read") ?? false
         draft.details.actionState = try object.actionState() ?? .none
-        ttlSeconds = try object.number(
+        lifetime.ttlSeconds = try object.number(
             "ttl", in: 1...(WireLimits.expiryMillisecondsMax / 1_000), .badTTL)
-        expiryMilliseconds = try object.expiryMilliseconds()
-        try Lifetime.check(ttlSeconds: ttlSeconds, expiryMilliseconds: expiryMilliseconds)
+        lifetime.expiryMilliseconds = try object.expiryMilliseconds()
+        try lifetime.check()
         profile = try object.text("profile").map { (name) throws(ProtocolError) in
             try DeviceProfile(name: name.utf8.span.bytes)
         }
-        parts = try object["parts"].map { value throws(ProtocolError) in try Self.parts(value) }
+        parts = try object.elements("parts").map { elements throws(ProtocolError) in
+            try Self.parts(elements)
+        }
     }
 
     private static let known: [StaticString] =
@@ -75,10 +70,7 @@ struct NotificationDocument: Sendable {
         return id
     }
 
-    private static func parts(_ value: JSONValue) throws(ProtocolError) -> [Part] {
-        guard case .array(let elements) = value else {
-            throw .wrongType("parts", "an array", value)
-        }
+    private static func parts(_ elements: [JSONValue]) throws(ProtocolError) -> [Part] {
         try checkCount(elements.count)
         var parts: [Part] = []
         for (index, element) in elements.enumerated() {
@@ -88,21 +80,19 @@ struct NotificationDocument: Sendable {
             let part = Part(
                 name: try PartName(onWire: text), mediaType: try object.checked("media_type"),
                 digest: digest)
-            guard !parts.contains(where: { $0.name == part.name }) else {
-                throw ProtocolError(.badPart, "duplicate part \(text.utf8.span.bytes.excerpt())")
-            }
+            try require(
+                !parts.contains(where: { $0.name == part.name }), .badPart,
+                "duplicate part \(text.excerpt)")
             parts.append(part)
         }
         return parts
     }
 
-    /// Refuses more parts than a notification may have.
     static func checkCount(_ count: Int) throws(ProtocolError) {
         let max = StoreLimits.partCountMax
-        guard count <= max else {
-            throw ProtocolError(
-                .tooManyParts, "too many parts: \(count); the limit is \(max)", limit: max)
-        }
+        try require(
+            count <= max, .tooManyParts,
+            "too many parts: \(count); the limit is \(max)", limit: max)
     }
 
     private static func digest(_ object: JSONObject) throws(ProtocolError) -> Digest? {

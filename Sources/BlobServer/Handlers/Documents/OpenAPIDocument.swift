@@ -33,7 +33,6 @@ enum OpenAPIDocument {
         out.append(contentsOf: text.extracting(droppingFirst: copiedEnd))
     }
 
-    /// Where the last number before a byte is.
     private static func number(before end: Int, in text: RawSpan) -> Range<Int> {
         func isDigit(_ index: Int) -> Bool {
             (UInt8(ascii: "0")...UInt8(ascii: "9")).contains(text.byte(index))

@@ -1,6 +1,7 @@
 import BlobJSON
 import BlobProtocol
 import BlobStore
+import Bytes
 import Notifications
 
 /// A merge patch of a notification's mutable fields (RFC 7396). null clears a field.
@@ -13,8 +14,7 @@ enum PatchDocument {
     private static let immutable: [StaticString] =
         ["id", "created_at", "revision", "parts", "responses"] + TextField.allCases.map(\.member)
 
-    /// Reads a document of at most 64 KiB. Its id is nobody's: the path says of what it is. Whether
-    /// the expiry is one that may be chosen is for the caller to check, who knows the time.
+    /// The id is the caller's to set, and so is the check that the expiry may be chosen: it needs the time.
     static func parse(_ bytes: RawSpan) throws(ProtocolError) -> NotificationPatch {
         let object = try JSONObject(parsing: bytes, "the patch")
         try object.check(known, immutable: immutable)
@@ -31,20 +31,115 @@ enum PatchDocument {
         patch.actionState = object.patch("action_state", try object.actionState())
         let expiry = try object.expiryMilliseconds()
         patch.expiresAt = object.patch("expires_at", expiry.map { Timestamp(milliseconds: $0) })
-        guard patch.expiresAt != .clear else {
-            throw ProtocolError(
-                .badExpiry, "expires_at must not be null: every notification expires")
-        }
+        try require(
+            patch.expiresAt != .clear, .badExpiry,
+            "expires_at must not be null: every notification expires")
         return patch
     }
 }
 
+/// What an owner chose: `{"action","key","dismissed","extension"}`.
+enum ResponseDocument {
+    /// `dismissed` is true unless it, or what the content extension answered, says otherwise. Throws `bad_response`
+    /// where the two disagree.
+    static func parse(
+        _ bytes: RawSpan, id: NotificationID
+    ) throws(ProtocolError) -> ActionResponse {
+        let object = try JSONObject(parsing: bytes, "the response")
+        try object.check(["action", "key", "dismissed", "extension"])
+        var response = ActionResponse(
+            id: id.text, action: try object.required("action"), key: try object.text("key"))
+        let isDismissed = try object.flag("dismissed")
+        response.contentExtension = try contentExtension(object)
+        response.staysOnScreen =
+            isDismissed.map { !$0 } ?? (response.contentExtension == .doNotDismiss)
+        return response
+    }
+
+    private static func contentExtension(
+        _ object: JSONObject
+    ) throws(ProtocolError) -> ContentExtensionAnswer? {
+        guard let name = try object.text("extension") else { return nil }
+        let known = ContentExtensionAnswer.allCases.map(\.name)
+        return try require(
+            ContentExtensionAnswer(name: name), .badResponse,
+            "unknown extension \(name.excerpt); known are \(known.joined(separator: ", "))")
+    }
+}
+
+// What a document says of a notification's fields. Each throws what is wrong with the value; actions,
+// platforms, data and some texts are checked with the change that is made of them.
+
 extension JSONObject {
-    /// What a patch says of a field whose value, if it has one, has been read.
+    func checked<Rule>(_ name: StaticString) throws(ProtocolError) -> CheckedText<Rule>? {
+        guard let text = try text(name) else { return nil }
+        return try CheckedText(onWire: text)
+    }
+
+    func text(_ field: TextField) throws(ProtocolError) -> String? {
+        let text = try text(field.member)
+        if let text, !field.isLeftToTheStore { try field.kind.check(text.utf8.span.bytes) }
+        return text
+    }
+
+    func priority() throws(ProtocolError) -> NotificationPriority? {
+        guard let name = try text("priority") else { return nil }
+        return try require(
+            NotificationPriority(name: name), .badPriority,
+            "unknown priority \(name.excerpt); known are high and low")
+    }
+
+    func actionState() throws(ProtocolError) -> ActionState? {
+        try text("action_state").map { (name) throws(ProtocolError) in
+            try ActionState(onWire: name)
+        }
+    }
+
+    func displayTTLSeconds() throws(ProtocolError) -> UInt32? {
+        let bounds = 0...Int64(StoreLimits.displayTTLSecondsMax)
+        return try number("display_ttl", in: bounds, .badDisplayTTL).map { UInt32($0) }
+    }
+
+    func actions() throws(ProtocolError) -> [NotificationAction]? {
+        try elements("actions").map { (elements) throws(ProtocolError) in
+            try ActionsDocument.parse(elements)
+        }
+    }
+
+    func platforms() throws(ProtocolError) -> [String]? {
+        guard let elements = try elements("platforms", "an array of strings") else { return nil }
+        var platforms: [String] = []
+        for element in elements {
+            guard case .string(let platform) = element else {
+                throw .wrongType("platforms[\(platforms.count)]", "a string", element)
+            }
+            platforms.append(platform)
+        }
+        return platforms
+    }
+
+    func expiryMilliseconds() throws(ProtocolError) -> Int64? {
+        guard let text = try text("expires_at") else { return nil }
+        return try RFC3339.parse(text.utf8.span.bytes)
+    }
+
     fileprivate func patch<Value>(
         _ name: StaticString, _ value: Value?
     ) -> FieldPatch<Value> {
         if let value { return .set(value) }
         return given(name) == nil ? .keep : .clear
     }
+}
+
+extension ActionState {
+    init(onWire name: String) throws(ProtocolError) {
+        self = try require(
+            ActionState(name: name), .badActionState,
+            "unknown action state \(name.excerpt); known are none, activated, dismissed, snoozed")
+    }
+}
+
+extension String {
+    /// For an error's detail: in quotes, at most 64 bytes.
+    var excerpt: String { utf8.span.bytes.excerpt() }
 }

@@ -4,20 +4,17 @@ import BlobStore
 import Bytes
 import Notifications
 
-/// A notification's record, as `GET /v1/notifications/{id}` and `stat` answer it, and as pages,
-/// histories and changes contain it. Written byte by byte: its members and their order are always
-/// the same.
+/// A notification's record, also in pages, histories and changes. Written byte by byte: its members and their order
+/// are always the same. Optional members that are absent are left out.
 enum RecordDocument {
-    /// About how many bytes most of them have, with a little more.
     static let usualByteCount = 512
 
     private static let first: [TextField] = [.owner, .app, .title, .message, .richType]
-    /// Texts without a place of their own, behind the platforms.
+    /// Texts without a place of their own, after the platforms.
     private static let later = TextField.allCases.filter {
         !first.contains($0) && ![.category, .group, .device].contains($0)
     }
 
-    /// Appends the document. Optional members that are absent are left out.
     static func append(_ record: Record, to out: inout [UInt8]) {
         out.append("{\"id\":")
         JSONText.append(record.id, to: &out)
@@ -114,7 +111,7 @@ enum RecordDocument {
         JSONText.append(text, to: &out)
     }
 
-    /// - Parameter name: with the comma before it and the colon behind.
+    /// - Parameter name: with the comma before it and the colon after it.
     private static func append(_ name: StaticString, _ value: String?, to out: inout [UInt8]) {
         guard let value else { return }
         out.append(name)

@@ -1,8 +1,7 @@
 import BlobProtocol
 import BlobStore
 
-/// What `GET /v1/stats` and `stats` answer: what the store holds, exactly, and what the daemon has
-/// done since its start.
+/// What `GET /v1/stats` answers: the numbers of ``Figure``, and what has more than a number.
 struct StatisticsDocument: Sendable {
     let source: FigureSource
     let scrub: ScrubState
@@ -10,79 +9,111 @@ struct StatisticsDocument: Sendable {
     private var store: BlobStore { source.store }
     private var counters: DaemonCounters { source.counters }
 
-    /// The document: the numbers of ``Figure``, and what has more than a number.
     func compose() throws(StoreError) -> [UInt8] {
         let now = try source.now()
-        var document = NumbersDocument()
-        document.add(Figure.stored, of: now)
-        document.add("store_id", store.id.description)
-        document.add("version", blobdVersion)
-        let uptime = Timestamp.now.milliseconds - source.startedAt.milliseconds
-        document.add("uptime_seconds", Int(uptime / 1_000))
-        document.add(Figure.served, of: now)
-        var errors = NumbersDocument()
-        for code in ErrorCode.allCases {
-            let count = counters.sum { $0.count(of: code) }
-            if count > 0 { errors.add(code.rawValue, count) }
-        }
-        document.add("errors", errors)
-        document.add("quotas", quotas())
-        document.add("scrub", ScrubDocument(store, scrub).numbers)
-        addOperations(now.requests, to: &document)
-        addSlowest(to: &document)
-        return document.finished()
-    }
-
-    /// Those limits of how much there may be that are set.
-    private func quotas() -> NumbersDocument {
-        let quotas = store.quotas
-        var document = NumbersDocument()
-        for setting in QuotaSetting.allCases where quotas.limit(of: setting) > 0 {
-            // Members are in snake case.
-            let name = setting.rawValue.split(separator: "-").joined(separator: "_")
-            document.add(name, quotas.limit(of: setting))
-        }
-        if quotas.freeDiskByteCountMin > 0, let free = store.freeDiskByteCount {
-            document.add("free_disk", free)
+        var document: [UInt8] = []
+        document.object {
+            $0.add(Figure.stored, of: now)
+            $0.add("store_id", store.id.description)
+            $0.add("version", blobdVersion)
+            let uptime = Timestamp.now.milliseconds - source.startedAt.milliseconds
+            $0.add("uptime_seconds", Int(uptime / 1_000))
+            $0.add(Figure.served, of: now)
+            $0.begin("errors")
+            $0.object {
+                for code in ErrorCode.allCases {
+                    let count = counters.sum { $0.count(of: code) }
+                    if count > 0 { $0.add(code.rawValue, count) }
+                }
+            }
+            $0.begin("quotas")
+            $0.object(addQuotas)
+            $0.begin("scrub")
+            $0.object(ScrubDocument(store, scrub).addNumbers)
+            $0.begin("operations")
+            $0.object { addOperations(now.requests, to: &$0) }
+            $0.add("bucket_nanoseconds", DurationHistogram.bounds.map { Int($0) })
+            addSlowest(to: &$0)
         }
         return document
     }
 
-    /// Answers of each operation: by status, and how long they took.
-    private func addOperations(_ answered: RequestFigures, to document: inout NumbersDocument) {
-        var operations = NumbersDocument()
+    private func addQuotas(to out: inout [UInt8]) {
+        let quotas = store.quotas
+        for setting in QuotaSetting.allCases where quotas.limit(of: setting) > 0 {
+            // Members are in snake case.
+            let name = setting.rawValue.split(separator: "-").joined(separator: "_")
+            out.add(name, quotas.limit(of: setting))
+        }
+        if quotas.freeDiskByteCountMin > 0, let free = store.freeDiskByteCount {
+            out.add("free_disk", free)
+        }
+    }
+
+    private func addOperations(_ answered: RequestFigures, to out: inout [UInt8]) {
         for operation in Operation.allCases {
             let counts = answered.counts.filter { $0.key.operation == operation }
             guard !counts.isEmpty else { continue }
-            var entry = NumbersDocument()
-            var statuses = NumbersDocument()
-            for (key, count) in counts.sorted(by: { $0.key.status < $1.key.status }) {
-                statuses.add("\(key.status)", count)
+            out.begin(operation.rawValue)
+            out.object {
+                $0.begin("statuses")
+                $0.object {
+                    for (key, count) in counts.sorted(by: { $0.key.status < $1.key.status }) {
+                        $0.add("\(key.status)", count)
+                    }
+                }
+                guard let durations = answered.durations[operation] else { return }
+                $0.add("nanoseconds", durations.nanoseconds)
+                $0.add("buckets", durations.counts)
             }
-            entry.add("statuses", statuses)
-            if let durations = answered.durations[operation] {
-                entry.add("nanoseconds", durations.nanoseconds)
-                entry.add("buckets", durations.counts)
-            }
-            operations.add(operation.rawValue, entry)
         }
-        document.add("operations", operations)
-        document.add("bucket_nanoseconds", DurationHistogram.bounds.map { Int($0) })
     }
 
-    /// The slowest requests of the last minute.
-    private func addSlowest(to document: inout NumbersDocument) {
+    private func addSlowest(to out: inout [UInt8]) {
         let latest = counters.workers.flatMap { $0.slowest.latest(asOf: .now) }
             .sorted { $0.nanoseconds > $1.nanoseconds }
-        let objects = latest.prefix(SlowestRequests.countMax).map { slow in
-            var object = NumbersDocument()
-            object.add("operation", slow.operation.rawValue)
-            object.add("status", Int(slow.status))
-            object.add("nanoseconds", Int(slow.nanoseconds))
-            object.add("target", slow.target)
-            object.add("at_ms", Int(slow.at.milliseconds))
-            return object
+        out.add("slowest", latest.prefix(SlowestRequests.countMax)) { slow, out in
+            out.object {
+                $0.add("operation", slow.operation.rawValue)
+                $0.add("status", Int(slow.status))
+                $0.add("nanoseconds", Int(slow.nanoseconds))
+                $0.add("target", slow.target)
+                $0.add("at_ms", Int(slow.at.milliseconds))
+            }
         }
-        document.add("slowest", objects)
+    }
+}
+
+/// Where the numbers of ``Figure`` are read: what `/v1/stats` and `/metrics` share.
+struct FigureSource: Sendable {
+    let store: BlobStore
+    let counters: DaemonCounters
+    private let bodyMemory: BodyMemory
+    private let limits: LiveLimits
+    private let accessLog: AccessLog?
+    let startedAt = Timestamp.now
+    /// How often the store had committed by then: it continues to count from one run to the next.
+    private let commitCountBefore: UInt64
+
+    init(
+        store: BlobStore, counters: DaemonCounters, bodyMemory: BodyMemory, limits: LiveLimits,
+        accessLog: AccessLog?
+    ) {
+        self.store = store
+        self.counters = counters
+        self.bodyMemory = bodyMemory
+        self.limits = limits
+        self.accessLog = accessLog
+        commitCountBefore = store.pendingKeys.commitCount
+    }
+
+    /// The numbers now. Costs a snapshot and a look at every table's root.
+    func now() throws(StoreError) -> DaemonFigures {
+        DaemonFigures(
+            store: store, held: try store.statistics(), counters: counters, limits: limits.now,
+            commitCount: Int(clamping: store.pendingKeys.commitCount &- commitCountBefore),
+            bodyMemoryByteCount: bodyMemory.byteCountReserved,
+            bodySpoolCount: bodyMemory.spoolCountTaken,
+            droppedLineCount: accessLog?.droppedCount ?? 0, requests: counters.requests)
     }
 }

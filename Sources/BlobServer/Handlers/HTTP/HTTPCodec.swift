@@ -5,15 +5,12 @@ import Notifications
 
 /// Writes HTTP's answers. It has the text that all answers of a second share.
 final class HTTPCodec {
-    /// The `Date` line of this second.
     @exclusivity(unchecked) private var dateLine: [UInt8] = []
-    /// The heads of payloads of this second.
     @exclusivity(unchecked) private(set) var payloadHead = PayloadHead()
     private var dateSecond: Int64 = -1
     /// What the answer to a change says of the batch that it is in; nil: nothing.
     var sequence: SequenceToken?
 
-    /// Sets the time of the `Date` field.
     func setDate(seconds: Int64) {
         guard seconds != dateSecond else { return }
         dateSecond = seconds
@@ -22,30 +19,27 @@ final class HTTPCodec {
         payloadHead.setDate(seconds: seconds)
     }
 
-    /// Appends an answer.
-    ///
-    /// - Parameter hint: a field that says what could be asked for instead.
     func append(
-        _ response: Response, _ form: HTTPForm, hint: AnswerHint?, into batch: inout AnswerBatch
+        _ response: Answer, _ form: HTTPForm, hint: AnswerHint?, into batch: inout AnswerBatch
     ) {
         switch response {
         case .document(let document): append(document, form, into: &batch)
         case .published(let record, _, let created, let isIDAssigned):
-            var document = Response.Document(status: created ? 201 : 200)
+            var document = Answer.Document(status: created ? 201 : 200)
             if isIDAssigned { document.location = record.path }
             document.body.reserveCapacity(RecordDocument.usualByteCount)
             RecordDocument.append(record, to: &document.body)
             append(document, form, into: &batch)
         case .echo:
             append(
-                Response.Document(mediaType: "text/plain", body: Array("ok\n".utf8)), form,
+                Answer.Document(mediaType: "text/plain", body: Array("ok\n".utf8)), form,
                 into: &batch)
         case .problem(let error): append(error, form, hint, into: &batch)
         }
     }
 
     private func append(
-        _ document: Response.Document, _ form: HTTPForm, into batch: inout AnswerBatch
+        _ document: Answer.Document, _ form: HTTPForm, into batch: inout AnswerBatch
     ) {
         begin(document.status, form, into: &batch.heads)
         if let revision = document.revision {
@@ -98,7 +92,6 @@ final class HTTPCodec {
         }
     }
 
-    /// The fields of a body, the empty line, and the body.
     private func end(
         _ mediaType: StaticString, _ body: [UInt8], _ form: HTTPForm, into batch: inout AnswerBatch
     ) {
@@ -112,15 +105,13 @@ final class HTTPCodec {
 
     // MARK: - Streams of events
 
-    /// Appends a page to a stream: an event for each change. Without one, an id alone: it fires
-    /// nothing, but a reader that comes again later says it, and is not behind by all that concerned
-    /// others meanwhile.
+    /// An event for each change. Without one, an id alone: it fires nothing, but a reader that reconnects later says
+    /// it, and is not behind by all that concerned others meanwhile.
     func appendEvents(
         _ page: FeedPage, of reader: FeedReader, store: StoreID, into batch: inout AnswerBatch
     ) {
         if !reader.isBegun {
-            let form = HTTPForm(keepAlive: false, isHTTP10: false, isHead: false)
-            begin(200, form, into: &batch.heads)
+            begin(200, .last, into: &batch.heads)
             HTTPResponseHead.prepared(Self.eventFields, into: &batch.heads)
         }
         let owner = reader.query.owner
@@ -130,7 +121,7 @@ final class HTTPCodec {
             batch.heads.append(text: change.kind.name)
             batch.heads.append("\ndata: ")
             // It has no line ends.
-            ChangeDocument.append(change, owner: owner, store: store, to: &batch.heads)
+            ChangesDocument.append(change, owner: owner, store: store, to: &batch.heads)
             batch.heads.append("\n\n")
         }
         if page.changes.isEmpty {
@@ -148,7 +139,6 @@ final class HTTPCodec {
         out.append("\n")
     }
 
-    /// Appends the reason why a stream of events ends.
     func appendEventsEnd(_ error: ProtocolError, into batch: inout AnswerBatch) {
         batch.heads.append(
             error.code == .resync ? "event: resync\ndata: " : "event: problem\ndata: ")
@@ -157,15 +147,13 @@ final class HTTPCodec {
         batch.endAnswer()
     }
 
-    /// Appends what a HEAD is told of a stream of events: its head, behind which the connection goes
-    /// on.
+    /// Appends what a HEAD is told of a stream of events: its head.
     func appendEventsHead(_ form: HTTPForm, into batch: inout AnswerBatch) {
         begin(200, form, into: &batch.heads)
         HTTPResponseHead.prepared(Self.eventFields, into: &batch.heads)
         batch.endAnswer()
     }
 
-    /// Appends the head of a backup. To a client of HTTP/1.0 its end is that of the connection.
     func appendBackupHead(_ form: HTTPForm, into batch: inout AnswerBatch) {
         begin(200, form, into: &batch.heads)
         if !form.isHTTP10 {
@@ -197,12 +185,7 @@ final class HTTPCodec {
 }
 
 extension Record {
-    /// Where it is found.
-    var path: String {
-        var path = Array("/v1/notifications/".utf8)
-        PercentCoding.encode(id.utf8.span.bytes, into: &path)
-        return String(decoding: path, as: UTF8.self)
-    }
+    var path: String { "/v1/notifications/\(PercentCoding.encoded(id))" }
 }
 
 /// A field of an error's answer that says what could be asked for instead (RFC 9110, sections
@@ -211,13 +194,14 @@ struct AnswerHint {
     let name: StaticString
     let value: String
 
-    /// The field that belongs to an error, if there is one.
     init?(_ error: ProtocolError, _ head: HTTPRequestHead, _ bytes: RawSpan) {
         let path = head.path.of(bytes)
         switch error.code {
         case .methodNotAllowed:
             name = "Allow"
-            value = Endpoint.allow(path, on: .mainSocket)
+            value =
+                Endpoint.methods(of: path, on: .mainSocket)
+                ?? "GET, HEAD, PUT, POST, PATCH, DELETE"
         case .unsupportedContentCoding:
             name = "Accept-Encoding"
             value = Self.isMultipart(head, bytes) ? "identity" : "gzip, deflate, identity"
@@ -229,7 +213,6 @@ struct AnswerHint {
         }
     }
 
-    /// Whether the body is the one that must not be coded.
     private static func isMultipart(_ head: HTTPRequestHead, _ bytes: RawSpan) -> Bool {
         guard let type = head.contentType?.of(bytes) else { return false }
         return MediaType.isType(type, "multipart/form-data")

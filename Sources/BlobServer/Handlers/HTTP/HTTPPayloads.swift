@@ -1,12 +1,9 @@
 import BlobProtocol
 import BlobStore
-
-// A payload's answer in HTTP.
+import Bytes
 
 extension RequestHandler {
-    /// Appends a payload's answer.
-    ///
-    /// - Returns: its status: 200, 206 or 304.
+    /// Appends a payload's answer, and returns its status: 200, 206 or 304.
     func appendPayload(
         _ lookup: PayloadLookup, _ request: HTTPRequest, in snapshot: borrowing Snapshot,
         into batch: inout AnswerBatch
@@ -23,22 +20,21 @@ extension RequestHandler {
             } catch {
                 throw .refused(error)
             }
-            let choice = selection.choice
             let left = max(0, (payload.expiresAt.milliseconds - now.milliseconds) / 1_000)
             var fields = PayloadHead.Fields(status: selection.status, maxAge: UInt64(left))
             fields.isLast = !request.form.keepAlive
             fields.isHTTP10 = request.form.isHTTP10
             fields.varies = blob.coding == .gzip
-            fields.isGzip = choice.coding == .gzip
-            fields.byteCount = UInt64(choice.byteCount)
+            fields.isGzip = selection.coding == .gzip
+            fields.byteCount = UInt64(selection.byteCount)
             if selection.status == 206 {
                 fields.range = (
-                    UInt64(choice.lower), UInt64(choice.upper), UInt64(blob.byteCount)
+                    UInt64(selection.lower), UInt64(selection.upper), UInt64(blob.byteCount)
                 )
             }
             var body = BatchedAnswer.Body.none
             if !request.form.isHead, selection.status != 304 {
-                body = choice.body(of: blob)
+                body = selection.body(of: blob)
                 try map(body, of: payload, into: &batch, in: snapshot)
             }
             let isLinked = body.storedByteCount >= batch.linkedByteCountMin
@@ -55,25 +51,9 @@ extension RequestHandler {
         _ fields: PayloadHead.Fields, _ payload: Payload, into batch: inout AnswerBatch
     ) {
         let digest = payload.digest.rawBytes
-        if payload.mediaType.byteCount > 0 {
-            http.payloadHead.append(
-                fields, mediaType: payload.mediaType, digest: digest.span.bytes,
-                into: &batch.heads)
-        } else {
-            Wire.defaultMediaType.withUTF8Buffer {
-                http.payloadHead.append(
-                    fields, mediaType: RawSpan(_unsafeBytes: .init($0)),
-                    digest: digest.span.bytes, into: &batch.heads)
-            }
-        }
-    }
-
-    /// What of a payload is sent.
-    private struct Selection {
-        /// 200, 206 or 304.
-        var status: UInt16 = 200
-        /// The bytes; with 304 those that are not sent.
-        var choice: BodyChoice
+        http.payloadHead.append(
+            fields, mediaType: payload.servedMediaType, digest: digest.span.bytes,
+            into: &batch.heads)
     }
 
     /// Chooses what is sent. Most requests have neither a range nor a condition.
@@ -83,59 +63,50 @@ extension RequestHandler {
         _ scratch: inout AnswerBatch.Scratch
     ) throws(ProtocolError) -> Selection {
         let accepted = head.acceptEncoding
-        let choice = BodyChoice.whole(
+        let whole = Selection.whole(
             blob,
             acceptsGzip: accepted.prefersGzip
                 || (accepted.acceptsGzip && !accepted.acceptsIdentity))
-        guard choice.coding == .gzip || accepted.acceptsIdentity else {
+        guard whole.coding == .gzip || accepted.acceptsIdentity else {
             throw ProtocolError(.notAcceptable, "only identity coding is available")
         }
-        if !head.hasConditions, case .none = head.range { return Selection(choice: choice) }
-        return try select(blob, choice, head, bytes, &scratch)
+        if !head.hasConditions, case nil = head.range { return whole }
+        return try select(blob, whole, head, bytes, &scratch)
     }
 
-    /// The same for a request with a range or conditions (RFC 9110, section 13.2.2 for the order of
-    /// the conditions).
+    /// For a request with a range or conditions (RFC 9110, section 13.2.2 for the order of the conditions).
     @inline(never)
     private static func select(
-        _ blob: BlobReference, _ whole: BodyChoice, _ head: HTTPRequestHead, _ bytes: RawSpan,
+        _ blob: BlobReference, _ whole: Selection, _ head: HTTPRequestHead, _ bytes: RawSpan,
         _ scratch: inout AnswerBatch.Scratch
     ) throws(ProtocolError) -> Selection {
         composeTags(of: blob, &scratch)
-        // A range is of the bytes as given. A client that refuses those gets the whole gzip stream.
+        // A range is of the bytes as given, and so is the tag that If-Range must be. A weak tag never is, and neither
+        // is a date, since nothing here has a modification time (RFC 9110, section 13.1.5). A client that refuses the
+        // bytes as given gets the whole gzip stream.
         var resolved = ResolvedRange.whole
-        if head.acceptEncoding.acceptsIdentity, isRangeWanted(head, bytes, scratch) {
-            resolved = head.range.resolve(byteCount: UInt64(blob.byteCount))
+        if let range = head.range, head.acceptEncoding.acceptsIdentity,
+            head.ifRange.map({ $0.of(bytes).equals(scratch.tag.span.bytes) }) ?? true
+        {
+            resolved = range.resolve(byteCount: UInt64(blob.byteCount))
         }
         let coding = resolved == .whole ? whole.coding : .identity
         if head.ifMatch.count > 0,
-            !isNamed(head.ifMatch, in: bytes, scratch, coding, strongly: true)
+            !isNamed(head.ifMatch, in: bytes, scratch, coding, .strong)
         {
             throw ProtocolError(.preconditionFailed, "If-Match does not match the payload")
         }
         if head.ifNoneMatch.count > 0,
-            isNamed(head.ifNoneMatch, in: bytes, scratch, coding, strongly: false)
+            isNamed(head.ifNoneMatch, in: bytes, scratch, coding, .weak)
         {
-            return Selection(status: 304, choice: BodyChoice(lower: 0, upper: 0, coding: coding))
+            return Selection(status: 304, lower: 0, upper: 0, coding: coding)
         }
-        switch resolved {
-        case .whole: return Selection(choice: whole)
-        case .partial(let lower, let upper):
-            // Both are at most the payload's size, which is an Int.
-            return Selection(
-                status: 206,
-                choice: BodyChoice(lower: Int(lower), upper: Int(upper), coding: .identity))
-        case .unsatisfiable:
-            throw ProtocolError(
-                .badRange,
-                "the range begins after the end; the payload is \(blob.byteCount) bytes long",
-                limit: blob.byteCount)
-        }
+        return try whole.narrowed(to: resolved, of: blob, beginning: "after the end")
     }
 
-    /// Ends the head of an answer with a linked body, behind the last field's value.
+    /// Ends the head of an answer with a linked body, after the last field's value.
     private func end(_ range: StoredRange, into batch: inout AnswerBatch) {
-        // Blanks behind a value are no part of it (RFC 9112, section 5).
+        // Blanks after a value are no part of it (RFC 9112, section 5).
         let count = batch.alignment(of: range, behind: 4)
         batch.heads.append(contentsOf: repeatElement(UInt8(ascii: " "), count: count))
         HTTPResponseHead.prepared("\r\n\r\n", into: &batch.heads)
@@ -146,33 +117,29 @@ extension RequestHandler {
         of blob: BlobReference, _ scratch: inout AnswerBatch.Scratch
     ) {
         scratch.tag.removeAll(keepingCapacity: true)
-        EntityTag.append(blob.digest, .identity, to: &scratch.tag)
+        appendTag(of: blob.digest, "\"", to: &scratch.tag)
         scratch.gzipTag.removeAll(keepingCapacity: true)
-        if blob.coding == .gzip { EntityTag.append(blob.digest, .gzip, to: &scratch.gzipTag) }
+        if blob.coding == .gzip { appendTag(of: blob.digest, "-gzip\"", to: &scratch.gzipTag) }
     }
 
-    /// Whether a list names the form that would be sent (RFC 9110, section 13.1), or the bytes as
-    /// given, which whoever takes the coded form takes too. Who does not take the coded form has to
-    /// have another.
+    /// Appends `"sha256:<hex>"` or `"sha256:<hex>-gzip"`: a strong tag names bytes, so the gzip coding has its own
+    /// (RFC 9110, section 8.8.3.3).
+    private static func appendTag(
+        of digest: Digest, _ end: StaticString, to out: inout [UInt8]
+    ) {
+        out.append("\"")
+        digest.appendText(to: &out)
+        out.append(end)
+    }
+
+    /// Whether a list names the form that would be sent (RFC 9110, section 13.1), or the bytes as given, which every
+    /// client takes that takes the coded form.
     private static func isNamed(
         _ lines: FieldLines, in bytes: RawSpan, _ scratch: AnswerBatch.Scratch, _ coding: Coding,
-        strongly: Bool
+        _ comparison: EntityTags.Comparison
     ) -> Bool {
-        func isNamed(_ tag: RawSpan) -> Bool {
-            strongly
-                ? EntityTags.matchesStrongly(lines, in: bytes, tag: tag)
-                : EntityTags.matchesWeakly(lines, in: bytes, tag: tag)
-        }
-        return isNamed(scratch.tag.span.bytes)
-            || (coding == .gzip && isNamed(scratch.gzipTag.span.bytes))
-    }
-
-    /// Whether a Range is to be applied: If-Range, if given, names the bytes as they were given, of
-    /// which ranges are.
-    private static func isRangeWanted(
-        _ head: HTTPRequestHead, _ bytes: RawSpan, _ scratch: AnswerBatch.Scratch
-    ) -> Bool {
-        guard let ifRange = head.ifRange else { return true }
-        return EntityTags.matchesIfRange(ifRange.of(bytes), tag: scratch.tag.span.bytes)
+        EntityTags.match(lines, in: bytes, tag: scratch.tag.span.bytes, comparison)
+            || (coding == .gzip
+                && EntityTags.match(lines, in: bytes, tag: scratch.gzipTag.span.bytes, comparison))
     }
 }

@@ -1,6 +1,8 @@
 import BlobProtocol
+import Bytes
+import Notifications
 
-/// An HTTP request from its head to its answer, lent to all that have a part in it.
+/// An HTTP request from its head to its log line: the context that answering it needs.
 struct HTTPRequest: ~Escapable {
     var head = HTTPRequestHead()
     /// What the head's slices are of.
@@ -9,22 +11,27 @@ struct HTTPRequest: ~Escapable {
     var form = HTTPForm(keepAlive: false, isHTTP10: false, isHead: false)
     /// Whether it came by the device socket.
     let isDevice: Bool
-    /// The user at the other end.
     let userID: UInt32
+    /// Whether it has waited for the writer, or for another thread.
+    let wait: Session.Wait
 
-    /// A request whose head is still to be read.
     @inline(__always)
     @_lifetime(copy bytes)
-    init(_ bytes: RawSpan, of connection: Session) {
+    init(_ bytes: RawSpan, of connection: Session, _ wait: Session.Wait) {
         self.bytes = bytes
         isDevice = connection.isDevice
         userID = connection.userID
+        self.wait = wait
     }
 
     var path: RawSpan {
         @inline(__always)
         @_lifetime(copy self)
         get { head.path.of(bytes) }
+    }
+
+    var framing: Upload.Framing {
+        head.isChunked ? .chunked(ChunkedDecoder()) : .counted(head.contentLength ?? 0)
     }
 }
 
@@ -40,7 +47,6 @@ extension HTTPForm {
             isHTTP10: head.minorVersion == 0, isHead: head.method == .head)
     }
 
-    /// What comes behind an answer that did not need the body.
     @inline(__always)
     func step(after head: HTTPRequestHead) -> RequestHandler.Step {
         guard keepAlive, let count = head.skippedBodyByteCount else { return .answeredThenClose }
@@ -53,9 +59,8 @@ extension HTTPRequestHead {
     /// closed.
     private static let skippedBodyByteCountMax: UInt64 = 64 << 10
 
-    /// How many bytes of body to throw away after an answer that did not need it; nil when the
-    /// connection rather ends: for a long or chunked one, and when the client waits for our word
-    /// before it sends it.
+    /// How many bytes of body to throw away after an answer that did not need it; nil: the connection ends, after a
+    /// long or chunked one, and where the client waits for our word before it sends it.
     var skippedBodyByteCount: UInt64? {
         @inline(__always)
         get {
@@ -65,5 +70,49 @@ extension HTTPRequestHead {
             else { return nil }
             return count
         }
+    }
+}
+
+extension LoggedRequest {
+    /// An HTTP request. The query of a signed link is left out (``LinkRedaction``).
+    init(_ request: HTTPRequest) {
+        let (head, bytes) = (request.head, request.bytes)
+        let target = head.target.of(bytes)
+        let visible = LinkRedaction.visibleByteCount(of: target, isDevice: request.isDevice)
+        self.init(
+            method: head.method.name,
+            target: Self.text(target.extracting(first: visible)),
+            version: head.minorVersion == 0 ? "HTTP/1.0" : "HTTP/1.1",
+            isDevice: request.isDevice, userID: request.userID)
+        if let agent = try? head.value(of: "user-agent", in: bytes) {
+            userAgent = Self.text(agent.of(bytes))
+        }
+    }
+}
+
+extension PayloadKey {
+    /// A part's name in a path, in which the name of the part may be missing; both are checked. Where one is
+    /// percent-encoded, `names` is filled with both, and the slices are of it.
+    @inline(__always)
+    init(
+        _ id: Slice, part: Slice, in path: RawSpan, decoding names: inout [UInt8]
+    ) throws(ProtocolError) {
+        guard PercentCoding.isPlain(id.of(path)),
+            part.isEmpty || PercentCoding.isPlain(part.of(path))
+        else {
+            try PercentCoding.decode(id.of(path), orThrow: .badID, into: &names)
+            let idEnd = names.count
+            try TextKind.checkID(names.span.bytes)
+            try PercentCoding.decode(part.of(path), orThrow: .badPart, into: &names)
+            let part = names.span.bytes.extracting(droppingFirst: idEnd)
+            if part.byteCount > 0 { try TextKind.part.check(part) }
+            self = .part(
+                id: Slice(offset: 0, count: idEnd),
+                part: Slice(offset: idEnd, count: part.byteCount))
+            return
+        }
+        try TextKind.checkID(id.of(path))
+        if !part.isEmpty { try TextKind.part.check(part.of(path)) }
+        self = .part(id: id, part: part)
     }
 }

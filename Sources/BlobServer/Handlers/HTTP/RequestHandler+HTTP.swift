@@ -6,12 +6,11 @@ import Notifications
 // An HTTP request's way: its head is read, what it reads must be committed, and then it is answered.
 
 extension RequestHandler {
-    /// Answers the HTTP request at the start of `bytes`.
     func nextHTTP(
         _ bytes: RawSpan, of connection: inout Session, _ wait: Session.Wait,
         in snapshot: borrowing Snapshot, into batch: inout AnswerBatch, consumed: inout Int
     ) -> Step {
-        var request = HTTPRequest(bytes, of: connection)
+        var request = HTTPRequest(bytes, of: connection, wait)
         do throws(ProtocolError) {
             let count = try request.head.read(bytes, resuming: &connection.headScanner)
             guard let count else { return .needsInput }
@@ -21,35 +20,34 @@ extension RequestHandler {
             return .answeredThenClose
         }
         request.form = HTTPForm(request.head, isStopping: isStopping)
-        if isFollowing, let step = behind(request, wait, into: &batch) {
+        if isFollowing, let step = behind(request, into: &batch) {
             if case .retryBehind = step { consumed = 0 }
             return step
         }
-        return answer(request, wait, in: snapshot, into: &batch, consumed: &consumed)
+        return answer(request, in: snapshot, into: &batch, consumed: &consumed)
     }
 
-    /// Answers the request that has a head. It borrows the head, of which nobody else has to make a
-    /// copy then (30 instructions each).
+    /// Answers the request that has a head, which it borrows: a copy takes 30 instructions.
     @inline(never)
     private func answer(
-        _ request: HTTPRequest, _ wait: Session.Wait, in snapshot: borrowing Snapshot,
-        into batch: inout AnswerBatch, consumed: inout Int
+        _ request: HTTPRequest, in snapshot: borrowing Snapshot, into batch: inout AnswerBatch,
+        consumed: inout Int
     ) -> Step {
         // Names that are percent-encoded, decoded.
         var decoded: [UInt8] = []
         let asked: Request
         do throws(ProtocolError) {
-            asked = try target(of: request, decoding: &decoded)
+            asked = try self.asked(request, decoding: &decoded)
         } catch {
             return refuse(error, request, entry(.unknown, request), into: &batch)
         }
         let names = decoded.span.bytes
         let text = names.byteCount == 0 ? request.path : names
-        if let retry = retry(asked, text, wait, in: snapshot) {
+        if let retry = retry(asked, text, request.wait, in: snapshot) {
             consumed = 0
             return retry
         }
-        if wait == .inVain {
+        if request.wait == .inVain {
             var last = request
             last.form.keepAlive = false
             return refuse(.stopping, last, entry(asked.operation, request), into: &batch)
@@ -65,7 +63,7 @@ extension RequestHandler {
                 }
                 return request.form.step(after: request.head)
             } catch {
-                let step = follow(error, request, into: &batch)
+                let step = step(after: error, request, into: &batch)
                 if case .retryWithBlob = step { consumed = 0 }
                 return step
             }
@@ -80,19 +78,40 @@ extension RequestHandler {
         _ action: Action, _ text: RawSpan, _ request: HTTPRequest,
         in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
     ) -> Step {
+        let form = request.form
         let entry = entry(action.operation, request)
         do throws(ProtocolError) {
-            let step = try perform(action, text, in: snapshot)
-            return try follow(step, request, entry, into: &batch)
+            var step = try perform(action, text, in: snapshot)
+            var reply = PendingReply.Form.http(form, entry)
+            switch step {
+            case .respond(let response):
+                step = .respond(response.known(to: request.head, request.bytes))
+            case .subscribe where form.isHead, .sendBackup where form.isHead:
+                if case .subscribe = step {
+                    http.appendEventsHead(form, into: &batch)
+                } else {
+                    http.appendBackupHead(form, into: &batch)
+                }
+                observer.note(entry, status: 200, nil, batch)
+                return form.step(after: request.head)
+            default: break
+            }
+            if step.isChange {
+                reply.acknowledgement = try acknowledgement(request.head, request.bytes)
+            }
+            let next = try carryOut(
+                step, request.framing, reply, expectsContinue: request.head.expectsContinue,
+                into: &batch)
+            if case .answered = next { return form.step(after: request.head) }
+            return next
         } catch {
             return refuse(error, request, entry, into: &batch)
         }
     }
 
-    /// Says why a payload is not sent, or waits for it.
     @inline(never)
-    private func follow(
-        _ failure: FetchFailure, _ request: HTTPRequest, into batch: inout AnswerBatch
+    private func step(
+        after failure: FetchFailure, _ request: HTTPRequest, into batch: inout AnswerBatch
     ) -> Step {
         do throws(ProtocolError) {
             return try step(after: failure)
@@ -103,11 +122,9 @@ extension RequestHandler {
 
     /// What to do with a request of a follower's client that has seen more than the follower has; nil: answer it.
     @inline(never)
-    private func behind(
-        _ request: HTTPRequest, _ wait: Session.Wait, into batch: inout AnswerBatch
-    ) -> Step? {
+    private func behind(_ request: HTTPRequest, into batch: inout AnswerBatch) -> Step? {
         do throws(ProtocolError) {
-            return try missing(request.head, request.bytes, hasWaited: wait != .none)
+            return try missing(request.head, request.bytes, hasWaited: request.wait != .none)
                 .map { .retryBehind($0) }
         } catch {
             return refuse(error, request, entry(.unknown, request), into: &batch)
@@ -116,35 +133,6 @@ extension RequestHandler {
 
     private func entry(_ operation: Operation, _ request: HTTPRequest) -> RequestEntry {
         observer.entry(operation, LoggedRequest(request))
-    }
-
-    /// Writes the answer, or hands on what has to be done first.
-    private func follow(
-        _ step: ActionStep, _ request: HTTPRequest, _ entry: RequestEntry,
-        into batch: inout AnswerBatch
-    ) throws(ProtocolError) -> Step {
-        let (head, bytes, form) = (request.head, request.bytes, request.form)
-        var step = step
-        var reply = PendingReply.Form.http(form, entry)
-        switch step {
-        case .respond(let response): step = .respond(response.known(to: head, bytes))
-        case .subscribe where form.isHead:
-            http.appendEventsHead(form, into: &batch)
-            observer.note(entry, status: 200, nil, batch)
-            return form.step(after: head)
-        case .sendBackup where form.isHead:
-            http.appendBackupHead(form, into: &batch)
-            observer.note(entry, status: 200, nil, batch)
-            return form.step(after: head)
-        case .sendBackup: return .sendBackup(form, entry)
-        case .write, .receiveBody: reply.acknowledgement = try acknowledgement(head, bytes)
-        case .subscribe, .awaitChanges: break
-        }
-        let next = try follow(
-            step, HTTPCodec.framing(of: head), reply, expectsContinue: head.expectsContinue,
-            into: &batch)
-        if case .answered = next { return form.step(after: head) }
-        return next
     }
 
     private func refuse(
@@ -163,39 +151,21 @@ extension RequestHandler {
     }
 }
 
-extension Response {
-    /// 304 where `If-None-Match` names the record that is answered (RFC 9110, section 13.1.2).
-    fileprivate func known(to head: HTTPRequestHead, _ bytes: RawSpan) -> Response {
-        guard !head.ifNoneMatch.isEmpty, case .document(var document) = self,
-            let revision = document.revision
-        else { return self }
-        var tag: [UInt8] = []
-        RevisionTags.append(revision, to: &tag)
-        guard EntityTags.matchesWeakly(head.ifNoneMatch, in: bytes, tag: tag.span.bytes) else {
-            return self
-        }
-        document.status = 304
-        return .document(document)
-    }
-}
-
 extension RequestHandler {
-    /// What a request asks for.
-    ///
-    /// - Parameter names: is filled with names that are percent-encoded; then the slices are of it,
-    ///   else of the path.
+    /// What a request asks for. Its slices are of the path or, where that is percent-encoded, of `names`, which is
+    /// filled with the names then.
     @inline(__always)
-    private func target(
-        of request: HTTPRequest, decoding names: inout [UInt8]
+    private func asked(
+        _ request: HTTPRequest, decoding names: inout [UInt8]
     ) throws(ProtocolError) -> Request {
         if request.head.method == .get || request.head.method == .head {
             let path = request.path
             switch PayloadPath.parse(path) {
             case .part(let id, let name) where !request.isDevice:
-                return .fetch(try HTTPCodec.key(id, part: name, in: path, decoding: &names))
+                return .fetch(try PayloadKey(id, part: name, in: path, decoding: &names))
             case .link(let id, let name):
                 try checkLink(request)
-                return .fetch(try HTTPCodec.key(id, part: name, in: path, decoding: &names))
+                return .fetch(try PayloadKey(id, part: name, in: path, decoding: &names))
             case .blob(let digest) where !request.isDevice:
                 return .fetch(.digest(try Digest(onWire: digest.of(path))))
             default: break
@@ -204,22 +174,19 @@ extension RequestHandler {
         return .perform(.endpoint(try endpointRequest(request)))
     }
 
-    /// What a request asks for besides payloads' bytes.
     @inline(never)
     private func endpointRequest(
         _ request: HTTPRequest
     ) throws(ProtocolError) -> EndpointRequest {
         let (endpoint, names) = try Endpoint.find(
             request.head.method, request.path, on: request.isDevice ? .deviceSocket : .mainSocket)
-        var link: HeldLink?
+        var link: FeedLink?
         if endpoint.rules.contains(.signed) {
-            link = HeldLink(
+            link = FeedLink(
                 path: request.path, query: request.head.query.of(request.bytes), asOf: now, links)
             guard link != nil else { throw .linkNotValid }
         }
-        var found = try EndpointRequest(endpoint, names, request.head, request.bytes)
-        found.link = link
-        return found
+        return try EndpointRequest(endpoint, names, request.head, request.bytes, by: link)
     }
 
     /// Refuses a link that is not valid, before anything it names is looked at. Whatever is wrong with it,
@@ -234,45 +201,18 @@ extension RequestHandler {
     }
 }
 
-extension HTTPCodec {
-    /// A part's name in a path, of which the name of the part may be missing.
-    @inline(__always)
-    fileprivate static func key(
-        _ id: Slice, part: Slice, in path: RawSpan, decoding names: inout [UInt8]
-    ) throws(ProtocolError) -> PayloadKey {
-        guard PercentCoding.isPlain(id.of(path)),
-            part.isEmpty || PercentCoding.isPlain(part.of(path))
-        else {
-            let (id, part) = try decode(id.of(path), part: part.of(path), into: &names)
-            return .part(id: id, part: part)
+extension Answer {
+    /// 304 where `If-None-Match` names the record that is answered (RFC 9110, section 13.1.2).
+    fileprivate func known(to head: HTTPRequestHead, _ bytes: RawSpan) -> Answer {
+        guard !head.ifNoneMatch.isEmpty, case .document(var document) = self,
+            let revision = document.revision
+        else { return self }
+        var tag: [UInt8] = []
+        RevisionTags.append(revision, to: &tag)
+        guard EntityTags.match(head.ifNoneMatch, in: bytes, tag: tag.span.bytes, .weak) else {
+            return self
         }
-        try check(id.of(path), part: part.of(path))
-        return .part(id: id, part: part)
-    }
-
-    /// Decodes and checks both.
-    static func decode(
-        _ id: RawSpan, part: RawSpan, into names: inout [UInt8]
-    ) throws(ProtocolError) -> (id: Slice, part: Slice) {
-        try PercentCoding.decode(id, orThrow: .badID, into: &names)
-        let idEnd = names.count
-        try check(names.span.bytes, part: RawSpan())
-        try PercentCoding.decode(part, orThrow: .badPart, into: &names)
-        try check(part: names.span.bytes.extracting(droppingFirst: idEnd))
-        return (
-            Slice(offset: 0, count: idEnd), Slice(offset: idEnd, count: names.count - idEnd)
-        )
-    }
-
-    @inline(__always)
-    private static func check(_ id: RawSpan, part: RawSpan) throws(ProtocolError) {
-        try TextKind.checkID(id)
-        try check(part: part)
-    }
-
-    @inline(__always)
-    private static func check(part: RawSpan) throws(ProtocolError) {
-        guard part.byteCount > 0 else { return }
-        try TextKind.part.check(part)
+        document.status = 304
+        return .document(document)
     }
 }

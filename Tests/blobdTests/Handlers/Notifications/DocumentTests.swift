@@ -45,10 +45,10 @@ import Testing
              "parts":[{"name":"p","digest":"\(Self.digest)"},
                       {"name":"q","media_type":"image/png","digest":null}]}
             """)
-        #expect(document.id == "n" && document.ttlSeconds == 60)
+        #expect(document.id == "n" && document.lifetime.ttlSeconds == 60)
         let draft = document.draft
         #expect(draft.owner == "u" && draft.message == "m\n" && draft.richType == "r")
-        #expect(document.expiryMilliseconds == nil)
+        #expect(document.lifetime.expiryMilliseconds == nil)
         let details = document.draft.details
         #expect(details.category == "c" && details.group == "g" && details.priority == .low)
         #expect(details.displayTTLSeconds == 30 && details.isRead)
@@ -81,7 +81,8 @@ import Testing
             #expect(document.id == "path")
             #expect(document.draft.details == NotificationDetails())
             #expect(
-                document.draft.owner == nil && document.parts == nil && document.ttlSeconds == nil)
+                document.draft.owner == nil && document.parts == nil
+                    && document.lifetime.ttlSeconds == nil)
         }
         #expect(try Self.notification(#"{"actions":[],"parts":[]}"#).draft.details.actions == [])
     }
@@ -200,7 +201,7 @@ import Testing
         #expect(code(#"{"actions":[],"options":"custom_dismiss_action"}"#) == .badDocument)
         #expect(code(#"{"actions":[],"revision":"7"}"#) == .badDocument)
         var list: [UInt8] = []
-        CategoriesDocument.append(CategoryPage(categories: [], next: nil), to: &list)
+        PageDocument.append(CategoryPage(categories: [], next: nil), to: &list)
         #expect(list == Array(#"{"categories":[]}"#.utf8))
     }
 

@@ -421,7 +421,7 @@ import Testing
             Step(call: ResourceCall(.get, "/v1/categories")) { library in
                 var document: [UInt8] = []
                 let page = CategoryPage(categories: try library.store.categories(), next: nil)
-                CategoriesDocument.append(page, to: &document)
+                PageDocument.append(page, to: &document)
                 return try seen(200, document)
             },
             Step(call: ResourceCall(.delete, "/v1/categories/ASK")) {

@@ -3,24 +3,25 @@ import BlobStore
 
 /// What is to be done for a request.
 enum ActionStep {
-    /// To answer.
-    case respond(Response)
-    /// To receive its body.
+    case respond(Answer)
     case receiveBody(BodyPlan)
-    /// To have the writer do something first.
     case write(PendingChange.Operation, Reply)
-    /// To answer with an owner's changes, now or when there are some.
     case awaitChanges(FeedQuery)
-    /// To send an owner's changes until the connection ends.
     case subscribe(FeedQuery)
-    /// To send a backup, in HTTP.
     case sendBackup
+
+    /// Whether it may change something.
+    var isChange: Bool {
+        switch self {
+        case .write, .receiveBody: true
+        case .respond, .awaitChanges, .subscribe, .sendBackup: false
+        }
+    }
 }
 
 /// An answer, but a payload's, in no dialect yet.
-enum Response {
+enum Answer {
     case document(Document)
-    /// A part's payload is published.
     case published(Record, part: String, created: Bool, isIDAssigned: Bool)
     /// All is well. A ping's body comes back.
     case echo([UInt8])
@@ -36,7 +37,6 @@ enum Response {
         }
     }
 
-    /// The error's code; nil where there is none.
     var code: ErrorCode? {
         if case .problem(let error) = self { error.code } else { nil }
     }
@@ -48,16 +48,14 @@ enum Response {
         var mediaType: StaticString = "application/json"
         /// The notification's or the category's, for an entity tag.
         var revision: UInt64?
-        /// A path.
         var location: String?
         var body: [UInt8] = []
     }
 
-    /// A document that is appended to its body.
     static func document(
         status: UInt16 = 200, mediaType: StaticString = "application/json",
         revision: UInt64? = nil, location: String? = nil, _ append: (inout [UInt8]) -> Void
-    ) -> Response {
+    ) -> Answer {
         var document = Document(
             status: status, mediaType: mediaType, revision: revision, location: location)
         document.body.reserveCapacity(RecordDocument.usualByteCount)
@@ -65,35 +63,30 @@ enum Response {
         return .document(document)
     }
 
-    /// A record as the answer.
     static func record(
         _ record: Record, status: UInt16 = 200, location: String? = nil
-    ) -> Response {
+    ) -> Answer {
         .document(status: status, revision: record.revision, location: location) {
             RecordDocument.append(record, to: &$0)
         }
     }
 
-    /// A category as the answer.
-    static func category(_ category: Category, status: UInt16 = 200) -> Response {
+    static func category(_ category: Category, status: UInt16 = 200) -> Answer {
         .document(
             status: status, revision: category.revision > 0 ? category.revision : nil
         ) { CategoryDocument.append(category, to: &$0) }
     }
 
-    /// Numbers by their names.
-    static func numbers(_ numbers: (name: String, value: Int)...) -> Response {
-        var object = NumbersDocument()
-        for number in numbers { object.add(number.name, number.value) }
-        return .document(Document(body: object.finished()))
+    static func numbers(_ numbers: (name: String, value: Int)...) -> Answer {
+        .document {
+            $0.object { for number in numbers { $0.add(number.name, number.value) } }
+        }
     }
 }
 
 /// How to answer when the writer is done.
 enum Reply: Sendable {
-    /// A part's payload.
     case publishedPart(String, isIDAssigned: Bool)
-    /// A notification with its parts.
     case published(isIDAssigned: Bool)
     case changed
     case responded
@@ -133,7 +126,7 @@ struct PendingReply: Sendable {
             Form(dialect: .http(form), entry: entry)
         }
 
-        /// The same for the last answer of a connection, which HTTP says.
+        /// As the last answer of a connection, which HTTP says.
         var last: Form {
             guard case .http(var form) = dialect else { return self }
             form.keepAlive = false
@@ -142,7 +135,7 @@ struct PendingReply: Sendable {
             return last
         }
 
-        /// The same for a request that turns out to be another operation.
+        /// For a request that turns out to be another operation.
         func counted(as operation: Operation) -> Form {
             var form = self
             form.entry = RequestEntry(
@@ -157,11 +150,9 @@ struct PendingReply: Sendable {
 
 /// What the answer to an HTTP request depends on besides its outcome.
 struct HTTPForm: Sendable {
-    /// Whether the connection goes on after it.
+    /// Whether another request may follow on the connection.
     var keepAlive: Bool
-    /// Whether the client spoke HTTP/1.0.
     var isHTTP10: Bool
-    /// Whether the body is left out (HEAD).
     var isHead: Bool
 
     /// That of a connection's last answer, to a request that could not be read.

@@ -1,0 +1,92 @@
+import BlobStore
+import Bytes
+
+// Writing a document member by member. A record, which is answered most, is written out by hand (``RecordDocument``).
+
+extension [UInt8] {
+    /// Appends an object, whose members the closure appends.
+    mutating func object(_ members: (inout [UInt8]) -> Void) {
+        append("{")
+        members(&self)
+        append("}")
+    }
+
+    /// Begins a member, whose value is appended next. Names need no escapes.
+    mutating func begin(_ name: String) {
+        separate()
+        append("\"")
+        append(text: name)
+        append("\":")
+    }
+
+    /// Appends a comma, unless an object or a list has just begun.
+    private mutating func separate() {
+        if last != UInt8(ascii: "{"), last != UInt8(ascii: "[") { append(",") }
+    }
+
+    /// Adds a text; nothing where there is none.
+    mutating func add(_ name: String, _ text: String?) {
+        guard let text else { return }
+        begin(name)
+        JSONText.append(text, to: &self)
+    }
+
+    mutating func add(_ name: String, orNull text: String?) {
+        if let text { return add(name, text) }
+        begin(name)
+        append("null")
+    }
+
+    mutating func add(_ name: String, _ number: Int) {
+        begin(name)
+        if number < 0 { append("-") }
+        Decimal.append(UInt64(number.magnitude), to: &self)
+    }
+
+    mutating func add(_ name: String, _ number: UInt64) {
+        begin(name)
+        Decimal.append(number, to: &self)
+    }
+
+    mutating func add(_ name: String, _ flag: Bool) {
+        begin(name)
+        append(flag ? "true" : "false")
+    }
+
+    mutating func add(_ name: String, _ moment: Timestamp) {
+        add(name, quoted: { RFC3339.append(moment.milliseconds, to: &$0) })
+    }
+
+    /// Adds a text that needs no escapes.
+    mutating func add(_ name: String, quoted append: (inout [UInt8]) -> Void) {
+        begin(name)
+        self.append("\"")
+        append(&self)
+        self.append("\"")
+    }
+
+    /// Adds a list, whose elements the closure appends one by one.
+    mutating func add<Value>(
+        _ name: String, _ elements: some Sequence<Value>,
+        _ append: (Value, inout [UInt8]) -> Void
+    ) {
+        begin(name)
+        self.append("[")
+        for element in elements {
+            separate()
+            append(element, &self)
+        }
+        self.append("]")
+    }
+
+    mutating func add(_ name: String, _ numbers: [Int]) {
+        add(name, numbers) { $1.append(text: "\($0)") }
+    }
+
+    /// Adds the rows that have a name.
+    mutating func add(_ figures: [Figure], of now: DaemonFigures) {
+        for figure in figures {
+            if let name = figure.name { add(name, figure.read(now)) }
+        }
+    }
+}

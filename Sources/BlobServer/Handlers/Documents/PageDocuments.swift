@@ -1,0 +1,108 @@
+import BlobProtocol
+import BlobStore
+import Bytes
+
+// Lists that are answered page by page, and what they consist of.
+
+/// A page of all notifications, or of all categories.
+enum PageDocument {
+    /// Appends `{"notifications":[…],"next":…}`, with `null` for `next` at the end.
+    static func append(_ page: RecordPage, to out: inout [UInt8]) {
+        out.object {
+            $0.add("notifications", page.records, RecordDocument.append)
+            $0.add("next", orNull: page.next)
+        }
+    }
+
+    /// Appends `{"categories":[…]}`, with `"next"` where there are more.
+    static func append(_ page: CategoryPage, to out: inout [UInt8]) {
+        out.object {
+            $0.add("categories", page.categories, CategoryDocument.append)
+            $0.add("next", page.next)
+        }
+    }
+}
+
+/// A stretch of an owner's feed.
+enum ChangesDocument {
+    /// Appends `{"changes":[…],"next":"…","more":…}`.
+    static func append(_ page: FeedPage, owner: String, store: StoreID, to out: inout [UInt8]) {
+        out.object {
+            $0.add("changes", page.changes) { append($0, owner: owner, store: store, to: &$1) }
+            $0.add("next", page.next, owner, store)
+            $0.add("more", page.hasMore)
+        }
+    }
+
+    /// Appends what became of a notification, also as an event's data: `{"cursor","kind","id","revision"}`, and
+    /// `"device"` and `"notification"` where there are any; of a category `{"cursor","kind","revision","category"}`.
+    static func append(
+        _ change: FeedChange, owner: String, store: StoreID, to out: inout [UInt8]
+    ) {
+        out.object {
+            $0.add("cursor", change.cursor, owner, store)
+            $0.add("kind", change.kind.name)
+            if change.kind != .category { $0.add("id", change.id) }
+            $0.add("revision", change.revision)
+            $0.add("device", change.device)
+            if let record = change.record {
+                $0.begin("notification")
+                RecordDocument.append(record, to: &$0)
+            }
+            guard change.kind == .category else { return }
+            $0.begin("category")
+            if let category = change.category {
+                CategoryDocument.append(category, to: &$0)
+            } else {
+                CategoryDocument.append(gone: change.id, app: change.app, to: &$0)
+            }
+        }
+    }
+}
+
+/// A stretch of an owner's history.
+enum HistoryDocument {
+    /// Appends `{"notifications":[…],"next":"…","cursor":"…"}`, with `null` for `next` at the end; `deleted` in place
+    /// of `notifications` where these were asked for.
+    static func append(
+        _ page: HistoryPage, _ status: RecordFilter.Status, owner: String, store: StoreID,
+        to out: inout [UInt8]
+    ) {
+        out.object {
+            switch status {
+            case .active: $0.add("notifications", page.records, RecordDocument.append)
+            case .deleted: $0.add("deleted", page.deleted, append)
+            }
+            if let next = page.next {
+                $0.begin("next")
+                $0.append("\"")
+                next.append(owner: owner.utf8.span.bytes, store: store, to: &$0)
+                $0.append("\"")
+            } else {
+                $0.add("next", orNull: nil)
+            }
+            $0.add("cursor", page.cursor, owner, store)
+        }
+    }
+
+    /// Appends `{"id":"…","kind":"deleted","revision":…,"remembered_until":"…"}`, with `device` and `app` where there
+    /// are any.
+    private static func append(_ deleted: Tombstone, to out: inout [UInt8]) {
+        out.object {
+            $0.add("id", deleted.id)
+            $0.add("kind", deleted.hasExpired ? "expired" : "deleted")
+            $0.add("revision", deleted.revision)
+            $0.add("device", deleted.device)
+            $0.add("app", deleted.app)
+            $0.add("remembered_until", deleted.rememberedUntil)
+        }
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func add(
+        _ name: String, _ cursor: FeedCursor, _ owner: String, _ store: StoreID
+    ) {
+        add(name, quoted: { cursor.append(owner: owner.utf8.span.bytes, store: store, to: &$0) })
+    }
+}
