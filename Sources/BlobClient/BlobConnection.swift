@@ -165,6 +165,21 @@ public struct BlobConnection: ~Copyable, Sendable {
         swap(&bytes, &output)
     }
 
+    /// Sends what the socket takes at once of what is queued, but never the last byte, which waits for
+    /// `flush`. By then the daemon has all but that byte of the last request, and need not read it first.
+    package mutating func sendAhead() throws(ClientError) {
+        if let failure { throw failure }
+        guard output.count > 1 else { return }
+        do throws(ClientError) {
+            // When the daemon has closed its end, `flush` and `receive` learn of it.
+            let sent = try socket.sendWithoutWaiting(
+                output.span.bytes.extracting(0..<output.count - 1))
+            output.removeFirst(sent ?? 0)
+        } catch {
+            throw fail(error)
+        }
+    }
+
     /// Sends bytes. When the daemon has closed its end already nothing is thrown: what it said
     /// before doing so, most likely why, is still to be received.
     mutating func send(_ bytes: RawSpan) throws(ClientError) {

@@ -155,6 +155,61 @@ struct UnixSocket: ~Copyable, Sendable {
     }
 }
 
+/// Bytes that have been received and not been read yet.
+struct InputBuffer: Sendable {
+    /// The size until payloads come, in bytes: some programs have hundreds of connections.
+    private static let firstByteCount = 16_384
+    /// What is received at once when there is room, in bytes: large enough that a big payload takes
+    /// few system calls.
+    static let pieceByteCount = 262_144
+    /// How far the buffer may grow while a request is being sent and answers keep coming, in bytes.
+    private static let byteCountMax = 8 << 20
+
+    private var bytes = [UInt8](repeating: 0, count: InputBuffer.firstByteCount)
+    private var start = 0
+    private var end = 0
+
+    /// Whether the peer has closed its end.
+    private(set) var isAtEnd = false
+
+    var count: Int { end - start }
+
+    /// Whether no more can be taken in before something is read.
+    var isFull: Bool { count >= Self.byteCountMax }
+
+    /// Borrows the unread bytes.
+    func withUnread<R>(_ body: (RawSpan) throws(ClientError) -> R) throws(ClientError) -> R {
+        try body(bytes.span.bytes.extracting(start..<end))
+    }
+
+    /// Marks the first `count` unread bytes as read.
+    mutating func consume(_ count: Int) {
+        start += count
+        if start == end { (start, end) = (0, 0) }
+    }
+
+    /// Receives once.
+    mutating func fill(from socket: borrowing UnixSocket) throws(ClientError) {
+        if end == bytes.count {
+            if start > 0 {
+                bytes.replaceSubrange(0..<(end - start), with: bytes[start..<end])
+                (start, end) = (0, end - start)
+            } else {
+                grow(to: 2 * bytes.count)
+            }
+        }
+        let received = try socket.receive(into: &bytes, from: end)
+        if received == 0 { isAtEnd = true }
+        end += received
+        if end == bytes.count { grow(to: Self.pieceByteCount) }
+    }
+
+    private mutating func grow(to byteCount: Int) {
+        guard byteCount > bytes.count else { return }
+        bytes.append(contentsOf: repeatElement(0, count: byteCount - bytes.count))
+    }
+}
+
 /// Ends the waits on a socket from another thread, once and for all.
 package final class SocketStop: Sendable {
     private struct State {

@@ -127,7 +127,8 @@ struct PutCommand: ParsableCommand {
             // At most about 16 MiB in flight, whatever the payload's size.
             let inFlightMax = max(1, (16 << 20) / max(1, bytes.count))
             let pool = try ConnectionPool(
-                connection, count: ConnectionPool.changeCountMax, inFlightMax: inFlightMax, socket)
+                connection, count: min(ids.count, ConnectionPool.changeCountMax),
+                inFlightMax: inFlightMax, socket)
             try putMany(ids, bytes, path, pool)
         } else {
             try putOne(payload, path, &connection)
