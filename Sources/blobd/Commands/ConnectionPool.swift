@@ -1,15 +1,16 @@
 import BlobClient
+import BlobProtocol
+import Notifications
 
-/// Connections on which one command does the same for many notifications, with many requests on
-/// their way at once.
+/// Connections on which one command does the same for many notifications.
 ///
-/// Requests of one connection follow one another, each change with a sync of its own. Those of several
-/// connections that are at the daemon at the same time share one. So each connection has one request, all of them
-/// are sent but their last bytes, and then these: the daemon meets all requests at once.
+/// Changes on one connection follow one another, each with its own sync. Changes that different connections make
+/// at the same time share one. So each connection sends one request without its last byte, and then all send
+/// their last bytes: the daemon gets all changes at once.
 final class ConnectionPool {
     /// Connections for changes: 10,000 changes take about 60 syncs. For fetching one is enough.
     static let changeCountMax = 512
-    /// How long a further connection may take. A daemon that has all the connections it takes leaves it waiting.
+    /// How long a further connection may take. A daemon at its limit leaves it waiting.
     private static let connectMilliseconds = 500
 
     private final class Member {
@@ -23,11 +24,11 @@ final class ConnectionPool {
     private let members: [Member]
     /// The most requests that are unanswered.
     private let inFlightMax: Int
-    /// Further requests are sent when no more than these are unanswered. One connection is never idle.
+    /// Further requests are sent when no more than these are unanswered, so that a single connection is never idle.
     private let refillCount: Int
 
-    /// Makes connections in addition to `first`: `count` together, as far as `inFlightMax`, the most requests that
-    /// may be unanswered, has work for them. Where the daemon or this process takes fewer, these do the work.
+    /// Makes connections in addition to `first`: `count` in total, but no more than `inFlightMax`, the most
+    /// unanswered requests. If the daemon or this process allows fewer, these do the work.
     init(
         _ first: consuming BlobConnection, count: Int, inFlightMax: Int = .max,
         _ options: SocketOptions
@@ -45,8 +46,8 @@ final class ConnectionPool {
         refillCount = members.count == 1 ? self.inFlightMax / 2 : 0
     }
 
-    /// Lets `queue` queue a request for every id, and `take` take the outcomes in the same order.
-    /// Payloads go to `sink`. Ends at the first thing that is thrown.
+    /// Calls `queue` to queue a request for every id, and `take` with the outcomes in the same order. Payloads go to
+    /// `sink`.
     func forEach(
         _ ids: [String], queue: (inout BlobConnection, String) throws -> Void,
         sink: (PayloadInfo, RawSpan) -> Bool = { _, _ in true },
@@ -68,5 +69,30 @@ final class ConnectionPool {
                 answered += 1
             } while asked - answered > refillCount
         }
+    }
+}
+
+/// Ids from a file, one per line, for commands that do the same for many notifications.
+enum IDList {
+    /// The ids in `path` (`-`: standard input), in their order. Empty lines are skipped.
+    /// Every id is checked, so that a bad one is found before anything is done for the others.
+    static func read(_ path: String) throws -> [String] {
+        let bytes = try InputFile.bytes(of: path, .lines("list"))
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw CommandFailure(.badUsage, "\(path) is not UTF-8")
+        }
+        var ids: [String] = []
+        // Split as bytes: CR LF is one Character.
+        let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for (index, line) in lines.enumerated() where !line.isEmpty {
+            let id = Array(line)
+            do {
+                try TextKind.id.check(id.span.bytes)
+            } catch {
+                throw CommandFailure(.badUsage, "\(path), line \(index + 1): \(error.detail)")
+            }
+            ids.append(String(decoding: id, as: UTF8.self))
+        }
+        return ids
     }
 }
