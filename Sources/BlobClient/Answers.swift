@@ -1,11 +1,13 @@
 import BlobProtocol
 import Bytes
+import Hashing
+@_exported public import Notifications
 
-/// What the daemon said of itself when the connection began.
+/// What the daemon said about itself in its hello.
 public struct DaemonInfo: Sendable, Hashable {
-    /// The version of the protocol that is spoken.
+    /// The version of the protocol.
     public let protocolVersion: Int
-    /// The daemon's own version, as it names it.
+    /// The daemon's version.
     public let serverVersion: String
     /// The store's id, 32 hexadecimal digits.
     public let storeID: String
@@ -13,7 +15,7 @@ public struct DaemonInfo: Sendable, Hashable {
     public let payloadByteCountMax: UInt64
     /// How many requests of one connection may be unanswered.
     public let requestsInFlightMax: Int
-    /// The lifetime of what comes without one, in seconds.
+    /// The default lifetime, in seconds.
     public let defaultTTLSeconds: UInt64
     /// The longest lifetime, in seconds.
     public let ttlSecondsMax: UInt64
@@ -26,13 +28,13 @@ public struct DaemonInfo: Sendable, Hashable {
             return byte < 16 ? "0" + hex : hex
         }.joined()
         payloadByteCountMax = response.payloadByteCountMax
-        // A daemon that allows none at all would leave nothing to do; one is always possible.
+        // One is always possible.
         requestsInFlightMax = max(1, Int(clamping: response.requestsInFlightMax))
         defaultTTLSeconds = response.defaultTTLSeconds
         ttlSecondsMax = response.ttlSecondsMax
     }
 
-    /// Of a daemon that has not said anything.
+    /// Before the hello.
     init() {
         self.init(
             Hello.Response(payloadByteCountMax: 0, defaultTTLSeconds: 0, ttlSecondsMax: 0),
@@ -40,17 +42,17 @@ public struct DaemonInfo: Sendable, Hashable {
     }
 }
 
-/// What a put has done. It is on the daemon's disk.
+/// The result of a put. It is on the daemon's disk.
 public struct PutReceipt: Sendable, Hashable {
-    /// The notification's id, also when the daemon chose it.
+    /// The notification's id.
     public let id: String
-    /// Whether the part is new (201); otherwise it replaced one (200).
+    /// Whether the part is new (201), and did not replace one (200).
     public let isCreated: Bool
     /// The SHA-256 of the bytes as given.
     public let digest: PayloadDigest
     /// How many bytes were given.
     public let byteCount: UInt64
-    /// How many bytes they take in the store. Several notifications may share them.
+    /// How many bytes they have in the store. Several notifications may share them.
     public let storedByteCount: UInt64
     /// Whether they are stored compressed.
     public let isCompressed: Bool
@@ -71,13 +73,13 @@ public struct PutReceipt: Sendable, Hashable {
     }
 }
 
-/// What a get's answer says before the bytes.
+/// What a get's answer says in front of the bytes.
 public struct PayloadInfo: Sendable, Hashable {
     /// The SHA-256 of all bytes as given.
     public let digest: PayloadDigest
     /// How many bytes the whole payload has as given.
     public let byteCount: UInt64
-    /// The position of the first byte that follows: 0 unless a range was asked for.
+    /// The position of the first byte that follows: 0 unless a range was requested.
     public let first: UInt64
     /// The media type as it was put; `application/octet-stream` for a blob fetched by digest.
     public let mediaType: String
@@ -87,7 +89,7 @@ public struct PayloadInfo: Sendable, Hashable {
     public let createdMilliseconds: Int64
     /// The store's revision at which it was put; 0 for a blob fetched by digest.
     public let revision: UInt64
-    /// Whether the bytes came compressed. What a caller is given never is.
+    /// Whether the bytes came compressed. The caller gets them decompressed.
     public let isCompressed: Bool
 
     init(_ response: Get.Response, head: RawSpan) {
@@ -102,11 +104,11 @@ public struct PayloadInfo: Sendable, Hashable {
     }
 }
 
-/// A payload with its bytes, which are the caller's own.
+/// A payload in memory.
 public struct FetchedPayload: Sendable, Hashable {
-    /// What the answer said of it.
+    /// What the answer said about it.
     public let info: PayloadInfo
-    /// The bytes asked for, as they were given.
+    /// The requested bytes, as they were given.
     public let bytes: [UInt8]
 }
 
@@ -114,10 +116,10 @@ public struct FetchedPayload: Sendable, Hashable {
 public struct Answer: Sendable {
     /// The number that queueing the request returned.
     public let requestID: UInt32
-    /// What came of it.
+    /// The outcome of the request.
     public let outcome: Outcome
 
-    /// What came of a request.
+    /// The outcome of a request.
     public enum Outcome: Sendable {
         /// A ping: the store can commit.
         case done
@@ -125,24 +127,24 @@ public struct Answer: Sendable {
         case stored(PutReceipt)
         /// A get; the bytes went to the sink.
         case payload(PayloadInfo)
-        /// A call was carried out; `DaemonCall.read` tells what its answer says.
+        /// A call was carried out; `DaemonCall.read` reads its answer.
         case called(CallAnswer)
-        /// What is watched has news, or gives a heartbeat. More will come.
+        /// A watch has changes, or gives a heartbeat. More will come.
         case changes(WatchedPage)
-        /// This request failed. The connection goes on.
+        /// This request failed. The connection is still usable.
         case failed(ClientError)
     }
 }
 
-/// What a call gave.
+/// The answer to a call.
 public struct CallAnswer: Sendable, Hashable {
-    /// HTTP's number for the outcome, under 400.
+    /// HTTP's status, under 400.
     public let status: Int
     /// The notification's revision; nil when the answer is about none.
     public let revision: UInt64?
     /// The body's media type; empty when there is no body.
     public let mediaType: String
-    /// Where what was made can be found; nil when nothing was.
+    /// The target of the created resource, or nil.
     public let location: String?
     /// The document.
     public let body: [UInt8]
@@ -156,13 +158,13 @@ public struct CallAnswer: Sendable, Hashable {
     }
 }
 
-/// What watching an owner's notifications brought.
+/// A page of a watch.
 public struct WatchedPage: Sendable, Hashable {
     /// How many changes there are; 0 is a heartbeat.
     public let changeCount: Int
-    /// Whether more come at once.
+    /// Whether more follow at once.
     public let hasMore: Bool
-    /// The cursor behind them.
+    /// The cursor after them.
     public let next: String
     /// The page as JSON, as `ChangePage` reads it.
     public let document: [UInt8]
@@ -175,10 +177,24 @@ public struct WatchedPage: Sendable, Hashable {
     }
 }
 
-/// The digest in a head that has been parsed, whose fixed part is longer than a digest.
 private func digestField(_ bytes: RawSpan) -> PayloadDigest {
     guard let digest = PayloadDigest(bytes: bytes) else {
         preconditionFailure("a parsed head holds a digest of 32 bytes")
     }
     return digest
+}
+
+/// The SHA-256 of a payload's bytes as they were given: the name of a blob.
+public typealias PayloadDigest = Digest
+
+extension Digest {
+    /// The digest of these bytes.
+    public init(of bytes: RawSpan) { self.init(SHA256.digest(of: bytes)) }
+
+    /// The 32 bytes.
+    public var bytes: [UInt8] {
+        var bytes: [UInt8] = []
+        append(to: &bytes)
+        return bytes
+    }
 }

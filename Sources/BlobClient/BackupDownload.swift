@@ -2,9 +2,7 @@ import BlobProtocol
 import Bytes
 
 /// A backup of the whole store, as the daemon takes it (`GET /v1/backup`), read piece by piece.
-///
-/// It says at its end that it is whole; `BlobStore.restore` and `blobd restore` check that, and all that
-/// comes before.
+/// `BlobStore.restore` and `blobd restore` check that it is whole and correct.
 public struct BackupDownload: ~Copyable {
     private let socket: UnixSocket
     private var input = [UInt8](repeating: 0, count: 256 << 10)
@@ -16,9 +14,9 @@ public struct BackupDownload: ~Copyable {
     ///
     /// - Parameters:
     ///   - path: the daemon's socket.
-    ///   - options: the timeout is the longest wait for the next bytes. The first come when the daemon
-    ///     has read all of its tables.
-    /// - Throws: ``ClientError/refused(_:)`` while four others are taken.
+    ///   - options: the timeout must allow for the first bytes, which come when the daemon has read all
+    ///     of its tables.
+    /// - Throws: ``ClientError/refused(_:)`` while four others are being taken.
     public static func begin(
         socket path: String, options: BlobConnection.Options = BlobConnection.Options()
     ) throws(ClientError) -> BackupDownload {
@@ -81,14 +79,13 @@ public struct BackupDownload: ~Copyable {
         guard words.hasPrefix("HTTP/1.1 "), let status = Int(words.dropFirst(9)) else {
             throw .protocolViolation("an answer that begins with \(words.debugDescription)")
         }
-        // A problem, behind which the connection ends or not: it is short.
+        // A problem: it is short, and the connection may end after it or not.
         while end - start < DaemonProblem.byteCountMax, input[end - 1] != UInt8(ascii: "}"),
             (try? receive("in a problem")) != nil
         {}
         throw .refused(DaemonProblem(status: status, document: Array(input[start..<end])))
     }
 
-    /// Behind the empty line.
     private static func headEnd(_ bytes: ArraySlice<UInt8>) -> Int? {
         let line = Array("\r\n\r\n".utf8)
         guard bytes.count >= 4 else { return nil }

@@ -17,7 +17,7 @@ extension BlobConnection {
         try call.read(try answer(to: call))
     }
 
-    /// Makes a call and returns its answer as it came: status, revision and document.
+    /// Makes a call and returns its answer as it came.
     @discardableResult
     public mutating func answer<Answer>(
         to call: DaemonCall<Answer>
@@ -47,13 +47,11 @@ extension BlobConnection {
         return try receipt()
     }
 
-    /// Stores `byteCount` bytes that `source` gives piece by piece: each call appends the next
-    /// bytes, at least one, to an empty array whose memory is used again. Memory is bounded by the
-    /// largest piece.
+    /// Stores `byteCount` bytes that `source` gives piece by piece: each call appends at least one byte
+    /// to an empty array, whose memory is reused.
     ///
-    /// Throws what `source` throws, and `source` when it gives no more before `byteCount` or more
-    /// than it; then nothing is stored and the connection has ended, because the daemon waits for
-    /// the rest.
+    /// Throws what `source` throws, and `source` when it gives fewer or more bytes. Then nothing is
+    /// stored and the connection has ended, because the daemon waits for the rest.
     @discardableResult
     public mutating func put(
         _ request: PutRequest, byteCount: UInt64, from source: (inout [UInt8]) throws -> Void
@@ -81,8 +79,8 @@ extension BlobConnection {
         return try receipt()
     }
 
-    /// Fetches a part (nil: `payload`) or a range of it into memory. The digest of a whole one has
-    /// been checked. Throws `notFound` and `expired`, and `refused` with 413 over
+    /// Fetches a part (nil: `payload`) or a range of it into memory. The digest of a whole one is
+    /// verified. Throws `notFound` and `expired`, and `refused` with 413 over
     /// `Options.payloadByteCountMax`.
     public mutating func get(
         _ id: String, part: String? = nil, range: WireRange? = nil
@@ -91,7 +89,7 @@ extension BlobConnection {
         return try fetched(isWhole: range == nil)
     }
 
-    /// Fetches the bytes with this digest, or a range of them, into memory, as a part is.
+    /// Like `get`, by digest.
     public mutating func getBlob(
         _ digest: PayloadDigest, range: WireRange? = nil
     ) throws(ClientError) -> FetchedPayload {
@@ -99,11 +97,10 @@ extension BlobConnection {
         return try fetched(isWhole: range == nil)
     }
 
-    /// Fetches a part piece by piece, in bounded memory. `sink` gets each piece for the time of the
-    /// call.
+    /// Fetches a part piece by piece, in bounded memory. Each piece is valid during the call of `sink`.
     ///
-    /// When `digestMismatch` is thrown all pieces have been handed on: use them only when this
-    /// returns. What `sink` throws is thrown on, after the rest has been received.
+    /// Use the bytes only when this returns: `digestMismatch` is thrown at their end. What `sink` throws
+    /// is rethrown when the rest has been received.
     @discardableResult
     public mutating func get(
         _ id: String, part: String? = nil, range: WireRange? = nil,
@@ -113,7 +110,7 @@ extension BlobConnection {
         return try handOn(to: sink)
     }
 
-    /// Fetches the bytes with this digest piece by piece, as a part is.
+    /// Like `get(_:part:range:to:)`, by digest.
     @discardableResult
     public mutating func getBlob(
         _ digest: PayloadDigest, range: WireRange? = nil,
@@ -157,7 +154,7 @@ extension BlobConnection {
         return info
     }
 
-    /// - Parameter isWhole: whether it is no range, so that the answer's head says how long it is.
+    /// - Parameter isWhole: not a range: the answer's head has the length.
     private mutating func fetched(isWhole: Bool) throws(ClientError) -> FetchedPayload {
         var bytes: [UInt8] = []
         var isTooLong = false

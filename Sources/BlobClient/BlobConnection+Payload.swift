@@ -1,9 +1,9 @@
 import BlobProtocol
 import Hashing
+import Zlib
 
 extension BlobConnection {
-    /// Receives the body of a get: inflates what came compressed, counts, and compares the digest
-    /// of what was fetched whole.
+    /// Receives the body of a get: inflates, counts, and verifies the digest of a whole payload.
     mutating func receivePayload(
         _ header: ResponseFrame, _ info: PayloadInfo, of request: UnansweredRequest,
         _ sink: (PayloadInfo, RawSpan) -> Bool
@@ -48,8 +48,8 @@ extension BlobConnection {
         return .payload(info)
     }
 
-    /// How many bytes as given the answer's head announces. Throws when head and header contradict
-    /// each other or the request.
+    /// How many bytes, decompressed, the answer announces. Throws when head and header contradict each
+    /// other or the request.
     private func promisedByteCount(
         _ header: ResponseFrame, _ info: PayloadInfo, isHeadOnly: Bool
     ) throws(ClientError) -> UInt64 {
@@ -74,5 +74,70 @@ extension BlobConnection {
                 "the body has \(header.bodyByteCount) bytes, but the payload has \(info.byteCount)")
         }
         return info.byteCount
+    }
+}
+
+/// Inflates a gzip stream that comes in pieces, in bounded memory: 64 KiB and zlib's window.
+struct GzipReader: ~Copyable {
+    private static let bufferByteCount = 65_536
+
+    private let stream: ZStream
+    private var buffer = [UInt8](repeating: 0, count: GzipReader.bufferByteCount)
+    private var isAtEnd = false
+
+    init() throws(ClientError) {
+        do throws(ZStream.NoMemory) {
+            stream = try ZStream(inflating: .gzip)
+        } catch {
+            throw ClientError.protocolViolation("zlib has no memory")
+        }
+    }
+
+    /// Inflates one piece.
+    mutating func read(
+        _ piece: RawSpan, _ sink: (RawSpan) throws(ClientError) -> Void
+    ) throws(ClientError) {
+        var used = 0
+        while !isAtEnd {
+            let rest = piece.extracting(used..<piece.byteCount)
+            let (outcome, consumed, produced) = stream.run(
+                rest, into: &buffer, count: buffer.count)
+            used += consumed
+            guard outcome != .damaged, outcome != .noMemory else {
+                throw ClientError.protocolViolation("damaged gzip stream")
+            }
+            if produced > 0 { try sink(buffer.span.bytes.extracting(0..<produced)) }
+            isAtEnd = outcome == .ended
+            // When nothing more comes out of it, the piece is used up.
+            guard produced > 0 || isAtEnd else {
+                guard used == piece.byteCount else {
+                    throw ClientError.protocolViolation("truncated gzip stream")
+                }
+                return
+            }
+        }
+        guard used == piece.byteCount else {
+            throw ClientError.protocolViolation("bytes after the end of a gzip stream")
+        }
+    }
+
+    /// Throws unless the stream has come to its end, its checksum included.
+    func finish() throws(ClientError) {
+        guard isAtEnd else {
+            throw ClientError.protocolViolation("truncated gzip stream")
+        }
+    }
+}
+
+/// A whole gzip stream in memory, for programs that read answers themselves.
+package enum GzipStream {
+    /// Inflates a stream, piece by piece. Throws `protocolViolation` for anything but a whole gzip stream
+    /// with the right checksum; the bytes in front of the fault have been given to `sink` by then.
+    package static func inflate(
+        _ bytes: RawSpan, to sink: (RawSpan) -> Void
+    ) throws(ClientError) {
+        var reader = try GzipReader()
+        try reader.read(bytes) { piece in sink(piece) }
+        try reader.finish()
     }
 }

@@ -1,9 +1,8 @@
 public import BlobProtocol
 
-// Each call appends one request to those that the next `flush` or `receive` sends, and returns the
-// number that its answer will have. All throw `invalid` for what the daemon would refuse,
-// `tooManyUnanswered` over `DaemonInfo.requestsInFlightMax`, and the connection's `failure` once it
-// has failed.
+// Each call queues one request for the next `flush` or `receive`, and returns the number of its answer.
+// All throw `invalid` for what the daemon would refuse, `tooManyUnanswered` over
+// `DaemonInfo.requestsInFlightMax`, and the connection's `failure` once it has failed.
 extension BlobConnection {
     /// Queues a ping. Answered `done` when the store can commit.
     public mutating func queuePing() throws(ClientError) -> UInt32 {
@@ -30,9 +29,8 @@ extension BlobConnection {
         }
     }
 
-    /// Queues a get of a part (nil: `payload`), or of a range of its bytes as given. With
-    /// `acceptsGzip` the bytes may travel compressed; the sink gets them as given all the same.
-    /// With `isHeadOnly` no bytes come at all.
+    /// Queues a get of a part (nil: `payload`), or of a range of its bytes. With `acceptsGzip` the bytes
+    /// may travel compressed; the sink gets them decompressed. With `isHeadOnly` no bytes come.
     public mutating func queueGet(
         _ id: String, part: String? = nil, range: WireRange? = nil, acceptsGzip: Bool = false,
         isHeadOnly: Bool = false
@@ -43,7 +41,7 @@ extension BlobConnection {
         }
     }
 
-    /// Queues a get by digest. The rest is as with `queueGet`.
+    /// Like `queueGet`, by digest.
     public mutating func queueGetBlob(
         _ digest: PayloadDigest, range: WireRange? = nil, acceptsGzip: Bool = false,
         isHeadOnly: Bool = false
@@ -55,8 +53,7 @@ extension BlobConnection {
         }
     }
 
-    /// Queues a call with a copy of its body. Answered `called`; the call's `read` tells what that
-    /// says.
+    /// Queues a call with a copy of its body. Answered `called`, which the call's `read` reads.
     public mutating func queueCall<Answer>(
         _ call: DaemonCall<Answer>
     ) throws(ClientError) -> UInt32 {
@@ -79,8 +76,8 @@ extension BlobConnection {
         }
     }
 
-    /// Queues a subscription to an owner's changes. It is answered `changes` again and again, until
-    /// it has `failed`; nothing else can be asked on the connection any more.
+    /// Queues a subscription to an owner's changes. It is answered `changes` repeatedly, until it has
+    /// `failed`. The connection can do nothing else from then on.
     ///
     /// - Parameters:
     ///   - owner: whose changes.
@@ -103,32 +100,19 @@ extension BlobConnection {
         return try queue(.watch) { (out) throws(ProtocolError) in
             try Watch.Request.compose(
                 limit: limit, owner: owner, cursor: since, isRead: filter.isRead,
-                actionState: filter.actionState?.wireValue, group: filter.group ?? "",
+                actionState: filter.actionState?.rawValue, group: filter.group ?? "",
                 app: filter.app ?? "", platform: filter.platform ?? "",
                 targetHost: filter.targetHost ?? "", into: &out)
         }
     }
 }
 
-/// Throws `invalid` for a text that is there and empty, which the wire cannot tell from one that is
-/// absent.
+/// Throws `invalid` for an empty text, which the wire cannot tell from an absent one.
 func refuseEmpty(
     _ texts: [(text: String?, code: ErrorCode, name: String)]
 ) throws(ClientError) {
     for (text, code, name) in texts where text == "" {
         throw .invalid(ProtocolError(code, "the \(name) must not be empty"))
-    }
-}
-
-extension NotificationRecord.ActionState {
-    /// Its number in the binary protocol.
-    fileprivate var wireValue: UInt8 {
-        switch self {
-        case .none: 0
-        case .activated: 1
-        case .dismissed: 2
-        case .snoozed: 3
-        }
     }
 }
 
@@ -139,9 +123,7 @@ struct UnansweredRequest: Sendable {
     var flags: RequestFlags
 }
 
-/// The requests without an answer, oldest first; at most `DaemonInfo.requestsInFlightMax`.
-///
-/// Removing the first only moves `start`. The array is compacted when half of it is unused.
+/// The requests without an answer, oldest first. The array is compacted when half of it is unused.
 struct RequestQueue: Sendable {
     private var requests: [UnansweredRequest] = []
     private var start = 0

@@ -4,12 +4,11 @@ import Bytes
 // Receiving answers: in the order of the requests, each checked before its bytes are believed.
 
 extension BlobConnection {
-    /// Receives the answer to the oldest request that has none.
+    /// Receives the answer to the oldest request that has none. A failure of this request is an outcome;
+    /// a failure that ends the connection is thrown.
     ///
-    /// The bytes of a payload go to `sink` piece by piece, as they were given, each good for the
-    /// one call. When `sink` returns false the rest is received and thrown away, and the connection
-    /// goes on. What is wrong with this one request comes back in the outcome; what ends the
-    /// connection is thrown.
+    /// The bytes of a payload go to `sink` piece by piece, decompressed, each valid during the call. When
+    /// `sink` returns false the rest is received and discarded.
     public mutating func receive(
         _ sink: (PayloadInfo, RawSpan) -> Bool = { _, _ in true }
     ) throws(ClientError) -> Answer {
@@ -20,7 +19,7 @@ extension BlobConnection {
         }
         let (header, operation) = try receiveHeader()
         guard header.requestID == request.id, operation == request.operation else {
-            // An error about the frame itself cannot name the request. The daemon closes behind it.
+            // An error about the frame itself cannot name the request; the daemon then closes.
             if header.status >= 400, header.opcode == 0 {
                 throw fail(try receiveProblem(header))
             }
@@ -29,7 +28,7 @@ extension BlobConnection {
                     "the answer is to request \(header.requestID), but \(request.id) is next"))
         }
         let outcome = try receiveOutcome(header, of: request, sink)
-        // What is watched is answered again and again, until it fails.
+        // A watch is answered repeatedly, until it fails.
         if case .changes = outcome {} else { unanswered.removeFirst() }
         return Answer(requestID: request.id, outcome: outcome)
     }
@@ -100,7 +99,6 @@ extension BlobConnection {
         return head
     }
 
-    /// Receives a body that is kept whole.
     private mutating func receiveDocument(
         _ header: ResponseFrame, byteCountMax: Int
     ) throws(ClientError) -> [UInt8] {
@@ -130,7 +128,6 @@ extension BlobConnection {
         }
     }
 
-    /// Receives a body of `byteCount` bytes and hands on its pieces.
     mutating func receiveBody(
         _ byteCount: UInt64, _ take: (RawSpan) throws(ClientError) -> Void
     ) throws(ClientError) {
@@ -163,8 +160,7 @@ extension BlobConnection {
         }
     }
 
-    /// Remembers what ended the connection. A problem that the daemon closed behind is no less of
-    /// an end.
+    /// Records what ended the connection.
     @discardableResult
     mutating func fail(_ error: ClientError) -> ClientError {
         if failure == nil { failure = error }
@@ -172,7 +168,7 @@ extension BlobConnection {
     }
 }
 
-/// Reads an answer's head. What the codec finds wrong with it is a violation of the protocol.
+/// Reads an answer's head. Throws `protocolViolation`.
 func parsed<Response>(
     _ head: [UInt8], _ parse: (RawSpan) throws(ProtocolError) -> Response
 ) throws(ClientError) -> Response {

@@ -1,41 +1,36 @@
 import BlobProtocol
 
 /// One connection to a daemon, speaking the binary protocol. Calls block; each waits at most
-/// `Options.timeoutMilliseconds` for the next byte.
+/// `Options.timeoutMilliseconds` for the next byte. For `async` programs there is `BlobdClient`.
 ///
-/// A connection has one owner and is closed when that owner is destroyed. Off the main path of an
-/// `async` program use `BlobdClient`, which keeps the blocking away from Swift's threads.
-///
-/// There are two ways to use one. `put`, `get`, `call` and so on send a request and wait for its
-/// answer. The pipelined way queues several requests (`queueGet`, …), sends them together (`flush`)
-/// and receives the answers in the same order (`receive`).
+/// A connection has one owner and is closed when that owner is destroyed. `put`, `get`, `call` and so on
+/// send a request and wait for its answer. For pipelining, queue several requests (`queueGet`, …), send
+/// them together (`flush`) and receive the answers in the same order (`receive`).
 public struct BlobConnection: ~Copyable, Sendable {
     /// How to treat a connection.
     public struct Options: Sendable, Hashable {
-        /// The longest wait for the daemon to say or take anything, in milliseconds; 0: for ever.
+        /// The longest wait for the daemon to say or take anything, in milliseconds; 0: no limit.
         public var timeoutMilliseconds = 30_000
-        /// Whether the digest of every payload that is fetched whole is computed and compared,
-        /// which takes about as long as fetching it. Only a generator of load has a reason to say
-        /// no.
+        /// Whether the digest of every payload that is fetched whole is verified, which takes about as
+        /// long as fetching it.
         public var checksDigests = true
-        /// The most bytes that a call which returns a payload in memory takes.
+        /// The longest payload that is returned in memory, in bytes.
         public var payloadByteCountMax: UInt64 = 1 << 30
 
         /// The defaults.
         public init() {}
     }
 
-    /// The most bytes of a JSON document that are taken. A longer one is a violation of the
-    /// protocol.
+    /// The longest JSON document that is accepted, in bytes.
     public static let documentByteCountMax = 64 << 20
 
     /// What the daemon said of itself.
     public private(set) var daemon: DaemonInfo
-    /// Why the connection cannot be used any more, or nil while it can.
+    /// Why the connection cannot be used any more; nil while it can.
     public internal(set) var failure: ClientError?
 
-    /// Whether the changes of this connection are acknowledged when they are in the bucket of the daemon's shard,
-    /// too. A daemon that is not replicated refuses them then.
+    /// Whether changes are acknowledged only when they are in the bucket of the daemon's shard. A daemon
+    /// that is not replicated then refuses them.
     public var awaitsReplication = false
 
     private(set) var options: Options
@@ -53,7 +48,7 @@ public struct BlobConnection: ~Copyable, Sendable {
         try connect(to: path, options: options, stop: nil)
     }
 
-    /// Connects, with waits that another thread can end.
+    /// - Parameter stop: with it, another thread can end every wait.
     static func connect(
         to path: String, options: Options, stop: SocketStop?
     ) throws(ClientError) -> BlobConnection {
@@ -62,7 +57,7 @@ public struct BlobConnection: ~Copyable, Sendable {
         return try BlobConnection(greetingOn: socket, options)
     }
 
-    /// Takes over a connected socket, which is closed in the end, and says hello on it.
+    /// Takes over a connected socket and says hello on it.
     package static func adopt(
         _ descriptor: CInt, options: Options = Options(), stop: SocketStop? = nil
     ) throws(ClientError) -> BlobConnection {
@@ -80,13 +75,13 @@ public struct BlobConnection: ~Copyable, Sendable {
         try sayHello()
     }
 
-    /// Whether the daemon has closed the connection, as it does with idle ones. Only meaningful
+    /// Whether the daemon has closed the connection, as it does with idle ones. Meaningful only
     /// while nothing is unanswered. One system call.
     public var isFinished: Bool {
         failure != nil || input.isAtEnd || socket.isFinished()
     }
 
-    /// Changes how long the next calls wait for the daemon to say or take anything, in milliseconds; 0: forever.
+    /// Changes `Options.timeoutMilliseconds` for the next calls.
     package mutating func setTimeout(milliseconds: Int) {
         options.timeoutMilliseconds = milliseconds
         socket.setTimeout(milliseconds: milliseconds)
@@ -120,7 +115,7 @@ public struct BlobConnection: ~Copyable, Sendable {
 
     // MARK: Sending
 
-    /// Appends a request to those that the next `flush` sends. Returns its number.
+    /// Appends a request to the output, and returns its number.
     mutating func queue(
         _ operation: Opcode, flags: RequestFlags = [], bodyByteCount: UInt64 = 0,
         head: (inout [UInt8]) throws(ProtocolError) -> Void = { (_) throws(ProtocolError) in }
@@ -151,18 +146,31 @@ public struct BlobConnection: ~Copyable, Sendable {
         bytes.withUnsafeBytes { output.append(contentsOf: $0) }
     }
 
-    /// Sends everything that is queued. Answers that arrive meanwhile are kept, so that two sides
-    /// that both have much to say do not wait for each other; over 8 MiB of them the wait ends with
-    /// `timeout`.
+    /// Sends everything that is queued. Answers that arrive meanwhile are kept, so that the two sides
+    /// do not wait for each other; over 8 MiB of them the wait ends with `timeout`.
     public mutating func flush() throws(ClientError) {
         if let failure { throw failure }
-        // Taken out for the time of sending, which changes other parts of the connection, and put
-        // back for its memory.
+        // Taken out, since sending changes other parts of the connection; put back for its memory.
         var bytes: [UInt8] = []
         swap(&bytes, &output)
         try send(bytes.span.bytes)
         bytes.removeAll(keepingCapacity: true)
         swap(&bytes, &output)
+    }
+
+    /// Sends what the socket takes at once of what is queued, but never the last byte, which waits for
+    /// `flush`. By then the daemon has all but that byte of the last request, and need not read it first.
+    package mutating func sendAhead() throws(ClientError) {
+        if let failure { throw failure }
+        guard output.count > 1 else { return }
+        do throws(ClientError) {
+            // When the daemon has closed its end, `flush` and `receive` learn of it.
+            let sent = try socket.sendWithoutWaiting(
+                output.span.bytes.extracting(0..<output.count - 1))
+            output.removeFirst(sent ?? 0)
+        } catch {
+            throw fail(error)
+        }
     }
 
     /// Sends bytes. When the daemon has closed its end already nothing is thrown: what it said

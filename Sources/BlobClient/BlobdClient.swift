@@ -1,8 +1,7 @@
 public import BlobProtocol
 import Dispatch
 
-/// A daemon, for `async` programs: what a `BlobConnection` does, without blocking a thread of
-/// Swift's.
+/// A client for `async` programs: a `BlobConnection` that does not block Swift's threads.
 ///
 /// ```swift
 /// let client = BlobdClient(socketPath: "/run/blobd/blobd.sock")
@@ -12,9 +11,9 @@ import Dispatch
 /// let record = try await client.call(.patch("42", PatchRequest(isRead: true), device: "phone"))
 /// ```
 ///
-/// The actor runs on a serial queue of its own, where the blocking happens, and has one connection,
-/// which it makes when it is first needed and again when the daemon has closed it. Calls follow one
-/// another; for several at a time make several clients.
+/// The actor runs on its own serial queue, where the blocking happens. It has one connection, which it
+/// makes when it is first needed and again after the daemon has closed it. Calls run one after the other;
+/// for concurrent calls make several clients.
 public actor BlobdClient {
     /// Where the actor's calls run.
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -50,8 +49,8 @@ public actor BlobdClient {
         }
     }
 
-    /// Fetches a part (nil: `payload`) or a range of it. The digest of a whole one has been
-    /// checked. Nil when there is none, or it has expired.
+    /// Fetches a part (nil: `payload`) or a range of it. The digest of a whole one is verified. Nil when
+    /// there is none, or it has expired.
     public func get(
         _ id: String, part: String? = nil, range: WireRange? = nil
     ) throws(ClientError) -> FetchedPayload? {
@@ -77,7 +76,7 @@ public actor BlobdClient {
         try with { (connection) throws(ClientError) in try connection.call(call) }
     }
 
-    /// Makes a call and reads its answer. Nil when what it is about is not there, or has expired.
+    /// Makes a call and reads its answer. Nil when its subject does not exist, or has expired.
     @discardableResult
     public func call<Answer: Sendable>(
         ifPresent call: DaemonCall<Answer>
@@ -90,8 +89,8 @@ public actor BlobdClient {
         connection = nil
     }
 
-    /// Every change of an owner's notifications, as it is committed; see ``ChangeStream``. It has a
-    /// connection of its own, so the client's other calls go on beside it.
+    /// Every change of an owner's notifications, as it is committed; see ``ChangeStream``. It has its own
+    /// connection, so the client's other calls do not wait for it.
     ///
     /// - Parameters:
     ///   - owner: whose changes.
@@ -122,8 +121,8 @@ public actor BlobdClient {
         }
     }
 
-    /// Runs one call on the connection. One that the daemon has closed meanwhile, as it does with
-    /// idle ones, is replaced before the call; nothing is ever sent twice.
+    /// Runs one call on the connection, which is replaced first if the daemon has closed it. Nothing is
+    /// ever sent twice.
     private func with<T>(
         _ call: (inout BlobConnection) throws(ClientError) -> T
     ) throws(ClientError) -> T {

@@ -1,5 +1,5 @@
-/// Every change of an owner's notifications, as it is committed: deletions and expiries too. Of
-/// several changes of one notification that were not read yet only the latest comes.
+/// Every change of an owner's notifications, as it is committed, deletions and expiries included. Of
+/// several unread changes of one notification only the latest comes.
 ///
 /// ```swift
 /// for try await change in client.changes(of: "ann", since: cursor) {
@@ -8,18 +8,18 @@
 /// }
 /// ```
 ///
-/// Each loop has a connection and a thread that waits on it. When the daemon is stopped or started
-/// again the loop goes on from where it was, by itself; a daemon that was never there is
-/// `noDaemon`. It ends with its task, whose cancellation closes the connection, and by throwing:
-/// `resync` when the cursor is older than what the daemon remembers of deletions (read the history
-/// anew, and go on from its cursor), and what the daemon refuses.
+/// Each loop has a connection and a thread that waits on it. When the daemon restarts, the loop
+/// reconnects and continues where it was; if there never was a daemon it throws `noDaemon`. It ends when
+/// its task is cancelled, and by throwing: `resync` when the cursor is older than what the daemon
+/// remembers of deletions (read the history again, and continue from its cursor), and what the daemon
+/// refuses.
 public struct ChangeStream: AsyncSequence, Sendable {
-    /// What comes.
+    /// A change.
     public typealias Element = NotificationChange
     /// Why it ends.
     public typealias Failure = ClientError
 
-    /// The most changes that are read at once and kept until they are asked for.
+    /// The most changes that are read ahead.
     static let pageLimit = 100
 
     private let makeReader: @Sendable (SocketStop) -> FeedSubscription
@@ -36,7 +36,7 @@ public struct ChangeStream: AsyncSequence, Sendable {
     /// One reading of the feed.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private let source: FeedSource
-        /// What was read and not asked for yet, the next one last.
+        /// Read ahead, the next one last.
         private var pending: [NotificationChange] = []
         private var hasEnded = false
 
@@ -74,7 +74,7 @@ public struct ChangeStream: AsyncSequence, Sendable {
     }
 }
 
-/// Where the waiting happens: an actor on a queue of its own, whose thread may block.
+/// Where the waiting happens: an actor on its own queue, whose thread may block.
 private actor FeedSource {
     nonisolated var unownedExecutor: UnownedSerialExecutor {
         executor.asUnownedSerialExecutor()
@@ -88,11 +88,11 @@ private actor FeedSource {
         reader = makeReader(stop)
     }
 
-    /// Waits for changes. None: it was stopped.
+    /// - Returns: no changes when it was stopped.
     func next() -> Result<[NotificationChange], ClientError> {
         do throws(ClientError) {
             while let page = try reader.next() {
-                // The signs of life in between are the reader's own affair.
+                // The others are heartbeats.
                 guard page.changeCount > 0 else { continue }
                 let changes = try ChangePage(document: page.document).changes
                 if !changes.isEmpty { return .success(changes) }
@@ -100,6 +100,103 @@ private actor FeedSource {
             return .success([])
         } catch {
             return .failure(error)
+        }
+    }
+}
+
+/// Reads an owner's feed page by page, blocking. When the daemon goes away it reconnects and continues
+/// where it was: nothing is missed or repeated.
+package struct FeedSubscription: ~Copyable {
+    /// The pauses before reconnecting, doubled each time.
+    static let firstPauseMilliseconds = 100
+    static let longestPauseMilliseconds = 5_000
+
+    /// The cursor after all that was read.
+    package private(set) var cursor: String
+
+    private let owner: String
+    private let limit: Int
+    private let filter: NotificationFilter
+    private let connect: @Sendable () throws(ClientError) -> BlobConnection
+    private let stop: SocketStop
+    private var connection: BlobConnection?
+    private var pauseMilliseconds = FeedSubscription.firstPauseMilliseconds
+    /// Whether there ever was a daemon. Until then its absence is an error.
+    private var hasBegun = false
+
+    /// - Parameter stop: ends it.
+    package init(
+        socketPath: String, options: BlobConnection.Options, owner: String, since: String,
+        limit: Int, matching filter: NotificationFilter = NotificationFilter(), stop: SocketStop
+    ) {
+        self.init(owner: owner, since: since, limit: limit, matching: filter, stop: stop) {
+            () throws(ClientError) in
+            try BlobConnection.connect(to: socketPath, options: options, stop: stop)
+        }
+    }
+
+    init(
+        owner: String, since: String, limit: Int,
+        matching filter: NotificationFilter = NotificationFilter(), stop: SocketStop,
+        connect: @escaping @Sendable () throws(ClientError) -> BlobConnection
+    ) {
+        self.owner = owner
+        self.cursor = since
+        self.limit = limit
+        self.filter = filter
+        self.stop = stop
+        self.connect = connect
+    }
+
+    /// Waits for the next page, which may be empty. Nil: it was stopped. Throws `noDaemon` when there
+    /// never was one, `resync`, and what the daemon refuses.
+    package mutating func next() throws(ClientError) -> WatchedPage? {
+        while !stop.isStopped {
+            do throws(ClientError) {
+                return try receive()
+            } catch {
+                guard !stop.isStopped else { return nil }
+                guard hasBegun, error.mayPass else { throw error }
+                stop.wait(milliseconds: pauseMilliseconds)
+                pauseMilliseconds = min(pauseMilliseconds * 2, Self.longestPauseMilliseconds)
+            }
+        }
+        return nil
+    }
+
+    private mutating func receive() throws(ClientError) -> WatchedPage {
+        var current: BlobConnection
+        if let kept = connection.take() {
+            current = kept
+        } else {
+            current = try connect()
+            hasBegun = true
+            _ = try current.queueWatch(
+                of: owner, since: cursor, limit: limit, matching: filter)
+            try current.flush()
+            // The daemon may be silent from now on; its end is noticed.
+            current.socket.setTimeout(milliseconds: 0)
+        }
+        let outcome = try current.receive().outcome
+        switch outcome {
+        case .changes(let page):
+            connection = consume current
+            cursor = page.next
+            pauseMilliseconds = Self.firstPauseMilliseconds
+            return page
+        case .failed(let error): throw error
+        default: throw current.unexpected(outcome)
+        }
+    }
+}
+
+extension ClientError {
+    /// Whether it may succeed after the daemon's restart.
+    fileprivate var mayPass: Bool {
+        switch self {
+        case .noDaemon, .closed, .timeout, .io: true
+        case .refused(let problem): problem.status == 503
+        default: false
         }
     }
 }

@@ -1,41 +1,38 @@
 public import BlobProtocol
+import FoundationEssentials
 import Glibc
 
-/// Why a call did not do what it was asked to.
-///
-/// `notFound`, `expired`, `preconditionFailed`, `resync`, `refused`, `digestMismatch` and `invalid`
-/// are about one request: the connection can be used on. After the others it cannot; make a new one.
+/// Why a call failed. See ``endsConnection`` for whether its connection is still usable.
 public enum ClientError: Error, Sendable, Hashable {
-    /// Nothing accepts connections at the path: no socket, no daemon behind it, or no permission.
+    /// Nothing accepts connections at the path: no socket, no daemon, or no permission.
     case noDaemon(path: String, errno: Int32)
     /// The path cannot be a socket's: empty, with a NUL, or over the kernel's limit for `sun_path`.
     case badSocketPath(String, byteCountMax: Int)
     /// There is no such notification, part or blob (404).
     case notFound(DaemonProblem)
-    /// There was one, and its time is over (410).
+    /// It has expired (410).
     case expired(DaemonProblem)
-    /// The notification is not as the call wanted it, and nothing was changed (412).
-    /// `DaemonProblem.revision` is its present one, and nil when there is none.
+    /// The condition of the call does not hold, and nothing was changed (412). `DaemonProblem.revision`
+    /// is the present one; nil when there is no notification.
     case preconditionFailed(DaemonProblem)
-    /// The cursor is older than what the daemon remembers of deletions (410): read the history anew
-    /// and go on from its cursor.
+    /// The cursor is older than what the daemon remembers of deletions (410): read the history again
+    /// and continue from its cursor.
     case resync(DaemonProblem)
     /// The daemon refused the request; the problem says why.
     case refused(DaemonProblem)
-    /// The request was not sent, because the daemon would have refused it: the error names the
-    /// value and the limit.
+    /// The request was not sent, because the daemon would have refused it.
     case invalid(ProtocolError)
-    /// The bytes that came are not the bytes that were stored.
+    /// The bytes that came are not those that were stored.
     case digestMismatch(expected: PayloadDigest, got: PayloadDigest)
-    /// What came is not an answer of the protocol. The text says what it was.
+    /// The daemon violated the protocol. The text says how.
     case protocolViolation(String)
-    /// The daemon said or took nothing for this long.
+    /// The daemon sent or accepted nothing for this long.
     case timeout(milliseconds: Int)
     /// The daemon closed the connection; the text says in the middle of what.
     case closed(String)
-    /// More requests are waiting for their answers than the daemon allows: receive one first.
+    /// More requests are unanswered than the daemon allows: receive an answer first.
     case tooManyUnanswered(limit: Int)
-    /// The source of a payload failed, or ended before its length.
+    /// The source of a payload gave too few or too many bytes.
     case source(String)
     /// A system call failed for another reason.
     case io(String, errno: Int32)
@@ -52,7 +49,7 @@ public enum ClientError: Error, Sendable, Hashable {
 }
 
 extension ClientError: CustomStringConvertible {
-    /// One sentence for people: what happened, with what, and where there is something to do, what.
+    /// What happened, for people.
     public var description: String {
         switch self {
         case .noDaemon(let path, EACCES), .noDaemon(let path, EPERM):
@@ -82,5 +79,67 @@ extension ClientError: CustomStringConvertible {
         case .io(let call, let code):
             "\(call) failed: \(describe(errno: code))"
         }
+    }
+}
+
+/// Why the daemon refused: the members of its `application/problem+json` document (RFC 9457).
+public struct DaemonProblem: Sendable, Hashable, Decodable, CustomStringConvertible {
+    /// The longest problem document that is accepted, in bytes.
+    public static let byteCountMax = 65_536
+
+    /// HTTP's status.
+    public let status: Int
+    /// The stable name of what is wrong, such as `bad_ttl`.
+    public let code: String
+    /// What is wrong, in a few constant words.
+    public let title: String
+    /// What is wrong this time, with the value and the limit, or nil.
+    public let detail: String?
+    /// With `precondition_failed`: the notification's revision; nil when there is none.
+    public let revision: UInt64?
+    /// With `precondition_failed`: the digest of the condition's part, or of the notification's
+    /// `payload`; nil when there is none.
+    public let digest: String?
+    /// The limit that was exceeded, or nil.
+    public let limit: Int?
+    /// With `expired`: when that was (RFC 3339); nil when it is not known.
+    public let expiredAt: String?
+    /// With `resync`: the target of the call that reads the history again.
+    public let history: String?
+
+    private enum CodingKeys: String, CodingKey {
+        case status, code, title, detail, revision, digest, limit, history
+        case expiredAt = "expired_at"
+    }
+
+    /// A problem with these members.
+    public init(
+        status: Int, code: String, title: String, detail: String? = nil, revision: UInt64? = nil,
+        digest: String? = nil, limit: Int? = nil, expiredAt: String? = nil, history: String? = nil
+    ) {
+        self.status = status
+        self.code = code
+        self.title = title
+        self.detail = detail
+        self.revision = revision
+        self.digest = digest
+        self.limit = limit
+        self.expiredAt = expiredAt
+        self.history = history
+    }
+
+    /// Reads a document. One that cannot be read still gives its status, with the code `unknown`.
+    init(status: Int, document: [UInt8]) {
+        let decoder = JSONDecoder()
+        if let problem = try? decoder.decode(DaemonProblem.self, from: Data(document)) {
+            self = problem
+        } else {
+            self.init(status: status, code: "unknown", title: "Refused")
+        }
+    }
+
+    /// The daemon's words.
+    public var description: String {
+        "\(detail ?? title) (\(status) \(code))"
     }
 }

@@ -7,8 +7,8 @@ extension DaemonCall where Answer == NotificationRecord {
         Self(.get, try .notification(id), reading: NotificationRecord.init)
     }
 
-    /// Changes a notification, and answers it as it is then. One that is so already stays as it is,
-    /// revision and all. Throws `notFound`, `expired` and `preconditionFailed`.
+    /// Changes a notification, and answers it as it is then. A patch that changes nothing leaves the
+    /// revision as it was. Throws `notFound`, `expired` and `preconditionFailed`.
     public static func patch(
         _ id: String, _ patch: PatchRequest, device: String? = nil,
         condition: CallCondition = .none
@@ -21,20 +21,18 @@ extension DaemonCall where Answer == NotificationRecord {
 }
 
 extension DaemonCall where Answer == NotificationPage {
-    /// A page of all notifications, in the byte order of their ids; an empty one when there are
-    /// none.
+    /// A page of all notifications, in the byte order of their ids.
     ///
     /// - Parameters:
     ///   - limit: the most notifications, 1…1,000. A page may have fewer and not be the last.
-    ///   - after: the id behind which the page begins; nil: from the start.
+    ///   - after: the id after which the page begins; nil: from the start.
     public static func list(
         limit: Int = 1_000, after: String? = nil
     ) throws(ClientError) -> Self {
         if let after, !after.isEmpty { try CallTarget.check(after, .id) }
-        var target = CallTarget("/v1/notifications")
-        target.add("limit", "\(limit)")
-        target.add("after", after)
-        return Self(.get, target, reading: NotificationPage.init)
+        return Self(
+            .get, CallTarget("/v1/notifications", [("limit", "\(limit)"), ("after", after)]),
+            reading: NotificationPage.init)
     }
 }
 
@@ -50,14 +48,14 @@ extension DaemonCall where Answer == Void {
 }
 
 extension DaemonCall where Answer == PublishReceipt {
-    /// Stores a whole notification with all its parts in one transaction, in place of the one that
-    /// is there. Throws `preconditionFailed`. The bytes of its parts are copied into one body.
+    /// Stores a whole notification with all its parts in one transaction, in place of the existing one.
+    /// Throws `preconditionFailed`. The bytes of its parts are copied into one body.
     public static func publish(
         _ upload: NotificationUpload, device: String? = nil, condition: CallCondition = .none
     ) throws(ClientError) -> Self {
         let body = upload.body()
-        var target = CallTarget("/v1/notifications")
-        if let id = upload.id { target = try .notification(id) }
+        let target: CallTarget =
+            if let id = upload.id { try .notification(id) } else { CallTarget("/v1/notifications") }
         return Self(
             upload.id == nil ? .post : .put, target, body: body.bytes, mediaType: body.mediaType,
             device: device, condition: condition, read: PublishReceipt.init)
@@ -65,9 +63,9 @@ extension DaemonCall where Answer == PublishReceipt {
 }
 
 extension DaemonCall where Answer == [BatchResult] {
-    /// Stores many notifications, at most 1,000 in 8 MiB, each all or nothing by itself, and answers
-    /// what came of each, in order. Their parts must be stored already (`storeBlob`):
-    /// throws `invalid` for one with bytes.
+    /// Stores many notifications, at most 1,000 in 8 MiB, each on its own, and answers the outcome of
+    /// each, in order. Their parts must be stored already (`storeBlob`): throws `invalid` for a part with
+    /// bytes.
     public static func publishBatch(
         _ uploads: [NotificationUpload], device: String? = nil
     ) throws(ClientError) -> Self {
@@ -100,22 +98,22 @@ extension DaemonCall where Answer == [BatchResult] {
 }
 
 extension DaemonCall where Answer == HeldBlobReceipt {
-    /// Stores bytes ahead of the notifications that will refer to them by their digest. The bytes
-    /// are copied into the body.
+    /// Stores bytes ahead of the notifications that will refer to them by their digest. Copies the bytes.
     ///
     /// - Parameters:
     ///   - bytes: what is stored.
-    ///   - digest: their digest, which the daemon verifies; nil: the daemon tells it.
+    ///   - digest: their digest, which the daemon verifies, or nil.
     ///   - mediaType: decides whether they are compressed; nil: they are not.
-    ///   - ttlSeconds: how long they are kept though nothing refers to them; nil: an hour.
+    ///   - ttlSeconds: how long they are kept while nothing refers to them; nil: an hour.
     ///   - coding: how they are coded. Of a gzip coding, what is inside is stored.
     public static func storeBlob(
         _ bytes: [UInt8], as digest: PayloadDigest? = nil, mediaType: String? = nil,
         ttlSeconds: Int64? = nil, coding: WireCoding = .identity
     ) -> Self {
         // The colon in the digest is the path's own.
-        var target = CallTarget("/v1/blobs" + (digest.map { "/\($0)" } ?? ""))
-        target.add("ttl", ttlSeconds.map { "\($0)" })
+        let target = CallTarget(
+            "/v1/blobs" + (digest.map { "/\($0)" } ?? ""),
+            [("ttl", ttlSeconds.map { "\($0)" })])
         var call = Self(
             digest == nil ? .post : .put, target, body: bytes, mediaType: mediaType,
             read: HeldBlobReceipt.init)
@@ -138,24 +136,24 @@ extension DaemonCall where Answer == ResponseReceipt {
 
 extension DaemonCall where Answer == RenderedEnvelope {
     /// The push to send for a notification, and the fields of the request that carries it. Throws
-    /// `notFound` and `expired`, `refused` with `envelope_too_large` over the provider's limit, and
-    /// with `no_message` for an alert that has nothing to say.
+    /// `notFound` and `expired`, and `refused` with `envelope_too_large` or, for an alert without title and
+    /// message, `no_message`.
     ///
     /// - Parameters:
     ///   - id: the notification.
-    ///   - platform: whose push service.
-    ///   - style: how the push shows itself.
-    ///   - token: the device's registration token, which FCM's push has in its body; nil for other
-    ///     services, which take it in the request's URL.
+    ///   - platform: the push service.
+    ///   - style: how the push is shown.
+    ///   - token: the device's registration token, which FCM's push contains; nil for other services,
+    ///     which take it in the request's URL.
     public static func envelope(
         _ id: String, _ platform: EnvelopePlatform, style: EnvelopeStyle = .silent,
         token: String? = nil
     ) throws(ClientError) -> Self {
-        var target = try CallTarget.notification(id, "/envelope")
-        target.add("platform", platform.rawValue)
-        target.add("style", style.rawValue)
-        target.add("format", "json")
-        target.add("token", token)
-        return Self(.get, target, reading: RenderedEnvelope.init)
+        let query: CallTarget.Query = [
+            ("platform", platform.rawValue), ("style", style.rawValue), ("format", "json"),
+            ("token", token),
+        ]
+        return Self(
+            .get, try .notification(id, "/envelope", query), reading: RenderedEnvelope.init)
     }
 }

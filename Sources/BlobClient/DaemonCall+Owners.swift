@@ -1,58 +1,54 @@
 import BlobJSON
 public import BlobProtocol
 
-// All of an owner's notifications, what became of them, and the categories that give them buttons.
+// An owner's notifications and changes, categories, and the daemon itself.
 
 extension DaemonCall where Answer == NotificationHistory {
-    /// A page of an owner's notifications, newest first, without those that have expired; an empty
-    /// one when there are none.
+    /// A page of an owner's notifications, newest first, without those that have expired.
     ///
     /// - Parameters:
-    ///   - owner: whose notifications.
+    ///   - owner: the owner.
     ///   - limit: the most notifications, 1…1,000. A page may have fewer and not be the last.
-    ///   - before: only those older than this cursor, from `NotificationHistory.next`.
+    ///   - before: only those older than this position, `NotificationHistory.next`.
     ///   - filter: only those that match.
     public static func history(
         of owner: String, limit: Int = 100, before: String? = nil,
         matching filter: NotificationFilter = NotificationFilter()
     ) throws(ClientError) -> Self {
-        var target = try CallTarget.user(owner, "/notifications")
-        target.add("limit", "\(limit)")
-        target.add("before", before)
-        filter.add(to: &target)
-        return Self(.get, target, reading: NotificationHistory.init)
+        let query = [("limit", "\(limit)"), ("before", before)] + filter.query
+        return Self(
+            .get, try .user(owner, "/notifications", query), reading: NotificationHistory.init)
     }
 }
 
 extension DaemonCall where Answer == ChangePage {
-    /// A page of an owner's changes; an empty one when there are none. Throws `resync` when the
-    /// daemon does not remember that far back.
+    /// A page of an owner's changes. Throws `resync` when the daemon does not remember that far back.
     ///
     /// - Parameters:
-    ///   - owner: whose changes.
-    ///   - since: `0` for everything there is, `latest` for what comes from now on, or a cursor.
+    ///   - owner: the owner.
+    ///   - since: `0` for all changes, `latest` for new ones, or a cursor.
     ///   - limit: the most changes, 1…1,000. A page may have fewer and not be the last.
     ///   - waitSeconds: how long to wait for a change when there is none, at most 60. The client's
-    ///     other calls wait too; `BlobdClient.changes` does not hold them up.
-    ///   - filter: what does not match it is reported as left, without its record.
+    ///     other calls wait too, except for `BlobdClient.changes`.
+    ///   - filter: notifications that do not match are reported as left, without their records.
     public static func changes(
         of owner: String, since: String = "0", limit: Int = 100, waitSeconds: Int = 0,
         matching filter: NotificationFilter = NotificationFilter()
     ) throws(ClientError) -> Self {
-        var target = try CallTarget.user(owner, "/changes")
-        target.add("since", since)
-        target.add("limit", "\(limit)")
-        if waitSeconds != 0 { target.add("wait", "\(waitSeconds)") }
-        filter.add(to: &target)
-        var call = Self(.get, target, reading: ChangePage.init)
+        let query = [
+            ("since", since), ("limit", "\(limit)"),
+            ("wait", waitSeconds == 0 ? nil : "\(waitSeconds)"),
+        ]
+        var call = Self(
+            .get, try .user(owner, "/changes", query + filter.query), reading: ChangePage.init)
         call.waitSeconds = waitSeconds
         return call
     }
 }
 
 extension DaemonCall where Answer == GroupReceipt {
-    /// Changes all of an owner's notifications of a group, or those of them that are one app's, in
-    /// as many transactions as it takes.
+    /// Changes all of an owner's notifications of a group (of one app), in as many transactions as
+    /// needed.
     public static func patchGroup(
         _ group: String, of owner: String, app: String? = nil, _ patch: PatchRequest,
         device: String? = nil
@@ -64,16 +60,16 @@ extension DaemonCall where Answer == GroupReceipt {
 }
 
 extension DaemonCall where Answer == Int {
-    /// Removes all of an owner's notifications of a group, or those of them that are one app's, in
-    /// as many transactions as it takes. Each is told in the feed. Answers how many there were.
+    /// Removes all of an owner's notifications of a group (of one app), in as many transactions as
+    /// needed. The feed reports each. Answers how many there were.
     public static func deleteGroup(
         _ group: String, of owner: String, app: String? = nil, device: String? = nil
     ) throws(ClientError) -> Self {
         Self(.delete, try .group(group, of: owner, app), device: device, reading: deletedCount)
     }
 
-    /// Removes all of an owner's notifications, in as many transactions as it takes. Answers how
-    /// many there were.
+    /// Removes all of an owner's notifications, in as many transactions as needed. Answers how many there
+    /// were.
     public static func deleteOwner(
         _ owner: String, device: String? = nil
     ) throws(ClientError) -> Self {
@@ -86,10 +82,10 @@ extension DaemonCall where Answer == Int {
 }
 
 extension DaemonCall where Answer == CategoryReceipt {
-    /// Gives a category its actions and options, for the notifications of one app, or of all that
-    /// have no own one of that name. Owners with a notification of it are told so in their feeds,
-    /// before this is answered. One that says what is there already stays as it is, revision and
-    /// all. Throws `preconditionFailed`.
+    /// Sets the actions and options of a category, for the notifications of one app, or of all apps
+    /// without their own category of that name. The feeds of owners with a notification of it report
+    /// that before this is answered. Setting the same values again leaves the revision as it was. Throws
+    /// `preconditionFailed`.
     public static func setCategory(
         _ name: String, _ actions: [NotificationRecord.Action],
         options: [NotificationCategory.Option] = [], app: String? = nil,
@@ -116,13 +112,11 @@ extension DaemonCall where Answer == NotificationCategory {
 }
 
 extension DaemonCall where Answer == CategoryList {
-    /// A page of the categories, by name and app; an empty one when there are none.
+    /// A page of the categories, by name and app.
     ///
     /// - Parameter cursor: the `next` of the page before; nil: from the start.
     public static func categories(after cursor: String? = nil) -> Self {
-        var target = CallTarget("/v1/categories")
-        target.add("after", cursor)
-        return Self(.get, target, reading: CategoryList.init)
+        Self(.get, CallTarget("/v1/categories", [("after", cursor)]), reading: CategoryList.init)
     }
 }
 
@@ -133,5 +127,40 @@ extension DaemonCall where Answer == Void {
         _ name: String, app: String? = nil, condition: CallCondition = .none
     ) throws(ClientError) -> Self {
         Self(.delete, try .category(name, app), condition: condition, read: { _ in })
+    }
+}
+
+extension DaemonCall where Answer == DaemonStatistics {
+    /// The daemon's counters.
+    public static var stats: Self { Self(.get, CallTarget("/v1/stats")) }
+}
+
+extension DaemonCall where Answer == ScrubReport {
+    /// The progress of the scrub.
+    public static var scrub: Self { Self(.get, CallTarget("/v1/scrub")) }
+
+    /// Starts a scrub without pauses. It is answered at its start.
+    public static var startScrub: Self { Self(.post, CallTarget("/v1/scrub")) }
+}
+
+extension DaemonCall where Answer == ReplicationReport {
+    /// The daemon's role in its shard.
+    public static var replication: Self { Self(.get, CallTarget("/v1/replication")) }
+
+    /// Makes the daemon the leader of its shard. It is answered when the daemon leads.
+    ///
+    /// - Parameter isForced: do not ask the leader, because it is gone.
+    public static func promote(isForced: Bool = false) -> Self {
+        Self(.post, CallTarget("/v1/replication", [("force", isForced ? "true" : nil)]))
+    }
+}
+
+extension DaemonCall where Answer: Decodable & SendableMetatype {
+    fileprivate init(_ method: CallMethod, _ target: CallTarget) {
+        self.init(
+            method, target,
+            read: { (answer) throws(ClientError) in
+                try decode(Answer.self, from: answer.body)
+            })
     }
 }

@@ -1,9 +1,10 @@
 public import BlobProtocol
+import Bytes
+import Notifications
 
-/// A call of one of HTTP's resources, with the way in which its answer is read. `docs/HTTP.md` has
-/// what each of them does.
+/// A call of one of HTTP's resources, with the way to read its answer. `docs/HTTP.md` describes each.
 ///
-/// A call is a value, which either kind of client makes:
+/// A call is a value that either kind of client makes:
 ///
 /// ```swift
 /// let record = try await client.call(.stat("42"))             // BlobdClient
@@ -13,18 +14,18 @@ public import BlobProtocol
 /// ```
 ///
 /// The static functions throw `ClientError.invalid` for an id, an owner or a category that the
-/// daemon would not take for one. Making a call throws `refused` with the daemon's code, and besides
-/// what its documentation names. Changes are on the daemon's disk when their answer comes.
+/// daemon would not accept. Making a call throws `refused` with the daemon's code, and what its
+/// documentation names. Changes are on the daemon's disk when they are answered.
 public struct DaemonCall<Answer>: Sendable {
     /// What is done with the resource.
     public var method: CallMethod
     /// Path and query, percent-encoded, 1…8,000 bytes.
     public var target: String
-    /// The body, which is copied once more when the call is queued; empty: none.
+    /// The body, which is copied when the call is queued; empty: none.
     public var body: [UInt8]
     /// The body's media type; nil: not said.
     public var mediaType: String?
-    /// The device that makes the change, 1…64 bytes; others learn of it with the change. Nil: none.
+    /// The device that makes the change, 1…64 bytes, or nil. Others are told of it with the change.
     public var device: String?
     /// What must hold of the notification or the category, or `preconditionFailed` is thrown.
     public var condition: CallCondition
@@ -32,8 +33,7 @@ public struct DaemonCall<Answer>: Sendable {
     public var coding = WireCoding.identity
     /// How long the daemon may keep silent before it answers, in seconds.
     var waitSeconds = 0
-    /// Reads the answer to this call, of which `receive` gives the bytes. Throws `protocolViolation`
-    /// for one that is not as it should be.
+    /// Reads the answer to this call as `receive` gave it. Throws `protocolViolation`.
     public let read: @Sendable (CallAnswer) throws(ClientError) -> Answer
 
     init(
@@ -63,7 +63,7 @@ public struct DaemonCall<Answer>: Sendable {
 }
 
 extension DaemonCall where Answer == CallAnswer {
-    /// Any call at all: the same target and body as in HTTP. It answers the document as it came.
+    /// Any call: target and body are HTTP's. It answers the document as it came.
     public init(
         _ method: CallMethod, _ target: String, body: [UInt8] = [], mediaType: String? = nil,
         device: String? = nil, condition: CallCondition = .none, coding: WireCoding = .identity
@@ -85,4 +85,68 @@ enum DocumentType {
     static let json = "application/json"
     static let jsonLines = "application/x-ndjson"
     static let mergePatch = "application/merge-patch+json"
+}
+
+/// The target of a call, path and query: the one place where the client percent-encodes.
+package struct CallTarget {
+    /// A query's parameters. Those that are nil are left out.
+    package typealias Query = [(name: String, value: String?)]
+
+    package let text: String
+
+    /// - Parameters:
+    ///   - path: already encoded.
+    ///   - query: not encoded.
+    init(_ path: String, _ query: Query = []) {
+        var text = path
+        for case (let name, let value?) in query {
+            text += (text.count == path.count ? "?" : "&") + name + "=" + Self.encoded(value)
+        }
+        self.text = text
+    }
+
+    private static func encoded(_ text: String) -> String {
+        var out: [UInt8] = []
+        PercentCoding.encode(text.utf8.span.bytes, into: &out)
+        return String(decoding: out, as: UTF8.self)
+    }
+}
+
+extension CallTarget {
+    // Bad names are refused here: an empty one would make another resource of the target.
+
+    static func notification(
+        _ id: String, _ suffix: String = "", _ query: Query = []
+    ) throws(ClientError) -> CallTarget {
+        try check(id, .id)
+        return CallTarget("/v1/notifications/" + encoded(id) + suffix, query)
+    }
+
+    static func user(
+        _ owner: String, _ suffix: String = "", _ query: Query = []
+    ) throws(ClientError) -> CallTarget {
+        try check(owner, .owner)
+        return CallTarget("/v1/users/" + encoded(owner) + suffix, query)
+    }
+
+    static func group(
+        _ group: String, of owner: String, _ app: String?
+    ) throws(ClientError) -> CallTarget {
+        try user(owner, "/notifications", [("group", group), ("app", app)])
+    }
+
+    package static func category(
+        _ name: String, _ app: String?
+    ) throws(ClientError) -> CallTarget {
+        try refuseEmpty([(name, .badCategory, "category")])
+        return CallTarget("/v1/categories/" + encoded(name), [("app", app)])
+    }
+
+    static func check(_ name: String, _ kind: TextKind) throws(ClientError) {
+        do throws(ProtocolError) {
+            try kind.check(name.utf8.span.bytes)
+        } catch {
+            throw .invalid(error)
+        }
+    }
 }

@@ -1,13 +1,9 @@
 import FoundationEssentials
 
-/// What `GET /v1/stats` answers: the daemon's counters, and what has more than a number. A member that this daemon does
-/// not have is nil.
-///
-/// Each whole number of the document is a property: `statistics.bytesStored` is its member `bytes_stored`. A counter that
-/// is newer than this client is one, too.
+/// What `GET /v1/stats` answers. Each whole number of the document is a property, also if it is newer than this client:
+/// `statistics.bytesStored` is the member `bytes_stored`. A member that the daemon does not have is nil.
 @dynamicMemberLookup
 public struct DaemonStatistics: Sendable, Hashable, Decodable {
-    /// By the names of the properties.
     private let counters: [String: Int64]
     /// The store's id.
     public let storeID: String?
@@ -17,16 +13,15 @@ public struct DaemonStatistics: Sendable, Hashable, Decodable {
     public let version: String?
     /// Errors answered since the start, by code.
     public let errors: [String: Int64]?
-    /// The limits of how much there may be that are set, by name; and what the file system has free, where
-    /// there is a limit of that.
+    /// The quotas that are set, by name, and the free space of the file system if there is a quota for it.
     public let quotas: [String: Int64]?
-    /// How far the daemon has read its store again, and the damage that it knows of.
+    /// The progress of the scrub, and the known damage.
     public let scrub: ScrubReport?
-    /// Requests that were answered since the start, by operation.
+    /// Answered requests since the start, by operation.
     public let operations: [String: OperationStatistics]?
     /// The upper bounds of the buckets of durations, in nanoseconds.
     public let bucketNanoseconds: [Int64]?
-    /// The slowest requests of the last minute, the slowest first.
+    /// The slowest requests of the last minute, slowest first.
     public let slowest: [SlowRequestStatistics]?
 
     /// A counter.
@@ -34,7 +29,7 @@ public struct DaemonStatistics: Sendable, Hashable, Decodable {
 
     /// A counter, by its name in the document: `bytes_stored`.
     public subscript(name: String) -> Int64? {
-        // As the decoder makes names of Swift's of it.
+        // The decoder has made `bytesStored` of it.
         let words = name.split(separator: "_")
         let others = words.dropFirst().map { $0.prefix(1).uppercased() + $0.dropFirst() }
         return counters[words.prefix(1).joined() + others.joined()]
@@ -44,22 +39,22 @@ public struct DaemonStatistics: Sendable, Hashable, Decodable {
     public struct OperationStatistics: Sendable, Hashable, Codable {
         /// How often, by HTTP's status.
         public let statuses: [String: Int64]
-        /// How long they took in all; nil for what is not timed.
+        /// How long they took in total; nil for what is not timed.
         public let nanoseconds: Int64?
-        /// How many took up to each bound of ``DaemonStatistics/bucketNanoseconds`` and more than the one
-        /// before, and how many took longer than the last; not cumulative.
+        /// How many took up to each bound of ``DaemonStatistics/bucketNanoseconds``, and longer than the
+        /// last; not cumulative.
         public let buckets: [Int64]?
     }
 
     /// A request that took long.
     public struct SlowRequestStatistics: Sendable, Hashable, Codable {
-        /// What it asked for.
+        /// The operation.
         public let operation: String
         /// HTTP's status.
         public let status: Int64
         /// How long it took.
         public let nanoseconds: Int64
-        /// The request line or the digest of the blob that was fetched; empty where it is not known.
+        /// The request line, or the digest of the fetched blob; empty if it is not known.
         public let target: String
         /// When it was answered, in milliseconds since 1970.
         public let atMs: Int64
@@ -106,4 +101,51 @@ func decode<T: Decodable>(_: T.Type, from document: [UInt8]) throws(ClientError)
     } catch {
         throw ClientError.protocolViolation("invalid JSON document: \(error)")
     }
+}
+
+/// The progress of a daemon's scrub, and the damage that it knows of.
+public struct ScrubReport: Sendable, Hashable, Codable {
+    /// A payload with damaged bytes. It is not sent until the same bytes are published again.
+    public struct Quarantined: Sendable, Hashable, Codable {
+        /// Its digest.
+        public let digest: String
+        /// Its bytes, and how many parts refer to it.
+        public let byteCount, references: Int64
+        /// When the damage was found.
+        public let foundAt: String
+    }
+
+    /// 1 while a round is running, else 0.
+    public let running: Int64
+    /// What the present round, or the last one, has read; about how much there is; and the recent rate.
+    public let bytesRead, bytesTotal, bytesPerSecond: Int64
+    /// When the present round began, and when the last complete one ended.
+    public let beganAt, lastEndedAt: String?
+    /// Damage found since the daemon's start.
+    public let corruptChunks, damagedRecords, damagedEntries: Int64
+    /// Payloads that are damaged now.
+    public let quarantined: Int64
+    /// The first 100 of them; nil in statistics.
+    public let quarantine: [Quarantined]?
+
+    /// Whether a round is under way.
+    public var isRunning: Bool { running != 0 }
+}
+
+/// A daemon's role in its shard, and its position. All but the role are nil if it is not replicated.
+public struct ReplicationReport: Sendable, Hashable, Codable {
+    /// `alone`, `leader`, `follower` or `changing`.
+    public let role: String
+    /// The bucket and prefix, and the leader's name.
+    public let shard, leader: String?
+    /// The epoch, and the last segment of the log.
+    public let epoch, segment: Int64?
+    /// The last batch of changes here, and the last that is in the bucket.
+    public let sequence, shippedSequence: Int64?
+    /// Bytes of changes that are not in the bucket.
+    public let unreplicatedBytes: Int64?
+    /// The age of the oldest of them.
+    public let lagMilliseconds: Int64?
+    /// Payloads whose bytes are only in the bucket.
+    public let evictedPayloads, evictedBytes: Int64?
 }

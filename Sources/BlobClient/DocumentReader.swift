@@ -1,19 +1,27 @@
-import BlobJSON
+package import BlobJSON
+import Notifications
 
-/// An object in a JSON document of the daemon's, read member by member. Members that are not asked
-/// for are passed over, so that a newer daemon may say more.
+extension JSONValue {
+    /// Reads a document of the daemon's, which may be longer than a request's.
+    package static func parse(answer document: [UInt8]) throws(JSONError) -> JSONValue {
+        var limits = JSONLimits()
+        limits.byteCountMax = BlobConnection.documentByteCountMax
+        limits.memberCountMax = .max
+        // A notification's data may be 64 deep, in a record in a change in a page.
+        limits.depthMax += 16
+        return try parse(document.span.bytes, limits: limits)
+    }
+}
+
+/// An object in a JSON document of the daemon's. Unknown members are ignored, so that a newer daemon may
+/// say more.
 struct DocumentReader {
     private let value: JSONValue
 
     /// Reads a document.
     init(_ document: [UInt8]) throws(ClientError) {
-        var limits = JSONLimits()
-        limits.byteCountMax = BlobConnection.documentByteCountMax
-        limits.memberCountMax = .max
-        // A notification's data may be 64 deep, and lies in a record in a change in a page.
-        limits.depthMax += 16
         do throws(JSONError) {
-            value = try JSONValue.parse(document.span.bytes, limits: limits)
+            value = try JSONValue.parse(answer: document)
         } catch {
             throw .protocolViolation("invalid JSON document: \(error)")
         }
@@ -23,7 +31,7 @@ struct DocumentReader {
         self.value = value
     }
 
-    /// A member as it is; nil when there is none, or it is null.
+    /// A member; nil when there is none, or it is null.
     func member(_ name: String) -> JSONValue? {
         switch value[name] {
         case nil, .null: nil
@@ -63,25 +71,26 @@ struct DocumentReader {
         return flag
     }
 
-    /// One of the values of `Choice`.
-    func optionalChoice<Choice: RawRepresentable<String>>(
-        _ name: String, of: Choice.Type = Choice.self
-    ) throws(ClientError) -> Choice? {
+    /// A value by its name.
+    func choice<Value: NamedValue>(_ name: String) throws(ClientError) -> Value {
+        guard let value: Value = try optionalChoice(name) else { throw missing(name) }
+        return value
+    }
+
+    func optionalChoice<Value: NamedValue>(_ name: String) throws(ClientError) -> Value? {
         guard let text = try optionalText(name) else { return nil }
-        guard let choice = Choice(rawValue: text) else { throw unfit(name, "a known value") }
-        return choice
+        guard let value = Value(name: text) else { throw unfit(name, "a known value") }
+        return value
     }
 
     /// Strings; none when there is no such member.
     func optionalTexts(_ name: String) throws(ClientError) -> [String] {
-        guard let member = member(name) else { return [] }
-        guard case .array(let elements) = member else { throw unfit(name, "an array") }
-        var texts: [String] = []
-        for element in elements {
-            guard case .string(let text) = element else { throw unfit(name, "an array of strings") }
-            texts.append(text)
-        }
-        return texts
+        try optionalList(name) { (element) throws(ClientError) in
+            guard case .string(let text) = element.value else {
+                throw unfit(name, "an array of strings")
+            }
+            return text
+        } ?? []
     }
 
     /// The members of an object of strings, in their order.

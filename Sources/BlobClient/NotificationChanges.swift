@@ -1,7 +1,8 @@
 public import BlobJSON
 import BlobProtocol
+public import Notifications
 
-/// A merge patch of a notification (RFC 7396). Members that are not set stay as they are.
+/// A merge patch of a notification (RFC 7396).
 public struct PatchRequest: Sendable, Hashable {
     /// What to do with one member.
     public enum Member<Value: Sendable & Hashable>: Sendable, Hashable {
@@ -42,13 +43,12 @@ public struct PatchRequest: Sendable, Hashable {
     /// When it expires, in milliseconds since 1970; nil: unchanged.
     public var expiryMilliseconds: Int64?
 
-    /// A patch of at most these two.
+    /// A patch.
     public init(isRead: Bool? = nil, actionState: NotificationRecord.ActionState? = nil) {
         self.isRead = isRead
         self.actionState = actionState
     }
 
-    /// The merge patch.
     var document: [UInt8] {
         var document = DocumentBuilder()
         func add<Value>(_ name: String, _ member: Member<Value>, _ json: (Value) -> JSONValue) {
@@ -66,11 +66,11 @@ public struct PatchRequest: Sendable, Hashable {
         add("group", group) { .string($0) }
         add("platforms", platforms) { .array($0.map { .string($0) }) }
         add("target_host", targetHost) { .string($0) }
-        add("priority", priority) { .string($0.rawValue) }
+        add("priority", priority) { .string($0.name) }
         add("display_ttl", displayTTLSeconds) { .number(JSONNumber(Int64($0))) }
         add("data", data) { $0 }
         document.add("read", isRead.map { .bool($0) })
-        document.add("action_state", actionState?.rawValue)
+        document.add("action_state", actionState?.name)
         document.add("expires_at", expiryMilliseconds.map { time($0) })
         return document.bytes
     }
@@ -84,8 +84,7 @@ public struct ResponseRequest: Sendable, Hashable {
     public var key: String?
     /// Whether the notification stays on screen. Then it is neither marked read nor activated.
     public var staysOnScreen: Bool
-    /// The answer of the app's content extension; nil: none. `doNotDismiss` keeps the notification on
-    /// screen.
+    /// The answer of the app's content extension, or nil. `doNotDismiss` keeps the notification on screen.
     public var contentExtension: NotificationRecord.ContentExtensionAnswer?
 
     /// A response.
@@ -104,26 +103,26 @@ public struct ResponseRequest: Sendable, Hashable {
         document.add("action", action)
         document.add("key", key)
         if staysOnScreen { document.add("dismissed", .bool(false)) }
-        document.add("extension", contentExtension?.rawValue)
+        document.add("extension", contentExtension?.name)
         return document.bytes
     }
 }
 
 /// Selects some of an owner's notifications, for a history or a feed. A nil member selects all.
 ///
-/// A feed with a filter reports each change: a notification that matches with its record, one that does
-/// not as `left`. A local copy belongs to one filter. For another filter read the history with it, and
-/// go on from that history's cursor.
+/// A feed with a filter reports a notification that matches with its record, and one that does not as
+/// `left`. A local copy belongs to one filter. For another filter read the history with it, and continue
+/// from that history's cursor.
 public struct NotificationFilter: Sendable, Hashable {
     /// Whether notifications are there.
     public enum Status: String, Sendable, Hashable, CaseIterable {
-        /// They are there.
+        /// They exist.
         case active
         /// They were deleted or have expired, and the daemon remembers that. Only `app` goes with this.
         case deleted
     }
 
-    /// Those that are there, or those that are not any more; nil: the former. `queueWatch` takes nil only.
+    /// Existing or deleted ones; nil: existing ones. `queueWatch` accepts only nil.
     public var status: Status?
     /// Only those of this app. A feed does not report other apps' notifications, not even as `left`.
     public var app: String?
@@ -138,7 +137,7 @@ public struct NotificationFilter: Sendable, Hashable {
     /// Only those for this host: they name it, or none.
     public var targetHost: String?
 
-    /// All of them.
+    /// A filter.
     public init(
         app: String? = nil, isRead: Bool? = nil,
         actionState: NotificationRecord.ActionState? = nil, group: String? = nil,
@@ -152,28 +151,25 @@ public struct NotificationFilter: Sendable, Hashable {
         self.targetHost = targetHost
     }
 
-    /// Adds what is asked for to a query.
-    func add(to target: inout CallTarget) {
-        target.add("app", app)
-        target.add("read", isRead.map { "\($0)" })
-        target.add("action_state", actionState?.rawValue)
-        target.add("group", group)
-        target.add("platform", platform)
-        target.add("target_host", targetHost)
-        target.add("status", status?.rawValue)
+    /// The parameters of a query.
+    var query: CallTarget.Query {
+        [
+            ("app", app), ("read", isRead.map { "\($0)" }), ("action_state", actionState?.name),
+            ("group", group), ("platform", platform), ("target_host", targetHost),
+            ("status", status?.rawValue),
+        ]
     }
 }
 
 /// A page of an owner's notifications, newest first, without those that have expired.
 public struct NotificationHistory: Sendable, Hashable {
-    /// The notifications; none where deleted ones were asked for.
+    /// The notifications; none if deleted ones were requested.
     public let notifications: [NotificationRecord]
-    /// What is remembered of deleted and expired ones, where these were asked for.
+    /// Deleted and expired ones, if these were requested.
     public let deleted: [DeletedNotification]
-    /// Where to go on; nil at the end.
+    /// Where the next page begins; nil at the end.
     public let next: String?
-    /// The feed's cursor at the time of this page. Reading changes from the first page's cursor on
-    /// misses nothing.
+    /// The feed's cursor at the time of this page. Changes from the first page's cursor on miss nothing.
     public let cursor: String
 
     init(_ reader: DocumentReader) throws(ClientError) {
@@ -188,25 +184,22 @@ public struct NotificationHistory: Sendable, Hashable {
 
 /// What the daemon remembers of a notification that was deleted or has expired.
 public struct DeletedNotification: Sendable, Hashable {
-    /// Its id, which another notification may have by now.
+    /// Its id, which may be in use again.
     public let id: String
     /// `deleted` or `expired`.
     public let kind: NotificationChange.Kind
-    /// The number of the change that removed it.
+    /// The revision of its removal.
     public let revision: UInt64
     /// The device that removed it, or nil.
     public let device: String?
     /// Its app, or nil.
     public let app: String?
-    /// Until when the daemon remembers it, as RFC 3339 has it.
+    /// Until when the daemon remembers it (RFC 3339).
     public let rememberedUntil: String
 
     init(_ reader: DocumentReader) throws(ClientError) {
         id = try reader.text("id")
-        guard let kind = try reader.optionalChoice("kind", of: NotificationChange.Kind.self) else {
-            throw .protocolViolation("a deleted notification lacks its kind")
-        }
-        self.kind = kind
+        kind = try reader.choice("kind")
         revision = try reader.integer("revision")
         device = try reader.optionalText("device")
         app = try reader.optionalText("app")
@@ -214,32 +207,18 @@ public struct DeletedNotification: Sendable, Hashable {
     }
 }
 
-/// The latest change of a notification, or of a category that one of the owner's notifications names.
+/// The latest change of a notification, or of a category of one of the owner's notifications.
 public struct NotificationChange: Sendable, Hashable {
     /// What kind of change it was.
-    public enum Kind: String, Sendable, Hashable {
-        /// It was published, or moved to this owner.
-        case published
-        /// It was changed, or replaced.
-        case updated
-        /// It was deleted, or moved to another owner.
-        case deleted
-        /// It expired.
-        case expired
-        /// It was changed and does not match the feed's filter. Whether it matched before is not known:
-        /// ignore it if the local copy does not have it.
-        case left
-        /// A category was set or removed, and a notification of the owner named it.
-        case category
-    }
+    public typealias Kind = ChangeKind
 
-    /// The cursor behind this change. Store it when the change is applied, and go on from it.
+    /// The cursor after this change. Store it when the change is applied.
     public let cursor: String
     /// What kind of change it was.
     public let kind: Kind
     /// The notification's id, or the category's name.
     public let id: String
-    /// The change's number. Later changes have greater ones.
+    /// The revision. Later changes have greater ones.
     public let revision: UInt64
     /// The device that made it, or nil.
     public let device: String?
@@ -252,10 +231,7 @@ public struct NotificationChange: Sendable, Hashable {
 
     init(_ reader: DocumentReader) throws(ClientError) {
         cursor = try reader.text("cursor")
-        guard let kind = try reader.optionalChoice("kind", of: Kind.self) else {
-            throw .protocolViolation("a change has no kind")
-        }
-        self.kind = kind
+        kind = try reader.choice("kind")
         if kind == .category {
             guard
                 let named = try reader.optionalObject("category", Self.namedCategory)
@@ -289,7 +265,7 @@ public struct NotificationChange: Sendable, Hashable {
 public struct ChangePage: Sendable, Hashable {
     /// The changes.
     public let changes: [NotificationChange]
-    /// The cursor to go on from.
+    /// The cursor to continue from.
     public let next: String
     /// Whether there are more changes now.
     public let hasMore: Bool

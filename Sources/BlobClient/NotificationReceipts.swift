@@ -1,6 +1,6 @@
-/// What a publish of a whole notification has done. It is on the daemon's disk.
+/// The result of publishing a whole notification. It is on the daemon's disk.
 public struct PublishReceipt: Sendable, Hashable {
-    /// The notification as it is now; its id also when the daemon chose it.
+    /// The notification as it is now.
     public let notification: NotificationRecord
     /// Whether there was none before.
     public let isCreated: Bool
@@ -11,13 +11,13 @@ public struct PublishReceipt: Sendable, Hashable {
     }
 }
 
-/// What came of one notification of a batch.
+/// The result of one notification of a batch.
 public struct BatchResult: Sendable, Hashable {
     /// Its id; nil when it was refused.
     public let id: String?
-    /// HTTP's number for the outcome: 201 created, 200 replaced, 400 and more: refused.
+    /// HTTP's status: 201 created, 200 replaced, 400 and more: refused.
     public let status: Int
-    /// The change that stored it, or nil.
+    /// Its revision, or nil.
     public let revision: UInt64?
     /// The stable name of what is wrong, or nil.
     public let code: String?
@@ -33,9 +33,9 @@ public struct BatchResult: Sendable, Hashable {
     }
 }
 
-/// A blob that was sent ahead of the notifications that will refer to it.
+/// A blob that was stored ahead of the notifications that will refer to it.
 public struct HeldBlobReceipt: Sendable, Hashable {
-    /// What they refer to it by.
+    /// Its digest.
     public let digest: PayloadDigest
     /// Whether the daemon did not have it before.
     public let isCreated: Bool
@@ -45,7 +45,7 @@ public struct HeldBlobReceipt: Sendable, Hashable {
     public let storedByteCount: Int64
     /// How they are stored: `identity` or `gzip`.
     public let coding: String
-    /// Until when it is kept though nothing refers to it, in RFC 3339.
+    /// Until when it is kept while nothing refers to it (RFC 3339).
     public let heldUntil: String
 
     init(_ answer: CallAnswer) throws(ClientError) {
@@ -63,11 +63,11 @@ public struct HeldBlobReceipt: Sendable, Hashable {
     }
 }
 
-/// What a response has done.
+/// The result of a response.
 public struct ResponseReceipt: Sendable, Hashable {
     /// The notification as it is now.
     public let notification: NotificationRecord
-    /// Whether it was recorded by this call; false: its key was known already.
+    /// Whether this call recorded it; false: its key was known.
     public let isNew: Bool
 
     init(_ answer: CallAnswer) throws(ClientError) {
@@ -76,11 +76,11 @@ public struct ResponseReceipt: Sendable, Hashable {
     }
 }
 
-/// What the change of a whole group has done.
+/// The result of changing a group.
 public struct GroupReceipt: Sendable, Hashable {
     /// How many notifications the group has.
     public let matchedCount: Int
-    /// How many of them were changed; the others were so already.
+    /// How many of them were changed.
     public let changedCount: Int
 
     init(_ reader: DocumentReader) throws(ClientError) {
@@ -89,13 +89,13 @@ public struct GroupReceipt: Sendable, Hashable {
     }
 }
 
-/// The push that tells a device of a notification.
+/// The push for a notification.
 public struct RenderedEnvelope: Sendable, Hashable {
     /// `application/json` or `text/xml`.
     public let mediaType: String
-    /// What to send to the provider, as it is.
+    /// What to send to the provider, unchanged.
     public let bytes: [UInt8]
-    /// The fields of the request that carries it, beside those that say who sends it and to whom.
+    /// The fields of the request that carries it, except for sender and recipient.
     public let headers: [Header]
 
     /// A field of the request to the provider.
@@ -106,7 +106,7 @@ public struct RenderedEnvelope: Sendable, Hashable {
         public let value: String
     }
 
-    /// The value of a field, whose name may be written in any case; nil when there is none.
+    /// The value of a field, by its name in any case.
     public subscript(_ name: String) -> String? {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
@@ -118,7 +118,7 @@ public struct RenderedEnvelope: Sendable, Hashable {
     }
 }
 
-/// Whose push service.
+/// A push service.
 public enum EnvelopePlatform: String, Sendable, Hashable, CaseIterable {
     /// Apple's.
     case apns
@@ -128,12 +128,73 @@ public enum EnvelopePlatform: String, Sendable, Hashable, CaseIterable {
     case wns
 }
 
-/// How a push shows itself.
+/// How a push is shown.
 public enum EnvelopeStyle: String, Sendable, Hashable, CaseIterable {
     /// Not at all: it wakes the app, which fetches and shows. Systems delay or drop such pushes, and iOS
-    /// starts no app for one that its user has ended.
+    /// starts no app that its user has quit.
     case silent
-    /// As a text, which the system shows even where the app does not run. The app may complete it before
-    /// it is shown.
+    /// As a text, which the system shows even if the app does not run. The app may complete it first.
     case alert
+}
+
+/// Default actions of notifications, and how devices treat them.
+public struct NotificationCategory: Sendable, Hashable {
+    /// How devices treat the notifications of a category (iOS's `UNNotificationCategoryOptions`).
+    public enum Option: String, Sendable, Hashable, CaseIterable {
+        /// The app hears when its user dismisses one.
+        case customDismissAction = "custom_dismiss_action"
+        /// They may be shown in CarPlay.
+        case allowInCarPlay = "allow_in_carplay"
+        /// The title is shown even if previews are hidden.
+        case hiddenPreviewsShowTitle = "hidden_previews_show_title"
+        /// The subtitle is shown even if previews are hidden.
+        case hiddenPreviewsShowSubtitle = "hidden_previews_show_subtitle"
+        /// They may be read aloud.
+        case allowAnnouncement = "allow_announcement"
+    }
+
+    /// Its name.
+    public let name: String
+    /// The app whose notifications it is for; nil: all.
+    public let app: String?
+    /// Its revision, for conditions, or nil.
+    public let revision: UInt64?
+    /// At most 10.
+    public let actions: [NotificationRecord.Action]
+    /// How devices treat its notifications, without options that this client does not know.
+    public let options: [Option]
+
+    init(_ reader: DocumentReader) throws(ClientError) {
+        name = try reader.text("name")
+        app = try reader.optionalText("app")
+        revision = try reader.optionalInteger("revision")
+        actions = try reader.list("actions", NotificationRecord.Action.init)
+        options = try reader.optionalTexts("options").compactMap { Option(rawValue: $0) }
+    }
+}
+
+/// The result of setting a category. It is on the daemon's disk.
+public struct CategoryReceipt: Sendable, Hashable {
+    /// The category as it is now.
+    public let category: NotificationCategory
+    /// Whether it is new.
+    public let isCreated: Bool
+
+    init(_ answer: CallAnswer) throws(ClientError) {
+        category = try NotificationCategory(DocumentReader(answer.body))
+        isCreated = answer.status == 201
+    }
+}
+
+/// A page of the categories, by name and app; see ``DaemonCall/categories(after:)``.
+public struct CategoryList: Sendable, Hashable {
+    /// The categories of the page.
+    public let categories: [NotificationCategory]
+    /// The cursor to continue after, or nil when this is the last page.
+    public let next: String?
+
+    init(_ reader: DocumentReader) throws(ClientError) {
+        categories = try reader.list("categories", NotificationCategory.init)
+        next = try reader.optionalText("next")
+    }
 }

@@ -1,7 +1,17 @@
 public import BlobJSON
+public import Notifications
 
 /// A notification as the daemon describes it. Times are RFC 3339 in UTC, as the daemon wrote them.
 public struct NotificationRecord: Sendable, Hashable {
+    /// A button.
+    public typealias Action = NotificationAction
+    /// How urgent a notification is.
+    public typealias Priority = NotificationPriority
+    /// What its owner did with a notification.
+    public typealias ActionState = Notifications.ActionState
+    /// What an app's content extension answers to an action that was chosen in it.
+    public typealias ContentExtensionAnswer = Notifications.ContentExtensionAnswer
+
     /// A named payload of a notification.
     public struct Part: Sendable, Hashable {
         /// The part's name; the unnamed one is called `payload`.
@@ -18,79 +28,22 @@ public struct NotificationRecord: Sendable, Hashable {
         public let coding: String
     }
 
-    /// A button.
-    public struct Action: Sendable, Hashable {
-        /// What a response names it by, 1…64 bytes; not `default` or `dismiss`.
-        public var identifier: String
-        /// What it says, at most 256 bytes.
-        public var title: String
-        /// Whether it opens the app.
-        public var isForeground: Bool
-        /// Whether it destroys something.
-        public var isDestructive: Bool
-        /// Whether the device must be unlocked for it.
-        public var requiresAuthentication: Bool
-
-        /// A button.
-        public init(
-            identifier: String, title: String, isForeground: Bool = false,
-            isDestructive: Bool = false, requiresAuthentication: Bool = false
-        ) {
-            self.identifier = identifier
-            self.title = title
-            self.isForeground = isForeground
-            self.isDestructive = isDestructive
-            self.requiresAuthentication = requiresAuthentication
-        }
-    }
-
-    /// How urgent a notification is.
-    public enum Priority: String, Sendable, Hashable, CaseIterable {
-        /// At once.
-        case high
-        /// When it suits the device.
-        case low
-    }
-
-    /// What its owner did with a notification.
-    public enum ActionState: String, Sendable, Hashable, CaseIterable {
-        /// Nothing yet.
-        case none
-        /// Opened it, or chose one of its actions.
-        case activated
-        /// Put it away.
-        case dismissed
-        /// Put it off.
-        case snoozed
-    }
-
     /// What its owner chose, once.
     public struct Response: Sendable, Hashable {
         /// `default`, `dismiss`, or an action's identifier.
         public let action: String
-        /// What makes it the same when it is sent again, or nil.
+        /// Its idempotency key, or nil.
         public let key: String?
         /// The device it came from, or nil.
         public let device: String?
-        /// When it came, or nil when the daemon does not say.
+        /// When it came, or nil.
         public let at: String?
-        /// The change that recorded it, or nil when the daemon does not say.
+        /// The revision that recorded it, or nil.
         public let revision: UInt64?
         /// Whether the notification stayed on screen.
         public let staysOnScreen: Bool
-        /// What the app's content extension answered, or nil when it did not say.
+        /// What the app's content extension answered, or nil.
         public let contentExtension: ContentExtensionAnswer?
-    }
-
-    /// What an app's content extension answers to an action that was chosen in it (iOS's
-    /// `UNNotificationContentExtensionResponseOption`).
-    public enum ContentExtensionAnswer: String, Sendable, Hashable, CaseIterable {
-        /// The notification goes, and the app does not hear of the action.
-        case dismiss
-        /// The notification goes, and the app gets the action.
-        case dismissAndForward = "dismiss_and_forward"
-        /// The notification stays on screen.
-        case doNotDismiss = "do_not_dismiss"
     }
 
     /// The notification's id.
@@ -107,26 +60,26 @@ public struct NotificationRecord: Sendable, Hashable {
     public let richType: String?
     /// The category whose actions it has unless it has its own, or nil.
     public let category: String?
-    /// The category's revision when the notification was changed last, or nil. Read the category again where the
-    /// copy of it has a lower one.
+    /// The category's revision when the notification was changed last, or nil. Read the category again if your copy
+    /// has a lower one.
     public let categoryRevision: UInt64?
     /// Its own actions; nil: the category's.
     public let actions: [Action]?
-    /// What it belongs to, together with others of its owner, or nil.
+    /// Its group, or nil.
     public let group: String?
     /// The platforms that it is for; none: all.
     public let platforms: [String]
     /// The host that it is for, or nil.
     public let targetHost: String?
-    /// How urgent it is; nil from a daemon that knows no urgency.
+    /// How urgent it is, or nil.
     public let priority: Priority?
     /// How long it should be shown, in seconds, or nil.
     public let displayTTLSeconds: Int?
-    /// What else the publisher had to say, or nil. Numbers are as they were written.
+    /// The publisher's own data, or nil. Numbers are as they were written.
     public let data: JSONValue?
-    /// Whether its owner has read it; nil from a daemon that does not know.
+    /// Whether its owner has read it, or nil.
     public let isRead: Bool?
-    /// What its owner did with it; nil from a daemon that does not know.
+    /// What its owner did with it, or nil.
     public let actionState: ActionState?
     /// The device that made the latest change, or nil.
     public let device: String?
@@ -138,7 +91,7 @@ public struct NotificationRecord: Sendable, Hashable {
     public let expiresAt: String
     /// The store's revision at which it last changed.
     public let revision: UInt64
-    /// Its parts; none when it is text alone.
+    /// Its parts.
     public let parts: [Part]
 
     /// Reads the document that `stat` and many other calls answer.
@@ -184,16 +137,15 @@ extension NotificationRecord.Part {
     }
 }
 
-extension NotificationRecord.Action {
+extension NotificationAction {
     init(_ reader: DocumentReader) throws(ClientError) {
-        identifier = try reader.text("identifier")
-        title = try reader.text("title")
-        isForeground = try reader.optionalFlag("foreground") ?? false
-        isDestructive = try reader.optionalFlag("destructive") ?? false
-        requiresAuthentication = try reader.optionalFlag("authentication_required") ?? false
+        self.init(
+            identifier: try reader.text("identifier"), title: try reader.text("title"),
+            isForeground: try reader.optionalFlag("foreground") ?? false,
+            isDestructive: try reader.optionalFlag("destructive") ?? false,
+            requiresAuthentication: try reader.optionalFlag("authentication_required") ?? false)
     }
 
-    /// As a publish and a category have it.
     var json: JSONValue {
         var members = [
             JSONMember("identifier", .string(identifier)), JSONMember("title", .string(title)),

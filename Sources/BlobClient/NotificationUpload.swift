@@ -1,9 +1,10 @@
 public import BlobJSON
 import BlobProtocol
 import Bytes
+import Notifications
 
-/// A whole notification to publish: it takes the place of everything of the one that is there, but
-/// its creation time and its place in the history. What is nil is left out.
+/// A whole notification to publish. It replaces everything of an existing one except its creation time
+/// and its place in the history.
 public struct NotificationUpload: Sendable, Hashable {
     /// A payload of it.
     public struct Part: Sendable, Hashable {
@@ -11,7 +12,7 @@ public struct NotificationUpload: Sendable, Hashable {
         public enum Content: Sendable, Hashable {
             /// These.
             case bytes([UInt8])
-            /// Those the daemon has already, of an earlier publish or of `storeBlob`.
+            /// Bytes that are stored already, by an earlier publish or `storeBlob`.
             case stored(PayloadDigest)
         }
 
@@ -34,7 +35,7 @@ public struct NotificationUpload: Sendable, Hashable {
     public var id: String?
     /// The user it is for, 1…255 bytes. Without one it is in no history and no feed.
     public var owner: String?
-    /// Which of the user's apps it is for, 1…64 bytes; nil: none in particular.
+    /// Which of the user's apps it is for, 1…64 bytes.
     public var app: String?
     /// A line above the text, at most 256 bytes.
     public var title: String?
@@ -42,11 +43,11 @@ public struct NotificationUpload: Sendable, Hashable {
     public var message: String?
     /// What kind of rich notification it is, such as `img`.
     public var richType: String?
-    /// The category whose actions it has, 1…64 bytes. It must be there.
+    /// The category whose actions it has, 1…64 bytes. It must exist.
     public var category: String?
     /// Its own actions instead of the category's, at most 10.
     public var actions: [NotificationRecord.Action]?
-    /// What it belongs to, 1…128 bytes.
+    /// Its group, 1…128 bytes.
     public var group: String?
     /// The platforms that it is for, at most 16 of 1…32 bytes; none: all.
     public var platforms: [String] = []
@@ -56,7 +57,7 @@ public struct NotificationUpload: Sendable, Hashable {
     public var priority: NotificationRecord.Priority?
     /// How long it should be shown, in seconds, at most 2,592,000.
     public var displayTTLSeconds: Int?
-    /// Anything else, at most 16,384 bytes of JSON.
+    /// Your own data, at most 16,384 bytes of JSON.
     public var data: JSONValue?
     /// Whether it counts as read; nil: no.
     public var isRead: Bool?
@@ -64,29 +65,27 @@ public struct NotificationUpload: Sendable, Hashable {
     public var actionState: NotificationRecord.ActionState?
     /// How long it lives.
     public var lifetime = PutRequest.Lifetime.standard
-    /// The devices that must take its parts, `ios` or `android`: what they do not take is refused with
-    /// `attachment_too_large` or `unsupported_attachment`. Nil: none but the daemon's own. It is not
+    /// The devices that must accept its parts, `ios` or `android`, as in ``PutRequest/profile``. It is not
     /// stored.
     public var profile: String?
-    /// Its payloads, at most 32; none is a notification of text or data alone. One without
-    /// title, message, data and parts is refused as `empty_notification`.
+    /// Its payloads, at most 32. A notification without title, message, data and parts is refused as
+    /// `empty_notification`.
     public var parts: [Part] = []
 
-    /// One with this id, for this user, and nothing else yet.
+    /// A notification.
     public init(id: String? = nil, owner: String? = nil, message: String? = nil) {
         self.id = id
         self.owner = owner
         self.message = message
     }
 
-    /// Whether bytes have to be sent along.
+    /// Whether a part has bytes.
     var hasFiles: Bool {
         parts.contains { part in
             if case .bytes = part.content { true } else { false }
         }
     }
 
-    /// The document of a publish. With `id` only where the target does not say it.
     func document(withID: Bool) -> JSONValue {
         var document = DocumentBuilder()
         if withID { document.add("id", id) }
@@ -102,11 +101,11 @@ public struct NotificationUpload: Sendable, Hashable {
             document.add("platforms", .array(platforms.map { .string($0) }))
         }
         document.add("target_host", targetHost)
-        document.add("priority", priority?.rawValue)
+        document.add("priority", priority?.name)
         document.add("display_ttl", displayTTLSeconds.map { .number(JSONNumber(Int64($0))) })
         document.add("data", data)
         document.add("read", isRead.map { .bool($0) })
-        document.add("action_state", actionState?.rawValue)
+        document.add("action_state", actionState?.name)
         switch lifetime {
         case .standard: break
         case .seconds(let seconds): document.add("ttl", .number(JSONNumber(seconds)))
@@ -117,7 +116,7 @@ public struct NotificationUpload: Sendable, Hashable {
         return document.value
     }
 
-    /// The body that carries the document and the bytes, and its media type.
+    /// The body with the document and the bytes, and its media type.
     func body() -> (bytes: [UInt8], mediaType: String) {
         var bytes: [UInt8] = []
         guard hasFiles else {
@@ -146,7 +145,7 @@ extension NotificationUpload.Part {
     }
 }
 
-/// A JSON object in the making. What is nil is left out.
+/// A JSON object being built. What is nil is left out.
 struct DocumentBuilder {
     private var members: [JSONMember] = []
 
@@ -160,7 +159,6 @@ struct DocumentBuilder {
 
     var value: JSONValue { .object(members) }
 
-    /// Minified.
     var bytes: [UInt8] {
         var bytes: [UInt8] = []
         value.append(to: &bytes)
@@ -168,9 +166,52 @@ struct DocumentBuilder {
     }
 }
 
-/// A time in milliseconds since 1970 as documents have it.
+/// RFC 3339.
 func time(_ milliseconds: Int64) -> String {
     var bytes: [UInt8] = []
     RFC3339.append(milliseconds, to: &bytes)
     return String(decoding: bytes, as: UTF8.self)
+}
+
+/// A body of `multipart/form-data` (RFC 7578) being built.
+struct MultipartBody {
+    /// Random, so that no content has it in it.
+    private let boundary: String
+    private var bytes: [UInt8] = []
+
+    init() {
+        var text = "blobd-"
+        for _ in 0..<2 {
+            let digits = String(UInt64.random(in: .min ... .max), radix: 16)
+            text += String(repeating: "0", count: 16 - digits.count) + digits
+        }
+        boundary = text
+    }
+
+    var mediaType: String { "multipart/form-data; boundary=\(boundary)" }
+
+    mutating func append(name: String, mediaType: String?, _ content: [UInt8]) {
+        bytes.append("--\(boundary)\r\nContent-Disposition: form-data; name=\"")
+        for byte in name.utf8 {
+            if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
+                bytes.append(UInt8(ascii: "\\"))
+            }
+            bytes.append(byte)
+        }
+        bytes.append("\"\r\n")
+        if let mediaType { bytes.append("Content-Type: \(mediaType)\r\n") }
+        bytes.append("\r\n")
+        bytes += content
+        bytes.append("\r\n")
+    }
+
+    func finished() -> [UInt8] {
+        bytes + Array("--\(boundary)--\r\n".utf8)
+    }
+}
+
+extension [UInt8] {
+    fileprivate mutating func append(_ text: String) {
+        append(contentsOf: text.utf8)
+    }
 }

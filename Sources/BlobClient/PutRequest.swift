@@ -1,22 +1,20 @@
 public import BlobProtocol
 
-/// What to store, besides the bytes. What is nil stays as it is where the notification is there
-/// already; `patch` clears a text. The limits are those of the protocol (`WireLimits`) and are
-/// checked before anything is sent.
+/// What to store, besides the bytes. If the notification exists, nil keeps a value; `patch` clears it.
+/// The protocol's limits (`WireLimits`) are checked before anything is sent.
 public struct PutRequest: Sendable, Hashable {
     /// How long a notification lives.
     public enum Lifetime: Sendable, Hashable {
-        /// Not said. A notification that is there keeps its expiry; a new one lives as long as the
-        /// daemon gives what comes without a lifetime (`DaemonInfo.defaultTTLSeconds`).
+        /// An existing notification keeps its expiry; a new one gets `DaemonInfo.defaultTTLSeconds`.
         case standard
-        /// So many seconds from when the daemon takes it, at least 1.
+        /// So many seconds from its arrival at the daemon, at least 1.
         case seconds(Int64)
         /// Until a moment, in milliseconds since 1970-01-01T00:00:00Z.
         case until(milliseconds: Int64)
     }
 
     /// The notification's id, 1…255 bytes of UTF-8 without control characters and `/`; nil: the
-    /// daemon chooses one, and the answer tells it.
+    /// daemon chooses one.
     public var id: String?
     /// The part's name; nil: `payload`.
     public var part: String?
@@ -24,7 +22,7 @@ public struct PutRequest: Sendable, Hashable {
     public var mediaType: String?
     /// The user the notification is for.
     public var owner: String?
-    /// Which of the user's apps it is for, 1…64 bytes; nil: the one it is for already.
+    /// Which of the user's apps it is for, 1…64 bytes.
     public var app: String?
     /// A line above the text, at most 256 bytes.
     public var title: String?
@@ -34,14 +32,13 @@ public struct PutRequest: Sendable, Hashable {
     public var richType: String?
     /// How long it lives.
     public var lifetime: Lifetime
-    /// The devices that must take it, `ios` or `android`: what they do not take is refused with
-    /// `attachment_too_large` or `unsupported_attachment`. Nil: none but the daemon's own.
+    /// The devices that must accept it, `ios` or `android`: otherwise it is refused with
+    /// `attachment_too_large` or `unsupported_attachment`. Nil: the daemon's own setting.
     public var profile: String?
-    /// How the bytes are coded that are given with it. Of a gzip coding, what is inside is the
-    /// payload: its digest and length are those in the receipt.
+    /// How the given bytes are coded. The payload, with its digest and length, is what they decode to.
     public var coding: WireCoding
 
-    /// A request with these; everything but the id may be left to the daemon's defaults.
+    /// A request.
     public init(
         id: String?, part: String? = nil, mediaType: String? = nil, owner: String? = nil,
         app: String? = nil, title: String? = nil, message: String? = nil, richType: String? = nil,
@@ -60,8 +57,7 @@ public struct PutRequest: Sendable, Hashable {
         self.coding = coding
     }
 
-    /// The same as the protocol has it. Throws `invalid` for an id, a part and so on that is there
-    /// but empty, which the wire cannot tell from one that is absent.
+    /// As the protocol has it. Throws `invalid` for an empty text.
     func draft() throws(ClientError) -> Put.Draft {
         try refuseEmpty([
             (id, .badID, "id"), (part, .badPart, "part name"),

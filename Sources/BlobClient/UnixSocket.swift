@@ -9,7 +9,7 @@ import Synchronization
 /// The socket blocks. `SO_RCVTIMEO` and `SO_SNDTIMEO` bound each wait; a peer that has gone is an
 /// error and never a SIGPIPE (`MSG_NOSIGNAL`).
 struct UnixSocket: ~Copyable, Sendable {
-    /// The longest path that fits `sun_path` with the zero behind it, in bytes.
+    /// The longest path that fits `sun_path` with a zero after it, in bytes.
     static let pathByteCountMax = 107
 
     /// Glibc's flags, some of which Swift imports as `Int` and some as enumerations.
@@ -23,8 +23,8 @@ struct UnixSocket: ~Copyable, Sendable {
     private var timeoutMilliseconds: Int
     private let stop: SocketStop?
 
-    /// Connects to the socket file at `path`. A timeout of 0 waits for ever. With a `stop` another
-    /// thread can end every wait.
+    /// Connects to the socket file at `path`. A timeout of 0 is none. With a `stop` another thread can end
+    /// every wait.
     static func connect(
         to path: String, timeoutMilliseconds: Int, stop: SocketStop? = nil
     ) throws(ClientError) -> UnixSocket {
@@ -39,7 +39,7 @@ struct UnixSocket: ~Copyable, Sendable {
 
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
-        // The path was checked to leave at least one byte of zero behind it.
+        // The path leaves at least one byte of zero after it.
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
         let size = socklen_t(MemoryLayout<sockaddr_un>.size)
         var result: CInt
@@ -53,7 +53,7 @@ struct UnixSocket: ~Copyable, Sendable {
         } while result != 0 && errno == EINTR
         guard result == 0 else {
             let code = errno
-            // Somebody listens, but has not accepted anybody for so long that its queue is full.
+            // The listener has not accepted for so long that its queue is full.
             guard code != EAGAIN else {
                 throw ClientError.timeout(milliseconds: timeoutMilliseconds)
             }
@@ -62,7 +62,7 @@ struct UnixSocket: ~Copyable, Sendable {
         return connected
     }
 
-    /// Takes over a socket that is connected already, and closes it in the end.
+    /// Takes over a connected socket.
     init(adopting descriptor: CInt, timeoutMilliseconds: Int, stop: SocketStop? = nil) {
         self.descriptor = descriptor
         self.timeoutMilliseconds = 0
@@ -71,7 +71,7 @@ struct UnixSocket: ~Copyable, Sendable {
         stop?.attach(descriptor)
     }
 
-    /// Bounds each wait from now on. 0: none.
+    /// Bounds each wait from now on. 0: no bound.
     mutating func setTimeout(milliseconds: Int) {
         timeoutMilliseconds = max(milliseconds, 0)
         var time = timeval()
@@ -83,13 +83,13 @@ struct UnixSocket: ~Copyable, Sendable {
     }
 
     deinit {
-        // First, so that nobody shuts down a descriptor that is another one's by then.
+        // First, so that no other descriptor of the same number is shut down.
         stop?.detach()
         close(descriptor)
     }
 
     /// Sends some of `bytes` without waiting. Returns how many were taken; 0 when the queue is
-    /// full; nil when the peer has gone (what it said before can still be received).
+    /// full; nil when the peer has gone (what it sent can still be received).
     func sendWithoutWaiting(_ bytes: RawSpan) throws(ClientError) -> Int? {
         while true {
             // The span keeps its memory alive for the call, and `send` copies out of it.
@@ -106,7 +106,6 @@ struct UnixSocket: ~Copyable, Sendable {
         }
     }
 
-    /// What a wait ended with.
     struct Ready {
         var canReceive: Bool
         var canSend: Bool
@@ -132,7 +131,7 @@ struct UnixSocket: ~Copyable, Sendable {
     /// Receives at least one byte into `buffer` from position `start` on; 0: the peer has closed.
     func receive(into buffer: inout [UInt8], from start: Int) throws(ClientError) -> Int {
         while true {
-            // `recv` writes at most the bytes that are there behind `start`, and keeps no pointer.
+            // `recv` writes at most the bytes from `start` on, and keeps no pointer.
             let count = buffer.withUnsafeMutableBytes { whole in
                 let room = UnsafeMutableRawBufferPointer(rebasing: whole[start...])
                 return recv(descriptor, room.baseAddress, room.count, 0)
@@ -147,7 +146,7 @@ struct UnixSocket: ~Copyable, Sendable {
         }
     }
 
-    /// Whether the peer has closed its end, or sent something nobody asked for. Does not wait.
+    /// Whether the peer has closed its end, or sent something without a request. Does not wait.
     func isFinished() -> Bool {
         var byte: UInt8 = 0
         let count = recv(descriptor, &byte, 1, Flags.peek | Flags.noWait)
@@ -155,11 +154,64 @@ struct UnixSocket: ~Copyable, Sendable {
     }
 }
 
-/// Ends the waits on a socket from another thread, once and for all.
+/// Bytes that have been received and not been read yet.
+struct InputBuffer: Sendable {
+    /// The size until payloads come, in bytes: some programs have hundreds of connections.
+    private static let firstByteCount = 16_384
+    /// What is received at once when there is room, in bytes: large enough that a big payload takes
+    /// few system calls.
+    static let pieceByteCount = 262_144
+    /// How far the buffer may grow while a request is being sent and answers keep coming, in bytes.
+    private static let byteCountMax = 8 << 20
+
+    private var bytes = [UInt8](repeating: 0, count: InputBuffer.firstByteCount)
+    private var start = 0
+    private var end = 0
+
+    /// Whether the peer has closed its end.
+    private(set) var isAtEnd = false
+
+    var count: Int { end - start }
+
+    var isFull: Bool { count >= Self.byteCountMax }
+
+    /// Borrows the unread bytes.
+    func withUnread<R>(_ body: (RawSpan) throws(ClientError) -> R) throws(ClientError) -> R {
+        try body(bytes.span.bytes.extracting(start..<end))
+    }
+
+    mutating func consume(_ count: Int) {
+        start += count
+        if start == end { (start, end) = (0, 0) }
+    }
+
+    /// Receives once.
+    mutating func fill(from socket: borrowing UnixSocket) throws(ClientError) {
+        if end == bytes.count {
+            if start > 0 {
+                bytes.replaceSubrange(0..<(end - start), with: bytes[start..<end])
+                (start, end) = (0, end - start)
+            } else {
+                grow(to: 2 * bytes.count)
+            }
+        }
+        let received = try socket.receive(into: &bytes, from: end)
+        if received == 0 { isAtEnd = true }
+        end += received
+        if end == bytes.count { grow(to: Self.pieceByteCount) }
+    }
+
+    private mutating func grow(to byteCount: Int) {
+        guard byteCount > bytes.count else { return }
+        bytes.append(contentsOf: repeatElement(0, count: byteCount - bytes.count))
+    }
+}
+
+/// Ends the waits on a socket from another thread, permanently.
 package final class SocketStop: Sendable {
     private struct State {
         var isStopped = false
-        /// The socket that is in use; it is closed only after it has been taken out here.
+        /// The socket in use; taken out before it is closed.
         var descriptor: CInt?
     }
 
@@ -170,8 +222,7 @@ package final class SocketStop: Sendable {
 
     package var isStopped: Bool { state.withLock { $0.isStopped } }
 
-    /// Shuts the socket down: a thread that waits on it learns that the peer is gone. A socket that
-    /// is attached later is shut down at once.
+    /// Shuts the socket down, as if the peer were gone; a socket that is attached later, at once.
     package func stop() {
         state.withLock { state in
             state.isStopped = true
@@ -201,8 +252,7 @@ package final class SocketStop: Sendable {
     }
 }
 
-/// The words for an `errno`, as `strerror` has them.
 func describe(errno code: CInt) -> String {
-    // `strerror` may reuse its buffer in the next call; the text is copied at once.
+    // Copied at once: `strerror` may reuse its buffer.
     strerror(code).map { String(cString: $0) } ?? "error \(code)"
 }

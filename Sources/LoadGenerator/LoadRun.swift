@@ -1,8 +1,7 @@
 internal import CLinux
 internal import CLoad
 
-/// A run of the load generator: connections, all in the calling thread, that ask and check for a
-/// time.
+/// A run of the load generator: connections, all in the calling thread, that send requests and check answers.
 ///
 /// ```swift
 /// let payloads = try LoadPayloads(.fixed(1_024), seed: 1)
@@ -27,8 +26,8 @@ public struct LoadRun: Sendable {
         self.options = options
     }
 
-    /// How far a run has come, told twice a second. Making one costs up to a millisecond, for the
-    /// percentile: ask for it only when somebody looks.
+    /// The progress of a run, reported twice a second. The percentile costs up to a millisecond: ask for it only if
+    /// it is shown.
     public struct Progress: Sendable {
         /// Whether answers count yet.
         public var isCounting: Bool
@@ -38,14 +37,13 @@ public struct LoadRun: Sendable {
         public var requests: Int
         /// These by the seconds that count so far; 0 before.
         public var requestsPerSecond: Double
-        /// The 99th percentile of latency so far, of fetches where there are any, in microseconds.
+        /// The 99th percentile of latency so far, of fetches if there are any, in microseconds.
         public var p99Microseconds: Double
     }
 
-    /// Stores every payload once under its id, as they are, so that they can be fetched; through
-    /// the dialect's publish. Payloads that are there already are replaced.
+    /// Stores every payload under its id, so that it can be fetched. Existing payloads are replaced.
     ///
-    /// Uses up to 16 connections, with one in flight on each, whatever the options say.
+    /// Uses up to 16 connections, with one request in flight on each.
     ///
     /// - Throws: also when no answer comes for a minute.
     public func store(
@@ -60,7 +58,7 @@ public struct LoadRun: Sendable {
     }
 
     /// Publishes `times` times to every id that ``measure(progress:)`` publishes to, each time
-    /// another body: afterwards all ids are there, and have been replaced `times` - 1 times.
+    /// another body.
     ///
     /// - Throws: also when no answer comes for a minute.
     public func publish(
@@ -78,7 +76,6 @@ public struct LoadRun: Sendable {
             progress: progress)
     }
 
-    /// Publishes until `count` publishes of a plan are answered.
     private func publishAll(
         _ plan: RequestPlan, count: Int, for purpose: Workload.Purpose, connections: Int,
         depth: Int, progress: ((Progress) -> Void)?
@@ -105,14 +102,13 @@ public struct LoadRun: Sendable {
         }
     }
 
-    /// Asks for as long as the options say, checking what comes, and returns what was found.
+    /// Measures for as long as the options say, and checks every answer.
     ///
-    /// The payloads that are fetched must be there (``store(progress:)``). Publishes go to other
-    /// ids, as many as there are payloads, again and again, each with a body unlike any before.
+    /// The payloads must be stored (``store(progress:)``). Publishes go to other ids, as many as there are payloads,
+    /// repeatedly, each with a new body.
     ///
     /// - Parameter progress: called in the loop, so it must be quick.
-    /// - Throws: a failure for the first answer that is not the right one, and when no answer came
-    ///   at all. There are no figures then.
+    /// - Throws: for the first wrong answer, and if no answer came.
     public func measure(
         progress: ((Progress) -> Void)? = nil
     ) throws(LoadFailure) -> LoadFigures {
@@ -162,7 +158,7 @@ public struct LoadRun: Sendable {
             processes: processes, from: before, to: after)
     }
 
-    /// Readies the calling thread, and lets the process have as many descriptors as it may.
+    /// Prepares the calling thread, and raises the limit of descriptors.
     private func prepareThread() throws(LoadFailure) {
         cload_exact_timers()
         _ = clinux_raise_descriptor_limit()
@@ -172,7 +168,7 @@ public struct LoadRun: Sendable {
     }
 }
 
-/// Tells how far a run has come, but not more often than twice a second.
+/// Reports progress at most twice a second.
 private struct Pace {
     private let progress: ((LoadRun.Progress) -> Void)?
     private var next: Int64 = 0

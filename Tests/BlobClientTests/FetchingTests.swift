@@ -23,13 +23,15 @@ import Testing
         #expect(daemon.wait() == nil)
     }
 
-    @Test func aPayloadLargerThanEveryBufferArrivesWhole() throws {
-        let body = SeededGenerator.bytes(3 * InputBuffer.byteCountMin + 17)
+    @Test func aPayloadLargerThanEveryBufferAndWhatFitsIntoMemoryArrivesWhole() throws {
+        let body = SeededGenerator.bytes(3 * InputBuffer.pieceByteCount + 17)
         let daemon = try ScriptedDaemon.greeting { peer in
             let request = try peer.readRequest()
             try peer.write(ScriptedPeer.payloadAnswer(request.frame, body))
         }
-        var connection = try BlobConnection.adopt(daemon.clientDescriptor)
+        var options = BlobConnection.Options()
+        options.payloadByteCountMax = 1
+        var connection = try BlobConnection.adopt(daemon.clientDescriptor, options: options)
         var pieces = 0
         var got: [UInt8] = []
         let info = try connection.get("42") { _, piece in

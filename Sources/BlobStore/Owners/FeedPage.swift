@@ -1,33 +1,9 @@
+public import Notifications
+
 /// What became of a notification, or of a category that one of the owner's names: its latest change.
 public struct FeedChange: Sendable {
     /// What kind of change it was.
-    public enum Kind: UInt8, Sendable, Hashable, CaseIterable {
-        /// It came to the owner.
-        case published
-        /// It was changed, or replaced.
-        case updated
-        /// It was removed, or has another owner now.
-        case deleted
-        /// Its time was over.
-        case expired
-        /// It was changed and does not match the feed's filter. Whether it did before is not known:
-        /// who does not have it passes this over.
-        case left
-        /// A category was set or removed that a notification of the owner's showed then.
-        case category
-
-        /// `published`, `updated`, `deleted`, `expired`, `left` or `category`.
-        public var name: String {
-            switch self {
-            case .published: "published"
-            case .updated: "updated"
-            case .deleted: "deleted"
-            case .expired: "expired"
-            case .left: "left"
-            case .category: "category"
-            }
-        }
-    }
+    public typealias Kind = ChangeKind
 
     /// What became of it.
     public var kind: Kind
@@ -39,9 +15,9 @@ public struct FeedChange: Sendable {
     public var device: String?
     /// A copy of the record; nil when it is gone, or left.
     public var record: Record?
-    /// Of the kind ``Kind/category``: the category as it is now; nil when it is gone.
+    /// Of the kind `category`: the category as it is now; nil when it is gone.
     public var category: Category?
-    /// Of the kind ``Kind/category``: the app whose notifications it is for; nil: all.
+    /// Of the kind `category`: the app whose notifications it is for; nil: all.
     public var app: String?
     /// The cursor behind it.
     public var cursor: FeedCursor

@@ -3,7 +3,7 @@ internal import Bytes
 /// Which of an owner's notifications a history or a feed is of. What is nil is not asked for.
 ///
 /// A feed with a filter tells what changed and matches with its record, and what changed and does
-/// not match as ``FeedChange/Kind/left``, so that a copy of what matches stays right. A copy
+/// not match as `left`, so that a copy of what matches stays right. A copy
 /// belongs to one filter: cursors do not carry it, and who wants another filter reads the history
 /// with that, and goes on from its cursor.
 public struct RecordFilter: Sendable, Hashable {

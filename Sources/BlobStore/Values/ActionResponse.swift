@@ -12,7 +12,7 @@ public struct ActionResponse: Sendable {
     /// Whether the notification stays on screen: neither state nor read changes then.
     public var staysOnScreen = false
     /// What the app's content extension answered, where there is one. ``staysOnScreen`` must agree:
-    /// it is true with ``ContentExtensionAnswer/doNotDismiss`` and false with the others.
+    /// it is true with `doNotDismiss` and false with the others.
     public var contentExtension: ContentExtensionAnswer?
     /// The device it comes from.
     public var device: String?

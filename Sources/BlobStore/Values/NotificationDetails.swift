@@ -1,6 +1,6 @@
 public import BlobJSON
 internal import Bytes
-package import Notifications
+public import Notifications
 
 /// What a notification says and what became of it, beside owner, message, rich type and parts.
 public struct NotificationDetails: Sendable, Hashable {
@@ -69,79 +69,6 @@ public struct NotificationDetails: Sendable, Hashable {
     }
 }
 
-/// A button.
-public struct NotificationAction: Sendable, Hashable {
-    /// What a response names it by, 1…64 bytes; not `default` or `dismiss`.
-    public var identifier: String
-    /// What it says, at most 256 bytes.
-    public var title: String
-    /// Whether it opens the app.
-    public var isForeground: Bool
-    /// Whether it destroys something.
-    public var isDestructive: Bool
-    /// Whether the device must be unlocked for it.
-    public var requiresAuthentication: Bool
-
-    /// A button.
-    public init(
-        identifier: String, title: String, isForeground: Bool = false, isDestructive: Bool = false,
-        requiresAuthentication: Bool = false
-    ) {
-        self.identifier = identifier
-        self.title = title
-        self.isForeground = isForeground
-        self.isDestructive = isDestructive
-        self.requiresAuthentication = requiresAuthentication
-    }
-}
-
-/// How urgent a notification is.
-public enum NotificationPriority: UInt8, Sendable, Hashable, CaseIterable {
-    /// At once.
-    case high = 0
-    /// When it suits the device.
-    case low = 1
-
-    /// `high` or `low`.
-    public var name: String { self == .high ? "high" : "low" }
-
-    /// The priority of that name; nil for any other text.
-    public init?(name: String) {
-        guard let found = Self.allCases.first(where: { $0.name.utf8.elementsEqual(name.utf8) })
-        else { return nil }
-        self = found
-    }
-}
-
-/// What an owner did with a notification.
-public enum ActionState: UInt8, Sendable, Hashable, CaseIterable {
-    /// Nothing yet.
-    case none = 0
-    /// Opened it, or chose one of its actions.
-    case activated = 1
-    /// Put it away.
-    case dismissed = 2
-    /// Put it off.
-    case snoozed = 3
-
-    /// `none`, `activated`, `dismissed` or `snoozed`.
-    public var name: String {
-        switch self {
-        case .none: "none"
-        case .activated: "activated"
-        case .dismissed: "dismissed"
-        case .snoozed: "snoozed"
-        }
-    }
-
-    /// The state of that name; nil for any other text.
-    public init?(name: String) {
-        guard let found = Self.allCases.first(where: { $0.name.utf8.elementsEqual(name.utf8) })
-        else { return nil }
-        self = found
-    }
-}
-
 /// What an owner chose.
 public struct RecordedResponse: Sendable, Hashable {
     /// `default`, `dismiss`, or an action's identifier.
@@ -158,33 +85,6 @@ public struct RecordedResponse: Sendable, Hashable {
     public var staysOnScreen: Bool
     /// What the app's content extension answered; nil: there was none, or it did not say.
     public var contentExtension: ContentExtensionAnswer?
-}
-
-/// What an app's content extension answers to an action that was chosen in it (iOS's
-/// `UNNotificationContentExtensionResponseOption`).
-public enum ContentExtensionAnswer: UInt8, Sendable, Hashable, CaseIterable {
-    /// The notification goes, and the app does not hear of the action.
-    case dismiss = 1
-    /// The notification goes, and the app gets the action.
-    case dismissAndForward = 2
-    /// The notification stays on screen.
-    case doNotDismiss = 3
-
-    /// `dismiss`, `dismiss_and_forward` or `do_not_dismiss`.
-    public var name: String {
-        switch self {
-        case .dismiss: "dismiss"
-        case .dismissAndForward: "dismiss_and_forward"
-        case .doNotDismiss: "do_not_dismiss"
-        }
-    }
-
-    /// The answer of that name; nil for any other text.
-    public init?(name: String) {
-        guard let found = Self.allCases.first(where: { $0.name.utf8.elementsEqual(name.utf8) })
-        else { return nil }
-        self = found
-    }
 }
 
 /// Keeps what most records have nothing of apart from them, so that copying a record stays cheap.

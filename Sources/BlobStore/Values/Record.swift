@@ -1,5 +1,5 @@
 internal import Bytes
-@_exported public import struct Notifications.Digest
+@_exported public import Notifications
 
 /// A notification as the store knows it: everything about it but the bytes of its parts. A copy of
 /// its own, good for ever.

@@ -9,7 +9,7 @@ public struct BinaryDialect: LoadDialect {
     public let opening: [UInt8]
     private let ttlSeconds: Int64
 
-    /// The dialect. What it publishes is kept for two hours, or as long as it is told.
+    /// The dialect. By default its payloads are kept for two hours.
     public init(ttlSeconds: Int64 = HTTPDialect.ttlSecondsUsual) {
         self.ttlSeconds = ttlSeconds
         var bytes: [UInt8] = []
@@ -51,8 +51,7 @@ public struct BinaryDialect: LoadDialect {
         UInt32(truncatingIfNeeded: item.index)
     }
 
-    /// Reads a frame's header, and waits for the head behind it. See
-    /// ``LoadDialect/answerHead(in:to:)``.
+    /// Reads a frame's header and head. See ``LoadDialect/answerHead(in:to:)``.
     public func answerHead(
         in bytes: RawSpan, to kind: RequestKind
     ) throws(LoadFailure) -> AnswerHead? {
@@ -62,8 +61,7 @@ public struct BinaryDialect: LoadDialect {
             case .fetch: Opcode.get
             case .publish: Opcode.put
             }
-        // The usual answer, recognised by its fixed bytes: magic, opcode and status. What is
-        // anything else, or out of bounds, is looked at closely below.
+        // The usual answer has fixed bytes: magic, opcode and status. Others are parsed below.
         let usual = UInt32(Wire.responseMagic) | UInt32(opcode.rawValue) << 8 | 200 << 16
         if bytes.byteCount >= Wire.frameHeaderByteCount,
             bytes.integer(0, as: UInt32.self) == usual

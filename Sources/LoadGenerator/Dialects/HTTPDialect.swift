@@ -1,14 +1,14 @@
 internal import BlobProtocol
 internal import Bytes
 
-/// HTTP/1.1 on connections that stay open, with paths to choose: `blobd`'s own by default, and
-/// those of any other server that answers a GET with a `Content-Length`.
+/// HTTP/1.1 on persistent connections. The paths are `blobd`'s by default; any server that answers a GET with a
+/// `Content-Length` works.
 public struct HTTPDialect: LoadDialect {
-    /// A path with the payload's id in it: what stands before the id and what stands behind it.
+    /// A path that contains the payload's id.
     public struct PathTemplate: Sendable, Hashable {
-        /// Before the id; begins with `/`.
+        /// In front of the id; begins with `/`.
         public var prefix: String
-        /// Behind the id: more of the path, and the query.
+        /// After the id: the rest of the path, and the query.
         public var suffix: String
 
         /// A path of these two pieces.
@@ -25,10 +25,10 @@ public struct HTTPDialect: LoadDialect {
     private let fetchPath: PathTemplate
     private let publishPath: PathTemplate
 
-    /// How long what a run stores is kept unless it is told otherwise, in seconds.
+    /// The default lifetime of what a run stores, in seconds.
     public static let ttlSecondsUsual: Int64 = 7_200
 
-    /// The dialect with `blobd`'s paths unless others are given. A publish is a PUT.
+    /// The dialect. A publish is a PUT.
     public init(
         name: String = "http",
         fetchPath: PathTemplate = PathTemplate("/v1/notifications/", "/payload"),
@@ -51,10 +51,8 @@ public struct HTTPDialect: LoadDialect {
             "PUT \(path) HTTP/1.1\r\nHost: b\r\nContent-Length: \(item.byteCount)\r\n\r\n".utf8
     }
 
-    /// Reads a status line and the field lines behind it (RFC 9112, sections 4 and 5).
-    ///
-    /// Only `Content-Length` is looked at. An answer without one, such as a chunked one, is a
-    /// failure: its end cannot be told without reading all of it.
+    /// Reads a status line and field lines (RFC 9112, sections 4 and 5). An answer without
+    /// `Content-Length`, such as a chunked one, is a failure.
     public func answerHead(
         in bytes: RawSpan, to kind: RequestKind
     ) throws(LoadFailure) -> AnswerHead? {
@@ -108,7 +106,7 @@ public struct HTTPDialect: LoadDialect {
             && bytes.integer(start + 7, as: UInt64.self) | lowerCase == dashLength
     }
 
-    /// Looks closely at a status line that is not the usual one.
+    /// Reads a status line that is not the usual one.
     ///
     /// - Returns: the body's length as far as the status tells it: 0 for 204, and -1.
     private static func lengthByStatus(

@@ -1,4 +1,6 @@
-/// What is counted while a run goes on.
+internal import CLoad
+
+/// The counters of a run.
 struct LoadRecord {
     /// Whether answers count yet: warm-up is over.
     var isCounting = false
@@ -22,8 +24,7 @@ struct LoadRecord {
         }
     }
 
-    /// Adds the time that a request has waited whose answer will not be waited for: its latency
-    /// would have been longer.
+    /// Adds how long a request without an answer has waited: its latency would have been longer.
     mutating func addUnanswered(_ kind: RequestKind, nanoseconds: Int64) {
         guard isCounting else { return }
         if kind == .fetch {
@@ -33,18 +34,15 @@ struct LoadRecord {
         }
     }
 
-    /// The answers that count.
     var requestCount: Int { fetches.requestCount + publishes.requestCount }
 
-    /// Fetches and publishes together.
     var latencies: LatencyRecord {
         var all = fetches.latencies
         all.add(publishes.latencies)
         return all
     }
 
-    /// The latency that all but one in a hundred have kept below so far, in nanoseconds; of the
-    /// fetches where there are any.
+    /// The 99th percentile of latency so far, of fetches if there are any.
     var p99Nanoseconds: UInt64 {
         fetches.requestCount > 0
             ? fetches.latencies.percentile(99) : publishes.latencies.percentile(99)
@@ -95,11 +93,9 @@ struct LatencyRecord {
         most = max(most, other.most)
     }
 
-    /// How many there are.
     var count: UInt64 { histogram.count }
     /// The smallest, exactly; 0 without any.
     var minimum: UInt64 { least == .max ? 0 : least }
-    /// The largest, exactly.
     var maximum: UInt64 { most }
     /// The mean, exactly; 0 without any.
     var mean: Double { count == 0 ? 0 : Double(sum) / Double(count) }
@@ -107,5 +103,77 @@ struct LatencyRecord {
     /// The latency that `percent` of all do not exceed; never above the largest; 0 without any.
     func percentile(_ percent: Double) -> UInt64 {
         min(histogram.percentile(percent), most)
+    }
+}
+
+/// Counts numbers up to a largest one in buckets that are at most a thousandth of them wide, as
+/// HdrHistogram does: numbers below 2,048 exactly, then 1,024 buckets for each doubling.
+///
+/// 8 KiB for each doubling. Adding a number is a shift and an increment.
+struct Histogram {
+    /// Buckets of one doubling: 2 to the power of 10.
+    private static let bitCount = 10
+
+    private var counts: [UInt64]
+    private(set) var count: UInt64 = 0
+
+    init(max: UInt64) {
+        counts = Array(repeating: 0, count: Self.bucket(of: max) + 1)
+    }
+
+    mutating func add(_ number: UInt64) {
+        counts[Self.bucket(of: number)] &+= 1
+        count &+= 1
+    }
+
+    /// Adds another one with the same largest number.
+    mutating func add(_ other: Histogram) {
+        for bucket in counts.indices { counts[bucket] &+= other.counts[bucket] }
+        count &+= other.count
+    }
+
+    /// The number that `percent` of all do not exceed, rounded up to the end of its bucket; 0
+    /// without any.
+    func percentile(_ percent: Double) -> UInt64 {
+        // One step down, so that rounding does not lead into the next bucket.
+        let wanted = (percent.nextDown * Double(count) / 100).rounded(.up)
+        var sum: UInt64 = 0
+        for bucket in counts.indices where counts[bucket] > 0 {
+            sum += counts[bucket]
+            if Double(sum) >= wanted { return Self.last(in: bucket) }
+        }
+        return 0
+    }
+
+    /// Numbers of a bucket have the same first 11 bits.
+    private static func bucket(of number: UInt64) -> Int {
+        let shift = max(0, 53 - number.leadingZeroBitCount)
+        return (shift << bitCount) + Int(number >> shift)
+    }
+
+    private static func last(in bucket: Int) -> UInt64 {
+        let shift = max(0, (bucket >> bitCount) - 1)
+        return (UInt64(bucket - (shift << bitCount) + 1) << shift) - 1
+    }
+}
+
+/// The processor time that the generator's thread and the server's processes have used so far, in
+/// nanoseconds.
+struct ProcessorTimes {
+    var generator: Int64
+    var generatorUser: Int64
+    /// Nil when there are no processes, or the time of one cannot be read.
+    var server: Int64?
+
+    /// Takes them now, for the calling thread. Costs a system call for each.
+    static func now(of processes: [Int32]) -> ProcessorTimes {
+        var server: Int64? = processes.isEmpty ? nil : 0
+        for process in processes {
+            let time = cload_process_time_ns(process)
+            server = time < 0 ? nil : server.map { $0 + time }
+        }
+        return ProcessorTimes(
+            generator: cload_thread_time_ns(), generatorUser: cload_thread_user_time_ns(),
+            server: server)
     }
 }

@@ -1,11 +1,10 @@
-/// What a run is to do.
+/// The options of a run.
 public struct LoadOptions: Sendable {
     /// The socket file of the server.
     public var socketPath: String
     /// Connections, all in one thread; within ``LoadLimits/connections``.
     public var connections = 1
-    /// Requests in flight on each; within ``LoadLimits/depth``. A server that answers fewer ahead
-    /// of what was read answers the others later.
+    /// Requests in flight on each; within ``LoadLimits/depth``.
     public var depth = 1
     /// Seconds that count; within ``LoadLimits/seconds``.
     public var seconds = 5.0
@@ -14,19 +13,19 @@ public struct LoadOptions: Sendable {
     /// How many of a hundred requests fetch; the others publish. Within
     /// ``LoadLimits/readPercent``.
     public var readPercent = 100
-    /// In which order the ids of publishes come.
+    /// The order of the ids of publishes.
     public var publishOrder = PublishOrder.ascending
-    /// Requests a second on all connections together, at times that do not depend on the answers;
-    /// nil: every connection asks again as soon as it has an answer. Within ``LoadLimits/rate``.
+    /// Requests per second on all connections together, at fixed times; nil: a closed loop. Within
+    /// ``LoadLimits/rate``.
     public var rate: Double?
     /// Which bytes of the answers are compared.
     public var check = LoadCheck.all
     /// The same seed asks for the same payloads in the same order.
     public var seed: UInt64 = 1
-    /// The server's processes, whose processor time is taken; empty: the one that listens at the
-    /// socket, as the kernel names it. Give them where another process answers, as with nginx.
+    /// The server's processes, whose processor time is measured; empty: the one that listens at the socket. Give
+    /// them if other processes answer, as with nginx.
     public var serverProcesses: [Int32] = []
-    /// The core that the calling thread is put on, for good; nil: wherever it is.
+    /// The core to which the calling thread is pinned, permanently; nil: none.
     public var core: Int?
 
     /// The most bytes that one `recv` may bring; within ``LoadLimits/receiveByteCount``.
@@ -35,7 +34,7 @@ public struct LoadOptions: Sendable {
     /// A run of five seconds after one of warm-up, with one connection and one request in flight.
     public init(socketPath: String) { self.socketPath = socketPath }
 
-    /// Throws a failure that names the first option that is out of its bounds.
+    /// Throws for the first option that is out of its bounds.
     public func validate() throws(LoadFailure) {
         try Self.check("connections", connections, LoadLimits.connections)
         try Self.check("requests in flight", depth, LoadLimits.depth)
@@ -62,12 +61,11 @@ public struct LoadOptions: Sendable {
     }
 }
 
-/// In which order a run's publishes go to their ids. Each id comes once before any comes again.
+/// The order in which publishes go to their ids. Each id comes once before any comes again.
 public enum PublishOrder: Sendable, Hashable {
     /// One after the other, from the first.
     case ascending
-    /// Far from each other, and from an id that the seed chooses: like the ids of real
-    /// notifications, which a server finds in many places of its index.
+    /// Far from each other, as real ids are in a server's index; the seed chooses the first.
     case scattered
 }
 
@@ -82,4 +80,47 @@ public enum LoadCheck: String, Sendable, Hashable, Codable, CaseIterable {
 
     static let sampleInterval = 16
     static let sampledEdgeByteCount = 64
+}
+
+/// Every limit of the load generator, in one place.
+public enum LoadLimits {
+    /// Connections of a run.
+    public static let connections = 1...8_192
+    /// Requests in flight on one connection.
+    public static let depth = 1...1_024
+    /// Bytes in one payload.
+    public static let payloadByteCount = 1...(64 << 20)
+    /// Distinct payloads of a run.
+    public static let payloadCount = 1...100_000
+    /// All payloads of a run, in bytes, if their number is not given.
+    public static let storedByteCountMax = 256 << 20
+    /// Distinct payloads of a run, if their number is not given.
+    public static let payloadCountUsual = 16...1_000
+    /// How long storing waits without an answer, in nanoseconds.
+    static let storeNanosecondsWithoutAnswerMax: Int64 = 60_000_000_000
+    /// Seconds that count.
+    public static let seconds = 0.01...86_400.0
+    /// Seconds before they count.
+    public static let warmUpSeconds = 0.0...3_600.0
+    /// Requests a second in a run of fixed rate.
+    public static let rate = 1.0...50_000_000.0
+    /// The number of a core.
+    public static let core = 0...1_023
+    /// Requests of a fixed rate that were never sent, whose wait is recorded.
+    public static let overdueRecordedMax = 10_000_000
+    /// Percent of the requests that fetch.
+    public static let readPercent = 0...100
+    /// Bytes in the head of one answer.
+    public static let answerHeadByteCountMax = 32 << 10
+    /// Bytes in a fetch, and in a publish without its body.
+    public static let requestByteCountMax = 8_192
+    /// Bytes after the body of a publish.
+    public static let publishTrailerByteCountMax = 64
+    /// Bytes that one `recv` may bring.
+    public static let receiveByteCount = (4 << 10)...(16 << 20)
+    /// The default: more than a Unix socket usually holds, and less than a core's second-level cache. A payload
+    /// of 1 MiB costs the generator a tenth more with 64 KiB, and no less with 1 MiB.
+    public static let receiveByteCountUsual = 256 << 10
+    /// Servers' processes whose time is counted.
+    public static let serverProcessCountMax = 64
 }

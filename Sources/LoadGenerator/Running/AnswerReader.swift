@@ -1,32 +1,27 @@
 internal import Glibc
 
-/// Reads the answers of one connection, wherever they are cut, and compares the bodies of fetches
-/// with what they should be while they come.
+/// Reads the answers of one connection, and compares the bodies of fetches with the payloads as they come.
 struct AnswerReader: ~Copyable {
-    /// What is left of the answer whose head was read; in the order of the bytes.
+    /// What is left of the current answer.
     private var bodyLeft = 0
     private var trailerLeft = 0
-    /// How much of the body has come.
     private var bodyOffset = 0
     private var isInAnswer = false
     private var comparesAll = true
     private var fetchCount = 0
     /// Where the payload that the body should be lies.
     private var slice = PayloadSlice(start: 0, byteCount: 0)
-    /// The beginning of a head that is not whole. Empty most of the time.
+    /// The beginning of an incomplete head. Usually empty.
     private(set) var carry: [UInt8] = []
 
     private let check: LoadCheck
 
-    /// A reader at the beginning of an answer.
     init(check: LoadCheck) { self.check = check }
 
     /// Takes bytes of `input` from `offset` on, up to the end of the answer to `request`.
     ///
-    /// False when the answer is not whole. All of `input` is taken then; of a head that is not
-    /// whole ``carry`` is what must stand before the next input.
-    ///
-    /// - Throws: what the dialect says, or which byte is wrong.
+    /// - Returns: false when the answer is incomplete. All of `input` is taken then; ``carry`` is to be put in front of
+    ///   the next input.
     mutating func take(
         _ input: RawSpan, from offset: inout Int, to request: PlannedRequest,
         of workload: borrowing Workload
@@ -98,8 +93,7 @@ struct AnswerReader: ~Copyable {
         return true
     }
 
-    /// Compares a piece of a body, which begins at `bodyOffset`, or the ends of the body that lie
-    /// in it.
+    /// Compares a piece of a body that begins at `bodyOffset`, or the ends of the body in it.
     private func compare(
         _ piece: RawSpan, with index: Int, of workload: borrowing Workload
     ) throws(LoadFailure) {
@@ -131,7 +125,7 @@ struct AnswerReader: ~Copyable {
         }
     }
 
-    /// Finds the first wrong byte at or behind `start`.
+    /// Finds the first wrong byte from `start` on.
     private func wrongByte(
         _ piece: RawSpan, _ right: RawSpan, _ start: Int, _ index: Int,
         _ workload: borrowing Workload
@@ -152,7 +146,6 @@ struct AnswerReader: ~Copyable {
 }
 
 extension RawSpan {
-    /// Compares with `memcmp`.
     fileprivate func hasSameBytes(as other: RawSpan) -> Bool {
         // Both spans keep their memory alive during the call.
         withUnsafeBytes { left in

@@ -2,9 +2,8 @@ internal import CLinux
 
 /// The loop: all connections of a run in one thread.
 ///
-/// A step of a connection is one `recv` and one `send`: every whole answer that came is checked, and
-/// as many new requests leave together. What is borrowed or changed in the loop lies in fixed
-/// memory; nothing is allocated there and no reference is counted.
+/// A step of a connection is one `recv` and one `send`: every whole answer is checked, and as many new requests are
+/// sent together. The loop works in fixed memory, without allocations and reference counts.
 struct Engine: ~Copyable {
     private let workload: Workload
     private var allConnections: FixedArray<LoadConnection>
@@ -21,7 +20,6 @@ struct Engine: ~Copyable {
     /// How long before a request is due the loop stops sleeping: waking up takes about as long.
     private static let watchNanoseconds: Int64 = 80_000
 
-    /// Connects `connections` times.
     init(
         _ workload: consuming Workload, _ plan: RequestPlan, path: String, connections: Int,
         depth: Int, check: LoadCheck, receiveByteCount: Int
@@ -48,16 +46,14 @@ struct Engine: ~Copyable {
 
     private var isClosedLoop: Bool { plan.schedule == nil }
 
-    /// Nanoseconds of the monotonic clock.
     static func now() -> Int64 { clinux_monotonic_ns() }
 
-    /// From now on answers count.
     mutating func beginCounting() { record.isCounting = true }
 
     /// Sends openings, and in a closed loop the first requests.
     mutating func start() throws(LoadFailure) {
         let now = Self.now()
-        // In a run of fixed rate requests leave by `dispatch` alone.
+        // At a fixed rate only `dispatch` sends requests.
         let limit = isClosedLoop ? Int.max : 0
         for index in 0..<allConnections.count { try send(index, limit: limit, now: now) }
     }
@@ -68,7 +64,7 @@ struct Engine: ~Copyable {
     mutating func run(until end: Int64, now: Int64) throws(LoadFailure) -> Int64 {
         var now = now
         if allConnections.count == 1 && isClosedLoop && !allConnections[0].awaitsRoom {
-            // With one connection the answer itself can be waited for: a system call less.
+            // With one connection `recv` can wait itself: a system call less.
             return try serve(0, waiting: true)
         }
         let count = try events.wait(nanoseconds: waitNanoseconds(until: end, now: now))

@@ -10,8 +10,8 @@ struct LoadConnection: ~Copyable {
     /// Whether the event set waits for room to send on this connection.
     var isPolledForRoom = false
 
-    /// The largest body that is copied behind its head, so that several leave in one call; larger
-    /// ones leave straight from the pool.
+    /// The largest body that is copied after its head, so that several are sent in one call; larger ones are sent
+    /// from the pool.
     static let copiedBodyByteCountMax = 16 << 10
     /// Room for one request with a copied body, in bytes.
     static let requestRoom =

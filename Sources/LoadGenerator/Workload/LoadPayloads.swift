@@ -1,3 +1,5 @@
+internal import Glibc
+
 /// The payloads of a run: slices of one pool of random bytes, so that thousands of distinct ones
 /// cost the memory of one, and the bytes that answers are compared with stay in the processor's
 /// cache.
@@ -73,7 +75,7 @@ public struct LoadPayloads: Sendable {
             index: index, id: "bench-\(sizes)-\(seed)-\(index)", byteCount: slices[index].byteCount)
     }
 
-    /// What a run publishes in the place of payload `index`: an id of its own, the same size.
+    /// What a run publishes in place of payload `index`: another id, the same size.
     func publishedItem(_ index: Int) -> LoadItem {
         LoadItem(
             index: index, id: "bench-publish-\(sizes)-\(seed)-\(index)",
@@ -92,4 +94,85 @@ public struct LoadPayloads: Sendable {
 struct PayloadSlice: Sendable, Hashable, BitwiseCopyable {
     var start: Int
     var byteCount: Int
+}
+
+/// How large the payloads of a run are.
+public enum PayloadSizes: Sendable, Hashable, CustomStringConvertible {
+    /// All of this many bytes.
+    case fixed(Int)
+    /// Like images of rich notifications: lognormal, median 60 kB, most between 18 and 200 kB, a few of
+    /// some megabytes.
+    case mix
+
+    /// The distribution of `mix`.
+    enum Mix {
+        static let medianByteCount = 60_000.0
+        /// The standard deviation of the size's natural logarithm.
+        static let spread = 1.2
+        static let byteCount = 1_024...(4 << 20)
+    }
+
+    /// The number of bytes, or `mix`.
+    public var description: String {
+        switch self {
+        case .fixed(let byteCount): "\(byteCount)"
+        case .mix: "mix"
+        }
+    }
+
+    /// The largest possible size, in bytes.
+    var byteCountMax: Int {
+        switch self {
+        case .fixed(let byteCount): byteCount
+        case .mix: Mix.byteCount.upperBound
+        }
+    }
+
+    /// The default number of distinct payloads: as many as a run may store.
+    var usualCount: Int {
+        let bounds = LoadLimits.payloadCountUsual
+        guard case .fixed(let byteCount) = self, byteCount > 0 else { return bounds.upperBound }
+        return min(
+            max(LoadLimits.storedByteCountMax / byteCount, bounds.lowerBound), bounds.upperBound)
+    }
+
+    /// The size of the next payload, in bytes.
+    func draw(using generator: inout SeededGenerator) -> Int {
+        guard case .fixed(let byteCount) = self else {
+            // The Box–Muller transform. 1 - u is never 0, so the logarithm is finite.
+            let radius = (-2 * log(1 - generator.fraction())).squareRoot()
+            let normal = radius * cos(2 * Double.pi * generator.fraction())
+            let size = Mix.medianByteCount * exp(Mix.spread * normal)
+            let bounds = Mix.byteCount
+            return Int(min(max(size, Double(bounds.lowerBound)), Double(bounds.upperBound)))
+        }
+        return byteCount
+    }
+}
+
+/// The same numbers for the same seed: SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom
+/// Number Generators, 2014).
+public struct SeededGenerator: RandomNumberGenerator, Sendable {
+    private var state: UInt64
+
+    /// A generator that begins with `seed`; every seed is a good one.
+    public init(seed: UInt64) { state = seed }
+
+    /// The next number. Costs three multiplications.
+    public mutating func next() -> UInt64 {
+        state &+= 0x9E37_79B9_7F4A_7C15
+        var mixed = state
+        mixed = (mixed ^ (mixed >> 30)) &* 0xBF58_476D_1CE4_E5B9
+        mixed = (mixed ^ (mixed >> 27)) &* 0x94D0_49BB_1331_11EB
+        return mixed ^ (mixed >> 31)
+    }
+
+    /// A number from 0 up to `bound`, which must be positive. One multiplication and no rejection:
+    /// its bias is below 2⁻⁴⁰ for the bounds of a run.
+    mutating func index(below bound: Int) -> Int {
+        Int(truncatingIfNeeded: next().multipliedFullWidth(by: UInt64(bound)).high)
+    }
+
+    /// A number in 0 ..< 1.
+    mutating func fraction() -> Double { Double(next() >> 11) * 0x1p-53 }
 }

@@ -16,13 +16,12 @@ struct Workload: ~Copyable {
     let opening: [UInt8]
     private let publishTrailer: [UInt8]
 
-    /// All requests, one behind the other: fetches, then the heads of publishes.
+    /// All requests, concatenated: fetches, then the heads of publishes.
     private let requests: [UInt8]
     /// Where request i ends; it begins where the one before ends.
     private let ends: [Int]
     private let fetchCount: Int
 
-    /// Makes the bytes of every request, of those kinds that the run has.
     init(
         _ dialect: any LoadDialect, _ payloads: LoadPayloads, for purpose: Purpose,
         fetches: Bool = true, publishes: Bool = true
@@ -74,7 +73,6 @@ struct Workload: ~Copyable {
         ends.append(end)
     }
 
-    /// The bytes to fetch payload `index`.
     @_lifetime(borrow self)
     borrowing func fetch(_ index: Int) -> RawSpan {
         requests.span.bytes.extracting(ends[index]..<ends[index + 1])
@@ -93,13 +91,11 @@ struct Workload: ~Copyable {
         borrowing get { payloads.pool.span.bytes }
     }
 
-    /// What follows the body of a publish.
     var trailer: RawSpan {
         @_lifetime(borrow self)
         borrowing get { publishTrailer.span.bytes }
     }
 
-    /// Where payload `index` lies in the pool.
     borrowing func slice(_ index: Int) -> PayloadSlice { payloads.slices[index] }
 
     /// How many bytes at the beginning of a published body are the publish's own: a number that

@@ -39,9 +39,10 @@ struct BenchCommand: ParsableCommand {
     @OptionGroup var socket: SocketOptions
 
     @Option(
-        help: ArgumentHelp(
-            "Payload sizes, one run each: bytes, KiB, MiB, or mix (lognormal around 60 kB, 1 KiB to 4 MiB).",
-            valueName: "size,…"))
+        help: .named(
+            "size,…",
+            "Payload sizes, one run each: bytes, KiB, MiB, or mix (lognormal around 60 kB, 1 KiB to 4 MiB)."
+        ))
     var size: SizesText = SizesText([.fixed(1_024)])
 
     @Option(help: "Number of connections.")
@@ -50,23 +51,22 @@ struct BenchCommand: ParsableCommand {
     @Option(help: "Requests in flight on each connection.")
     var pipeline: Int = 1
 
-    @Option(
-        help: ArgumentHelp("binary, http, or both: one run each.", valueName: "dialect,…"))
+    @Option(help: .named("dialect,…", "binary, http, or both: one run each."))
     var dialect: DialectsText = DialectsText([.binary])
 
     @Option(
-        help: ArgumentHelp(
-            "Percentage of fetches; the others publish unique payloads. (default: 100)",
-            valueName: "percent"))
+        help: .named(
+            "percent", "Percentage of fetches; the others publish unique payloads. (default: 100)"))
     var reads: Int?
 
     @Flag(help: "Only publish. Same as --reads 0.")
     var publish = false
 
     @Option(
-        help: ArgumentHelp(
-            "Requests per second, over all connections. Default: closed loop, as fast as possible.",
-            valueName: "requests"))
+        help: .named(
+            "requests",
+            "Requests per second, over all connections. Default: closed loop, as fast as possible.")
+    )
     var rate: Double?
 
     @Option(help: "Measured seconds of each run.")
@@ -79,9 +79,9 @@ struct BenchCommand: ParsableCommand {
     var seed: UInt64 = 1
 
     @Option(
-        help: ArgumentHelp(
-            "all: verify every byte. sample: lengths and ends, and every byte of 1 answer in 16.",
-            valueName: "all|sample"))
+        help: .named(
+            "all|sample",
+            "all: verify every byte. sample: lengths and ends, and every byte of 1 answer in 16."))
     var check: CheckText = CheckText(.all)
 
     @Flag(
@@ -90,13 +90,14 @@ struct BenchCommand: ParsableCommand {
     )
     var stored = false
 
-    @Option(help: ArgumentHelp("Run on this core.", valueName: "core"))
+    @Option(help: .named("core", "Run on this core."))
     var cpu: Int?
 
     @Option(
-        help: ArgumentHelp(
-            "The server's process, for its CPU time. Default: the process that listens on the socket.",
-            valueName: "pid"))
+        help: .named(
+            "pid",
+            "The server's process, for its CPU time. Default: the process that listens on the socket."
+        ))
     var serverPid: [Int32] = []
 
     @Option(help: .hidden)
@@ -112,30 +113,26 @@ struct BenchCommand: ParsableCommand {
         try Self.check("--warm-up", warmUp, LoadLimits.warmUpSeconds)
         if let reads {
             try Self.check("--reads", reads, LoadLimits.readPercent)
-            guard !publish || reads == 0 else {
-                throw ValidationError("--publish means --reads 0; --reads is \(reads)")
-            }
+            try require(!publish || reads == 0, "--publish means --reads 0; --reads is \(reads)")
         }
         if let rate { try Self.check("--rate", rate, LoadLimits.rate) }
         if let cpu { try Self.check("--cpu", cpu, LoadLimits.core) }
-        guard serverPid.count <= LoadLimits.serverProcessCountMax else {
-            throw ValidationError(
-                "--server-pid is given \(serverPid.count) times; the limit is \(LoadLimits.serverProcessCountMax)"
-            )
-        }
+        try require(
+            serverPid.count <= LoadLimits.serverProcessCountMax,
+            "--server-pid is given \(serverPid.count) times; the limit is \(LoadLimits.serverProcessCountMax)"
+        )
     }
 
     private static func check<Value: Comparable>(
         _ name: String, _ value: Value, _ bounds: ClosedRange<Value>
     ) throws {
-        guard bounds.contains(value) else {
-            throw ValidationError(
-                "\(name) is \(value); it must be \(bounds.lowerBound) to \(bounds.upperBound)")
-        }
+        try require(
+            bounds.contains(value),
+            "\(name) is \(value); it must be \(bounds.lowerBound) to \(bounds.upperBound)")
     }
 
     func run() throws {
-        // The client says better than a load could what is wrong with a socket.
+        // The client has better error messages for a bad socket.
         _ = try socket.connect()
         let options = try options()
         var report = BenchReport()

@@ -1,7 +1,6 @@
 import LoadGenerator
 
-/// The figures of one or more runs, for people: a table of throughput, one of latencies, and a
-/// sentence on whatever a reader should not overlook.
+/// The figures of runs: a table of throughput, one of latencies, and remarks.
 struct BenchReport {
     private var throughput = TextTable([
         ("dialect", .left), ("payload", .right), ("", .left), ("requests/s", .right),
@@ -17,7 +16,6 @@ struct BenchReport {
     /// In a closed loop a generator that used more of its core than this may have been the limit.
     private static let busyShare = 0.9
 
-    /// Adds a run.
     mutating func append(_ figures: LoadFigures) {
         let payload = Int(figures.payload).map { HumanText.count($0) } ?? figures.payload
         let server =
@@ -68,7 +66,6 @@ struct BenchReport {
         }
     }
 
-    /// Both tables and the remarks. Takes them out.
     mutating func text() -> String {
         var text = throughput.takeText(withTitles: true) + "\n"
         text += latencies.takeText(withTitles: true)
@@ -87,4 +84,33 @@ struct BenchReport {
         let zeros = String(repeating: "0", count: digits - fraction.count)
         return "\(scaled / scale).\(zeros)\(fraction)"
     }
+}
+
+/// A line about a running benchmark.
+struct BenchProgress {
+    private var line = StatusLine()
+    private let title: String
+
+    init(_ title: String) { self.title = title }
+
+    /// Whether anybody sees it.
+    var isShown: Bool { line.isShown }
+
+    mutating func update(storing progress: LoadRun.Progress, of total: Int) {
+        line.draw { [title] _ in
+            "\(title): storing \(HumanText.count(progress.requests)) of \(HumanText.count(total))"
+        }
+    }
+
+    mutating func update(_ progress: LoadRun.Progress) {
+        line.draw { [title] _ in
+            let tenths = Int(progress.seconds * 10)
+            let now = "\(title): \(tenths / 10).\(tenths % 10) s"
+            guard progress.isCounting else { return "\(now)  warming up" }
+            return "\(now)  \(HumanText.count(Int(progress.requestsPerSecond))) requests/s  "
+                + "p99 so far \(BenchReport.number(progress.p99Microseconds)) µs"
+        }
+    }
+
+    mutating func finish() { line.finish() }
 }

@@ -1,7 +1,7 @@
 import ArgumentParser
 import LoadGenerator
 
-/// A dialect of the daemon, as it is called on the command line.
+/// A dialect, by its name on the command line.
 enum BenchDialect: String, CaseIterable, Sendable {
     case binary
     case http
@@ -24,13 +24,12 @@ struct DialectsText: ExpressibleByArgument {
         dialects = argument.split(separator: ",", omittingEmptySubsequences: false).compactMap {
             BenchDialect(rawValue: String($0))
         }
-        // What is no dialect was left out.
+        // Other words were left out.
         guard dialects.count == argument.utf8.count(where: { $0 == UInt8(ascii: ",") }) + 1,
             Set(dialects).count == dialects.count
         else { return nil }
     }
 
-    /// As it may be written.
     var defaultValueDescription: String {
         dialects.map(\.rawValue).joined(separator: ",")
     }
@@ -40,7 +39,6 @@ struct DialectsText: ExpressibleByArgument {
 struct SizesText: ExpressibleByArgument {
     let sizes: [PayloadSizes]
 
-    /// The most sizes in one command.
     static let countMax = 64
 
     init(_ sizes: [PayloadSizes]) { self.sizes = sizes }
@@ -61,7 +59,6 @@ struct SizesText: ExpressibleByArgument {
         self.sizes = sizes
     }
 
-    /// As it may be written.
     var defaultValueDescription: String {
         sizes.map {
             switch $0 {
@@ -83,6 +80,5 @@ struct CheckText: ExpressibleByArgument {
         self.check = check
     }
 
-    /// As it may be written.
     var defaultValueDescription: String { check.rawValue }
 }

@@ -19,13 +19,10 @@ struct BackupCommand: ParsableCommand {
               blobd restore /backups/monday.blobd --data ./data
             """)
 
-    @Argument(
-        help: ArgumentHelp("The file to create, or - for standard output.", valueName: "file"))
+    @Argument(help: .named("file", "The file to create, or - for standard output."))
     var file: String
 
-    @Option(
-        help: ArgumentHelp(
-            "Back up the store in this directory, without a daemon.", valueName: "dir"))
+    @Option(help: .named("dir", "Back up the store in this directory, without a daemon."))
     var data: String?
 
     @Flag(help: "Print what was backed up as JSON (to standard error with -).")
@@ -34,24 +31,22 @@ struct BackupCommand: ParsableCommand {
     @OptionGroup var socket: SocketOptions
 
     func run() throws {
-        let begin = ContinuousClock.now
+        let watch = Stopwatch()
         guard file != "-" else {
             guard !StandardOutput.isTerminal else {
                 throw CommandFailure(
                     .badUsage, "a backup is binary and standard output is a terminal; give a file")
             }
             let summary = try copy { try StandardOutput.write($0) }
-            return StandardError.write(
-                try text(summary, seconds: (ContinuousClock.now - begin) / .seconds(1)))
+            return StandardError.write(try text(summary, seconds: watch.seconds))
         }
         let target = try NewFile(file, isNew: true, mode: 0o600)
         let summary = try copy { try target.write($0) }
         try target.keepNew()
-        try StandardOutput.write(
-            try text(summary, seconds: (ContinuousClock.now - begin) / .seconds(1)))
+        try StandardOutput.write(try text(summary, seconds: watch.seconds))
     }
 
-    /// Writes the backup, and checks what is written.
+    /// Writes the backup, and checks it.
     private func copy(_ write: (RawSpan) throws -> Void) throws -> BackupSummary {
         var progress = ProgressBar("backing up")
         defer { progress.finish() }
@@ -86,13 +81,13 @@ struct BackupCommand: ParsableCommand {
     }
 
     private func text(_ summary: BackupSummary, seconds: Double) throws -> String {
-        if json { return try JSONLine.text(BackupDocument(summary, seconds: seconds)) }
+        if json { return try summary.jsonLine(seconds: seconds) }
         return "backed up revision \(HumanText.count(Int64(summary.head.revision))): "
-            + "\(HumanText.bytes(UInt64(summary.byteCount))) in \((seconds * 1_000).rounded() / 1_000) s\n"
+            + "\(HumanText.bytes(UInt64(summary.byteCount))) in \(seconds) s\n"
     }
 }
 
-/// What a backup or a restore came to.
+/// The result of a backup or a restore.
 struct BackupSummary {
     let head: BackupHead
     let byteCount: Int
@@ -102,7 +97,7 @@ struct BackupSummary {
         self.byteCount = byteCount
     }
 
-    /// Reads a backup to its end and checks it, and copies what is read.
+    /// Copies a backup to its end, and checks it.
     static func read(
         copying write: (RawSpan) throws -> Void, progress: (UInt64, UInt64) -> Void,
         from source: BackupReader.Source
@@ -118,21 +113,12 @@ struct BackupSummary {
         try reader.skipToEnd(from: copied) { progress(UInt64($0), head.byteCount) }
         return BackupSummary(head, byteCount: reader.byteCount)
     }
-}
 
-/// What `--json` prints.
-struct BackupDocument: Encodable {
-    var storeID: String
-    var revision: UInt64
-    var takenAt: String
-    var bytes: Int
-    var seconds: Double
-
-    init(_ summary: BackupSummary, seconds: Double) {
-        storeID = "\(summary.head.storeID)"
-        revision = summary.head.revision
-        takenAt = CommandLineText.text(milliseconds: summary.head.takenAt.milliseconds)
-        bytes = summary.byteCount
-        self.seconds = (seconds * 1_000).rounded() / 1_000
+    func jsonLine(seconds: Double) throws(CommandFailure) -> String {
+        try JSONLine.object([
+            "store_id": "\(head.storeID)", "revision": head.revision,
+            "taken_at": CommandLineText.text(milliseconds: head.takenAt.milliseconds),
+            "bytes": byteCount, "seconds": seconds,
+        ])
     }
 }

@@ -4,14 +4,14 @@ import Glibc
 import ObjectStore
 import Replication
 
-/// `blobd restore s3://…`: a store of what a bucket has of a replicated one.
+/// `blobd restore s3://…`: restores a replicated store from its bucket.
 struct BucketRestore {
     private let url: String
     private let target: Restorer.Target
-    /// nil: it is only verified.
+    /// Nil: only verify.
     private let data: String?
 
-    /// - Throws: where the time is none.
+    /// - Throws: if the time is not one.
     init(
         _ url: String, at time: String?, sequence: UInt64?, data: String?
     ) throws(CommandFailure) {
@@ -32,8 +32,8 @@ struct BucketRestore {
         }
     }
 
-    /// Restores, and says what was.
-    func run(json: Bool, since begin: ContinuousClock.Instant) throws -> String {
+    /// - Returns: what was restored.
+    func run(json: Bool, _ watch: Stopwatch) throws -> String {
         let bucket = try BucketCommand.open(url)
         let now = Timestamp(milliseconds: wallClockMilliseconds())
         let bar = PhaseBar()
@@ -51,16 +51,22 @@ struct BucketRestore {
         }
         bar.finish()
         for problem in restored.skipped { StandardError.write("blobd: left out: \(problem)\n") }
-        let seconds = (ContinuousClock.now - begin) / .seconds(1)
-        let rounded = (seconds * 1_000).rounded() / 1_000
-        if json { return try JSONLine.text(RestoredDocument(restored, seconds: rounded)) }
+        let time = CommandLineText.text(milliseconds: restored.time.milliseconds)
+        let seconds = watch.seconds
+        if json {
+            return try JSONLine.object([
+                "shard_store_id": restored.shardID, "store_id": restored.storeID,
+                "sequence": restored.sequence, "time": time, "base_segment": restored.base,
+                "last_segment": restored.segment, "batches": restored.batchCount,
+                // Bases that cannot be used.
+                "skipped": restored.skipped.map(\.description), "seconds": seconds,
+            ])
+        }
         let what =
-            "batch \(HumanText.count(restored.sequence)) of "
-            + "\(CommandLineText.text(milliseconds: restored.time.milliseconds)), "
-            + "\(HumanText.count(restored.batchCount)) behind the base of segment \(restored.base), "
-            + "in \(rounded) s\n"
-        return restored.storeID == nil
-            ? "verified " + what : "restored " + what
+            "batch \(HumanText.count(restored.sequence)) of \(time), "
+            + "\(HumanText.count(restored.batchCount)) after the base of segment \(restored.base), "
+            + "in \(seconds) s\n"
+        return (restored.storeID == nil ? "verified " : "restored ") + what
     }
 
     /// In `TMPDIR`, or `/var/tmp`, which is on a disk.
@@ -71,12 +77,11 @@ struct BucketRestore {
 }
 
 extension PhaseBar {
-    /// Shows how far a restore is.
     func show(_ progress: Restorer.Progress) {
         switch progress {
         case .base(let done, let total): update("reading the base", done, total)
         case .batches(let done, let total):
-            // Where it ends is not known before.
+            // The end is not known in advance.
             guard let total else { return }
             update(
                 "applying batches", Int(clamping: done), Int(clamping: total), isCount: true)
@@ -85,28 +90,89 @@ extension PhaseBar {
     }
 }
 
-/// What `--json` prints.
-struct RestoredDocument: Encodable {
-    var shardStoreID: String
-    var storeID: String?
-    var sequence: UInt64
-    var time: String
-    var baseSegment: UInt64
-    var lastSegment: UInt64
-    var batches: UInt64
-    /// Bases that cannot be used.
-    var skipped: [String]
-    var seconds: Double
+/// `blobd restore --verify-only --all`: checks everything that a bucket keeps of a replicated store.
+struct BucketVerification {
+    let url: String
 
-    init(_ restored: Restorer.Restored, seconds: Double) {
-        shardStoreID = restored.shardID
-        storeID = restored.storeID
-        sequence = restored.sequence
-        time = CommandLineText.text(milliseconds: restored.time.milliseconds)
-        baseSegment = restored.base
-        lastSegment = restored.segment
-        batches = restored.batchCount
-        skipped = restored.skipped.map(\.description)
-        self.seconds = seconds
+    func run(json: Bool, _ watch: Stopwatch) throws {
+        let bucket = try BucketCommand.open(url)
+        let bar = PhaseBar()
+        let report: BucketVerifier.Report
+        do {
+            defer { bar.finish() }
+            report = try BucketVerifier { bar.show($0) }.run(on: bucket)
+        } catch {
+            throw BucketCommand.failure("cannot verify \(url)", error)
+        }
+        let seconds = watch.seconds
+        try StandardOutput.write(
+            json
+                ? try JSONLine.object([
+                    "clean": report.problems.isEmpty, "shard_store_id": report.shardID,
+                    "first_sequence": report.batches?.lowerBound,
+                    "last_sequence": report.batches?.upperBound, "bases": report.baseCount,
+                    "packs": report.packCount, "segments": report.segmentCount,
+                    "payloads": report.payloadCount, "bytes": report.byteCount,
+                    "problems": report.problems.map { ["object": $0.name, "problem": $0.why] },
+                    "seconds": seconds,
+                ]) : Self.text(report, seconds: seconds))
+        guard !report.problems.isEmpty else { return }
+        for problem in report.problems { StandardError.write("blobd: \(problem)\n") }
+        let count = HumanText.count(report.problems.count)
+        throw CommandFailure(.refused, "\(url) has \(count) damaged or missing objects")
+    }
+
+    private static func text(_ report: BucketVerifier.Report, seconds: Double) -> String {
+        let batches = report.batches.map {
+            "batches \(HumanText.count($0.lowerBound)) to \(HumanText.count($0.upperBound)), "
+        }
+        return (report.problems.isEmpty ? "verified " : "damaged: read ") + (batches ?? "")
+            + "\(HumanText.count(report.baseCount)) bases, "
+            + "\(HumanText.count(report.segmentCount)) segments, "
+            + "\(HumanText.count(report.payloadCount)) payloads, "
+            + "\(HumanText.bytes(report.byteCount)) in \(seconds) s\n"
+    }
+}
+
+extension PhaseBar {
+    fileprivate func show(_ progress: BucketVerifier.Progress) {
+        switch progress {
+        case .bases(let done, let total): update("reading bases", done, total)
+        case .log(let done, let total): update("reading the log", done, total, isCount: true)
+        case .payloads(let done, let total): update("reading payloads", done, total)
+        }
+    }
+}
+
+/// What the commands that read a replicated store's bucket share.
+enum BucketCommand {
+    /// A client of a bucket. The environment has its endpoint and credentials.
+    static func open(_ url: String) throws(CommandFailure) -> S3Bucket {
+        // Writing to a closed connection is an error, and no signal.
+        signal(SIGPIPE, SIG_IGN)
+        let objects = try objects(url)
+        do throws(BucketError) { return try S3Bucket(objects, stop: StopSignal()) } catch {
+            throw CommandFailure(.refused, error.description)
+        }
+    }
+
+    static func objects(_ url: String) throws(CommandFailure) -> ObjectBucket {
+        do throws(ObjectStoreError) { return try ObjectBucket(url) } catch {
+            throw CommandFailure(ExitStatus(error), error.description)
+        }
+    }
+
+    /// The error of such a command. A server that is not available now has its own exit code.
+    static func failure(_ what: String, _ error: any Error) -> CommandFailure {
+        switch error {
+        case let error as CommandFailure: error
+        case ReplicationError.bucket(let error): failure(what, error)
+        case let error as BucketError: failure(what, error)
+        default: CommandFailure(.refused, "\(what): \(error)")
+        }
+    }
+
+    private static func failure(_ what: String, _ error: BucketError) -> CommandFailure {
+        CommandFailure(error.isLasting ? .refused : .noDaemon, "\(what): \(error)")
     }
 }

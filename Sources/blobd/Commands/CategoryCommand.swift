@@ -2,7 +2,7 @@ import ArgumentParser
 import BlobClient
 import BlobProtocol
 
-/// `blobd category`: the buttons that notifications have by default.
+/// `blobd category`: the default buttons of notifications.
 struct CategoryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "category",
@@ -25,23 +25,19 @@ struct CategoryCommand: ParsableCommand {
               blobd category invitation --delete --if-revision 17
             """)
 
-    @Argument(help: ArgumentHelp("The category's name.", valueName: "name"))
+    @Argument(help: .named("name", "The category's name."))
     var name: String?
 
-    @Option(help: ArgumentHelp("The app it is for. Default: all.", valueName: "name"))
+    @Option(help: .named("name", "The app it is for. Default: all."))
     var app: String?
 
-    @Option(help: ArgumentHelp("The new actions, as a JSON array.", valueName: "json"))
+    @Option(help: .named("json", "The new actions, as a JSON array."))
     var actions: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "How devices treat its notifications. Repeatable.", valueName: "name"))
+    @Option(help: .named("name", "How devices treat its notifications. Repeatable."))
     var option: [NotificationCategory.Option] = []
 
-    @Option(
-        help: ArgumentHelp(
-            "Required revision. Exits with 1 if it differs.", valueName: "number"))
+    @Option(help: .named("number", "Required revision. Exits with 1 if it differs."))
     var ifRevision: UInt64?
 
     @Flag(help: "Delete it. Notifications keep its name, but lose its buttons.")
@@ -50,34 +46,30 @@ struct CategoryCommand: ParsableCommand {
     @OptionGroup var socket: SocketOptions
 
     func validate() throws {
-        guard name != nil || (app == nil && actions == nil && !delete) else {
-            throw ValidationError(
-                "--app, --actions and --delete need a category's name")
-        }
-        guard actions == nil || !delete else {
-            throw ValidationError("--actions and --delete exclude each other: give one of them")
-        }
-        guard option.isEmpty || actions != nil else {
-            throw ValidationError("--option needs --actions: they are set together")
-        }
-        guard ifRevision == nil || actions != nil || delete else {
-            throw ValidationError("--if-revision needs --actions or --delete")
-        }
+        try require(
+            name != nil || (app == nil && actions == nil && !delete),
+            "--app, --actions and --delete need a category's name")
+        try require(
+            actions == nil || !delete, "--actions and --delete exclude each other: give one of them"
+        )
+        try require(
+            option.isEmpty || actions != nil, "--option needs --actions: they are set together")
+        try require(
+            ifRevision == nil || actions != nil || delete,
+            "--if-revision needs --actions or --delete")
         if let actions { _ = try JSONTexts.actions(actions) }
     }
 
     func run() throws {
         var connection = try socket.connect()
         guard let name else {
-            var next: String?
             var isEmpty = true
-            repeat {
-                let document = try connection.answer(to: .categories(after: next)).body
-                let lines = try JSONTexts.lines("categories", in: document)
-                try StandardOutput.write(lines.joined())
-                isEmpty = isEmpty && lines.isEmpty
-                next = try JSONTexts.text("next", in: document)
-            } while next != nil
+            try connection.readPages({ .categories(after: $0) }) { page, answer in
+                try StandardOutput.write(
+                    try JSONTexts.lines("categories", in: answer.body).joined())
+                isEmpty = isEmpty && page.categories.isEmpty
+                return true
+            }
             if isEmpty { StandardError.write("no categories\n") }
             return
         }

@@ -3,9 +3,8 @@ import BlobClient
 import Dispatch
 import Glibc
 
-/// `blobd changes`: tells what became of a user's notifications.
+/// `blobd changes`: prints the changes of a user's notifications.
 struct ChangesCommand: ParsableCommand {
-    /// How many changes are asked for at once.
     private static let pageCount = 100
 
     static let configuration = CommandConfiguration(
@@ -28,17 +27,15 @@ struct ChangesCommand: ParsableCommand {
               blobd changes ann --since latest --follow | jq -r '.kind + " " + (.id // .category.name)'
             """)
 
-    @Argument(help: ArgumentHelp("The user.", valueName: "user"))
+    @Argument(help: .named("user", "The user."))
     var owner: String
 
     @Option(
-        help: ArgumentHelp(
-            "Start after this cursor. 0: all changes. latest: only new changes.",
-            valueName: "cursor"))
+        help: .named("cursor", "Start after this cursor. 0: all changes. latest: only new changes.")
+    )
     var since = "0"
 
-    @Option(help: ArgumentHelp("Maximum count. Default: all.", valueName: "count"))
-    var limit: Int?
+    @OptionGroup var limit: LimitOptions
 
     @OptionGroup var filter: FilterOptions
 
@@ -47,16 +44,12 @@ struct ChangesCommand: ParsableCommand {
 
     @OptionGroup var socket: SocketOptions
 
-    func validate() throws {
-        if let limit, limit < 1 { throw ValidationError("--limit \(limit) is under 1") }
-    }
-
     func run() throws {
-        var printer = ChangePrinter(cursor: since, left: limit ?? .max)
+        var printer = ChangePrinter(cursor: since, left: limit.limit ?? .max)
         do {
             if follow { try follow(&printer) } else { try read(&printer) }
         } catch {
-            // The cursor that was given may be what is wrong.
+            // The given cursor may be wrong.
             if printer.hasRead { printer.writeCursor() }
             throw error
         }
@@ -86,7 +79,7 @@ struct ChangesCommand: ParsableCommand {
         }
     }
 
-    /// Runs `body` on another thread at the first SIGINT or SIGTERM, which do nothing else then.
+    /// Runs `body` on another thread at the first SIGINT or SIGTERM, which then have no other effect.
     private static func whenInterrupted(_ body: @escaping @Sendable () -> Void) {
         // Blocked before there is another thread, so that none can be interrupted.
         var signals = sigset_t()
@@ -104,12 +97,11 @@ struct ChangesCommand: ParsableCommand {
     }
 }
 
-/// Prints changes and keeps the place behind them.
+/// Prints changes and keeps the cursor after them.
 private struct ChangePrinter {
     private(set) var cursor: String
     /// Whether the daemon has answered with a page.
     private(set) var hasRead = false
-    /// How many may still be printed.
     private(set) var left: Int
 
     init(cursor: String, left: Int) {
@@ -119,13 +111,13 @@ private struct ChangePrinter {
 
     func writeCursor() { StandardError.write("cursor: \(cursor)\n") }
 
-    /// Prints a page, and returns whether there is more.
+    /// - Returns: whether there is more.
     mutating func print(_ document: [UInt8]) throws -> Bool {
         let page = try ChangePage(document: document)
         hasRead = true
         let lines = try JSONTexts.lines("changes", in: document)
         guard lines.count <= left else {
-            // Only the places of those that are printed count.
+            // The cursor after the last printed one.
             try StandardOutput.write(lines.prefix(left).joined())
             cursor = page.changes[left - 1].cursor
             left = 0

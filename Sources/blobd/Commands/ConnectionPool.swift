@@ -1,16 +1,17 @@
 import BlobClient
+import BlobProtocol
+import Notifications
 
-/// Connections on which one command does the same for many notifications, with many requests on
-/// their way at once.
+/// Connections on which one command does the same for many notifications.
 ///
-/// Requests of one connection follow one another, each change with a sync of its own. Those of
-/// several connections are committed together: so many connections make so many changes with one sync.
+/// Changes on one connection follow one another, each with its own sync. Changes that different connections make
+/// at the same time share one. So each connection sends one request without its last byte, and then all send
+/// their last bytes: the daemon gets all changes at once.
 final class ConnectionPool {
-    /// Connections for changes, which wait for syncs: 10,000 changes take fewer than 100 syncs. For fetching one
-    /// is enough.
+    /// Connections for changes: 10,000 changes take about 60 syncs. For fetching one is enough.
     static let changeCountMax = 512
-    /// How long a further connection may take. A daemon that has all the connections it takes leaves it waiting.
-    static let connectMilliseconds = 500
+    /// How long a further connection may take. A daemon at its limit leaves it waiting.
+    private static let connectMilliseconds = 500
 
     private final class Member {
         var connection: BlobConnection
@@ -21,31 +22,32 @@ final class ConnectionPool {
     }
 
     private let members: [Member]
+    /// The most requests that are unanswered.
     private let inFlightMax: Int
+    /// Further requests are sent when no more than these are unanswered, so that a single connection is never idle.
+    private let refillCount: Int
 
-    /// Makes connections in addition to `first`: `count` together, as far as `inFlightMax`, the most requests that
-    /// may be unanswered, has work for them. Where the daemon or this process takes fewer, these do the work.
+    /// Makes connections in addition to `first`: `count` in total, but no more than `inFlightMax`, the most
+    /// unanswered requests. If the daemon or this process allows fewer, these do the work.
     init(
         _ first: consuming BlobConnection, count: Int, inFlightMax: Int = .max,
         _ options: SocketOptions
     ) throws {
-        let daemon = first.daemon
+        let requestsInFlightMax = first.daemon.requestsInFlightMax
         var members = [Member(first)]
-        while members.count < min(count, inFlightMax) {
-            guard let next = try options.connectAgain(within: Self.connectMilliseconds) else {
-                break
-            }
+        while members.count < min(count, inFlightMax),
+            let next = try options.connectAgain(within: Self.connectMilliseconds)
+        {
             members.append(Member(next))
         }
         self.members = members
-        // Each connection has the next request waiting at the daemon while it waits for the one before.
-        self.inFlightMax = max(
-            1, min(inFlightMax, members.count == 1 ? daemon.requestsInFlightMax : 2 * members.count)
-        )
+        self.inFlightMax =
+            members.count == 1 ? min(inFlightMax, requestsInFlightMax) : members.count
+        refillCount = members.count == 1 ? self.inFlightMax / 2 : 0
     }
 
-    /// Lets `queue` queue a request for every id, and `take` take the outcomes in the same order.
-    /// Payloads go to `sink`. Ends at the first thing that is thrown.
+    /// Calls `queue` to queue a request for every id, and `take` with the outcomes in the same order. Payloads go to
+    /// `sink`.
     func forEach(
         _ ids: [String], queue: (inout BlobConnection, String) throws -> Void,
         sink: (PayloadInfo, RawSpan) -> Bool = { _, _ in true },
@@ -55,17 +57,42 @@ final class ConnectionPool {
         var answered = 0
         while answered < ids.count {
             while asked < ids.count, asked - answered < inFlightMax {
-                try queue(&members[asked % members.count].connection, ids[asked])
+                let member = members[asked % members.count]
+                try queue(&member.connection, ids[asked])
+                if members.count > 1 { try member.connection.sendAhead() }
                 asked += 1
             }
             for member in members { try member.connection.flush() }
-            // Half is answered before more is asked, so that requests travel and are committed
-            // together.
             repeat {
                 let answer = try members[answered % members.count].connection.receive(sink)
                 try take(ids[answered], answer.outcome)
                 answered += 1
-            } while asked - answered > inFlightMax / 2
+            } while asked - answered > refillCount
         }
+    }
+}
+
+/// Ids from a file, one per line, for commands that do the same for many notifications.
+enum IDList {
+    /// The ids in `path` (`-`: standard input), in their order. Empty lines are skipped.
+    /// Every id is checked, so that a bad one is found before anything is done for the others.
+    static func read(_ path: String) throws -> [String] {
+        let bytes = try InputFile.bytes(of: path, .lines("list"))
+        guard let text = String(validating: bytes, as: UTF8.self) else {
+            throw CommandFailure(.badUsage, "\(path) is not UTF-8")
+        }
+        var ids: [String] = []
+        // Split as bytes: CR LF is one Character.
+        let lines = text.utf8.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)
+        for (index, line) in lines.enumerated() where !line.isEmpty {
+            let id = Array(line)
+            do {
+                try TextKind.id.check(id.span.bytes)
+            } catch {
+                throw CommandFailure(.badUsage, "\(path), line \(index + 1): \(error.detail)")
+            }
+            ids.append(String(decoding: id, as: UTF8.self))
+        }
+        return ids
     }
 }

@@ -22,8 +22,7 @@ struct DumpCommand: ParsableCommand {
               blobd load all.tar --socket /run/other/blobd.sock
             """)
 
-    @Argument(
-        help: ArgumentHelp("The file to create, or - for standard output.", valueName: "file"))
+    @Argument(help: .named("file", "The file to create, or - for standard output."))
     var file: String
 
     @OptionGroup var socket: SocketOptions
@@ -44,7 +43,7 @@ struct DumpCommand: ParsableCommand {
         try StandardOutput.write(summary)
     }
 
-    /// Writes the archive; returns what to say of it.
+    /// Writes the archive; returns a summary.
     private func dump(_ write: ([UInt8]) throws -> Void) throws -> String {
         var connection = try socket.connect()
         let stats = try connection.call(.stats)
@@ -66,14 +65,12 @@ struct DumpCommand: ParsableCommand {
             + "\(HumanText.count(dump.digests.count)) payloads, \(HumanText.bytes(dump.byteCount))\n"
     }
 
-    /// Notifications in one file of the archive.
     private static let pageCount = 1_000
 }
 
-/// An archive in the making.
+/// An archive being written.
 private struct Dump {
     let time: Int64
-    /// The payloads that are in it.
     var digests: Set<PayloadDigest> = []
     var notificationCount = 0
     var byteCount = 0
@@ -85,16 +82,10 @@ private struct Dump {
         of connection: inout BlobConnection, _ write: ([UInt8]) throws -> Void
     ) throws {
         var lines: [UInt8] = []
-        var next: String?
-        repeat {
-            let page = try JSONTexts.value(
-                try connection.answer(to: .categories(after: next)).body)
-            for category in page.elements("categories") {
-                category.append(to: &lines)
-                lines.append(UInt8(ascii: "\n"))
-            }
-            next = page.text("next")
-        } while next != nil
+        try connection.readPages({ .categories(after: $0) }) { _, answer in
+            for line in try JSONTexts.lines("categories", in: answer.body) { lines += line.utf8 }
+            return true
+        }
         try add("categories.jsonl", lines, write)
     }
 
@@ -118,7 +109,7 @@ private struct Dump {
         try add("notifications/\(number).jsonl", lines, write)
     }
 
-    /// Adds the payloads of a notification, as it is now where they were replaced since it was listed.
+    /// Adds the payloads of a notification. If they were replaced since it was listed, it is read again.
     ///
     /// - Returns: the notification that has them; nil when it is gone.
     private mutating func added(
@@ -145,7 +136,7 @@ private struct Dump {
 
     private static let attemptCountMax = 100
 
-    /// - Returns: false when the store has a payload of it no more.
+    /// - Returns: false when the store no longer has one of its payloads.
     private mutating func addBlobs(
         of record: JSONValue, _ connection: inout BlobConnection,
         _ write: ([UInt8]) throws -> Void

@@ -27,21 +27,18 @@ struct EnvelopeCommand: ParsableCommand {
               blobd envelope 42 --platform apns --headers | jq -r '.headers["apns-expiration"]'
             """)
 
-    @Argument(help: ArgumentHelp("The notification's id.", valueName: "id"))
+    @Argument(help: .named("id", "The notification's id."))
     var id: String
 
-    @Option(help: ArgumentHelp("The push service.", valueName: "name"))
+    @Option(help: .named("name", "The push service."))
     var platform: EnvelopePlatform
 
     @Option(
-        help: ArgumentHelp(
-            "silent wakes the app, which shows it; alert is shown by the system.",
-            valueName: "style"))
+        help: .named("style", "silent wakes the app, which shows it; alert is shown by the system.")
+    )
     var style = EnvelopeStyle.silent
 
-    @Option(
-        help: ArgumentHelp(
-            "The device's registration token, for fcm.", valueName: "token"))
+    @Option(help: .named("token", "The device's registration token, for fcm."))
     var token: String?
 
     @Flag(help: "Print the push and its headers as a JSON object.")
@@ -50,11 +47,10 @@ struct EnvelopeCommand: ParsableCommand {
     @OptionGroup var socket: SocketOptions
 
     func validate() throws {
-        guard token == nil || platform == .fcm else {
-            throw ValidationError(
-                "--token is for --platform fcm: the request to \(platform.rawValue) names the device in its URL"
-            )
-        }
+        try require(
+            token == nil || platform == .fcm,
+            "--token is for --platform fcm: the request to \(platform.rawValue) names the device in its URL"
+        )
     }
 
     func run() throws {

@@ -2,7 +2,7 @@ import ArgumentParser
 import BlobClient
 import BlobStore
 
-/// `blobd get`: fetches a payload, or fetches and checks many.
+/// `blobd get`: fetches a payload, or checks many.
 struct GetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
@@ -22,18 +22,16 @@ struct GetCommand: ParsableCommand {
             --data reads the store directly, with or without a running daemon.
             """)
 
-    @Argument(help: ArgumentHelp("The notification's id.", valueName: "id"))
+    @Argument(help: .named("id", "The notification's id."))
     var id: String?
 
-    @Option(help: ArgumentHelp("The part's name. Default: payload.", valueName: "name"))
+    @Option(help: .named("name", "The part's name. Default: payload."))
     var part: String?
 
-    @Option(
-        name: .shortAndLong,
-        help: ArgumentHelp("The output file. Default: standard output.", valueName: "file"))
+    @Option(name: .shortAndLong, help: .named("file", "The output file. Default: standard output."))
     var output: String?
 
-    @Option(help: ArgumentHelp("Fetch every id in this file, one per line.", valueName: "list"))
+    @Option(help: .named("list", "Fetch every id in this file, one per line."))
     var idsFrom: String?
 
     @Flag(help: "With --ids-from: verify every payload and print a summary.")
@@ -42,24 +40,19 @@ struct GetCommand: ParsableCommand {
     @Flag(help: "With --check: print the summary as JSON.")
     var json = false
 
-    @Option(
-        help: ArgumentHelp(
-            "Read the store in this directory, without a daemon.",
-            valueName: "dir"))
+    @Option(help: .named("dir", "Read the store in this directory, without a daemon."))
     var data: String?
 
     @OptionGroup var socket: SocketOptions
 
     func validate() throws {
         if idsFrom != nil {
-            guard id == nil, output == nil, check else {
-                throw ValidationError("--ids-from needs --check, and excludes an id and -o")
-            }
+            try require(
+                id == nil && output == nil && check,
+                "--ids-from needs --check, and excludes an id and -o")
         } else {
-            guard id != nil else { throw ValidationError("Missing expected argument '<id>'") }
-            guard !check, !json else {
-                throw ValidationError("--check and --json need --ids-from")
-            }
+            try require(id != nil, "Missing expected argument '<id>'")
+            try require(!check && !json, "--check and --json need --ids-from")
         }
     }
 
@@ -70,7 +63,7 @@ struct GetCommand: ParsableCommand {
             let store = try LocalStore.open(data)
             if let ids { return try checkMany(ids, in: store) }
             return try write { output throws in
-                // `validate` saw to it that there is an id.
+                // `validate` requires an id.
                 let found = try LocalStore.payload(store, id ?? "", part: part)
                 try output(found.mediaType, found.bytes.span.bytes)
             }
@@ -115,7 +108,7 @@ struct GetCommand: ParsableCommand {
         }
     }
 
-    /// The same as the other `checkMany`, with the library instead of a daemon.
+    /// Checks payloads without a daemon.
     private func checkMany(_ ids: [String], in store: BlobStore) throws {
         var report = CheckReport()
         var digests: Set<String> = []
@@ -172,7 +165,7 @@ struct GetCommand: ParsableCommand {
 
 /// What `get --check` prints.
 private struct CheckReport: Encodable {
-    /// How many failures are told one by one.
+    /// How many failures are reported one by one.
     static let shownMax = 10
 
     var right = 0
@@ -184,7 +177,7 @@ private struct CheckReport: Encodable {
     var byteCount: UInt64 = 0
     var seconds = 0.0
 
-    private let start = ContinuousClock.now
+    private let watch = Stopwatch()
 
     private enum CodingKeys: CodingKey {
         case right, missing, expired, damaged, refused, distinct, byteCount, seconds
@@ -201,16 +194,15 @@ private struct CheckReport: Encodable {
         }
     }
 
-    /// Tells of one failure on standard error, unless there were many already.
+    /// Reports one failure on standard error, unless there were many already.
     func report(_ id: String, _ why: String) {
         guard wrong <= Self.shownMax else { return }
         StandardError.write("blobd: \(HumanText.line(id)): \(why)\n")
     }
 
-    /// Prints the summary. Throws the exit code that goes with it, unless all was right.
+    /// Prints the summary. Throws the exit code, unless all was right.
     mutating func finish(asJSON: Bool) throws {
-        let elapsed = (ContinuousClock.now - start) / .seconds(1)
-        seconds = (elapsed * 1_000).rounded() / 1_000
+        seconds = watch.seconds
         try StandardOutput.write(asJSON ? try JSONLine.text(self) : text)
         if damaged + refused > 0 { throw ExitCode(ExitStatus.refused.rawValue) }
         if wrong > 0 { throw ExitCode(ExitStatus.notFound.rawValue) }

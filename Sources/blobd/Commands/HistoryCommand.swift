@@ -1,9 +1,9 @@
 import ArgumentParser
 import BlobClient
+import Notifications
 
 /// `blobd history`: lists a user's notifications.
 struct HistoryCommand: ParsableCommand {
-    /// How many notifications are asked for at once.
     private static let pageCount = 100
 
     static let configuration = CommandConfiguration(
@@ -20,13 +20,12 @@ struct HistoryCommand: ParsableCommand {
               blobd history ann --status deleted
             """)
 
-    @Argument(help: ArgumentHelp("The user.", valueName: "user"))
+    @Argument(help: .named("user", "The user."))
     var owner: String
 
-    @Option(help: ArgumentHelp("Maximum count. Default: all.", valueName: "count"))
-    var limit: Int?
+    @OptionGroup var limit: LimitOptions
 
-    @Option(help: ArgumentHelp("Continue another list from this position.", valueName: "position"))
+    @Option(help: .named("position", "Continue another list from this position."))
     var before: String?
 
     @OptionGroup var filter: FilterOptions
@@ -36,40 +35,25 @@ struct HistoryCommand: ParsableCommand {
 
     @OptionGroup var socket: SocketOptions
 
-    func validate() throws {
-        if let limit, limit < 1 { throw ValidationError("--limit \(limit) is under 1") }
-    }
-
     func run() throws {
         var connection = try socket.connect()
         let isOfDeleted = filter.status == .deleted
-        var table = TextTable(isOfDeleted ? Self.deletedTitles : Self.titles)
-        var left = limit ?? .max
-        var isFirst = true
-        var cursor = ""
-        var next = before
-        repeat {
-            let call = try DaemonCall.history(
-                of: owner, limit: min(left, Self.pageCount), before: next, matching: filter.filter)
-            let answer = try connection.answer(to: call)
-            let page = try call.read(answer)
-            if isFirst { cursor = page.cursor }
-            if json {
-                let member = isOfDeleted ? "deleted" : "notifications"
-                try StandardOutput.write(JSONTexts.lines(member, in: answer.body).joined())
-            } else {
-                for record in page.notifications { table.append(Self.row(record)) }
-                for deleted in page.deleted { table.append(Self.row(deleted)) }
-                if isFirst || !table.isEmpty {
-                    try StandardOutput.write(table.takeText(withTitles: isFirst))
-                }
-            }
-            isFirst = false
-            left -= page.notifications.count + page.deleted.count
-            next = page.next
-        } while left > 0 && next != nil
+        var printer = ListPrinter(
+            limit, json ? nil : TextTable(isOfDeleted ? Self.deletedTitles : Self.titles))
+        var cursor: String?
+        let next = try connection.readPages(from: before) { next in
+            try .history(
+                of: owner, limit: min(printer.left, Self.pageCount), before: next,
+                matching: filter.filter)
+        } take: { page, answer in
+            cursor = cursor ?? page.cursor
+            return try printer.print(
+                answer.body, isOfDeleted ? "deleted" : "notifications",
+                count: page.notifications.count + page.deleted.count
+            ) { page.notifications.map(Self.row) + page.deleted.map(Self.row) }
+        }
         if let next { StandardError.write("more: --before \(next)\n") }
-        StandardError.write("cursor: \(cursor)\n")
+        StandardError.write("cursor: \(cursor ?? "")\n")
     }
 
     private static let titles: [(String, TextTable.Alignment)] = [
@@ -82,7 +66,7 @@ struct HistoryCommand: ParsableCommand {
 
     private static func row(_ deleted: DeletedNotification) -> [String] {
         [
-            HumanText.line(deleted.id, characterCountMax: 255), deleted.kind.rawValue,
+            HumanText.line(deleted.id, characterCountMax: 255), deleted.kind.name,
             deleted.device.map { HumanText.line($0) } ?? "",
             deleted.app.map { HumanText.line($0) } ?? "", deleted.rememberedUntil,
         ]

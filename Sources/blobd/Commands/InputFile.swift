@@ -2,46 +2,62 @@ import Glibc
 
 /// A file that is read from its start to its end, or standard input.
 struct InputFile: ~Copyable {
+    private static let pieceByteCount = 262_144
+
+    /// What it is called in messages.
+    let name: String
     private let descriptor: CInt
-    private let name: String
+    private let mode: mode_t
     /// Bytes that were read.
     private(set) var byteCount = 0
-    /// Bytes that there are; 0: that is not known.
+    /// Bytes that there are to read; 0: that is not known.
     let byteCountInAll: UInt64
 
     /// - Parameter path: `-` for standard input.
     init(_ path: String) throws(CommandFailure) {
-        name = path == "-" ? "standard input" : path
-        descriptor = path == "-" ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+        let isStandard = path == "-"
+        let name = isStandard ? "standard input" : path
+        let descriptor = isStandard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC)
+        self.init(taking: descriptor, name)
         guard descriptor >= 0 else {
             throw CommandFailure(.badUsage, "\(path): \(errorText(errno))")
         }
-        var status = stat()
-        let isFile = fstat(descriptor, &status) == 0 && status.st_mode & S_IFMT == S_IFREG
-        byteCountInAll = isFile ? UInt64(status.st_size) : 0
     }
 
-    deinit { if descriptor != STDIN_FILENO { close(descriptor) } }
+    /// Takes over a descriptor.
+    private init(taking descriptor: CInt, _ name: String) {
+        self.name = name
+        self.descriptor = descriptor
+        var status = stat()
+        let isKnown = descriptor >= 0 && fstat(descriptor, &status) == 0
+        mode = isKnown ? status.st_mode & S_IFMT : 0
+        // Standard input may be a file of which a part has been read.
+        let position = mode == S_IFREG ? max(0, lseek(descriptor, 0, SEEK_CUR)) : 0
+        byteCountInAll = mode == S_IFREG ? UInt64(max(0, status.st_size - position)) : 0
+    }
+
+    deinit { if descriptor > STDIN_FILENO { close(descriptor) } }
 
     /// Appends up to so many bytes to a buffer; nothing at the end.
     mutating func read(
-        into buffer: inout [UInt8], byteCountMax: Int
+        into buffer: inout [UInt8], byteCountMax: Int = pieceByteCount
     ) throws(CommandFailure) {
-        let start = buffer.count
-        buffer.append(contentsOf: repeatElement(0, count: byteCountMax))
-        var count: Int
-        repeat {
-            count = buffer.withUnsafeMutableBytes {
-                Glibc.read(descriptor, $0.baseAddress! + start, byteCountMax)
-            }
-        } while count < 0 && errno == EINTR
-        let code = errno
-        buffer.removeLast(byteCountMax - max(0, count))
-        guard count >= 0 else { throw CommandFailure(.refused, "\(name): \(errorText(code))") }
-        byteCount += count
+        var code: CInt = 0
+        let bytes = [UInt8](unsafeUninitializedCapacity: byteCountMax) { memory, count in
+            // `read` writes at most the buffer's bytes, and its result says how many it wrote.
+            var result: Int
+            repeat {
+                result = Glibc.read(descriptor, memory.baseAddress, memory.count)
+            } while result < 0 && errno == EINTR
+            if result < 0 { code = errno }
+            count = max(0, result)
+        }
+        guard code == 0 else { throw CommandFailure(.refused, "\(name): \(errorText(code))") }
+        if buffer.isEmpty { buffer = bytes } else { buffer += bytes }
+        byteCount += bytes.count
     }
 
-    /// So many bytes. Throws where there are fewer.
+    /// So many bytes. Throws if there are fewer.
     mutating func read(_ count: Int) throws(CommandFailure) -> [UInt8] {
         var bytes: [UInt8] = []
         while bytes.count < count {
@@ -53,7 +69,102 @@ struct InputFile: ~Copyable {
         }
         return bytes
     }
+}
 
-    /// What it is called in messages.
-    var title: String { name }
+// MARK: - Files of a known length
+
+extension InputFile {
+    /// How long a file may be, and what a longer one means.
+    struct Limit {
+        let byteCountMax: UInt64
+        let words: String
+        let status: ExitStatus
+
+        /// Of a file that is sent as one payload.
+        static func payload(_ byteCountMax: UInt64) -> Limit {
+            Limit(byteCountMax: byteCountMax, words: "the daemon's limit", status: .refused)
+        }
+
+        /// Of a file whose lines are read, such as a list of ids.
+        static func lines(_ thing: String) -> Limit {
+            Limit(byteCountMax: 1 << 28, words: "the limit for a \(thing)", status: .badUsage)
+        }
+    }
+
+    /// Opens a file whose length must be known, because the protocol wants it first. A pipe is read to its end into a
+    /// file without a name, so memory stays bounded; over `byteCountMax` that is a refusal, as the daemon's would be.
+    static func measured(
+        _ path: String, byteCountMax: UInt64
+    ) throws(CommandFailure) -> InputFile {
+        let source = try InputFile(path)
+        switch source.mode {
+        case S_IFREG: return source
+        case S_IFDIR:
+            throw CommandFailure(.badUsage, "\(source.name) is a directory; give a file")
+        default: return try source.spooled(byteCountMax: byteCountMax)
+        }
+    }
+
+    /// All bytes of a file.
+    static func bytes(of path: String, _ limit: Limit) throws(CommandFailure) -> [UInt8] {
+        var file = try measured(path, byteCountMax: limit.byteCountMax)
+        guard file.byteCountInAll <= limit.byteCountMax else {
+            throw CommandFailure(
+                limit.status,
+                "\(path) is \(file.byteCountInAll) bytes long; \(limit.words) is \(limit.byteCountMax) bytes"
+            )
+        }
+        var bytes: [UInt8] = []
+        var before = -1
+        // It may be growing.
+        while bytes.count > before, UInt64(bytes.count) <= file.byteCountInAll {
+            before = bytes.count
+            try file.read(into: &bytes)
+        }
+        return bytes
+    }
+
+    private consuming func spooled(byteCountMax: UInt64) throws(CommandFailure) -> InputFile {
+        let spool = try Self.makeSpool()
+        do throws(CommandFailure) {
+            try copy(to: spool, byteCountMax: byteCountMax)
+        } catch {
+            close(spool)
+            throw error
+        }
+        lseek(spool, 0, SEEK_SET)
+        return InputFile(taking: spool, name)
+    }
+
+    private mutating func copy(to spool: CInt, byteCountMax: UInt64) throws(CommandFailure) {
+        var piece: [UInt8] = []
+        while true {
+            piece.removeAll(keepingCapacity: true)
+            try read(into: &piece)
+            if piece.isEmpty { return }
+            guard UInt64(byteCount) <= byteCountMax else {
+                throw CommandFailure(
+                    .refused, "\(name) is over the limit of \(byteCountMax) bytes")
+            }
+            if let code = writeAll(piece.span.bytes, to: spool) {
+                throw CommandFailure(.refused, "cannot spool \(name): \(errorText(code))")
+            }
+        }
+    }
+
+    /// A file without a name in TMPDIR or /tmp: it is gone when its descriptor is.
+    private static func makeSpool() throws(CommandFailure) -> CInt {
+        let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
+        let descriptor = open(folder, temporaryFileFlags | O_RDWR | O_CLOEXEC, 0o600)
+        if descriptor >= 0 { return descriptor }
+        // Not every file system has O_TMPFILE.
+        var template = Array("\(folder)/blobd-XXXXXX\0".utf8CString)
+        let named = mkstemp(&template)
+        guard named >= 0 else {
+            throw CommandFailure(
+                .refused, "cannot create a temporary file in \(folder): \(errorText(errno))")
+        }
+        unlink(template)
+        return named
+    }
 }

@@ -1,14 +1,14 @@
 import BlobClient
 import BlobProtocol
 
-/// The names that a daemon would have taken, for a refusal of one that it does not know.
+/// The names that a daemon knows, for the refusal of one that it does not know.
 enum KnownNames {
     /// The most names that are listed.
     static let countMax = 20
 
-    /// The error, or where it is of this code, its words and the names that the daemon knows.
+    /// Adds the names that the daemon knows to an error of this code.
     ///
-    /// - Parameter ask: asks the daemon for them; nil: it does not say.
+    /// - Parameter ask: asks the daemon for them; nil: it failed.
     static func explain(
         _ error: ClientError, _ code: ErrorCode, _ ask: () -> [String]?
     ) -> any Error {
@@ -22,25 +22,26 @@ enum KnownNames {
                 + (names.isEmpty ? "there are none" : "known are \(words)\(more)"))
     }
 
-    /// The categories of an app and of all apps.
     static func categories(for app: String?, _ connection: inout BlobConnection) -> [String]? {
         var names: Set<String> = []
-        var next: String?
-        repeat {
-            guard let page = try? connection.call(.categories(after: next)) else { return nil }
-            names.formUnion(
-                page.categories.filter { $0.app == nil || $0.app == app }.map(\.name))
-            next = page.next
-        } while next != nil
+        do {
+            try connection.readPages({ .categories(after: $0) }) { page, _ in
+                names.formUnion(
+                    page.categories.filter { $0.app == nil || $0.app == app }.map(\.name))
+                return true
+            }
+        } catch {
+            return nil
+        }
         return names.sorted()
     }
 
-    /// What may be answered to a notification: its own actions or its category's, and the two of every one.
+    /// The actions of a response to a notification: its own or its category's, and the two of every one.
     static func actions(of id: String, _ connection: inout BlobConnection) -> [String]? {
         guard let record = try? connection.call(.stat(id)) else { return nil }
         var actions = record.actions
         if actions == nil, let category = record.category {
-            // One of the app is preferred to the one of all apps, as the daemon does.
+            // The app's own category comes first, as for the daemon.
             let own = record.app.flatMap { try? connection.call(.category(category, app: $0)) }
             actions = (own ?? (try? connection.call(.category(category))))?.actions
         }

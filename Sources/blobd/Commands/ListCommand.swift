@@ -17,10 +17,9 @@ struct ListCommand: ParsableCommand {
               blobd ls --after user-7- --json | jq -r .id
             """)
 
-    @Option(help: ArgumentHelp("Maximum count. Default: all.", valueName: "count"))
-    var limit: Int?
+    @OptionGroup var limit: LimitOptions
 
-    @Option(help: ArgumentHelp("Start after this id.", valueName: "id"))
+    @Option(help: .named("id", "Start after this id."))
     var after: String?
 
     @Flag(help: "Print one JSON record per line.")
@@ -28,37 +27,25 @@ struct ListCommand: ParsableCommand {
 
     @OptionGroup var socket: SocketOptions
 
-    func validate() throws {
-        if let limit, limit < 1 { throw ValidationError("--limit \(limit) is under 1") }
-    }
-
     func run() throws {
         var connection = try socket.connect()
-        var table = TextTable([
-            ("ID", .left), ("TYPE", .left), ("BYTES", .right), ("EXPIRES IN", .right),
-            ("OWNER", .left),
-        ])
-        var left = limit ?? .max
-        var next = after
-        var isFirst = true
-        repeat {
-            let call = try DaemonCall.list(limit: min(left, Self.pageCount), after: next)
-            let answer = try connection.answer(to: call)
-            let page = try call.read(answer)
-            if json {
-                try StandardOutput.write(
-                    JSONTexts.lines("notifications", in: answer.body).joined())
-            } else {
-                let now = wallClockMilliseconds()
-                for record in page.notifications { table.append(Self.row(record, now: now)) }
-                if isFirst || !table.isEmpty {
-                    try StandardOutput.write(table.takeText(withTitles: isFirst))
-                }
+        var printer = ListPrinter(
+            limit,
+            json
+                ? nil
+                : TextTable([
+                    ("ID", .left), ("TYPE", .left), ("BYTES", .right), ("EXPIRES IN", .right),
+                    ("OWNER", .left),
+                ]))
+        try connection.readPages(from: after) { next in
+            try .list(limit: min(printer.left, Self.pageCount), after: next)
+        } take: { page, answer in
+            let now = wallClockMilliseconds()
+            let records = page.notifications
+            return try printer.print(answer.body, "notifications", count: records.count) {
+                records.map { Self.row($0, now: now) }
             }
-            isFirst = false
-            left -= page.notifications.count
-            next = page.next
-        } while left > 0 && next != nil
+        }
     }
 
     private static func row(_ record: NotificationRecord, now: Int64) -> [String] {

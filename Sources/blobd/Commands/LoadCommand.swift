@@ -2,7 +2,6 @@ import ArgumentParser
 import BlobClient
 import BlobJSON
 import BlobProtocol
-import Bytes
 
 /// `blobd load`: publishes what `blobd dump` wrote.
 struct LoadCommand: ParsableCommand {
@@ -18,7 +17,7 @@ struct LoadCommand: ParsableCommand {
               ssh old 'blobd dump -' | blobd load -
             """)
 
-    @Argument(help: ArgumentHelp("The archive, or - for standard input.", valueName: "file"))
+    @Argument(help: .named("file", "The archive, or - for standard input."))
     var file: String
 
     @OptionGroup var socket: SocketOptions
@@ -43,7 +42,6 @@ struct LoadCommand: ParsableCommand {
     }
 }
 
-/// What is loaded so far.
 private struct Load {
     private var notificationCount = 0
     private var expiredCount = 0
@@ -56,7 +54,7 @@ private struct Load {
             + (expiredCount > 0 ? ", left out \(HumanText.count(expiredCount)) expired\n" : "\n")
     }
 
-    /// Publishes a file of the archive. Files of other names are passed over.
+    /// Publishes a file of the archive. Files of other names are ignored.
     mutating func add(
         _ name: String, _ bytes: [UInt8], _ connection: inout BlobConnection
     ) throws {
@@ -66,7 +64,7 @@ private struct Load {
             guard "\(found)" == digest else {
                 throw CommandFailure(.refused, "the bytes of \(name) have another digest")
             }
-            // Until the notifications that have it come.
+            // Held until its notifications come.
             try connection.call(.storeBlob(bytes, as: found, ttlSeconds: Self.holdSeconds))
             blobCount += 1
         } else if name == "categories.jsonl" {
@@ -91,25 +89,17 @@ private struct Load {
         }
         var body: [UInt8] = []
         category.only("actions", "options").append(to: &body)
-        var target = Array("/v1/categories/".utf8)
-        PercentCoding.encode(name.utf8.span.bytes, into: &target)
-        if let app = category.text("app") {
-            target += Array("?app=".utf8)
-            PercentCoding.encode(app.utf8.span.bytes, into: &target)
-        }
         try connection.call(
             DaemonCall(
-                .put, String(decoding: target, as: UTF8.self), body: body,
+                .put, CallTarget.category(name, category.text("app")).text, body: body,
                 mediaType: "application/json"))
     }
 
-    /// Publishes lines, as many at once as a batch may have.
     private mutating func addNotifications(
         _ lines: [ArraySlice<UInt8>], _ connection: inout BlobConnection
     ) throws {
         let now = wallClockMilliseconds()
         var batch: [UInt8] = []
-        var count = 0
         for line in lines {
             let record = try JSONTexts.value(Array(line))
             guard let id = record.text("id") else {
@@ -124,14 +114,8 @@ private struct Load {
             }
             record.publishable.append(to: &batch)
             batch.append(UInt8(ascii: "\n"))
-            count += 1
-            if count == Self.batchCountMax || batch.count >= Self.batchByteCountMax {
-                try publish(batch, &connection)
-                batch.removeAll()
-                count = 0
-            }
         }
-        if count > 0 { try publish(batch, &connection) }
+        for call in BatchFile(batch).calls { try publish(call.bytes, &connection) }
     }
 
     private mutating func publish(
@@ -147,14 +131,10 @@ private struct Load {
                 "blobd: \(result.id ?? "?"): \(result.detail ?? result.code ?? "refused")\n")
         }
     }
-
-    /// Lines and bytes of a batch, within the daemon's limits.
-    private static let batchCountMax = 1_000
-    private static let batchByteCountMax = 4 << 20
 }
 
 extension JSONValue {
-    /// A record without what the daemon gives by itself. What it does not know it refuses.
+    /// A record without the members that the daemon assigns.
     fileprivate var publishable: JSONValue {
         guard case .object(var members) = self else { return self }
         let parts = elements("parts").map { $0.only("name", "media_type", "digest") }
@@ -166,7 +146,7 @@ extension JSONValue {
         return .object(members)
     }
 
-    /// An object of those of its members.
+    /// An object with only these members.
     fileprivate func only(_ names: String...) -> JSONValue {
         .object(names.compactMap { name in self[name].map { JSONMember(name, $0) } })
     }

@@ -1,43 +1,33 @@
 import BlobStore
 import Glibc
 
-/// A store opened by a command, without a daemon or beside one.
+/// A store opened by a command, with or without a running daemon.
 enum LocalStore {
-    /// Whether a folder has a store.
     static func exists(_ directory: String) -> Bool {
         access("\(directory)/data.mdb", F_OK) == 0
     }
 
-    /// Opens for reading only. A folder that is not there is bad usage; a store that cannot be
-    /// opened is a refusal, with the reason.
-    ///
-    /// - Parameter ignoringLog: whether what a daemon that died has in its log alone does not
-    ///   matter.
-    static func open(
-        _ directory: String, ignoringLog: Bool = false
-    ) throws(CommandFailure) -> BlobStore {
+    /// Opens for reading only. A missing directory is bad usage; a store that cannot be opened is a
+    /// refusal, with the reason.
+    static func open(_ directory: String) throws(CommandFailure) -> BlobStore {
         var status = stat()
         guard stat(directory, &status) == 0 else {
             throw CommandFailure(.badUsage, "\(directory): \(errorText(errno))")
         }
         do {
-            var options = BlobStore.Options()
-            options.ignoresLog = ignoringLog
-            return try BlobStore.openReadOnly(at: directory, options: options)
+            return try BlobStore.openReadOnly(at: directory)
         } catch {
             throw CommandFailure(.refused, "\(error)")
         }
     }
 
-    /// A copy of a part (nil: `payload`) with its media type and its digest in words. Throws
-    /// `notFound` when there is none, or it has expired.
+    /// A copy of a part (nil: `payload`). Throws `notFound` when there is none, or it has expired.
     static func payload(
         _ store: BlobStore, _ id: String, part: String?
     ) throws -> (bytes: [UInt8], mediaType: String, digest: String) {
         let now = Timestamp(milliseconds: wallClockMilliseconds())
         do {
-            // Copied, because a reader of standard output may take its time, and a snapshot must
-            // not.
+            // Copied: a snapshot must not wait for a slow reader of standard output.
             let found = try store.withPayload(for: id, part: part ?? "payload", asOf: now) {
                 payload in
                 let type = payload.mediaType.withUnsafeBytes { String(decoding: $0, as: UTF8.self) }
@@ -60,7 +50,7 @@ enum LocalStore {
         }
     }
 
-    /// When a notification's time was over that is still remembered; nil for others.
+    /// When a notification expired, if that is still remembered.
     private static func expiry(
         _ store: BlobStore, _ id: String, asOf now: Timestamp
     ) throws(StoreError) -> Timestamp? {

@@ -2,7 +2,7 @@ import ArgumentParser
 import BlobClient
 import BlobProtocol
 
-/// `blobd mark`: says what a user did with a notification.
+/// `blobd mark`: records what a user did with a notification.
 struct MarkCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mark",
@@ -23,16 +23,16 @@ struct MarkCommand: ParsableCommand {
               blobd mark --owner ann --group weekend --read
             """)
 
-    @Argument(help: ArgumentHelp("The notification's id.", valueName: "id"))
+    @Argument(help: .named("id", "The notification's id."))
     var id: String?
 
-    @Option(help: ArgumentHelp("The group's owner.", valueName: "user"))
+    @Option(help: .named("user", "The group's owner."))
     var owner: String?
 
-    @Option(help: ArgumentHelp("Mark all notifications of this group.", valueName: "name"))
+    @Option(help: .named("name", "Mark all notifications of this group."))
     var group: String?
 
-    @Option(help: ArgumentHelp("Only notifications of this app.", valueName: "name"))
+    @Option(help: .named("name", "Only notifications of this app."))
     var app: String?
 
     @Flag(help: "Mark it as read.")
@@ -41,19 +41,16 @@ struct MarkCommand: ParsableCommand {
     @Flag(help: "Mark it as unread.")
     var unread = false
 
-    @Option(
-        help: ArgumentHelp("The action state.", valueName: "state"))
+    @Option(help: .named("state", "The action state."))
     var state: NotificationRecord.ActionState?
 
     @Option(
-        help: ArgumentHelp(
-            "The user's action: default (opened it), dismiss, or a button's identifier.",
-            valueName: "identifier"))
+        help: .named(
+            "identifier",
+            "The user's action: default (opened it), dismiss, or a button's identifier."))
     var action: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "The response's key: one response per key and device is recorded.", valueName: "key"))
+    @Option(help: .named("key", "The response's key: one response per key and device is recorded."))
     var key: String?
 
     @Flag(help: "The notification stays on screen after the action.")
@@ -61,17 +58,13 @@ struct MarkCommand: ParsableCommand {
 
     @Option(
         name: .customLong("extension"),
-        help: ArgumentHelp(
-            "The answer of the app's content extension to the action.", valueName: "answer"))
+        help: .named("answer", "The answer of the app's content extension to the action."))
     var contentExtension: NotificationRecord.ContentExtensionAnswer?
 
-    @Option(
-        help: ArgumentHelp(
-            "Required revision. Exits with 1 if it differs.", valueName: "number")
-    )
+    @Option(help: .named("number", "Required revision. Exits with 1 if it differs."))
     var ifRevision: UInt64?
 
-    @Option(help: ArgumentHelp("The device that makes the change.", valueName: "name"))
+    @Option(help: .named("name", "The device that makes the change."))
     var device: String?
 
     @Flag(help: "Print the notification as JSON.")
@@ -81,38 +74,30 @@ struct MarkCommand: ParsableCommand {
 
     func validate() throws {
         let isMarking = read || unread || state != nil
-        guard !(read && unread) else {
-            throw ValidationError("--read and --unread exclude each other: give one of them")
-        }
+        try require(!(read && unread), "--read and --unread exclude each other: give one of them")
         if id != nil {
-            guard owner == nil, group == nil, app == nil else {
-                throw ValidationError("an id excludes --owner, --group and --app")
-            }
+            try require(
+                owner == nil && group == nil && app == nil,
+                "an id excludes --owner, --group and --app")
         } else {
-            guard owner != nil, group != nil else {
-                throw ValidationError("give an id, or --owner and --group")
-            }
-            guard action == nil, ifRevision == nil, !json else {
-                throw ValidationError("--action, --if-revision and --json need an id")
-            }
+            try require(owner != nil && group != nil, "give an id, or --owner and --group")
+            try require(
+                action == nil && ifRevision == nil && !json,
+                "--action, --if-revision and --json need an id")
         }
-        guard !stay || contentExtension == nil else {
-            throw ValidationError(
-                "--stay and --extension exclude each other: do_not_dismiss implies --stay")
-        }
+        try require(
+            !stay || contentExtension == nil,
+            "--stay and --extension exclude each other: do_not_dismiss implies --stay")
         if action != nil {
-            guard !isMarking, ifRevision == nil else {
-                throw ValidationError(
-                    "--action excludes --read, --unread, --state and --if-revision: "
-                        + "the action sets the state")
-            }
+            try require(
+                !isMarking && ifRevision == nil,
+                "--action excludes --read, --unread, --state and --if-revision: "
+                    + "the action sets the state")
         } else {
-            guard isMarking else {
-                throw ValidationError("give --read, --unread, --state or --action")
-            }
-            guard key == nil, !stay, contentExtension == nil else {
-                throw ValidationError("--key, --stay and --extension need --action")
-            }
+            try require(isMarking, "give --read, --unread, --state or --action")
+            try require(
+                key == nil && !stay && contentExtension == nil,
+                "--key, --stay and --extension need --action")
         }
     }
 

@@ -1,4 +1,4 @@
-/// Media types by the ending of a file's name, for what notifications carry.
+/// Media types of files, by their names.
 enum MediaTypes {
     private static let byEnding: [String: String] = [
         "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "gif": "image/gif",
@@ -25,7 +25,7 @@ enum MediaTypes {
         return byEnding[name[name.index(after: dot)...].lowercased()]
     }
 
-    /// Whether bytes of this type do no harm on a terminal.
+    /// Whether bytes of this type may be written to a terminal.
     static func isText(_ mediaType: String) -> Bool {
         let essence = mediaType.split(separator: ";").first?.lowercased() ?? ""
         return essence.hasPrefix("text/") || essence.hasSuffix("/json")

@@ -1,14 +1,12 @@
 import Glibc
 
-/// A file in the making. It gets its name when it is whole. When it is destroyed before, nothing is
-/// left, and what stood there before stands there still.
+/// A file that gets its name when it is complete. If it is destroyed before, an existing file stays as it was.
 ///
-/// Until then it has no name at all (`O_TMPFILE`), so that not even a killed command leaves
-/// anything. Where the file system does not have that, it has a temporary name beside its own.
+/// Until then it has no name (`O_TMPFILE`), so that not even a killed command leaves anything; on file systems
+/// without `O_TMPFILE` it has a temporary one.
 struct NewFile: ~Copyable {
-    /// How the file comes to its name.
     private enum Kind {
-        /// What exists is not a file, such as /dev/null or a pipe, and is written to directly.
+        /// Something other than a file exists, such as /dev/null or a pipe, and is written to directly.
         case direct
         case nameless
         case named
@@ -19,10 +17,10 @@ struct NewFile: ~Copyable {
     private let descriptor: CInt
     private let kind: Kind
 
-    /// Begins. A directory at `path`, or a folder where nothing may be made, is bad usage.
+    /// A directory at `path`, or a folder that is not writable, is bad usage.
     ///
     /// - Parameters:
-    ///   - isNew: whether anything that exists at `path` is bad usage, too.
+    ///   - isNew: whether an existing file is bad usage, too.
     ///   - mode: who may read it.
     init(_ path: String, isNew: Bool = false, mode: mode_t = 0o666) throws(CommandFailure) {
         var status = stat()
@@ -63,7 +61,7 @@ struct NewFile: ~Copyable {
 
     deinit {
         close(descriptor)
-        // After `keep` there is nothing by this name any more.
+        // After `keep` this name is free.
         if kind == .named { unlink(temporaryPath) }
     }
 
@@ -73,10 +71,9 @@ struct NewFile: ~Copyable {
         }
     }
 
-    /// Gives the file its name.
     consuming func keep() throws(CommandFailure) {
         guard kind != .direct else { return }
-        // `linkat` does not replace what is there, and `rename` does: hence the name in between.
+        // `linkat` replaces nothing, and `rename` does: hence the temporary name.
         if kind == .nameless,
             linkat(
                 AT_FDCWD, "/proc/self/fd/\(descriptor)", AT_FDCWD, temporaryPath, AT_SYMLINK_FOLLOW)
@@ -93,7 +90,7 @@ struct NewFile: ~Copyable {
 }
 
 extension NewFile {
-    /// Gives the file its name, unless something has it, and syncs both.
+    /// Gives the file its name, unless that is taken, and syncs both.
     consuming func keepNew() throws(CommandFailure) {
         guard fsync(descriptor) == 0 else {
             throw CommandFailure(.refused, "\(path): \(errorText(errno))")

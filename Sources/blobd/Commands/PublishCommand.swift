@@ -26,75 +26,49 @@ struct PublishCommand: ParsableCommand {
             NAME=sha256:DIGEST for bytes that are already stored.
             """)
 
-    @Argument(help: ArgumentHelp("The notification's id.", valueName: "id"))
+    @Argument(help: .named("id", "The notification's id."))
     var id: String?
 
-    @Option(help: ArgumentHelp("The user it belongs to.", valueName: "user"))
-    var owner: String?
+    @OptionGroup var texts: TextOptions
 
-    @Option(help: ArgumentHelp("The app it is for.", valueName: "name"))
-    var app: String?
-
-    @Option(help: ArgumentHelp("The title.", valueName: "text"))
-    var title: String?
-
-    @Option(help: ArgumentHelp("The message.", valueName: "text"))
-    var message: String?
-
-    @Option(help: ArgumentHelp("The rich type, such as img.", valueName: "kind"))
-    var richType: String?
-
-    @Option(help: ArgumentHelp("The category that gives its buttons.", valueName: "name"))
+    @Option(help: .named("name", "The category that gives its buttons."))
     var category: String?
 
-    @Option(help: ArgumentHelp("The group it belongs to.", valueName: "name"))
+    @Option(help: .named("name", "The group it belongs to."))
     var group: String?
 
     @Option(
         name: .customLong("platform"),
-        help: ArgumentHelp(
-            "A platform that it is for, such as ios. Repeatable; default: all.",
-            valueName: "name"))
+        help: .named("name", "A platform that it is for, such as ios. Repeatable; default: all."))
     var platforms: [String] = []
 
-    @Option(help: ArgumentHelp("The host that it is for.", valueName: "host"))
+    @Option(help: .named("host", "The host that it is for."))
     var targetHost: String?
 
-    @Option(help: ArgumentHelp("The priority.", valueName: "priority"))
+    @Option(help: .named("priority", "The priority."))
     var priority: NotificationRecord.Priority?
 
-    @Option(help: ArgumentHelp("The display time: 30s, 5m.", valueName: "time"))
+    @Option(help: .named("time", "The display time: 30s, 5m."))
     var displayTTL: String?
 
-    @Option(help: ArgumentHelp("Your own data, as JSON.", valueName: "json"))
+    @Option(help: .named("json", "Your own data, as JSON."))
     var data: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "Its buttons, as a JSON array. They replace the category's.", valueName: "json"))
+    @Option(help: .named("json", "Its buttons, as a JSON array. They replace the category's."))
     var actions: String?
 
     @OptionGroup var life: LifetimeOptions
 
     @Option(
         name: .customLong("part"),
-        help: ArgumentHelp(
-            "A part: its name, and a file or the digest of stored bytes. Repeatable.",
-            valueName: "name=file"))
+        help: .named(
+            "name=file", "A part: its name, and a file or the digest of stored bytes. Repeatable."))
     var parts: [PartText] = []
 
-    @Option(
-        help: ArgumentHelp(
-            "Publish every line of this file. - is standard input.", valueName: "file"))
+    @Option(help: .named("file", "Publish every line of this file. - is standard input."))
     var batch: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "Refuse parts that these devices do not take: ios or android.",
-            valueName: "profile"))
-    var profile: String?
-
-    @Option(help: ArgumentHelp("The device that publishes it.", valueName: "name"))
+    @Option(help: .named("name", "The device that publishes it."))
     var device: String?
 
     @Flag(help: "Print the result as JSON.")
@@ -103,10 +77,7 @@ struct PublishCommand: ParsableCommand {
     @OptionGroup var socket: SocketOptions
 
     func validate() throws {
-        guard batch == nil || !saysSomething else {
-            throw ValidationError(
-                "--batch allows only --device and --json")
-        }
+        try require(batch == nil || !saysSomething, "--batch allows only --device and --json")
         _ = try displayTTLSeconds()
         for part in parts { try part.check() }
         if let data { _ = try JSONTexts.value(data, of: "--data") }
@@ -114,16 +85,14 @@ struct PublishCommand: ParsableCommand {
     }
 
     func run() throws {
-        if let batch {
-            let lines = try BatchFile(batch)
-            var connection = try socket.connect()
-            return try publish(lines, &connection)
-        }
+        // Read first, so that a missing file is found before anything is connected.
+        let lines = try batch.map { try BatchFile(InputFile.bytes(of: $0, .lines("batch"))) }
         var connection = try socket.connect()
-        var upload = NotificationUpload(id: id, owner: owner, message: message)
-        upload.app = app
-        upload.title = title
-        upload.richType = richType
+        if let lines { return try publish(lines, &connection) }
+        var upload = NotificationUpload(id: id, owner: texts.owner, message: texts.message)
+        upload.app = texts.app
+        upload.title = texts.title
+        upload.richType = texts.richType
         upload.category = category
         upload.group = group
         upload.platforms = platforms
@@ -133,7 +102,7 @@ struct PublishCommand: ParsableCommand {
         upload.data = try data.map { try JSONTexts.value($0, of: "--data") }
         upload.actions = try actions.map { try JSONTexts.actions($0) }
         upload.lifetime = try life.lifetime()
-        upload.profile = profile
+        upload.profile = texts.profile
         let limit = connection.daemon.payloadByteCountMax
         upload.parts = try parts.map { try $0.part(byteCountMax: limit) }
         let answer: CallAnswer
@@ -141,7 +110,7 @@ struct PublishCommand: ParsableCommand {
             answer = try connection.answer(to: .publish(upload, device: device))
         } catch {
             throw KnownNames.explain(error, .unknownCategory) {
-                KnownNames.categories(for: app, &connection)
+                KnownNames.categories(for: texts.app, &connection)
             }
         }
         guard !json else { return try StandardOutput.writeLine(answer.body) }
@@ -155,10 +124,11 @@ struct PublishCommand: ParsableCommand {
     }
 
     private var saysSomething: Bool {
-        [
-            id, owner, app, title, message, richType, category, group, displayTTL, data, actions,
-            life.ttl, life.expiresAt, profile, targetHost,
-        ].contains { $0 != nil } || priority != nil || !parts.isEmpty || !platforms.isEmpty
+        let others = [
+            id, category, group, displayTTL, data, actions, life.ttl, life.expiresAt, targetHost,
+        ]
+        return !texts.isEmpty || others.contains { $0 != nil } || priority != nil
+            || !parts.isEmpty || !platforms.isEmpty
     }
 
     private func displayTTLSeconds() throws -> Int? {
@@ -171,8 +141,7 @@ struct PublishCommand: ParsableCommand {
         return seconds
     }
 
-    /// Sends call after call. What was refused is told by line, and the others are stored all the
-    /// same.
+    /// Sends call after call. Refused lines are reported by their numbers; the others are stored.
     private func publish(_ lines: BatchFile, _ connection: inout BlobConnection) throws {
         var stored = 0
         var refused = 0
@@ -187,7 +156,12 @@ struct PublishCommand: ParsableCommand {
             for (number, result) in zip(call.lineNumbers, results) {
                 if result.status < 400 {
                     stored += 1
-                    if json { try StandardOutput.write(try JSONLine.text(BatchReport(result))) }
+                    guard json else { continue }
+                    try StandardOutput.write(
+                        try JSONLine.object([
+                            "id": result.id, "created": result.status == 201,
+                            "revision": result.revision,
+                        ]))
                 } else {
                     refused += 1
                     StandardError.write(
@@ -204,48 +178,21 @@ struct PublishCommand: ParsableCommand {
     }
 }
 
-/// What `publish --batch --json` prints for each notification.
-private struct BatchReport: Encodable {
-    var id: String?
-    var created: Bool
-    var revision: UInt64?
-
-    init(_ result: BatchResult) {
-        id = result.id
-        created = result.status == 201
-        revision = result.revision
-    }
-}
-
 /// The lines of a batch, cut into calls that the daemon takes.
 struct BatchFile {
-    /// The largest file, in bytes.
-    static let byteCountMax: UInt64 = 1 << 28
     /// The most bytes and lines of one call.
     static let callByteCountMax = 8 << 20
     static let callLineCountMax = 1_000
 
-    /// One call.
     struct Call {
         var bytes: [UInt8] = []
-        /// Where its lines stand in the file, from 1 on.
+        /// The numbers of its lines in the file, from 1 on.
         var lineNumbers: [Int] = []
     }
 
     private(set) var calls: [Call] = []
 
-    /// Reads a file, or standard input for `-`. Empty lines are skipped.
-    init(_ path: String) throws {
-        let file = try PayloadFile(path, byteCountMax: Self.byteCountMax)
-        guard file.byteCount <= Self.byteCountMax else {
-            throw CommandFailure(
-                .badUsage,
-                "\(path) is \(file.byteCount) bytes long; the limit for a batch is "
-                    + "\(Self.byteCountMax)")
-        }
-        self.init(try file.readAll())
-    }
-
+    /// Empty lines are skipped.
     init(_ bytes: [UInt8]) {
         var call = Call()
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)

@@ -25,49 +25,27 @@ struct PutCommand: ParsableCommand {
               blobd put --blob banner.png --ttl 1h       # for notifications that name its digest
             """)
 
-    @Argument(help: ArgumentHelp("The notification's id.", valueName: "id"))
+    @Argument(help: .named("id", "The notification's id."))
     var id: String
 
-    @Argument(
-        help: ArgumentHelp("The payload's file. - is standard input.", valueName: "file")
-    )
+    @Argument(help: .named("file", "The payload's file. - is standard input."))
     var file: String?
 
-    @Option(
-        help: ArgumentHelp("Store it for every id in this file, one per line.", valueName: "list"))
+    @Option(help: .named("list", "Store it for every id in this file, one per line."))
     var idsFrom: String?
 
     @Option(
-        help: ArgumentHelp(
-            "The media type. Default: by the file's name, else application/octet-stream.",
-            valueName: "media-type"))
+        help: .named(
+            "media-type",
+            "The media type. Default: by the file's name, else application/octet-stream."))
     var type: String?
 
     @OptionGroup var life: LifetimeOptions
 
-    @Option(help: ArgumentHelp("The title.", valueName: "text"))
-    var title: String?
+    @OptionGroup var texts: TextOptions
 
-    @Option(help: ArgumentHelp("The message.", valueName: "text"))
-    var message: String?
-
-    @Option(help: ArgumentHelp("The rich type, such as img.", valueName: "kind"))
-    var richType: String?
-
-    @Option(help: ArgumentHelp("The user it belongs to.", valueName: "user"))
-    var owner: String?
-
-    @Option(help: ArgumentHelp("The app it is for.", valueName: "name"))
-    var app: String?
-
-    @Option(help: ArgumentHelp("The part's name. Default: payload.", valueName: "name"))
+    @Option(help: .named("name", "The part's name. Default: payload."))
     var part: String?
-
-    @Option(
-        help: ArgumentHelp(
-            "Refuse parts that these devices do not take: ios or android.",
-            valueName: "profile"))
-    var profile: String?
 
     @Flag(help: "The file is gzip-compressed. The decompressed payload is stored.")
     var gzip = false
@@ -87,20 +65,15 @@ struct PutCommand: ParsableCommand {
                 "--type \(type) is not a media type: give type/subtype, such as \(meant)")
         }
         if blob {
-            guard file == nil, idsFrom == nil else {
-                throw ValidationError("--blob excludes an id: give only the file")
-            }
-            let others = [title, message, richType, owner, app, part, profile]
-            guard others.allSatisfy({ $0 == nil }), life.expiresAt == nil else {
-                throw ValidationError("--blob allows only --type, --ttl, --gzip and --json")
-            }
+            try require(file == nil && idsFrom == nil, "--blob excludes an id: give only the file")
+            try require(
+                texts.isEmpty && part == nil && life.expiresAt == nil,
+                "--blob allows only --type, --ttl, --gzip and --json")
         } else if idsFrom != nil {
-            guard file == nil else {
-                throw ValidationError("--ids-from excludes an id: give only the file")
-            }
-            guard idsFrom != "-" || id != "-" else {
-                throw ValidationError("--ids-from and the payload must not both be standard input")
-            }
+            try require(file == nil, "--ids-from excludes an id: give only the file")
+            try require(
+                idsFrom != "-" || id != "-",
+                "--ids-from and the payload must not both be standard input")
         } else if file == nil {
             throw ValidationError("Missing expected argument '<file>'")
         }
@@ -117,32 +90,20 @@ struct PutCommand: ParsableCommand {
                 StoreLimits.codedByteCountMax(
                     for: Int(clamping: min(limit, UInt64(StoreLimits.payloadByteCountMax)))))
         }
-        let payload = try PayloadFile(path, byteCountMax: limit)
         if blob {
-            try checkLength(of: payload, path, limit)
-            try putBlob(try payload.readAll(), path, &connection)
-        } else if let ids {
-            try checkLength(of: payload, path, limit)
-            let bytes = try payload.readAll()
-            // At most about 16 MiB in flight, whatever the payload's size.
-            let inFlightMax = max(1, (16 << 20) / max(1, bytes.count))
-            let pool = try ConnectionPool(
-                connection, count: ConnectionPool.changeCountMax, inFlightMax: inFlightMax, socket)
-            try putMany(ids, bytes, path, pool)
-        } else {
-            try putOne(payload, path, &connection)
+            return try putBlob(try InputFile.bytes(of: path, .payload(limit)), path, &connection)
         }
-    }
-
-    /// Refuses a file over the limit before it is read into memory.
-    private func checkLength(
-        of payload: borrowing PayloadFile, _ path: String, _ limit: UInt64
-    ) throws(CommandFailure) {
-        guard payload.byteCount <= limit else {
-            throw CommandFailure(
-                .refused,
-                "\(path) is \(payload.byteCount) bytes long; the daemon's limit is \(limit) bytes")
+        guard let ids else {
+            var payload = try InputFile.measured(path, byteCountMax: limit)
+            return try putOne(&payload, path, &connection)
         }
+        let bytes = try InputFile.bytes(of: path, .payload(limit))
+        // At most about 16 MiB in flight, whatever the payload's size.
+        let inFlightMax = max(1, (16 << 20) / max(1, bytes.count))
+        let pool = try ConnectionPool(
+            connection, count: min(ids.count, ConnectionPool.changeCountMax),
+            inFlightMax: inFlightMax, socket)
+        try putMany(ids, bytes, path, pool)
     }
 
     /// Stores a blob without a notification, and prints its digest.
@@ -156,38 +117,48 @@ struct PutCommand: ParsableCommand {
                 bytes, mediaType: mediaType(of: path), ttlSeconds: seconds, coding: coding))
         try StandardOutput.write(
             json
-                ? try JSONLine.text(PutBlobReport(receipt))
+                ? try JSONLine.object([
+                    "digest": "\(receipt.digest)", "created": receipt.isCreated,
+                    "byte_count": receipt.byteCount,
+                    "stored_byte_count": receipt.storedByteCount, "coding": receipt.coding,
+                    "held_until": receipt.heldUntil,
+                ])
                 : "\(receipt.isCreated ? "created" : "already stored") \(receipt.digest)"
                     + "  \(HumanText.bytes(receipt.byteCount))  held until \(receipt.heldUntil)\n")
     }
 
     private func putOne(
-        _ payload: borrowing PayloadFile, _ path: String, _ connection: inout BlobConnection
+        _ payload: inout InputFile, _ path: String, _ connection: inout BlobConnection
     ) throws {
         var progress = ProgressBar("sending")
         defer { progress.finish() }
-        let total = payload.byteCount
-        var sent: UInt64 = 0
+        let total = payload.byteCountInAll
         let receipt = try connection.put(try request(for: id, path), byteCount: total) { piece in
             try payload.read(into: &piece)
-            sent += UInt64(piece.count)
-            progress.update(sent, of: total)
+            progress.update(UInt64(payload.byteCount), of: total)
         }
         progress.finish()
+        let expiry = CommandLineText.text(milliseconds: receipt.expiryMilliseconds)
         try StandardOutput.write(
             json
-                ? try JSONLine.text(PutReport(receipt, part: part))
+                ? try JSONLine.object([
+                    "id": receipt.id, "part": part ?? "payload", "created": receipt.isCreated,
+                    "digest": "\(receipt.digest)", "byte_count": receipt.byteCount,
+                    "stored_byte_count": receipt.storedByteCount,
+                    "coding": receipt.isCompressed ? "gzip" : "identity", "expires_at": expiry,
+                    "revision": receipt.revision,
+                ])
                 : "\(receipt.isCreated ? "created" : "replaced") \(receipt.id)"
                     + "  \(HumanText.bytes(receipt.byteCount))  \(receipt.digest)"
-                    + "  expires \(CommandLineText.text(milliseconds: receipt.expiryMilliseconds))\n"
-        )
+                    + "  expires \(expiry)\n")
     }
 
-    /// Stores the same payload for every id.
     private func putMany(
         _ ids: [String], _ bytes: [UInt8], _ path: String, _ pool: ConnectionPool
     ) throws {
-        var report = PutManyReport()
+        var created = 0
+        var replaced = 0
+        var digest: PayloadDigest?
         var progress = ProgressBar("storing") { "\(HumanText.count($0)) notifications" }
         defer { progress.finish() }
         try pool.forEach(ids) { connection, id in
@@ -195,34 +166,36 @@ struct PutCommand: ParsableCommand {
         } take: { id, outcome in
             switch outcome {
             case .stored(let receipt):
-                if receipt.isCreated { report.created += 1 } else { report.replaced += 1 }
-                report.digest = "\(receipt.digest)"
+                if receipt.isCreated { created += 1 } else { replaced += 1 }
+                digest = receipt.digest
             case .failed(let error):
-                let done = HumanText.count(report.created + report.replaced)
+                let done = HumanText.count(created + replaced)
                 throw CommandFailure(
                     ExitStatus(error),
-                    "stopped at \(HumanText.line(id)); at least \(done) are stored: \(error)"
-                )
+                    "stopped at \(HumanText.line(id)); at least \(done) are stored: \(error)")
             default:
                 throw CommandFailure(.refused, "the answer is not a put's answer")
             }
-            progress.update(UInt64(report.created + report.replaced), of: UInt64(ids.count))
+            progress.update(UInt64(created + replaced), of: UInt64(ids.count))
         }
         progress.finish()
-        report.byteCount = bytes.count
+        let name = digest.map { "\($0)" }
         try StandardOutput.write(
             json
-                ? try JSONLine.text(report)
-                : "created \(HumanText.count(report.created)), "
-                    + "replaced \(HumanText.count(report.replaced))"
-                    + "  \(HumanText.bytes(bytes.count)) each  \(report.digest ?? "")\n")
+                ? try JSONLine.object([
+                    "created": created, "replaced": replaced, "byte_count": bytes.count,
+                    "digest": name,
+                ])
+                : "created \(HumanText.count(created)), replaced \(HumanText.count(replaced))"
+                    + "  \(HumanText.bytes(bytes.count)) each  \(name ?? "")\n")
     }
 
     private func request(for id: String, _ path: String) throws -> PutRequest {
         PutRequest(
-            id: id, part: part, mediaType: mediaType(of: path), owner: owner,
-            app: app, title: title, message: message, richType: richType,
-            lifetime: try life.lifetime(), profile: profile, coding: coding)
+            id: id, part: part, mediaType: mediaType(of: path), owner: texts.owner,
+            app: texts.app, title: texts.title, message: texts.message,
+            richType: texts.richType, lifetime: try life.lifetime(), profile: texts.profile,
+            coding: coding)
     }
 
     private var coding: WireCoding { gzip ? .gzip : .identity }
@@ -233,56 +206,4 @@ struct PutCommand: ParsableCommand {
         let isNamedSo = gzip && path.lowercased().hasSuffix(".gz")
         return MediaTypes.suggested(by: isNamedSo ? String(path.dropLast(3)) : path)
     }
-}
-
-/// What `put --json` prints.
-private struct PutReport: Encodable {
-    var id: String
-    var part: String
-    var created: Bool
-    var digest: String
-    var byteCount: UInt64
-    var storedByteCount: UInt64
-    var coding: String
-    var expiresAt: String
-    var revision: UInt64
-
-    init(_ receipt: PutReceipt, part: String?) {
-        id = receipt.id
-        self.part = part ?? "payload"
-        created = receipt.isCreated
-        digest = "\(receipt.digest)"
-        byteCount = receipt.byteCount
-        storedByteCount = receipt.storedByteCount
-        coding = receipt.isCompressed ? "gzip" : "identity"
-        expiresAt = CommandLineText.text(milliseconds: receipt.expiryMilliseconds)
-        revision = receipt.revision
-    }
-}
-
-/// What `put --blob --json` prints.
-private struct PutBlobReport: Encodable {
-    var digest: String
-    var created: Bool
-    var byteCount: Int64
-    var storedByteCount: Int64
-    var coding: String
-    var heldUntil: String
-
-    init(_ receipt: HeldBlobReceipt) {
-        digest = "\(receipt.digest)"
-        created = receipt.isCreated
-        byteCount = receipt.byteCount
-        storedByteCount = receipt.storedByteCount
-        coding = receipt.coding
-        heldUntil = receipt.heldUntil
-    }
-}
-
-/// What `put --ids-from --json` prints.
-private struct PutManyReport: Encodable {
-    var created = 0
-    var replaced = 0
-    var byteCount = 0
-    var digest: String?
 }

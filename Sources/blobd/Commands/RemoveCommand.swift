@@ -20,23 +20,22 @@ struct RemoveCommand: ParsableCommand {
               blobd rm --owner ann --group weekend    # prints how many
             """)
 
-    @Argument(help: ArgumentHelp("The notifications' ids.", valueName: "id"))
+    @Argument(help: .named("id", "The notifications' ids."))
     var ids: [String] = []
 
-    @Option(help: ArgumentHelp("Also the ids in this file, one per line.", valueName: "list"))
+    @Option(help: .named("list", "Also the ids in this file, one per line."))
     var idsFrom: String?
 
-    @Option(help: ArgumentHelp("The group's owner.", valueName: "user"))
+    @Option(help: .named("user", "The group's owner."))
     var owner: String?
 
-    @Option(help: ArgumentHelp("Delete all notifications of this group.", valueName: "name"))
+    @Option(help: .named("name", "Delete all notifications of this group."))
     var group: String?
 
-    @Option(help: ArgumentHelp("Only notifications of this app.", valueName: "name"))
+    @Option(help: .named("name", "Only notifications of this app."))
     var app: String?
 
-    @Option(
-        help: ArgumentHelp("The device that makes the change, with --group.", valueName: "name"))
+    @Option(help: .named("name", "The device that makes the change, with --group."))
     var device: String?
 
     @OptionGroup var socket: SocketOptions
@@ -44,15 +43,11 @@ struct RemoveCommand: ParsableCommand {
     func validate() throws {
         let hasIDs = !ids.isEmpty || idsFrom != nil
         guard owner != nil || group != nil || app != nil || device != nil else {
-            guard hasIDs else { throw ValidationError("Missing expected argument '<id>'") }
+            try require(hasIDs, "Missing expected argument '<id>'")
             return
         }
-        guard !hasIDs else {
-            throw ValidationError("ids exclude --owner, --group, --app and --device")
-        }
-        guard owner != nil, group != nil else {
-            throw ValidationError("give ids, or --owner and --group")
-        }
+        try require(!hasIDs, "ids exclude --owner, --group, --app and --device")
+        try require(owner != nil && group != nil, "give ids, or --owner and --group")
     }
 
     func run() throws {

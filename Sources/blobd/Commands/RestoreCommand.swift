@@ -2,21 +2,21 @@ import ArgumentParser
 import BlobStore
 import Glibc
 
-/// `blobd restore`: makes a store of a backup, or of what a bucket has of a replicated one.
+/// `blobd restore`: creates a store from a backup or a bucket.
 struct RestoreCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
         abstract: "Create a store from a backup or from a bucket.",
         discussion: """
-            Verifies the source, writes the store and verifies it, and only then gives it its name. On any \
-            error no store is left behind. The directory must not have a store.
+            Verifies the source, writes the store and verifies it, and only then gives it its name. After an \
+            error there is no store. The directory must not contain a store.
 
             From a bucket the store is restored as it was at its end, at a time (--at: up to the last change \
-            at or before it) or behind one batch (--sequence). It needs twice the store's room meanwhile. \
+            at or before it) or after one batch (--sequence). Meanwhile it needs twice the room of the store. \
             --verify-only does the same in a temporary directory, and removes it. With --all it instead reads \
-            and checks every object that any restore may need: all bases, the log behind the oldest one, and \
+            and checks every object that any restore may need: all bases, the log after the oldest one, and \
             all payloads that they name. It continues after damage, names each object on standard error, and \
-            exits with 1 if there is one. The restored store is not replicated.
+            exits with 1 if there is any. The restored store is not replicated.
 
             The restored store has a new id, and its revisions continue 2^40 higher. Devices that followed \
             a feed before get 410 resync: they read their history again, and miss nothing.
@@ -28,22 +28,18 @@ struct RestoreCommand: ParsableCommand {
               blobd restore s3://bucket/blobd --verify-only --all --json | jq .problems
             """)
 
-    @Argument(
-        help: ArgumentHelp(
-            "The backup, - for standard input, or s3://bucket/prefix.", valueName: "source"))
+    @Argument(help: .named("source", "The backup, - for standard input, or s3://bucket/prefix."))
     var source: String
 
-    @Option(help: ArgumentHelp("The directory of the new store.", valueName: "dir"))
+    @Option(help: .named("dir", "The directory of the new store."))
     var data: String?
 
     @Option(
-        help: ArgumentHelp(
-            "From a bucket: the last moment to restore, such as 2026-12-01T09:30:00Z.",
-            valueName: "time"))
+        help: .named(
+            "time", "From a bucket: the last moment to restore, such as 2026-12-01T09:30:00Z."))
     var at: String?
 
-    @Option(
-        help: ArgumentHelp("From a bucket: the last batch to restore.", valueName: "number"))
+    @Option(help: .named("number", "From a bucket: the last batch to restore."))
     var sequence: UInt64?
 
     @Flag(help: "From a bucket: restore to a temporary directory, verify, and remove it.")
@@ -58,36 +54,32 @@ struct RestoreCommand: ParsableCommand {
     private var isBucket: Bool { source.hasPrefix("s3://") }
 
     func validate() throws {
-        guard isBucket || (at == nil && sequence == nil && !verifyOnly) else {
-            throw ValidationError(
-                "--at, --sequence and --verify-only need a bucket: s3://bucket/prefix")
-        }
-        guard at == nil || sequence == nil else {
-            throw ValidationError("give --at or --sequence, not both")
-        }
-        guard !all || (verifyOnly && at == nil && sequence == nil) else {
-            throw ValidationError("--all needs --verify-only, and takes no --at and no --sequence")
-        }
-        guard data != nil || verifyOnly else { throw ValidationError("give --data") }
+        try require(
+            isBucket || (at == nil && sequence == nil && !verifyOnly),
+            "--at, --sequence and --verify-only need a bucket: s3://bucket/prefix")
+        try require(at == nil || sequence == nil, "give --at or --sequence, not both")
+        try require(
+            !all || (verifyOnly && at == nil && sequence == nil),
+            "--all needs --verify-only, and takes no --at and no --sequence")
+        try require(data != nil || verifyOnly, "give --data")
     }
 
     func run() throws {
-        let begin = ContinuousClock.now
-        if all { return try BucketVerification(url: source).run(json: json, since: begin) }
+        let watch = Stopwatch()
+        if all { return try BucketVerification(url: source).run(json: json, watch) }
         if isBucket {
             let restore = try BucketRestore(
                 source, at: at, sequence: sequence, data: verifyOnly ? nil : data)
-            return try StandardOutput.write(try restore.run(json: json, since: begin))
+            return try StandardOutput.write(try restore.run(json: json, watch))
         }
         let summary = try restoreBackup(to: data ?? "")
-        let seconds = (ContinuousClock.now - begin) / .seconds(1)
+        let seconds = watch.seconds
         try StandardOutput.write(
             json
-                ? try JSONLine.text(BackupDocument(summary, seconds: seconds))
+                ? try summary.jsonLine(seconds: seconds)
                 : "restored revision \(HumanText.count(Int64(summary.head.revision))) of "
                     + "\(CommandLineText.text(milliseconds: summary.head.takenAt.milliseconds)): "
-                    + "\(HumanText.bytes(UInt64(summary.byteCount))) in "
-                    + "\((seconds * 1_000).rounded() / 1_000) s\n")
+                    + "\(HumanText.bytes(summary.byteCount)) in \(seconds) s\n")
     }
 
     private func restoreBackup(to data: String) throws -> BackupSummary {
@@ -101,9 +93,9 @@ struct RestoreCommand: ParsableCommand {
                 from: { try input.read(into: &$0, byteCountMax: $1) })
             return BackupSummary(head, byteCount: input.byteCount)
         } catch let error as BackupError {
-            throw CommandFailure(.refused, "\(input.title) \(error)")
+            throw CommandFailure(.refused, "\(input.name) \(error)")
         } catch let error as StoreError {
-            throw CommandFailure(.refused, "cannot restore \(input.title): \(error)")
+            throw CommandFailure(.refused, "cannot restore \(input.name): \(error)")
         }
     }
 }

@@ -4,6 +4,7 @@ import BlobStore
 import FoundationEssentials
 import Glibc
 import Logging
+import Synchronization
 
 /// `blobd serve`: runs the daemon.
 struct ServeCommand: ParsableCommand {
@@ -12,7 +13,7 @@ struct ServeCommand: ParsableCommand {
         abstract: "Run the daemon.",
         discussion: """
             Prints one line when it is ready. Logs to standard error. SIGTERM stops it after the \
-            answers in progress. A second SIGTERM stops it at once. SIGHUP reads the configuration again.
+            answers in progress. A second SIGTERM stops it at once. SIGHUP reloads the configuration.
 
               blobd serve --data /var/lib/blobd --socket /run/blobd/blobd.sock --socket-group www-data
               blobd serve --config blobd.yaml --print-config
@@ -25,9 +26,10 @@ struct ServeCommand: ParsableCommand {
             """)
 
     @Option(
-        help: ArgumentHelp(
-            "A YAML file with settings. Default: BLOBD_CONFIG, or \(ServeConfiguration.defaultPath) if that exists.",
-            valueName: "file"), completion: .file())
+        help: .named(
+            "file",
+            "A YAML file with settings. Default: BLOBD_CONFIG, or \(ServeConfiguration.defaultPath) if that exists."
+        ), completion: .file())
     var config: String?
 
     @Flag(help: "Print each setting, its value and where it is from, and exit.")
@@ -54,10 +56,10 @@ struct ServeCommand: ParsableCommand {
     var flags: SettingFlags
 
     func validate() throws {
-        guard printConfig || !json else { throw ValidationError("--json goes with --print-config") }
-        guard !printConfig || !checkConfig else {
-            throw ValidationError("--print-config checks the configuration, too: give one of them")
-        }
+        try require(printConfig || !json, "--json goes with --print-config")
+        try require(
+            !printConfig || !checkConfig,
+            "--print-config checks the configuration, too: give one of them")
     }
 
     func run() throws {
@@ -107,8 +109,40 @@ struct ServeCommand: ParsableCommand {
         case .deposed:
             throw CommandFailure(
                 .refused,
-                "the store must be made anew of its bucket, as the log says: start the daemon again"
+                "this store diverged from its shard and must be rebuilt from the bucket; start the daemon again"
             )
         }
     }
+}
+
+/// A log handler with one level for all loggers, so that a reload changes it everywhere.
+struct SharedLevelLogHandler: LogHandler {
+    private static let shared = Atomic<Int>(index(of: .info))
+    private var base: any LogHandler
+
+    init(_ base: any LogHandler) {
+        self.base = base
+        self.base.logLevel = .trace
+    }
+
+    var logLevel: Logger.Level {
+        get { Logger.Level.allCases[Self.shared.load(ordering: .relaxed)] }
+        set { Self.shared.store(Self.index(of: newValue), ordering: .relaxed) }
+    }
+
+    private static func index(of level: Logger.Level) -> Int {
+        Logger.Level.allCases.firstIndex(of: level) ?? 0
+    }
+
+    var metadata: Logger.Metadata {
+        get { base.metadata }
+        set { base.metadata = newValue }
+    }
+
+    subscript(metadataKey key: String) -> Logger.Metadata.Value? {
+        get { base[metadataKey: key] }
+        set { base[metadataKey: key] = newValue }
+    }
+
+    func log(event: LogEvent) { base.log(event: event) }
 }

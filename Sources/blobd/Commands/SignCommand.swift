@@ -28,37 +28,35 @@ struct SignCommand: ParsableCommand {
             line feeds.
             """)
 
-    @Argument(help: ArgumentHelp("The notification's id.", valueName: "id"))
+    @Argument(help: .named("id", "The notification's id."))
     var id: String?
 
-    @Option(help: ArgumentHelp("The part's name. Default: payload.", valueName: "name"))
+    @Option(help: .named("name", "The part's name. Default: payload."))
     var part: String?
 
-    @Option(help: ArgumentHelp("Link to this user's changes instead.", valueName: "owner"))
+    @Option(help: .named("owner", "Link to this user's changes instead."))
     var changes: String?
 
-    @Option(help: ArgumentHelp("How long the link is valid.", valueName: "time"))
+    @Option(help: .named("time", "How long the link is valid."))
     var ttl: DurationText = DurationText(seconds: 3_600)
 
     @Option(
-        help: ArgumentHelp(
-            "The file of keys, of which the first signs. Default: the environment variable BLOBD_SIGNING_KEYS.",
-            valueName: "file"))
+        help: .named(
+            "file",
+            "The file of keys, of which the first signs. Default: the environment variable BLOBD_SIGNING_KEYS."
+        ))
     var signingKeys: String?
 
     @Option(
-        help: ArgumentHelp(
-            "Make this file with a new key instead, with the mode 0600.", valueName: "file"),
+        help: .named("file", "Make this file with a new key instead, with the mode 0600."),
         completion: .file())
     var newKey: String?
 
     @Option(
-        help: ArgumentHelp(
-            "The id of the new key, which is in every link. Default: today's date.",
-            valueName: "id"))
+        help: .named("id", "The id of the new key, which is in every link. Default: today's date."))
     var keyID: String?
 
-    @Option(help: ArgumentHelp("The address in front of the link.", valueName: "url"))
+    @Option(help: .named("url", "The address in front of the link."))
     var base: String?
 
     @Flag(help: "Print the link and its expiry as JSON.")
@@ -67,19 +65,14 @@ struct SignCommand: ParsableCommand {
     func validate() throws {
         guard newKey == nil else {
             let others = [id, part, changes, signingKeys, base]
-            guard others.allSatisfy({ $0 == nil }) else {
-                throw ValidationError("--new-key allows only --key-id and --json")
-            }
+            try require(
+                others.allSatisfy({ $0 == nil }), "--new-key allows only --key-id and --json")
             return
         }
-        guard keyID == nil else { throw ValidationError("--key-id goes with --new-key") }
-        guard (id == nil) != (changes == nil) else {
-            throw ValidationError("Give an id, or --changes with an owner")
-        }
-        guard changes == nil || part == nil else {
-            throw ValidationError("--part goes with an id")
-        }
-        guard ttl.milliseconds >= 1_000 else { throw ValidationError("--ttl is under 1s") }
+        try require(keyID == nil, "--key-id goes with --new-key")
+        try require((id == nil) != (changes == nil), "Give an id, or --changes with an owner")
+        try require(changes == nil || part == nil, "--part goes with an id")
+        try require(ttl.milliseconds >= 1_000, "--ttl is under 1s")
     }
 
     func run() throws {
@@ -89,7 +82,7 @@ struct SignCommand: ParsableCommand {
             try NewSigningKey.make(newKey, id: id)
             return try StandardOutput.write(
                 json
-                    ? try JSONLine.text(NewKeyDocument(path: newKey, keyID: id))
+                    ? try JSONLine.object(["path": newKey, "key_id": id])
                     : "created \(newKey)  key \(id)\n")
         }
         guard let path = signingKeys ?? getenv("BLOBD_SIGNING_KEYS").map({ String(cString: $0) })
@@ -104,15 +97,16 @@ struct SignCommand: ParsableCommand {
         let link = (base ?? "") + SignedLink(to: target, expiresAt: expiry, keys: keys).text
         try StandardOutput.write(
             json
-                ? try JSONLine.text(
-                    LinkDocument(
-                        link: link, expiresAt: CommandLineText.text(milliseconds: expiry * 1_000)))
+                ? try JSONLine.object([
+                    "link": link,
+                    "expires_at": CommandLineText.text(milliseconds: expiry * 1_000),
+                ])
                 : link + "\n")
     }
 }
 
 extension SignCommand {
-    /// What the link is to, once its names are checked.
+    /// The target of the link. Checks its names.
     private func target() throws(CommandFailure) -> SignedLink.Target {
         do throws(ProtocolError) {
             if let changes { return .changes(owner: try OwnerID(onWire: changes).text) }
@@ -125,21 +119,9 @@ extension SignCommand {
     }
 }
 
-/// What `--new-key --json` prints.
-private struct NewKeyDocument: Encodable {
-    var path: String
-    var keyID: String
-}
-
-/// What `--json` prints.
-private struct LinkDocument: Encodable {
-    var link: String
-    var expiresAt: String
-}
-
-/// A new key of links, in a file of its own.
+/// A new signing key in a new file.
 enum NewSigningKey {
-    /// Makes the file, whole and synced, or none. What exists is never replaced. Nothing says anything of the key.
+    /// Creates the file, complete and synced. An existing file is never replaced, and the key is never printed.
     static func make(_ path: String, id: String) throws(CommandFailure) {
         // The system's generator is the kernel's (`getrandom`).
         var generator = SystemRandomNumberGenerator()

@@ -1,5 +1,6 @@
 import ArgumentParser
 import BlobClient
+import Notifications
 
 /// `blobd stat`: describes a notification.
 struct StatCommand: ParsableCommand {
@@ -11,7 +12,7 @@ struct StatCommand: ParsableCommand {
               blobd stat 42 --json | jq -r '.parts[].digest'
             """)
 
-    @Argument(help: ArgumentHelp("The notification's id.", valueName: "id"))
+    @Argument(help: .named("id", "The notification's id."))
     var id: String
 
     @Flag(help: "Print the record as JSON.")
@@ -28,28 +29,21 @@ struct StatCommand: ParsableCommand {
     }
 
     static func text(_ record: NotificationRecord, now: Int64) -> String {
-        var lines: [(String, String)] = [("id", record.id)]
-        if let owner = record.owner { lines.append(("owner", HumanText.line(owner))) }
-        if let app = record.app { lines.append(("app", HumanText.line(app))) }
-        if let title = record.title { lines.append(("title", HumanText.line(title))) }
-        if let message = record.message {
-            lines.append(("message", HumanText.line(message, characterCountMax: 200)))
-        }
-        if let richType = record.richType { lines.append(("rich type", HumanText.line(richType))) }
-        if let category = record.category { lines.append(("category", HumanText.line(category))) }
-        if let group = record.group { lines.append(("group", HumanText.line(group))) }
-        if !record.platforms.isEmpty {
-            lines.append(("platforms", HumanText.line(record.platforms.joined(separator: ", "))))
-        }
-        if let host = record.targetHost { lines.append(("host", HumanText.line(host))) }
-        if let state = Self.state(record) { lines.append(("state", state)) }
-        lines.append(("created", record.createdAt))
-        lines.append(("expires", record.expiresAt + Self.remaining(record.expiresAt, now: now)))
-        lines.append(("revision", HumanText.count(record.revision)))
-        var text = ""
-        for (title, value) in lines {
-            text += title + String(repeating: " ", count: 10 - title.count) + value + "\n"
-        }
+        func line(_ text: String?) -> String? { text.map { HumanText.line($0) } }
+        let platforms = record.platforms.joined(separator: ", ")
+        let text = HumanText.rows(
+            [
+                ("id", record.id), ("owner", line(record.owner)), ("app", line(record.app)),
+                ("title", line(record.title)),
+                ("message", record.message.map { HumanText.line($0, characterCountMax: 200) }),
+                ("rich type", line(record.richType)), ("category", line(record.category)),
+                ("group", line(record.group)),
+                ("platforms", platforms.isEmpty ? nil : line(platforms)),
+                ("host", line(record.targetHost)), ("state", state(record)),
+                ("created", record.createdAt),
+                ("expires", record.expiresAt + remaining(record.expiresAt, now: now)),
+                ("revision", HumanText.count(record.revision)),
+            ], width: 10)
         guard !record.parts.isEmpty else { return text }
         var parts = TextTable([
             ("PART", .left), ("TYPE", .left), ("BYTES", .right), ("STORED", .right),
@@ -65,11 +59,11 @@ struct StatCommand: ParsableCommand {
         return text + "\n" + parts.takeText(withTitles: true)
     }
 
-    /// Whether it was read and what was done with it; nil: neither, or the daemon does not say.
+    /// Whether it was read, and its action state; nil: neither.
     static func state(_ record: NotificationRecord) -> String? {
         var words: [String] = []
         if record.isRead == true { words.append("read") }
-        if let state = record.actionState, state != .none { words.append(state.rawValue) }
+        if let state = record.actionState, state != .none { words.append(state.name) }
         return words.isEmpty ? nil : words.joined(separator: ", ")
     }
 

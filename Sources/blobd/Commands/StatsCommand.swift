@@ -20,9 +20,10 @@ struct StatsCommand: ParsableCommand {
     var json = false
 
     @Option(
-        help: ArgumentHelp(
-            "Print a line of rates every so many seconds, until it is interrupted; with --json an object.",
-            valueName: "seconds"))
+        help: .named(
+            "seconds",
+            "Print a line of rates every so many seconds, until it is interrupted; with --json an object."
+        ))
     var watch: Double?
 
     @OptionGroup var socket: SocketOptions
@@ -48,7 +49,7 @@ struct StatsCommand: ParsableCommand {
             usleep(useconds_t(seconds * 1e6))
             let activity = try watch.next()
             if json {
-                try StandardOutput.write(try JSONLine.text(ActivityReport(activity)))
+                try StandardOutput.write(try activity.jsonLine())
             } else {
                 if number % 20 == 0 { try StandardOutput.write(ActivityLine.titles) }
                 try StandardOutput.write(ActivityLine.text(activity))
@@ -66,17 +67,12 @@ struct StatsCommand: ParsableCommand {
         let run = [
             ("store id", stats.storeID), ("up for", stats.uptimeSeconds.map(Self.uptime)),
         ]
-        let all =
+        let errors: [(String, String?)] = (stats.errors ?? [:])
+            .sorted { $0.key < $1.key }.filter { $0.value > 0 }
+            .map { ("errors, \($0.key)", HumanText.count($0.value)) }
+        return HumanText.rows(
             rows(Figure.stored) + run + rows(Figure.served) + quotaRows(stats) + scrubRows(stats)
-        var text = ""
-        for case (let title, let value?) in all {
-            text += title + String(repeating: " ", count: 24 - title.count) + value + "\n"
-        }
-        for (code, number) in (stats.errors ?? [:]).sorted(by: { $0.key < $1.key }) where number > 0
-        {
-            text += "errors, \(code)".padded(to: 24) + HumanText.count(number) + "\n"
-        }
-        return text
+                + errors, width: 24)
     }
 
     private static func text(_ number: Int64, _ unit: Figure.Unit) -> String {
@@ -86,7 +82,7 @@ struct StatsCommand: ParsableCommand {
         }
     }
 
-    /// How far the store was read again, and what is damaged.
+    /// The progress of the scrub, and the damage.
     private static func scrubRows(_ stats: DaemonStatistics) -> [(String, String?)] {
         guard let scrub = stats.scrub else { return [] }
         return [
@@ -97,7 +93,7 @@ struct StatsCommand: ParsableCommand {
         ]
     }
 
-    /// What may be there, with what is.
+    /// The quotas, and what is used of them.
     private static func quotaRows(_ stats: DaemonStatistics) -> [(String, String?)] {
         let quotas = stats.quotas ?? [:]
         func row(
@@ -120,15 +116,8 @@ struct StatsCommand: ParsableCommand {
     }
 
     private static func uptime(_ seconds: Double) -> String {
-        // What is no sensible time is shown as none.
+        // Not a sensible time.
         guard seconds.isFinite, seconds >= 0, seconds < 1e12 else { return "?" }
         return HumanText.duration(milliseconds: Int64(seconds * 1_000))
-    }
-}
-
-extension String {
-    /// The text with blanks behind it up to a width, and at least one.
-    fileprivate func padded(to width: Int) -> String {
-        self + String(repeating: " ", count: max(1, width - count))
     }
 }

@@ -4,10 +4,8 @@ import Glibc
 /// tar writes them).
 enum TarArchive {
     static let blockByteCount = 512
-    /// Bytes of a name.
     static let nameByteCountMax = 100
 
-    /// Where the fields of a head begin.
     private enum Field {
         static let mode = 100
         static let size = 124
@@ -17,7 +15,6 @@ enum TarArchive {
         static let magic = 257
     }
 
-    /// The head of a file.
     static func head(_ name: String, byteCount: Int, time: Int64) -> [UInt8] {
         precondition(name.utf8.count <= nameByteCountMax, "names are made here")
         var head = [UInt8](repeating: 0, count: blockByteCount)
@@ -45,15 +42,14 @@ enum TarArchive {
         return head
     }
 
-    /// Zeros behind a file's bytes.
+    /// Zeros after a file's bytes.
     static func padding(behind byteCount: Int) -> [UInt8] {
         [UInt8](repeating: 0, count: -byteCount & (blockByteCount - 1))
     }
 
-    /// What an archive ends with.
     static let end = [UInt8](repeating: 0, count: 2 * blockByteCount)
 
-    /// What a head says; nil for the archive's end.
+    /// Reads a head; nil: the archive's end.
     static func read(_ head: [UInt8]) throws(CommandFailure) -> (name: String, byteCount: Int)? {
         guard head.contains(where: { $0 != 0 }) else { return nil }
         guard
@@ -65,19 +61,18 @@ enum TarArchive {
         }
         let name = String(decoding: head[..<nameByteCountMax].prefix { $0 != 0 }, as: UTF8.self)
         guard head[Field.kind] == UInt8(ascii: "0") || head[Field.kind] == 0 else {
-            // A folder, which other programs add.
+            // A directory, which other programs add.
             return (name, 0)
         }
         return (name, byteCount)
     }
 
-    /// Eleven octal digits.
     private static func octal(_ value: Int64) -> String {
         let digits = String(value, radix: 8)
         return String(repeating: "0", count: max(0, 11 - digits.count)) + digits
     }
 
-    /// The sum of all bytes, those of the checksum counting as blanks.
+    /// The sum of all bytes, with the checksum as blanks.
     private static func checksum(_ head: [UInt8]) -> Int {
         head.enumerated().reduce(0) { sum, byte in
             let isSum = byte.offset >= Field.checksum && byte.offset < Field.checksum + 8
@@ -85,7 +80,6 @@ enum TarArchive {
         }
     }
 
-    /// A number in octal digits, or in base 256.
     private static func number(_ field: ArraySlice<UInt8>) -> Int? {
         if field.first == 0x80 {
             return field.suffix(8).reduce(0) { $0 << 8 | Int($1) }

@@ -1,9 +1,10 @@
 import ArgumentParser
 import BlobServer
 import BlobStore
+import CLinux
 import Glibc
 
-/// `blobd verify`: checks a store, beside a daemon or alone.
+/// `blobd verify`: checks a store, with or without a running daemon.
 struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
@@ -21,20 +22,26 @@ struct VerifyCommand: ParsableCommand {
               blobd verify --data ./data --json | jq .problems
             """)
 
-    @Option(help: ArgumentHelp("The store's directory.", valueName: "dir"))
+    @Option(help: .named("dir", "The store's directory."))
     var data: String
 
     @Flag(help: "Print the report as JSON.")
     var json = false
 
     func run() throws {
-        let start = ContinuousClock.now
+        let watch = Stopwatch()
         let report = try walk()
-        let seconds = (ContinuousClock.now - start) / .seconds(1)
+        let seconds = watch.seconds
         try StandardOutput.write(
             json
-                ? try JSONLine.text(VerifyDocument(report, seconds: seconds))
-                : Self.text(report, seconds: seconds))
+                ? try JSONLine.object([
+                    "clean": report.isClean, "notifications": report.notifications,
+                    "parts": report.parts, "blobs": report.blobs, "orphans": report.orphans,
+                    "evicted_blobs": report.evictedBlobs, "bytes_stored": report.bytesStored,
+                    "changes_in_log": report.changesInLog,
+                    "problem_count": report.problemCount, "problems": report.problems,
+                    "seconds": seconds,
+                ]) : Self.text(report, seconds: seconds))
         guard report.isClean else {
             for problem in report.problems { StandardError.write("blobd: \(problem)\n") }
             throw CommandFailure(
@@ -42,8 +49,8 @@ struct VerifyCommand: ParsableCommand {
         }
     }
 
-    /// What is wrong. The walk is done by another process, because a damaged page may end who
-    /// reads it by a signal: that is one of the problems then.
+    /// What is wrong. Another process does the walk, because reading a damaged page may end a process
+    /// by a signal: that is one of the problems then.
     private func walk() throws(CommandFailure) -> VerifyReport {
         var status = stat()
         guard stat(data, &status) == 0 else {
@@ -55,7 +62,7 @@ struct VerifyCommand: ParsableCommand {
         do {
             walk = try StoreWalk.run(data, .bytes) { bar.update($0, of: $1) }
             if case .died = walk.ending, walk.report.pageProblemCount == 0 {
-                // Which page it was, where that can be told without liblmdb.
+                // Finds the page without liblmdb, if possible.
                 let pages = try BlobStore.whileLocked(data) { try StoreWalk.run(data, .pages) }
                 if let pages { walk.report.add(pages: pages.report) }
             }
@@ -67,47 +74,99 @@ struct VerifyCommand: ParsableCommand {
     }
 
     private static func problems(_ report: VerifyReport) -> String {
-        report.problemCount == 1 ? "1 problem" : "\(HumanText.count(report.problemCount)) problems"
+        HumanText.count(report.problemCount, of: "problem")
     }
 
     private static func text(_ report: VerifyReport, seconds: Double) -> String {
-        let verdict =
-            report.isClean
-            ? "clean" : "damaged, \(Self.problems(report))"
+        let verdict = report.isClean ? "clean" : "damaged, \(Self.problems(report))"
         return "\(verdict): \(HumanText.count(report.notifications)) notifications, "
             + "\(HumanText.count(report.parts)) parts, \(HumanText.count(report.blobs)) blobs, "
             + "\(HumanText.count(report.orphans)) orphans, "
             + (report.evictedBlobs == 0
-                ? "" : "\(HumanText.count(report.evictedBlobs)) in the bucket alone, ")
+                ? "" : "\(HumanText.count(report.evictedBlobs)) only in the bucket, ")
             + (report.changesInLog == 0
                 ? ""
                 : "\(HumanText.count(report.changesInLog)) acknowledged only in the write-ahead log, ")
-            + "\(HumanText.bytes(report.bytesStored)) read in \((seconds * 1_000).rounded() / 1_000) s\n"
+            + "\(HumanText.bytes(report.bytesStored)) read in \(seconds) s\n"
     }
 }
 
-/// What `verify --json` prints.
-private struct VerifyDocument: Encodable {
-    var clean: Bool
-    var notifications, parts, blobs, orphans: Int
-    var evictedBlobs: Int
-    var bytesStored: Int
-    var changesInLog: Int
-    var problemCount: Int
-    var problems: [String]
-    var seconds: Double
+/// What ``StoreWalk`` starts: walks a store and reports in the lines of ``WalkLines``. It is not for people.
+struct WalkCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: StoreWalk.commandName, abstract: "Check a store's pages for another process.",
+        shouldDisplay: false)
 
-    init(_ report: VerifyReport, seconds: Double) {
-        clean = report.isClean
-        notifications = report.notifications
-        parts = report.parts
-        blobs = report.blobs
-        orphans = report.orphans
-        evictedBlobs = report.evictedBlobs
-        bytesStored = report.bytesStored
-        changesInLog = report.changesInLog
-        problemCount = report.problemCount
-        problems = report.problems
-        self.seconds = (seconds * 1_000).rounded() / 1_000
+    @Option var data: String
+    @Option var depth: String
+
+    func run() throws {
+        clinux_die_with_parent()
+        guard let depth = StoreWalk.Depth(rawValue: depth) else {
+            throw CommandFailure(.badUsage, "\(StoreWalk.commandName) is started by other commands")
+        }
+        let memory = mmap(
+            nil, WalkPosition.byteCount, PROT_READ | PROT_WRITE, MAP_SHARED,
+            Int32(CLINUX_STARTED_MEMORY), 0)
+        guard let memory, memory != MAP_FAILED else {
+            throw CommandFailure(.badUsage, "\(StoreWalk.commandName) is started by other commands")
+        }
+        do {
+            try walk(depth, WalkPosition(memory))
+        } catch let failure as CommandFailure {
+            try StandardOutput.write(WalkLines.failed(failure.message))
+        } catch {
+            try StandardOutput.write(WalkLines.failed("\(error)"))
+        }
+    }
+
+    private func walk(_ depth: StoreWalk.Depth, _ position: WalkPosition) throws {
+        guard depth != .pages else {
+            let report = try BlobStore.checkPages(at: data, position: position)
+            for problem in report.problems {
+                try StandardOutput.write(WalkLines.problem(problem, ofPages: true))
+            }
+            var all = VerifyReport()
+            all.add(pages: report)
+            return try StandardOutput.write(WalkLines.end(all))
+        }
+        var options = BlobStore.Options()
+        options.ignoresLog = true
+        options.walkPosition = position
+        let store = try BlobStore.openReadOnly(at: data, options: options)
+        var nextLine = ContinuousClock.now
+        var told = VerifyReport()
+        let report = try verify(
+            store, depth == .bytes ? .bytes : .entries, found: { Self.report($0, &told) }
+        ) { progress in
+            guard ContinuousClock.now >= nextLine else { return }
+            nextLine = .now + .milliseconds(100)
+            try? StandardOutput.write(
+                WalkLines.bytes(max(0, progress.bytes), of: max(0, progress.byteCount)))
+        }
+        Self.report(report, &told)
+        try StandardOutput.write(WalkLines.end(report))
+    }
+
+    private func verify(
+        _ store: BlobStore, _ depth: BlobStore.VerifyDepth, found: (VerifyReport) -> Void,
+        progress: (VerifyProgress) -> Void
+    ) throws(CommandFailure) -> VerifyReport {
+        do {
+            return try store.verify(
+                depth, goesOnBehindDamage: true, found: found, progress: progress)
+        } catch {
+            throw CommandFailure(.refused, "\(data) cannot be verified: \(error)")
+        }
+    }
+
+    /// Reports new problems. Those of the pages come first.
+    private static func report(_ report: VerifyReport, _ told: inout VerifyReport) {
+        for index in told.problems.count..<report.problems.count {
+            let line = WalkLines.problem(
+                report.problems[index], ofPages: index < report.pageProblemCount)
+            try? StandardOutput.write(line)
+        }
+        told = report
     }
 }

@@ -9,7 +9,6 @@ struct ConfigurationError: Error, CustomStringConvertible {
 
 /// The YAML file of a configuration: one value for each key, and each key is the name of a setting.
 struct ConfigurationFile {
-    /// Bytes of a file.
     static let byteCountMax = 1 << 20
 
     let path: String

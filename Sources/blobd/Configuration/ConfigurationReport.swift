@@ -12,14 +12,12 @@ struct ConfigurationReport: Encodable {
         /// Whether SIGHUP changes it.
         let isLive: Bool
 
-        /// For people.
         var origin: String {
             if let file, let line { return "\(file):\(line)" }
             return variable ?? source
         }
     }
 
-    /// The file that was read.
     let file: String?
     let settings: [Row]
 
@@ -47,7 +45,6 @@ struct ConfigurationReport: Encodable {
         }
     }
 
-    /// A table for people.
     var text: String {
         var table = TextTable([("SETTING", .left), ("VALUE", .left), ("FROM", .left)])
         for row in settings { table.append([row.name, row.value ?? "-", row.origin]) }

@@ -1,15 +1,14 @@
 import BlobServer
 import Glibc
 
-/// The configuration of a daemon: a file, the environment, and flags, each before the one that precedes it.
+/// The configuration of a daemon: a file, the environment, and flags, in the order of increasing precedence.
 /// It is read at the start and at each SIGHUP.
 struct ServeConfiguration {
-    /// The file that is read where it exists and no other is named.
+    /// The file that is read if it exists and no other is named.
     static let defaultPath = "/etc/blobd/blobd.yaml"
     /// The variable that names the file.
     static let pathVariable = "BLOBD_CONFIG"
 
-    /// Where a value is from.
     enum Source {
         case preset
         case file(String, line: Int)
@@ -19,14 +18,14 @@ struct ServeConfiguration {
 
     struct Value {
         let setting: Setting
-        /// As it was written; none: it is not given.
+        /// As it was written; none: not given.
         let texts: [String]
         let source: Source
     }
 
     /// The file, if there is one.
     let path: String?
-    /// Variables that are named as ours and are no setting's. They change nothing.
+    /// Variables with our prefix that belong to no setting. They have no effect.
     let strangers: [String]
     private let variables: [String: String]
     private let flags: [String: [String]]
@@ -42,7 +41,7 @@ struct ServeConfiguration {
         let variables = environment.filter { $0.key.hasPrefix(prefix) && !$0.value.isEmpty }
         let known = Set(Setting.all.map(\.variable) + [Self.pathVariable])
         strangers = variables.keys.filter { !known.contains($0) }.sorted()
-        // Scripts and other programs have variables of such names. A slip of the pen is an error.
+        // Scripts and other programs have variables of such names. A likely typing mistake is an error.
         for name in strangers {
             let meant = NearestWord.find(
                 String(name.dropFirst(prefix.count)),
@@ -66,7 +65,7 @@ struct ServeConfiguration {
 
     /// Reads the file and finds each setting's value.
     ///
-    /// - Parameter takesEmptyFile: whether a file without a byte is one without settings, and no mistake.
+    /// - Parameter takesEmptyFile: whether an empty file is no mistake.
     func values(takesEmptyFile: Bool = true) throws(ConfigurationError) -> [Value] {
         let file: ConfigurationFile? =
             if let path { try ConfigurationFile(reading: path) } else { nil }
@@ -96,7 +95,7 @@ struct ServeConfiguration {
         return Value(setting: setting, texts: [], source: .preset)
     }
 
-    /// The items of a list in a variable: separated by commas, without blanks at their ends.
+    /// The items of a list in a variable: separated by commas, without surrounding blanks.
     private static func items(_ text: String) -> [String] {
         text.split(separator: ",", omittingEmptySubsequences: false).map { item in
             var item = item.drop(while: \.isWhitespace)
@@ -147,7 +146,7 @@ struct ServeConfiguration {
         }
     }
 
-    /// Refuses values that do not go together.
+    /// Refuses values that contradict each other.
     private static func check(
         _ options: DaemonOptions, _ values: [Value]
     ) throws(ConfigurationError) {
@@ -175,7 +174,7 @@ struct ServeConfiguration {
         }
     }
 
-    /// What the path of a credential of systemd's begins with.
+    /// The prefix of a path to a systemd credential.
     static let credentialPrefix = "$CREDENTIALS_DIRECTORY/"
 
     /// The path of a file that may be a credential of systemd's: a leading `$CREDENTIALS_DIRECTORY` is what the
@@ -216,5 +215,63 @@ extension ServeConfiguration.Value {
             case .file(let path, let line): "\(path):\(line): \(setting.name)"
             }
         return ConfigurationError("\(subject) \(reason)")
+    }
+}
+
+extension ServeConfiguration {
+    /// Reads everything again. Settings that a running daemon cannot change keep their values in `current`.
+    func reload(_ current: DaemonOptions) throws(ConfigurationError) -> Reload {
+        // An editor, or a full disk, may leave an empty file. It would lift every limit.
+        var options = try Self.options(of: try values(takesEmptyFile: false))
+        var changes: [String] = []
+        var pendingRestart: [String] = []
+        for setting in Setting.all {
+            let (before, after) = (setting.texts(current), setting.texts(options))
+            guard before != after else { continue }
+            let line = "\(setting.name): \(Self.words(after)), was \(Self.words(before))"
+            switch setting.change {
+            case .live: changes.append(line)
+            case .atStart:
+                pendingRestart.append(line)
+                setting.copy(current, &options)
+            }
+        }
+        return Reload(options: options, changes: changes, pendingRestart: pendingRestart)
+    }
+
+    private static func words(_ texts: [String]) -> String {
+        texts.isEmpty ? "not set" : texts.joined(separator: ", ")
+    }
+}
+
+extension ServeConfiguration {
+    /// Checks what a start and a reload check before they touch anything. Returns a line that says so.
+    ///
+    /// It runs as `ExecReload=`, which gets neither the sockets nor the credentials of the service. So a
+    /// socket need not be named, and keys that are a credential are not read.
+    func check() throws(ConfigurationError) -> String {
+        // As a reload: an empty file would lift every limit.
+        let values = try values(takesEmptyFile: false)
+        let options = try Self.options(of: values, hasCredentials: false)
+        try Self.checkRequired(options, hasSocket: true)
+        if let keys = options.signingKeyPath, !keys.hasPrefix(Self.credentialPrefix) {
+            do throws(SigningKeyFile.Failure) {
+                _ = try SigningKeyFile.read(keys)
+            } catch {
+                throw ConfigurationError(error.description)
+            }
+        }
+        for name in strangers {
+            StandardError.write("blobd: \(Self.notice(ofStranger: name))\n")
+        }
+        let subject = path.map { "\($0): " } ?? ""
+        let socket =
+            options.socketPath.isEmpty ? "; it names no socket: systemd has to pass one" : ""
+        return "\(subject)the configuration is good\(socket)\n"
+    }
+
+    /// The warning about a variable with our prefix that belongs to no setting.
+    static func notice(ofStranger name: String) -> String {
+        "\(name) is not a setting's variable; it changes nothing"
     }
 }

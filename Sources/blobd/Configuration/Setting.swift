@@ -3,7 +3,6 @@ import BlobServer
 /// One setting of the daemon: a flag of `blobd serve`, a key of its file, a variable of its environment.
 /// All of them are in ``sections``.
 struct Setting: Sendable {
-    /// When a new value takes effect.
     enum Change: Sendable {
         /// At a SIGHUP, too.
         case live
@@ -13,7 +12,7 @@ struct Setting: Sendable {
 
     enum Kind: Sendable { case one, list, flag }
 
-    /// A text that is no value of a setting.
+    /// A text that is not a value of the setting.
     struct Mismatch: Error {
         let text: String
     }
@@ -23,7 +22,7 @@ struct Setting: Sendable {
     let kind: Kind
     let change: Change
     let help: String
-    /// What holds when nothing is given; nil: nothing does.
+    /// The default, or nil.
     let defaultText: String?
     /// Left out of `--help` and of the documentation.
     let isHidden: Bool
@@ -37,12 +36,11 @@ struct Setting: Sendable {
 
     /// Puts values into options, each as its text. One, but for a list.
     let set: @Sendable ([String], inout DaemonOptions) throws(Mismatch) -> Void
-    /// The values that options have, as texts; none: it is not set.
+    /// The values in options, as texts; none: not set.
     let texts: @Sendable (DaemonOptions) -> [String]
-    /// Puts into options what others have.
+    /// Copies the value from options to others.
     let copy: @Sendable (DaemonOptions, inout DaemonOptions) -> Void
 
-    /// The variable of the environment.
     var variable: String {
         "BLOBD_" + name.uppercased().split(separator: "-").joined(separator: "_")
     }
@@ -66,7 +64,6 @@ extension Setting {
             get: { [$0[keyPath: path]] }, set: { $0[keyPath: path] = $1[0] })
     }
 
-    /// A setting that may have no value.
     static func optional<Value>(
         _ name: String, _ form: SettingForm<Value>,
         _ path: any WritableKeyPath<DaemonOptions, Value?> & Sendable, _ change: Change,
@@ -77,7 +74,6 @@ extension Setting {
             get: { $0[keyPath: path].map { [$0] } ?? [] }, set: { $0[keyPath: path] = $1[0] })
     }
 
-    /// A setting with any number of values.
     static func list<Value>(
         _ name: String, _ form: SettingForm<Value>,
         _ path: any WritableKeyPath<DaemonOptions, [Value]> & Sendable, _ change: Change,
@@ -88,7 +84,6 @@ extension Setting {
             set: { $0[keyPath: path] = $1 })
     }
 
-    /// A setting that is true or false.
     static func flag(
         _ name: String, _ path: any WritableKeyPath<DaemonOptions, Bool> & Sendable,
         _ change: Change, _ help: String

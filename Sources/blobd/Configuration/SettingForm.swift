@@ -3,22 +3,21 @@ import BlobProtocol
 import Logging
 import ObjectStore
 
-/// What the values of a setting look like: as a text, and as the daemon has them.
+/// The values of a setting, as text and as the daemon has them.
 struct SettingForm<Value: Sendable>: Sendable {
-    /// What stands for a value in `--help`.
+    /// The value's name in `--help`.
     let valueName: String
-    /// What a text must be, for an error.
+    /// What a value must be, for errors.
     let expected: String
-    /// Nil: the text is no such value, or out of bounds.
+    /// Nil: not such a value, or out of bounds.
     let parse: @Sendable (String) -> Value?
-    /// As it may be written.
     let text: @Sendable (Value) -> String
-    /// The least and the greatest value, for people; nil: there are none.
+    /// The smallest and the largest value, or nil.
     var bounds: String?
     /// What a shell completes it to.
     var completion = Completion.none
 
-    /// The same with bounds.
+    /// Adds bounds.
     private func within(_ bounds: ClosedRange<Value>) -> SettingForm where Value: Comparable {
         let words = "\(text(bounds.lowerBound)) to \(text(bounds.upperBound))"
         let parse = parse
@@ -54,12 +53,10 @@ extension SettingForm where Value == String {
             completion: completion)
     }
 
-    /// A prefix of a bucket.
     static let shard = SettingForm(
         valueName: "url", expected: "a bucket and a prefix, s3://bucket/prefix",
         parse: { (try? ObjectStoreURL($0)) == nil ? nil : $0 }, text: { $0 })
 
-    /// A short text in one line.
     static let line = SettingForm(
         valueName: "text", expected: "1 to 255 printable ASCII characters",
         parse: { text in
@@ -69,7 +66,7 @@ extension SettingForm where Value == String {
             return isRight ? text : nil
         }, text: { $0 })
 
-    /// An address that a path can follow.
+    /// An address to which a path can be appended.
     static let site = SettingForm(
         valueName: "url",
         expected:
@@ -83,7 +80,6 @@ extension SettingForm where Value == String {
 }
 
 extension SettingForm where Value == Int {
-    /// Bytes.
     static func size(_ bounds: ClosedRange<Int>) -> SettingForm {
         SettingForm(
             valueName: "size", expected: "a size such as 65536, 512KiB or 10MB",
@@ -101,12 +97,10 @@ extension SettingForm where Value == Int {
 }
 
 extension SettingForm where Value: BinaryInteger {
-    /// Milliseconds.
     static func time(_ bounds: ClosedRange<Value>) -> SettingForm {
         time(milliseconds: 1, "a time such as 500ms, 90s, 24h or 30d").within(bounds)
     }
 
-    /// Seconds.
     static func lifetime(_ bounds: ClosedRange<Value>) -> SettingForm {
         time(milliseconds: 1_000, "a time such as 90s, 24h or 30d").within(bounds)
     }
@@ -153,7 +147,6 @@ extension SettingForm where Value == Bool {
 }
 
 extension SettingForm where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
-    /// One of a few words.
     static func word(_ name: String) -> SettingForm {
         let words = Value.allCases.map(\.rawValue)
         return SettingForm(

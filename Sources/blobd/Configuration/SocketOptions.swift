@@ -5,34 +5,29 @@ import FoundationEssentials
 /// Where the daemon is, and how long to wait for it.
 struct SocketOptions: ParsableArguments {
     @Option(
-        help: ArgumentHelp(
-            "The daemon's socket. Default: BLOBD_SOCKET, or that of \(ServeConfiguration.defaultPath), or \(DaemonSocket.defaultPath).",
-            valueName: "path"))
+        help: .named(
+            "path",
+            "The daemon's socket. Default: BLOBD_SOCKET, or that of \(ServeConfiguration.defaultPath), or \(DaemonSocket.defaultPath)."
+        ))
     var socket: String?
 
-    @Option(
-        help: ArgumentHelp(
-            "Maximum time without progress, in seconds. 0: no limit.",
-            valueName: "seconds"))
+    @Option(help: .named("seconds", "Maximum time without progress, in seconds. 0: no limit."))
     var timeout: Int = 30
 
-    /// The longest timeout, in seconds.
     static let timeoutSecondsMax = 86_400
 
     func validate() throws {
-        guard (0...Self.timeoutSecondsMax).contains(timeout) else {
-            throw ValidationError(
-                "--timeout is \(timeout); it must be 0 to \(Self.timeoutSecondsMax) seconds")
-        }
+        try require(
+            (0...Self.timeoutSecondsMax).contains(timeout),
+            "--timeout is \(timeout); it must be 0 to \(Self.timeoutSecondsMax) seconds")
     }
 
-    /// Connects.
     func connect() throws -> BlobConnection {
         try BlobConnection.connect(to: try path(), options: options())
     }
 
-    /// Makes a further connection to a daemon that has answered; nil where it takes no more in this time, or this
-    /// process has too many descriptors.
+    /// Makes a further connection; nil if the daemon accepts no more in this time, or this process has too many
+    /// descriptors.
     func connectAgain(within milliseconds: Int) throws -> BlobConnection? {
         var options = options()
         options.timeoutMilliseconds = milliseconds
@@ -60,7 +55,7 @@ struct SocketOptions: ParsableArguments {
     }
 }
 
-/// Where a client looks for the daemon of this machine.
+/// Where a client looks for the daemon.
 enum DaemonSocket {
     /// The socket of the package's unit.
     static let defaultPath = "/run/blobd/blobd.sock"

@@ -20,7 +20,7 @@ struct YAMLEntries {
         case other(String)
     }
 
-    /// Why a text is no such file.
+    /// Why a text is not such a file.
     struct Failure: Error {
         let line: Int
         let reason: String
@@ -61,7 +61,6 @@ private struct Parser {
         input.deallocate()
     }
 
-    /// The line of the current event.
     private var line: Int { event.start_mark.line + 1 }
 
     private mutating func next() throws(YAMLEntries.Failure) {
@@ -105,7 +104,6 @@ private struct Parser {
         return entries
     }
 
-    /// The value that the current event begins.
     private mutating func value() throws(YAMLEntries.Failure) -> YAMLEntries.Value {
         switch event.type {
         case YAML_SCALAR_EVENT: return scalar

@@ -12,7 +12,7 @@ struct DoctorCommand: ParsableCommand {
         abstract: "Check the machine, the configuration and the daemon.",
         discussion: """
             Looks at the configuration, the store's directory and file system, the sockets, keys, limits, the \
-            clock, the daemon that runs, and nginx's end. Changes nothing. Each finding says what to do. Run it \
+            clock, the running daemon, and nginx's configuration. Changes nothing. Each finding says what to do. Run it \
             as root or as the daemon's user.
 
               blobd doctor
@@ -23,21 +23,21 @@ struct DoctorCommand: ParsableCommand {
             """)
 
     @Option(
-        help: ArgumentHelp(
-            "The daemon's configuration. Default: as `blobd serve` finds it.", valueName: "file"),
+        help: .named("file", "The daemon's configuration. Default: as `blobd serve` finds it."),
         completion: .file())
     var config: String?
 
-    @Option(help: ArgumentHelp("The store's directory.", valueName: "path"), completion: .directory)
+    @Option(help: .named("path", "The store's directory."), completion: .directory)
     var data: String?
 
-    @Option(help: ArgumentHelp("The daemon's socket.", valueName: "path"), completion: .file())
+    @Option(help: .named("path", "The daemon's socket."), completion: .file())
     var socket: String?
 
     @Option(
-        help: ArgumentHelp(
-            "nginx's configuration. Default: what `nginx -T` prints, where nginx is installed.",
-            valueName: "file"), completion: .file())
+        help: .named(
+            "file",
+            "nginx's configuration. Default: what `nginx -T` prints, where nginx is installed."),
+        completion: .file())
     var nginx: String?
 
     @Flag(help: "Print the findings as JSON.")
@@ -89,7 +89,7 @@ struct DoctorCommand: ParsableCommand {
         return all
     }
 
-    /// A configuration with a mistake is a finding; what was given by flags is checked all the same.
+    /// A configuration with a mistake is a finding; the flags are still checked.
     private func readConfiguration() -> (DaemonOptions, [Finding]) {
         var flags: [String: [String]] = [:]
         if let data { flags["data"] = [data] }
@@ -135,7 +135,7 @@ struct DoctorCommand: ParsableCommand {
             guard count > 0 else { break }
             text += buffer[..<count]
         }
-        // It may be there and have nothing to do with this daemon.
+        // It may have nothing to do with this daemon.
         guard pclose(pipe) == 0, !text.isEmpty else { return nil }
         let words = String(decoding: text, as: UTF8.self)
         return words.contains("blobd") ? words : nil
@@ -172,16 +172,14 @@ struct DoctorCommand: ParsableCommand {
 struct Finding: Encodable, Sendable {
     enum State: String, Encodable, Sendable {
         case ok
-        /// It works, and may not for long, or not well.
+        /// It works, but perhaps not for long, or not well.
         case warning
         /// It does not work, or loses data.
         case problem
     }
 
-    /// What was looked at.
     let check: String
     let state: State
-    /// What was seen.
     let seen: String
     /// What to do; nil where all is well.
     let advice: String?

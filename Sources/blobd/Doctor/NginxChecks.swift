@@ -25,7 +25,7 @@ struct NginxChecks {
         if !plain.contains("keepalive ") || !plain.contains("proxy_http_version 1.1") {
             findings.append(
                 .warning(
-                    "nginx keep-alive", "each request has a connection of its own",
+                    "nginx keep-alive", "each request opens a new connection",
                     "Three times the work: `keepalive 32;` in the upstream, `proxy_http_version 1.1;` and `proxy_set_header Connection \"\";` in the location."
                 ))
         }
@@ -33,7 +33,7 @@ struct NginxChecks {
             findings.append(
                 .warning(
                     "nginx socket", "it uses the main socket",
-                    "The device socket answers links alone: let nginx have \(options.deviceSocketPath ?? "")."
+                    "The device socket answers only links: let nginx use \(options.deviceSocketPath ?? "")."
                 ))
         }
         return findings + [user(plain, socket)].compactMap { $0 }

@@ -3,7 +3,7 @@ import BlobStore
 import CLinux
 import Glibc
 
-/// The store's directory: who may use it, what it lies on, and how much room there is.
+/// The store's directory: permissions, file system, and free space.
 struct StoreChecks {
     let path: String
     let mapByteCountMax: Int
@@ -42,7 +42,7 @@ struct StoreChecks {
         return .ok("data directory", words)
     }
 
-    /// The store's files belong to who owns the directory.
+    /// The owner of the store's files must be the directory's.
     private func files(_ folder: stat) -> [Finding] {
         guard let status = SystemFiles.status("\(path)/data.mdb") else {
             return [.ok("store", "no store yet; the daemon creates one")]

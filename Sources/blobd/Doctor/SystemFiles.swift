@@ -1,15 +1,14 @@
 import BlobServer
 import Glibc
 
-/// What the system says in files of `/proc` and `/sys`.
+/// Files of `/proc` and `/sys`, and who owns files.
 enum SystemFiles {
-    /// A file's text; nil when it cannot be read.
+    /// Nil when it cannot be read.
     static func text(_ path: String) -> String? {
         guard let bytes = try? SmallFile.read(path, byteCountMax: 1 << 20) else { return nil }
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// The first number of a file.
     static func number(_ path: String) -> Int? {
         text(path)?.split(whereSeparator: \.isWhitespace).first.flatMap { Int($0) }
     }
@@ -20,13 +19,11 @@ enum SystemFiles {
         return lstat(path, &status) == 0 ? status : nil
     }
 
-    /// The folder of a path.
     static func folder(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }
 
-    /// The permission bits in octal.
     static func mode(_ status: stat) -> String { "0" + String(status.st_mode & 0o7777, radix: 8) }
 
     /// A user's name, or the number.

@@ -2,7 +2,6 @@ import BlobProtocol
 import Bytes
 import Glibc
 
-/// Texts on the command line: what they must look like, and what they mean.
 enum CommandLineText {
     /// Refuses arguments that are not UTF-8. Swift would put U+FFFD into them, and an id with that
     /// in it is another id.
@@ -38,7 +37,7 @@ enum CommandLineText {
         return try RFC3339.parse(bytes.span.bytes)
     }
 
-    /// The same the other way.
+    /// Milliseconds since 1970 as such a time.
     static func text(milliseconds: Int64) -> String {
         var bytes: [UInt8] = []
         RFC3339.append(milliseconds, to: &bytes)
@@ -51,4 +50,14 @@ func wallClockMilliseconds() -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
     return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
+}
+
+/// The time that something has taken.
+struct Stopwatch {
+    private let begin = ContinuousClock.now
+
+    /// Seconds so far, to the millisecond.
+    var seconds: Double {
+        ((ContinuousClock.now - begin) / .seconds(1) * 1_000).rounded() / 1_000
+    }
 }

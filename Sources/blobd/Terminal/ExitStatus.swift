@@ -9,7 +9,6 @@ enum ExitStatus: Int32 {
     case notFound = 3
     case noDaemon = 4
 
-    /// The code that says what `error` is about.
     init(_ error: ClientError) {
         switch error {
         case .notFound, .expired: self = .notFound
@@ -20,7 +19,7 @@ enum ExitStatus: Int32 {
     }
 }
 
-/// A failure of a command that is not the daemon's answer.
+/// A failure of a command, apart from a refusal by the daemon.
 struct CommandFailure: Error {
     var status: ExitStatus
     var message: String
@@ -31,7 +30,7 @@ struct CommandFailure: Error {
     }
 }
 
-/// Runs a call that is about one notification. An error that there is none says which.
+/// Runs a call about one notification. An error that it is missing names it.
 func naming<Result>(
     _ id: String, part: String? = nil, _ call: () throws -> Result
 ) throws -> Result {

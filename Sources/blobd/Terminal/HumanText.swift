@@ -45,6 +45,18 @@ enum HumanText {
         return text
     }
 
+    /// The text with blanks up to a width, and at least one.
+    static func padded(_ text: String, to width: Int) -> String {
+        text + String(repeating: " ", count: max(1, width - text.count))
+    }
+
+    /// Titles with their values, one per line. Without a value there is no line.
+    static func rows(_ rows: [(title: String, value: String?)], width: Int) -> String {
+        rows.compactMap { row in
+            row.value.map { padded(row.title, to: width) + $0 + "\n" }
+        }.joined()
+    }
+
     /// A text in one line and without control characters, so that what a stranger stored cannot
     /// steer a terminal. Cut with `…` when it is longer than `characterCountMax`.
     static func line(_ text: String, characterCountMax: Int = 60) -> String {

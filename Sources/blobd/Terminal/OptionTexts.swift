@@ -1,9 +1,19 @@
 import ArgumentParser
-import BlobProtocol
 import Glibc
 
-// What options take besides plain numbers and texts. Each says in `--help` what its default is, as it
-// would be typed.
+extension ArgumentHelp {
+    /// Help for a value with a name.
+    static func named(_ valueName: String, _ text: String) -> ArgumentHelp {
+        ArgumentHelp(text, valueName: valueName)
+    }
+}
+
+/// Refuses a command line that is wrong.
+func require(_ isRight: Bool, _ refusal: @autoclosure () -> String) throws(ValidationError) {
+    guard isRight else { throw ValidationError(refusal()) }
+}
+
+// Values of options besides plain numbers and texts. `--help` shows their defaults as they are typed.
 
 /// A number of bytes on the command line: `1048576`, `512KiB`, `64MiB`, `2GiB`, and in powers of ten `10MB`.
 struct ByteCountText: ExpressibleByArgument {
@@ -106,10 +116,45 @@ struct GroupText: ExpressibleByArgument {
         if let number = UInt32(argument) {
             id = number
         } else if let entry = getgrnam(argument) {
-            // The entry is the C library's, good until the next call. The main thread alone calls it.
+            // The entry belongs to the C library and is valid until the next call; only the main thread calls it.
             id = entry.pointee.gr_gid
         } else {
             return nil
         }
+    }
+}
+
+/// The word that was probably meant.
+enum NearestWord {
+    /// `; the nearest is max-payload`, or nothing if no word is near.
+    static func hint(_ word: String, _ known: some Sequence<String>) -> String {
+        guard let near = find(word, known), near.distance <= max(2, word.utf8.count / 2) else {
+            return ""
+        }
+        return "; the nearest is \(near.word)"
+    }
+
+    /// The nearest of some words.
+    static func find(
+        _ word: String, _ known: some Sequence<String>
+    ) -> (word: String, distance: Int)? {
+        known.map { (word: $0, distance: distance(word, $0)) }
+            .min { ($0.distance, $0.word) < ($1.distance, $1.word) }
+    }
+
+    /// How many bytes have to be put in, taken out or changed to make one of the other (Levenshtein).
+    static func distance(_ left: String, _ right: String) -> Int {
+        let right = Array(right.utf8)
+        var row = Array(0...right.count)
+        for (index, byte) in left.utf8.enumerated() {
+            var diagonal = row[0]
+            row[0] = index + 1
+            for column in right.indices {
+                let changed = diagonal + (byte == right[column] ? 0 : 1)
+                diagonal = row[column + 1]
+                row[column + 1] = min(changed, diagonal + 1, row[column] + 1)
+            }
+        }
+        return row[right.count]
     }
 }

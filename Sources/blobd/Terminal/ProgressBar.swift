@@ -1,15 +1,33 @@
-/// A bar on standard error for what takes over two seconds. Silent before that, and always when
+/// A line on standard error about something that takes over two seconds. Silent before that, and whenever
 /// standard error is not a terminal.
+struct StatusLine {
+    /// Whether anybody sees it.
+    let isShown = StandardError.isTerminal
+    private let start = ContinuousClock.now
+    private var nextDraw = ContinuousClock.now + .seconds(2)
+    private var hasDrawn = false
+
+    /// Replaces the line, but not too often.
+    ///
+    /// - Parameter text: is given the seconds since the start.
+    mutating func draw(_ text: (Double) -> String) {
+        guard isShown, ContinuousClock.now >= nextDraw else { return }
+        nextDraw = .now + .milliseconds(100)
+        hasDrawn = true
+        StandardError.write("\r\u{1B}[K" + text((ContinuousClock.now - start) / .seconds(1)))
+    }
+
+    mutating func finish() {
+        guard hasDrawn else { return }
+        hasDrawn = false
+        StandardError.write("\r\u{1B}[K")
+    }
+}
+
 struct ProgressBar {
-    /// How long to be silent.
-    static let silence: Duration = .seconds(2)
-    private static let interval: Duration = .milliseconds(100)
     private static let cellCount = 30
 
-    private let isShown = StandardError.isTerminal
-    private let start = ContinuousClock.now
-    private var nextDraw = ContinuousClock.now + ProgressBar.silence
-    private var hasDrawn = false
+    private var line = StatusLine()
     private let title: String
     private let describe: (UInt64) -> String
 
@@ -21,28 +39,19 @@ struct ProgressBar {
         self.describe = describe
     }
 
-    /// Tells how far it has come.
     mutating func update(_ done: UInt64, of total: UInt64) {
-        guard isShown, ContinuousClock.now >= nextDraw else { return }
-        nextDraw = .now + Self.interval
-        hasDrawn = true
-        let share = total == 0 ? 1 : min(1, Double(done) / Double(total))
-        let full = Int(share * Double(Self.cellCount))
-        let bar =
-            String(repeating: "█", count: full)
-            + String(repeating: "░", count: Self.cellCount - full)
-        let elapsed = (ContinuousClock.now - start) / .seconds(1)
-        let rate = describe(UInt64(Double(done) / elapsed))
-        let text = "\(title) \(bar) \(Int(share * 100)) %  \(describe(done)), \(rate)/s"
-        StandardError.write("\r\u{1B}[K" + text)
+        line.draw { [title, describe] seconds in
+            let share = total == 0 ? 1 : min(1, Double(done) / Double(total))
+            let full = Int(share * Double(Self.cellCount))
+            let bar =
+                String(repeating: "█", count: full)
+                + String(repeating: "░", count: Self.cellCount - full)
+            let rate = describe(UInt64(Double(done) / seconds))
+            return "\(title) \(bar) \(Int(share * 100)) %  \(describe(done)), \(rate)/s"
+        }
     }
 
-    /// Wipes the bar away.
-    mutating func finish() {
-        guard hasDrawn else { return }
-        hasDrawn = false
-        StandardError.write("\r\u{1B}[K")
-    }
+    mutating func finish() { line.finish() }
 }
 
 /// A bar for each phase of something.
@@ -50,7 +59,7 @@ final class PhaseBar {
     private var bar: ProgressBar?
     private var title = ""
 
-    /// Tells how far a phase has come; of another one than before, a new bar begins.
+    /// Tells how far a phase has come. Another phase begins a new bar.
     ///
     /// - Parameter isCount: whether the amounts are counts, and not bytes.
     func update(_ title: String, _ done: Int, _ total: Int, isCount: Bool = false) {
@@ -63,6 +72,5 @@ final class PhaseBar {
         bar?.update(UInt64(done), of: UInt64(total))
     }
 
-    /// Wipes the bar away.
     func finish() { bar?.finish() }
 }

@@ -1,7 +1,7 @@
 import FoundationEssentials
 import Glibc
 
-/// Standard output. What cannot be written is an error, and not lost without a word.
+/// Standard output. A failed write is an error.
 enum StandardOutput {
     static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
@@ -16,14 +16,13 @@ enum StandardOutput {
         }
     }
 
-    /// Writes bytes and a line end.
     static func writeLine(_ bytes: [UInt8]) throws(CommandFailure) {
         try write(bytes.span.bytes)
         try write("\n")
     }
 }
 
-/// Standard error, for people. There is nobody to tell when it cannot be written.
+/// Standard error. A failed write is ignored.
 enum StandardError {
     static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
 
@@ -53,9 +52,8 @@ func writeAll(_ bytes: RawSpan, to descriptor: CInt) -> CInt? {
     return nil
 }
 
-/// The words for an `errno`.
 func errorText(_ code: CInt) -> String {
-    // `strerror` may use its buffer again in the next call; the text is copied at once.
+    // Copied at once: `strerror` may reuse its buffer.
     strerror(code).map { String(cString: $0) } ?? "error \(code)"
 }
 
@@ -70,5 +68,23 @@ enum JSONLine {
             throw CommandFailure(.refused, "the result cannot be written as JSON")
         }
         return String(decoding: data, as: UTF8.self) + "\n"
+    }
+
+    /// An object with these members but those that are nil.
+    static func object(
+        _ members: KeyValuePairs<String, (any Encodable)?>
+    ) throws(CommandFailure) -> String {
+        var values: [String: Value] = [:]
+        for case (let name, let value?) in members { values[name] = Value(value: value) }
+        return try text(values)
+    }
+
+    private struct Value: Encodable {
+        let value: any Encodable
+
+        func encode(to encoder: any Encoder) throws {
+            var container = encoder.singleValueContainer()
+            try container.encode(value)
+        }
     }
 }

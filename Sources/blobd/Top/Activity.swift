@@ -1,25 +1,20 @@
 import BlobClient
 
-/// What a daemon did between two looks at its counters.
+/// What a daemon did between two readings of its counters.
 struct Activity: Sendable {
-    /// Of the second look.
     let now: DaemonStatistics
     let seconds: Double
-    /// The first look, unless the daemon was started again since.
+    /// The first reading, unless the daemon was restarted since.
     private let before: DaemonStatistics?
-    /// Answered requests of each operation, in a second.
+    /// Answered requests per second, by operation.
     private(set) var rates: [String: Double] = [:]
-    /// Durations of each operation.
     private(set) var durations: [String: Durations] = [:]
-    /// Fetches that were answered with bytes, of all; nil without any.
+    /// The share of fetches that were answered with bytes; nil without fetches.
     private(set) var hitShare: Double?
-    /// Answers with an error, in a second; a fetch of what is missing is none.
+    /// Answers with an error per second, not counting fetches of missing payloads.
     private(set) var errorRate = 0.0
 
-    /// - Parameters:
-    ///   - before: the first look; of the same run of the daemon, else everything since its start counts.
-    ///   - now: the second look.
-    ///   - seconds: the time between them.
+    /// - Parameter before: nil, or of an earlier run of the daemon: everything since its start counts.
     init(from before: DaemonStatistics?, to now: DaemonStatistics, seconds: Double) {
         self.now = now
         self.seconds = max(seconds, 0.001)
@@ -51,16 +46,36 @@ struct Activity: Sendable {
         }
     }
 
-    /// How much a counter has grown in a second; its name is that of `GET /v1/stats`.
+    /// The growth of a counter per second, by its name in `GET /v1/stats`.
     func rate(of name: String) -> Double {
         Double(max(0, (now[name] ?? 0) - (before?[name] ?? 0))) / seconds
     }
 
-    /// All answered requests, in a second.
     var requestRate: Double { rates.values.reduce(0, +) }
 }
 
-/// Durations in buckets.
+extension Activity {
+    /// What `--json` prints. Rates and durations are by operation.
+    func jsonLine() throws(CommandFailure) -> String {
+        func milliseconds(_ share: Double) -> [String: Double] {
+            durations.compactMapValues { $0.quantile(share).map { $0 / 1e6 } }
+        }
+        return try JSONLine.object([
+            "seconds": seconds, "requests_per_second": requestRate,
+            "publishes_per_second": rate(of: "publishes"),
+            "expiries_per_second": rate(of: "expired"), "errors_per_second": errorRate,
+            "bytes_sent_per_second": rate(of: "bytes_sent"),
+            "bytes_received_per_second": rate(of: "bytes_received"), "hit_rate": hitShare,
+            "connections": now.connections, "watchers": now.watchers,
+            "notifications": now.notifications, "blobs": now.blobs,
+            "file_bytes": now.fileBytes, "allocated_bytes": now.allocatedBytes,
+            "live_bytes": now.bytesStored, "rates": rates.filter { $0.value > 0 },
+            "p50_ms": milliseconds(0.5), "p99_ms": milliseconds(0.99),
+            "slowest": now.slowest ?? [],
+        ])
+    }
+}
+
 struct Durations: Sendable {
     let bounds: [Int64]
     let counts: [Int64]

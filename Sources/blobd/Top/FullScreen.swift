@@ -1,11 +1,10 @@
 import Glibc
 
-/// A terminal that a program fills: no scrolling, no cursor, keys at once. It is as before when `end` was
-/// called.
+/// A terminal that a program fills: no scrolling, no cursor, keys at once. `end` restores it.
 struct FullScreen {
     private let before: termios
 
-    /// Takes the terminal of standard input over; nil where that is none.
+    /// Takes over the terminal of standard input; nil if that is not one.
     init?() {
         var mode = termios()
         guard tcgetattr(STDIN_FILENO, &mode) == 0 else { return nil }
@@ -16,14 +15,13 @@ struct FullScreen {
         write("\u{1B}[?1049h\u{1B}[?25l")
     }
 
-    /// Gives the terminal back.
+    /// Restores the terminal.
     func end() {
         write("\u{1B}[?25h\u{1B}[?1049l")
         var mode = before
         tcsetattr(STDIN_FILENO, TCSANOW, &mode)
     }
 
-    /// Its size now.
     static var size: (width: Int, height: Int) {
         var size = winsize()
         guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0
@@ -31,7 +29,6 @@ struct FullScreen {
         return (Int(size.ws_col), Int(size.ws_row))
     }
 
-    /// Shows lines from the first row on.
     func draw(_ lines: [String]) {
         // From the top, each line cleared to its end, and what is below.
         write("\u{1B}[H" + lines.joined(separator: "\u{1B}[K\r\n") + "\u{1B}[K\u{1B}[J")
@@ -39,7 +36,7 @@ struct FullScreen {
 
     /// Waits for a key.
     ///
-    /// - Returns: whether it was one that ends the program: q, Control-C, Control-D.
+    /// - Returns: whether it quits the program: q, Control-C, Control-D.
     func isEnded(withinMilliseconds milliseconds: Int) -> Bool {
         var request = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
         guard poll(&request, 1, Int32(clamping: milliseconds)) > 0 else { return false }

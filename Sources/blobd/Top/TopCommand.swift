@@ -16,7 +16,7 @@ struct TopCommand: ParsableCommand {
               blobd top --once --json | jq .rates
             """)
 
-    @Option(help: ArgumentHelp("Seconds between two looks.", valueName: "seconds"))
+    @Option(help: .named("seconds", "Seconds between two looks."))
     var interval: Double = 1
 
     @Flag(help: "Look for one interval, print, and exit. So it is where there is no terminal.")
@@ -28,10 +28,10 @@ struct TopCommand: ParsableCommand {
     @OptionGroup var socket: SocketOptions
 
     func validate() throws {
-        guard (0.1...60).contains(interval) else {
-            throw ValidationError("--interval is \(interval); it must be 0.1 to 60 seconds")
-        }
-        guard once || !json else { throw ValidationError("--json goes with --once") }
+        try require(
+            (0.1...60).contains(interval), "--interval is \(interval); it must be 0.1 to 60 seconds"
+        )
+        try require(once || !json, "--json goes with --once")
     }
 
     func run() throws {
@@ -40,7 +40,7 @@ struct TopCommand: ParsableCommand {
         if once || !StandardOutput.isTerminal {
             usleep(useconds_t(interval * 1e6))
             let activity = try watch.next()
-            if json { return try StandardOutput.write(try JSONLine.text(ActivityReport(activity))) }
+            if json { return try StandardOutput.write(try activity.jsonLine()) }
             let screen = TopScreen(width: 80, height: 200)
             let lines = screen.lines(activity, history: [activity.requestRate], title: title)
             return try StandardOutput.write(lines.joined(separator: "\n") + "\n")
@@ -108,47 +108,9 @@ struct ActivityWatch: ~Copyable {
         return activity
     }
 
-    /// The daemon has gone: connects anew next time.
+    /// The daemon has gone: connects again next time.
     mutating func forget() {
         connection = nil
         last = nil
-    }
-}
-
-/// What `--json` prints.
-struct ActivityReport: Encodable {
-    let seconds: Double
-    let requestsPerSecond, publishesPerSecond, expiriesPerSecond, errorsPerSecond: Double
-    let bytesSentPerSecond, bytesReceivedPerSecond: Double
-    let hitRate: Double?
-    let connections, watchers: Int64?
-    let notifications, blobs, fileBytes, allocatedBytes, liveBytes: Int64?
-    /// Of each operation in a second.
-    let rates: [String: Double]
-    /// Of each operation, in milliseconds.
-    let p50Ms, p99Ms: [String: Double]
-    let slowest: [DaemonStatistics.SlowRequestStatistics]
-
-    init(_ activity: Activity) {
-        let now = activity.now
-        seconds = activity.seconds
-        requestsPerSecond = activity.requestRate
-        publishesPerSecond = activity.rate(of: "publishes")
-        expiriesPerSecond = activity.rate(of: "expired")
-        errorsPerSecond = activity.errorRate
-        bytesSentPerSecond = activity.rate(of: "bytes_sent")
-        bytesReceivedPerSecond = activity.rate(of: "bytes_received")
-        hitRate = activity.hitShare
-        connections = now.connections
-        watchers = now.watchers
-        notifications = now.notifications
-        blobs = now.blobs
-        fileBytes = now.fileBytes
-        allocatedBytes = now.allocatedBytes
-        liveBytes = now.bytesStored
-        rates = activity.rates.filter { $0.value > 0 }
-        p50Ms = activity.durations.compactMapValues { $0.quantile(0.5).map { $0 / 1e6 } }
-        p99Ms = activity.durations.compactMapValues { $0.quantile(0.99).map { $0 / 1e6 } }
-        slowest = now.slowest ?? []
     }
 }

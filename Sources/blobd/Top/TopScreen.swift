@@ -1,19 +1,16 @@
 import BlobClient
 import BlobServer
 
-/// The screen of `blobd top`: lines of plain text, as many and as wide as a terminal has.
+/// The screen of `blobd top`: lines of plain text.
 struct TopScreen {
     let width: Int
     let height: Int
 
-    /// The least size that shows everything but the slowest requests.
+    /// The smallest size that shows everything but the slowest requests.
     static let widthMin = 40
     static let heightMin = 8
 
-    /// - Parameters:
-    ///   - activity: of the last interval.
-    ///   - history: requests in a second, of the last intervals, the latest at the end.
-    ///   - title: where the daemon is.
+    /// - Parameter history: requests per second of the last intervals, the latest at the end.
     func lines(_ activity: Activity, history: [Double], title: String) -> [String] {
         var lines = heading(activity, title)
         lines += [""] + traffic(activity, history)
@@ -24,7 +21,7 @@ struct TopScreen {
         return lines.prefix(height).map(cut)
     }
 
-    /// As wide as the screen, without blanks at its end.
+    /// Cuts a line to the width, without trailing blanks.
     private func cut(_ line: String) -> String {
         var line = line.prefix(width)
         while line.last == " " { line.removeLast() }
@@ -79,7 +76,7 @@ struct TopScreen {
         return table(.store, activity) + [share("live, of the disk", live, disk)]
     }
 
-    /// The cells of a part: those of the table of figures, and others by their places.
+    /// The cells of a part: from the table of figures, and others by their places.
     private func table(
         _ part: Figure.Cell.Part, _ activity: Activity,
         _ others: [Int: (name: String, value: String)] = [:]

@@ -69,6 +69,26 @@ import Testing
         #expect(try Self.contents(daemon) == Self.contents(other))
     }
 
+    // `dump` fetched payloads into memory, and so failed for those over 1 GiB, the client's limit.
+    @Test("Payloads are dumped in bounded memory", .enabled(if: !hasSanitizer))
+    func large() throws {
+        let daemon = try DaemonProcess(["--max-payload", "256MiB"])
+        let folder = TemporaryFolder()
+        let byteCount = 200_000_000
+        let shell = ["/bin/bash", "-c"]
+        let environment = ["BLOBD_SOCKET": daemon.socketPath]
+        let put = try run(
+            shell + ["head -c \(byteCount) /dev/zero | \(DaemonProcess.program) put zeros -"],
+            environment: environment)
+        #expect(put.end == .exited(0), "\(put.errors)")
+        let dumped = try run(
+            shell + ["ulimit -v 150000; exec \(DaemonProcess.program) dump \(folder)/all.tar"],
+            environment: environment)
+        #expect(dumped.end == .exited(0), "\(dumped.errors)")
+        let names = try run(["tar", "tvf", "\(folder)/all.tar"]).output
+        #expect(String(decoding: names, as: UTF8.self).contains(" \(byteCount) "))
+    }
+
     // A payload that was replaced behind the listing was taken for a notification that had gone: of 1,000 that were
     // there all the time 962 were left out, and the command succeeded.
     @Test("What is replaced while it is dumped is in the dump")

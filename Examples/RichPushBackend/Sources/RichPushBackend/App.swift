@@ -200,8 +200,8 @@ struct Backend {
         return Changes(
             changes: page.changes.map { change in
                 Change(
-                    id: change.id, kind: change.kind.rawValue, device: change.device,
-                    state: change.notification?.actionState?.rawValue)
+                    id: change.id, kind: change.kind.name, device: change.device,
+                    state: change.notification?.actionState?.name)
             }, next: page.next)
     }
 

@@ -1,14 +1,15 @@
 import BlobServer
 import BlobStore
+import CLinux
 import Glibc
 
 /// The kernel, and the limits that it sets for a process.
 struct LimitChecks {
     let options: DaemonOptions
-    /// Of the daemon's process; nil: none is seen. Those of this process say nothing of it.
+    /// Of the daemon's process, if it was found. This process may have others.
     let limits: ProcessLimits?
 
-    /// What one connection may take of descriptors besides its own, and what the daemon needs.
+    /// Descriptors that are not connections.
     private static let descriptorReserve = 1_024
 
     func run() -> [Finding] {
@@ -108,8 +109,7 @@ struct ProcessLimits {
 
     func text(_ limit: Int?) -> String { limit.map { "\($0)" } ?? "unlimited" }
 
-    /// Those of a process, from the text of `/proc/PID/limits`. The daemon raises the soft limit of open
-    /// files to the hard one.
+    /// From the text of `/proc/PID/limits`. The daemon raises the soft limit of open files to the hard one.
     init(_ text: String) {
         func limit(_ name: String, isHard: Bool) -> Int? {
             guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix(name) })
@@ -122,8 +122,34 @@ struct ProcessLimits {
         addressSpace = limit("Max address space", isHard: false)
     }
 
-    /// Those of the process with this number; nil where they cannot be read.
+    /// Of a process; nil if they cannot be read.
     static func of(_ number: Int) -> ProcessLimits? {
         SystemFiles.text("/proc/\(number)/limits").map { ProcessLimits($0) }
+    }
+}
+
+/// The clock, by which payloads expire.
+enum ClockChecks {
+    static func run() -> [Finding] {
+        let year = 1970 + Int(time(nil)) / 31_556_952
+        if year < 2_025 {
+            return [
+                .problem(
+                    "clock", "it is the year \(year)",
+                    "Everything expires late, and then at once: set the clock before the daemon starts."
+                )
+            ]
+        }
+        let isSynchronised = clinux_clock_is_synchronised()
+        guard isSynchronised >= 0 else { return [] }
+        if isSynchronised == 0 {
+            return [
+                .warning(
+                    "clock", "it is not synchronised",
+                    "Payloads expire by it: run chrony or systemd-timesyncd (timedatectl set-ntp true)."
+                )
+            ]
+        }
+        return [.ok("clock", "synchronised")]
     }
 }

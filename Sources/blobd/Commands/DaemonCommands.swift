@@ -2,15 +2,70 @@ import ArgumentParser
 import BlobClient
 import Glibc
 
+/// `blobd ping`: asks whether a publish can be stored.
+struct PingCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "ping",
+        abstract: "Test whether the daemon can store a publish.",
+        discussion: """
+            Prints ok if a publish can be stored. Otherwise prints the reason and exits with 1; without \
+            a daemon it exits with 4. Over HTTP: /readyz. /livez tests only that the daemon answers.
+
+              blobd ping --socket /run/blobd/blobd.sock
+            """)
+
+    @OptionGroup var socket: SocketOptions
+
+    func run() throws {
+        var connection = try socket.connect()
+        try connection.ping()
+        try StandardOutput.write("ok\n")
+    }
+}
+
+/// `blobd promote`: makes a follower the leader of its shard.
+struct PromoteCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "promote",
+        abstract: "Make a follower the leader of its shard.",
+        discussion: """
+            The leader is asked to hand over: it accepts no more changes, ships the last ones, and follows. \
+            Nothing is lost, and it takes about a second. With --force the leader is not asked, because it is \
+            gone: changes that it acknowledged as local and had not shipped are lost. A leader that returns becomes a follower.
+
+              blobd promote --socket /run/blobd/follower.sock
+              blobd promote --force
+            """)
+
+    @Flag(help: "Do not ask the leader, because it is gone.")
+    var force = false
+
+    @Flag(help: "Print JSON.")
+    var json = false
+
+    @OptionGroup var socket: SocketOptions
+
+    func run() throws {
+        var connection = try socket.connect()
+        let answer = try connection.answer(to: .promote(isForced: force))
+        let report = try connection.call(.replication)
+        try StandardOutput.write(
+            json
+                ? String(decoding: answer.body, as: UTF8.self) + "\n"
+                : "\(report.leader ?? "this daemon") leads epoch \(report.epoch ?? 0), after change \(report.sequence ?? 0)\n"
+        )
+    }
+}
+
 /// `blobd scrub`: has the daemon read its store again.
 struct ScrubCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "scrub",
         abstract: "Have the daemon read its store again, to find damage.",
         discussion: """
-            Begins a round at once, without pauses. Damaged payloads are quarantined: they are not sent \
+            Starts a round at once, without pauses. Damaged payloads are quarantined: they are not sent \
             until the same bytes are published again. With --wait the exit code is 1 if there is damage. \
-            The daemon does the same by itself, slowly: --scrub-days.
+            The daemon also does this by itself, slowly: --scrub-days.
 
               blobd scrub --wait
               blobd scrub --status --json | jq .quarantine
@@ -19,7 +74,7 @@ struct ScrubCommand: ParsableCommand {
     @Flag(help: "Wait for the end of the round.")
     var wait = false
 
-    @Flag(help: "Show how far it is, without beginning a round.")
+    @Flag(help: "Show the progress, without starting a round.")
     var status = false
 
     @Flag(help: "Print JSON.")
@@ -28,9 +83,7 @@ struct ScrubCommand: ParsableCommand {
     @OptionGroup var socket: SocketOptions
 
     func validate() throws {
-        guard !wait || !status else {
-            throw ValidationError("--wait begins a round; --status does not")
-        }
+        try require(!wait || !status, "--wait begins a round; --status does not")
     }
 
     func run() throws {
@@ -74,7 +127,7 @@ struct ScrubCommand: ParsableCommand {
         return text
     }
 
-    /// Where the present round is, in words.
+    /// The progress of the present round.
     static func state(_ report: ScrubReport) -> String {
         guard report.isRunning else { return "no round is under way" }
         let share = report.bytesRead * 100 / max(1, report.bytesTotal)
