@@ -15,7 +15,7 @@ let common: [SwiftSetting] = [
 /// For the targets that declare borrowed values: `@_lifetime` and `_overrideLifetime`.
 let borrowing: [SwiftSetting] = common + [.enableExperimentalFeature("Lifetimes")]
 
-/// As a C programmer would compile what is to be the mark.
+/// As a C programmer would compile the baseline.
 let optimised: [CSetting] = [.unsafeFlags(["-O3", "-Wall", "-Wextra", "-Werror"])]
 
 // The dependencies of benchmarks stay here, so that a user of the package never builds them.
@@ -51,7 +51,7 @@ let package = Package(
             name: "subjects", dependencies: ["Subjects"], path: "Sources/SubjectRunner",
             swiftSettings: common),
 
-        // blobd beside its peers: see compare and README.md.
+        // blobd compared with its peers: see compare and README.md.
         .target(
             name: "BaselineStore", cSettings: optimised, linkerSettings: [.linkedLibrary("lmdb")]),
         .executableTarget(
@@ -60,15 +60,9 @@ let package = Package(
         .executableTarget(
             name: "baseline-reads", dependencies: ["BaselineStore"], path: "Sources/BaselineReads",
             cSettings: optimised),
-        .target(
-            name: "PeerDialects", dependencies: [.product(name: "LoadGenerator", package: "blobd")],
-            swiftSettings: common),
-        .target(name: "CCores", cSettings: optimised),
-        .target(name: "Comparison", swiftSettings: common),
         .executableTarget(
             name: "Compare",
             dependencies: [
-                "CCores", "Comparison", "PeerDialects",
                 .product(name: "LoadGenerator", package: "blobd"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -81,12 +75,8 @@ let package = Package(
             ],
             path: "Sources/BlobReads", swiftSettings: borrowing),
         .testTarget(
-            name: "ComparisonTests", dependencies: ["Comparison"], swiftSettings: common),
-        .testTarget(
-            name: "PeerDialectsTests",
-            dependencies: [
-                "PeerDialects", .product(name: "LoadGenerator", package: "blobd"),
-            ],
+            name: "CompareTests",
+            dependencies: ["Compare", .product(name: "LoadGenerator", package: "blobd")],
             swiftSettings: common),
     ]
 )

@@ -1,6 +1,7 @@
 import LoadGenerator
-import PeerDialects
 import Testing
+
+@testable import Compare
 
 @Suite struct PeerDialectsTests {
     /// What a dialect makes of an answer.

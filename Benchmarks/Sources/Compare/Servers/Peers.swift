@@ -1,6 +1,4 @@
-import Comparison
 import LoadGenerator
-import PeerDialects
 
 /// memcached, with one thread and room for everything.
 enum Memcached {
@@ -26,7 +24,7 @@ enum Redis {
         let name = isDurable ? "redis-durable" : "redis"
         let socket = place.path("\(name).sock")
         let folder = place.path(name)
-        _ = Shell.output("mkdir -p '\(folder)'")
+        try Files.makeFolder(folder)
         // The log is rewritten when it has doubled, as redis does by itself.
         let persistence =
             isDurable
@@ -42,7 +40,7 @@ enum Redis {
     }
 }
 
-/// varnish, with everything in memory, before nginx.
+/// varnish, with everything in memory, in front of nginx.
 enum Varnish {
     static func start(in place: Place, before nginx: Contender) throws -> Contender {
         let socket = place.path("varnish.sock")
@@ -70,5 +68,65 @@ enum Varnish {
             version: Shell.output(
                 "varnishd -V 2>&1 | sed -n 's/.*varnish-\\([0-9.]*\\).*/\\1/p' | head -1"),
             request: "GET /ID HTTP/1.1", hiding: place.folder)
+    }
+}
+
+/// nginx, with one worker, `sendfile` and its files held open.
+enum Nginx {
+    static func start(in place: Place) throws -> Contender {
+        let socket = place.path("nginx.sock")
+        let configuration = place.path("nginx.conf")
+        for folder in ["nginx", "nginx/files"] { try Files.makeFolder(place.path(folder)) }
+        try Files.write(text(place, socket), to: configuration)
+        let process = try place.start(
+            "nginx", ["nginx", "-p", place.path("nginx"), "-c", configuration])
+        return try Contender(
+            .nginx, process,
+            dialect: HTTPDialect(name: "nginx", fetchPath: HTTPDialect.PathTemplate("/")),
+            socketPath: socket,
+            version: Shell.output("nginx -v 2>&1 | sed 's:.*/::'"), request: "GET /ID HTTP/1.1",
+            hiding: place.folder)
+    }
+
+    /// Its descriptors of 10,000 files stay open, so that a request costs no `open` or `stat`.
+    private static func text(_ place: Place, _ socket: String) -> String {
+        """
+        user root;
+        daemon off;
+        worker_processes 1;
+        worker_rlimit_nofile 65536;
+        pid nginx.pid;
+        error_log error.log crit;
+        events { worker_connections 4096; multi_accept on; }
+        http {
+            access_log off;
+            sendfile on;
+            tcp_nopush off;
+            open_file_cache max=10000 inactive=1h;
+            open_file_cache_valid 1h;
+            keepalive_requests 2000000000;
+            keepalive_timeout 1h;
+            server_tokens off;
+            default_type application/octet-stream;
+            client_body_temp_path body;
+            proxy_temp_path proxy;
+            fastcgi_temp_path fastcgi;
+            uwsgi_temp_path uwsgi;
+            scgi_temp_path scgi;
+            server {
+                listen unix:\(socket) backlog=1024;
+                root \(place.path("nginx/files"));
+            }
+        }
+
+        """
+    }
+
+    /// Writes the files, as the operator of nginx would have to.
+    static func store(_ payloads: LoadPayloads, in place: Place) throws {
+        for index in 0..<payloads.count {
+            let path = place.path("nginx/files/\(payloads.item(index).id)")
+            try Files.write(payloads.bytes(index), to: path)
+        }
     }
 }
