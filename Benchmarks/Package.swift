@@ -15,19 +15,8 @@ let common: [SwiftSetting] = [
 /// For the targets that declare borrowed values: `@_lifetime` and `_overrideLifetime`.
 let borrowing: [SwiftSetting] = common + [.enableExperimentalFeature("Lifetimes")]
 
-/// As a C programmer would compile what is to be the mark.
+/// As a C programmer would compile the baseline.
 let optimised: [CSetting] = [.unsafeFlags(["-O3", "-Wall", "-Wextra", "-Werror"])]
-
-/// What there are microbenchmarks about, a folder of Benchmarks each.
-let subjects = ["StoreReads", "Misses", "Publishes", "Maintenance", "Feeds", "Codecs"]
-
-func benchmarks(_ subject: String) -> Target {
-    .executableTarget(
-        name: subject,
-        dependencies: ["Measuring", .product(name: "Benchmark", package: "benchmark")],
-        path: "Benchmarks/\(subject)", swiftSettings: common,
-        plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")])
-}
 
 // The dependencies of benchmarks stay here, so that a user of the package never builds them.
 let package = Package(
@@ -35,11 +24,11 @@ let package = Package(
     dependencies: [
         .package(name: "blobd", path: ".."),
         .package(url: "https://github.com/apple/swift-argument-parser", from: "1.8.0"),
-        // Without its traits: what they add counts allocations by replacing malloc, from
-        // repositories of their own. The script instructions counts them.
+        // Without its traits, which bring more repositories to count allocations by replacing malloc.
+        // The script instructions counts them.
         .package(url: "https://github.com/ordo-one/benchmark", from: "1.38.1", traits: []),
     ],
-    targets: subjects.map(benchmarks) + [
+    targets: [
         // What is measured, and the two ways to measure it: see instructions and README.md.
         .target(
             name: "CSubjects", dependencies: ["BaselineStore"], cSettings: optimised),
@@ -53,15 +42,16 @@ let package = Package(
                 .product(name: "LoadGenerator", package: "blobd"),
             ],
             swiftSettings: borrowing),
-        .target(
-            name: "Measuring",
+        .executableTarget(
+            name: "Microbenchmarks",
             dependencies: ["Subjects", .product(name: "Benchmark", package: "benchmark")],
-            swiftSettings: common),
+            path: "Benchmarks/Microbenchmarks", swiftSettings: common,
+            plugins: [.plugin(name: "BenchmarkPlugin", package: "benchmark")]),
         .executableTarget(
             name: "subjects", dependencies: ["Subjects"], path: "Sources/SubjectRunner",
             swiftSettings: common),
 
-        // blobd beside its peers: see compare and README.md.
+        // blobd compared with its peers: see compare and README.md.
         .target(
             name: "BaselineStore", cSettings: optimised, linkerSettings: [.linkedLibrary("lmdb")]),
         .executableTarget(
@@ -70,15 +60,9 @@ let package = Package(
         .executableTarget(
             name: "baseline-reads", dependencies: ["BaselineStore"], path: "Sources/BaselineReads",
             cSettings: optimised),
-        .target(
-            name: "PeerDialects", dependencies: [.product(name: "LoadGenerator", package: "blobd")],
-            swiftSettings: common),
-        .target(name: "CCores", cSettings: optimised),
-        .target(name: "Comparison", swiftSettings: common),
         .executableTarget(
             name: "Compare",
             dependencies: [
-                "CCores", "Comparison", "PeerDialects",
                 .product(name: "LoadGenerator", package: "blobd"),
                 .product(name: "ArgumentParser", package: "swift-argument-parser"),
             ],
@@ -91,12 +75,8 @@ let package = Package(
             ],
             path: "Sources/BlobReads", swiftSettings: borrowing),
         .testTarget(
-            name: "ComparisonTests", dependencies: ["Comparison"], swiftSettings: common),
-        .testTarget(
-            name: "PeerDialectsTests",
-            dependencies: [
-                "PeerDialects", .product(name: "LoadGenerator", package: "blobd"),
-            ],
+            name: "CompareTests",
+            dependencies: ["Compare", .product(name: "LoadGenerator", package: "blobd")],
             swiftSettings: common),
     ]
 )

@@ -92,7 +92,7 @@ static int answer_input(Connection *connection) {
     return 1;
 }
 
-/// Reads, answers and sends until one of them cannot go on. Returns 0 to close.
+/// Reads, answers and sends until one of them cannot continue. Returns 0 to close.
 static int serve(Connection *connection) {
     Output *output = &connection->output;
     for (;;) {

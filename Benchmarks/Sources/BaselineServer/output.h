@@ -1,4 +1,4 @@
-// What a connection still has to send: heads of our own and stretches of the mapped file.
+// What a connection still has to send: heads in this memory, and parts of the mapped file.
 
 #ifndef BASELINE_OUTPUT_H
 #define BASELINE_OUTPUT_H
@@ -12,7 +12,7 @@
 typedef enum { mode_writev, mode_sendfile } SendMode;
 
 enum {
-    /// As many answers are composed before what there is must have been sent.
+    /// Answers that are composed before they must be sent.
     answers_at_once_max = 64,
     /// A frame's header, an answer to get, and the longest media type.
     head_byte_count_max = 24 + 80 + 255,

@@ -1,6 +1,8 @@
 import BlobStore
 import CSubjects
+import Glibc
 import LoadGenerator
+import Synchronization
 
 /// A folder with a store, removed at the end.
 final class Fixture: Sendable {
@@ -87,4 +89,65 @@ final class CStore: @unchecked Sendable {
     }
 
     deinit { c_lookups_close(handle) }
+
+    /// See `c_lookups_read`.
+    @inline(__always)
+    func read(_ id: [UInt8]) -> UInt64 {
+        id.withUnsafeBytes { c_lookups_read(handle, $0.baseAddress, $0.count) }
+    }
+}
+
+/// A file without a name.
+final class TemporaryFile: Sendable {
+    let descriptor: Int32
+
+    init(byteCount: Int) throws {
+        var template = Array("\(Folders.parent)/blobd-subject.XXXXXX".utf8CString)
+        descriptor = mkstemp(&template)
+        guard descriptor >= 0, unlink(template) == 0, posix_fallocate(descriptor, 0, byteCount) == 0
+        else {
+            throw SubjectFailure(
+                reason: "no file can be made in \(Folders.parent): errno \(errno)")
+        }
+    }
+
+    deinit { close(descriptor) }
+}
+
+/// Folders of fixtures, beneath `TMPDIR` or `/var/tmp`, which is on a disk where `/tmp` may not be.
+enum Folders {
+    /// Those that exist. What is prepared is kept until the process exits, and `exit` deinitialises nothing.
+    private static let made = Mutex<Set<String>?>(nil)
+
+    static var parent: String {
+        guard let folder = getenv("TMPDIR") else { return "/var/tmp" }
+        return String(cString: folder)
+    }
+
+    static func make() throws -> String {
+        var template = Array("\(parent)/blobd-subject.XXXXXX".utf8CString)
+        guard let folder = mkdtemp(&template) else {
+            throw SubjectFailure(reason: "no folder can be made in \(parent): errno \(errno)")
+        }
+        let path = String(cString: folder)
+        made.withLock { made in
+            if made == nil { atexit { Folders.removeAll() } }
+            made = (made ?? []).union([path])
+        }
+        return path
+    }
+
+    static func remove(_ path: String) {
+        var files = glob_t()
+        if glob("\(path)/*", 0, nil, &files) == 0 {
+            for index in 0..<Int(files.gl_pathc) { unlink(files.gl_pathv[index]!) }
+        }
+        globfree(&files)
+        rmdir(path)
+        made.withLock { _ = $0?.remove(path) }
+    }
+
+    private static func removeAll() {
+        for path in made.withLock({ $0 ?? [] }) { remove(path) }
+    }
 }

@@ -6,9 +6,9 @@ public struct Subject: Sendable {
 
     /// What it is called in tables.
     public let name: String
-    /// How much changes from run to run that is nobody's fault, in percent of the instructions.
+    /// How much the instructions vary from run to run, in percent.
     public let tolerancePercent: Int
-    /// Whether one time takes long, by a sync or by its size; it is done less often then.
+    /// Whether one time takes long, because of a sync or its size; it is repeated less often then.
     public let isSlow: Bool
     /// Prepares it, which is not measured.
     public let prepare: @Sendable () throws -> Work

@@ -40,7 +40,7 @@ int baseline_payload(
     const BaselineStore *store, MDB_txn *transaction, const void *identifier, size_t length,
     BaselinePayload *payload);
 
-/// Finds a chunk's bytes, without the checksum before them: one mdb_get.
+/// Finds a chunk's bytes, without the checksum in front of them: one mdb_get.
 int baseline_chunk(
     const BaselineStore *store, MDB_txn *transaction, uint64_t blob_number, uint32_t index,
     MDB_val *bytes);

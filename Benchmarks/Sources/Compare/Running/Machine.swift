@@ -1,5 +1,3 @@
-import CCores
-import Comparison
 import FoundationEssentials
 import Glibc
 
@@ -8,7 +6,8 @@ enum Machine {
     /// - Parameters:
     ///   - folder: where the servers' data is.
     ///   - repository: where blobd was built.
-    static func facts(folder: String, repository: String) throws -> MachineFacts {
+    ///   - cores: those that this process may use.
+    static func facts(folder: String, repository: String, cores: [Int]) throws -> MachineFacts {
         let memory = Shell.output("awk '/^MemTotal/ {print $2}' /proc/meminfo")
         let load = Shell.file("/proc/loadavg").split(separator: " ").first.flatMap { Double($0) }
         return MachineFacts(
@@ -31,8 +30,27 @@ enum Machine {
     }
 
     /// The cores this process may use.
-    static var cores: [Int] {
-        (0..<ccores_count_max).filter { ccores_may_use(Int32($0)) != 0 }
+    static func cores() throws -> [Int] {
+        // As 0-3,8.
+        let list = Shell.output("sed -n 's/^Cpus_allowed_list:\\s*//p' /proc/\(getpid())/status")
+        return try list.split(separator: ",").flatMap { range -> [Int] in
+            let ends = range.split(separator: "-").compactMap { Int($0) }
+            guard let first = ends.first, let last = ends.last, first <= last else {
+                throw CompareFailure("the kernel says \"\(list)\" of this process's cores")
+            }
+            return Array(first...last)
+        }
+    }
+
+    /// As commands take them: `0,1`.
+    static func list(_ cores: [Int]) -> String { cores.map(String.init).joined(separator: ",") }
+
+    /// Lets the main thread run on any of `cores`.
+    static func use(_ cores: [Int]) throws {
+        let command = "taskset -cp \(list(cores)) \(getpid()) >/dev/null && echo done"
+        guard Shell.output(command) == "done" else {
+            throw CompareFailure("cannot use cores \(list(cores))")
+        }
     }
 
     /// What `fdatasync` costs after one page was written over, the median of many.
@@ -54,6 +72,6 @@ enum Machine {
             fdatasync(descriptor)
             return (monotonicSeconds() - begin) * 1e6
         }
-        return Spread(Array(times.dropFirst()))?.median ?? 0
+        return times.dropFirst().sorted()[(times.count - 1) / 2]
     }
 }

@@ -1,4 +1,3 @@
-import Comparison
 import LoadGenerator
 
 /// What is measured, and for how long.
@@ -7,8 +6,8 @@ struct Plan {
     var sampleCount: Int
     var seconds: Double
     var warmUpSeconds: Double
-    /// How often all servers are started and filled anew in the course of the fetches: where their
-    /// data happens to lie in memory is worth as much as what they do with it.
+    /// How often all servers are started and filled again during the fetches: where their data happens
+    /// to lie in memory matters as much as what they do with it.
     var starts: Int
     var sizes: [Int]
     var loads: [Load]
@@ -18,6 +17,19 @@ struct Plan {
     /// Of runs that each start a daemon there are fewer samples, and longer ones.
     var longSampleCount: Int { min(sampleCount, max(5, sampleCount / 6)) }
     var longSeconds: Double { seconds * Double(sampleCount) / Double(longSampleCount) }
+
+    /// What a sample takes, and one of the longer ones, with what is around it.
+    var sampleSeconds: Double { warmUpSeconds + seconds + 0.05 }
+    var longSampleSeconds: Double { sampleSeconds + longSeconds - seconds }
+
+    /// For the report.
+    func method(serverCores: [Int]) throws -> Method {
+        Method(
+            sampleCount: sampleCount, seconds: seconds, warmUpSeconds: warmUpSeconds,
+            starts: starts, longSampleCount: longSampleCount, longSeconds: longSeconds,
+            serverCores: serverCores, generatorCore: generatorCore,
+            payloadCounts: try sizes.reduce(into: [:]) { $0[$1] = try Self.payloads($1).count })
+    }
 
     /// The numbers of the samples of one start.
     func numbers(ofStart start: Int) -> Range<Int> {
@@ -58,7 +70,7 @@ struct Plan {
         var options = LoadOptions(socketPath: contender.socketPath)
         options.connections = cell.load.connections
         options.depth = cell.load.inFlight
-        // All that is in flight must come, and come again, in a sample: 256 MiB take their time.
+        // A sample is long enough for everything in flight to arrive twice, which may be 256 MiB.
         let least = Double(cell.byteCount * cell.load.connections * cell.load.inFlight) / 1e9
         options.seconds = max(seconds ?? self.seconds, least)
         options.warmUpSeconds = max(warmUpSeconds, least / 2)
@@ -103,7 +115,7 @@ struct Plan {
                 // On a machine that is busy otherwise a short sample may pass without an answer; the
                 // next try is longer. A wrong byte is never given a second try.
                 guard error.reason == .server, attempt < Self.attemptCountMax else {
-                    throw CompareFailure("\(contender.server.label), \(label): \(error)")
+                    throw CompareFailure("\(contender.server.rawValue), \(label): \(error)")
                 }
                 attempt += 1
                 options.seconds *= 2

@@ -1,7 +1,7 @@
 import Glibc
 
-/// Tells on standard error how far the comparison is: one line that changes on a terminal, a line
-/// for each part elsewhere.
+/// Shows on standard error how far the comparison is: one line that changes on a terminal, a line for
+/// each part elsewhere.
 final class Progress {
     private let isTerminal = isatty(2) == 1
     private let begin = monotonicSeconds()
@@ -14,19 +14,24 @@ final class Progress {
     /// A part of the comparison begins.
     func part(_ words: String) {
         clear()
-        write("\(words)\n")
+        write("\(position) · \(words)\n")
     }
 
     /// A sample begins.
     func step(_ words: String) {
         guard isTerminal else { return }
-        let share = min(secondsDone / max(secondsExpected, 1), 1)
-        let left = Int(max(secondsExpected - secondsDone, 0) / 60) + 1
         clear()
-        write("\(Int(share * 100)) %, \(left) min left · \(words)")
+        write("\(position) · \(words)")
     }
 
-    /// A sample has ended.
+    /// `40 %, 12 min left`.
+    private var position: String {
+        let share = min(secondsDone / max(secondsExpected, 1), 1)
+        let left = Int(max(secondsExpected - secondsDone, 0) / 60) + 1
+        return "\(Int(share * 100)) %, \(left) min left"
+    }
+
+    /// A sample is finished.
     func advance(_ seconds: Double) { secondsDone += seconds }
 
     /// All is done.

@@ -1,4 +1,3 @@
-import Comparison
 import LoadGenerator
 
 /// Which publishes are measured, and for how long.
@@ -26,8 +25,8 @@ struct PublishPlan {
     /// What the ids of one size take together, in bytes, and how many they are at most.
     private static let replacedByteCount = 128 << 20
     private static let replacedCountMax = 16_384
-    /// Ids that expire come again only long after that: a server would have to publish 2 GB or 50,000
-    /// in a second to replace one that has not.
+    /// Ids that expire are used again only long afterwards: a server would have to publish 2 GB or
+    /// 50,000 in a second to replace one that has not expired.
     private static let expiringByteCount = 2 << 30
     private static let expiringCountMax = 100_000
 

@@ -1,7 +1,5 @@
-import Comparison
 import Glibc
 import LoadGenerator
-import PeerDialects
 
 /// Durable publishes in a steady state: the daemon in both dialects against redis, in turn.
 struct Publishing {
@@ -9,7 +7,7 @@ struct Publishing {
     var place: Place
     var progress: Progress
 
-    /// After a round: a server commits and syncs what it still has to before the figures are read.
+    /// After a round, for deferred work: a server commits and syncs before its figures are read.
     private static let settleMicroseconds: UInt32 = 200_000
 
     /// Every cell on every file system that there is.
@@ -46,8 +44,8 @@ struct Publishing {
         report.storages.append(volume.storage)
         for cell in plan.cells(on: volume.storage.fileSystem) {
             progress.part(
-                "publishes, \(cell.fileSystem), \(cell.turnover.title), \(cell.label)")
-            // Each cell has servers of its own, so that none pays for the one before.
+                "publishes, \(cell.fileSystem), ids \(cell.turnover.rawValue), \(cell.label)")
+            // Each cell starts its own servers, so that none pays for the previous cell.
             let place = try volume.place.within("cell")
             defer { place.remove() }
             let contenders = try start(in: place, cell)
@@ -86,7 +84,7 @@ struct Publishing {
         guard cell.turnover == .replaced else { return }
         // In whichever dialect, the daemon's store is one.
         for contender in contenders where contender.process != nil {
-            progress.step("\(cell.label): filling \(contender.server.label)")
+            progress.step("\(cell.label): filling \(contender.server.rawValue)")
             var options = options(contender, cell, round: 0)
             options.connections = PublishPlan.fillConnections
             try LoadRun(contender.dialect, plan.payloads(cell), options).publish(times: 2)
@@ -104,7 +102,7 @@ struct Publishing {
             for contender in Plan.rotated(contenders, by: round) {
                 progress.step(
                     "\(cell.fileSystem), \(cell.label), round \(round + 1), "
-                        + contender.server.label)
+                        + contender.server.rawValue)
                 samples.append(try sample(contender, cell, payloads, round: round, volume))
                 progress.advance(plan.roundSeconds(cell.turnover))
             }
@@ -118,8 +116,8 @@ struct Publishing {
     ) throws -> PublishSample {
         var options = options(contender, cell, round: round)
         if cell.turnover == .expiring {
-            // From here on as many expire as come. The same seed goes to the same ids again, from
-            // the first, which have all expired.
+            // From now on as many expire as are published. The same seed publishes to the same ids
+            // again, starting with the first, which have all expired.
             options.seconds = PublishPlan.expirySeconds
             _ = try Plan.measure(contender, cell.label, payloads, options)
         }

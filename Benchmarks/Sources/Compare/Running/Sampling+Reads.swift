@@ -1,19 +1,18 @@
-import Comparison
 import FoundationEssentials
 import LoadGenerator
 
 extension Sampling {
     /// Reads in process: a program in C and one in Swift, over the same store, in turn.
     func reads(store: String) throws -> [ReadSample] {
-        progress.part("reads in process, \(NumberText.bytes(Plan.readByteCount))")
+        progress.part("reads in process, \(sizeText(Plan.readByteCount))")
         let programs = try ReadPrograms(place, store: store)
         var samples: [ReadSample] = []
         for number in 0..<plan.sampleCount {
             for reader in Plan.rotated(Reader.allCases, by: number) {
-                progress.step("reads, sample \(number + 1), \(reader.label)")
+                progress.step("reads, sample \(number + 1), \(reader.rawValue)")
                 let rate = try programs.rate(reader, seconds: plan.seconds)
                 samples.append(ReadSample(reader: reader, number: number, readsPerSecond: rate))
-                progress.advance(sampleSeconds)
+                progress.advance(plan.sampleSeconds)
             }
         }
         return samples
@@ -25,7 +24,7 @@ extension Sampling {
         progress.part("reads in process, counting instructions")
         let programs = try ReadPrograms(place, store: store)
         return Reader.allCases.reduce(into: [:]) { counts, reader in
-            progress.step("counting instructions, \(reader.label)")
+            progress.step("counting instructions, \(reader.rawValue)")
             counts[reader] = programs.instructions(reader)
         }
     }
@@ -37,7 +36,7 @@ private struct ReadPrograms {
     private let store: String
     private let list: String
 
-    /// Reads that are made once and twice, so that what comes before them cancels out.
+    /// Reads that are made once and twice: the difference leaves out what precedes them.
     private static let countedReads = 20_000
 
     init(_ place: Place, store: String) throws {
@@ -65,9 +64,8 @@ private struct ReadPrograms {
 
     func rate(_ reader: Reader, seconds: Double) throws -> Double {
         let (program, way) = command(reader)
-        let cores = place.cores.map(String.init).joined(separator: ",")
         let line = Shell.output(
-            "taskset -c \(cores) '\(place.programs)/\(program)' '\(store)' '\(list)' \(seconds) \(way)"
+            "taskset -c \(Machine.list(place.cores)) '\(place.programs)/\(program)' '\(store)' '\(list)' \(seconds) \(way)"
         )
         guard let figure = try? JSONDecoder().decode(Line.self, from: Data(line.utf8)) else {
             throw CompareFailure("\(program) printed \"\(line)\"")

@@ -33,6 +33,27 @@ enum Shell {
     }
 }
 
+/// Small files.
+enum Files {
+    static func makeFolder(_ path: String) throws {
+        guard mkdir(path, 0o755) == 0 || errno == EEXIST else { throw failure(path) }
+    }
+
+    static func write(_ text: String, to path: String) throws {
+        try write(Array(text.utf8).span.bytes, to: path)
+    }
+
+    static func write(_ bytes: RawSpan, to path: String) throws {
+        guard let file = fopen(path, "we") else { throw failure(path) }
+        let written = bytes.withUnsafeBytes { fwrite($0.baseAddress, 1, $0.count, file) }
+        guard fclose(file) == 0, written == bytes.byteCount else { throw failure(path) }
+    }
+
+    private static func failure(_ path: String) -> CompareFailure {
+        CompareFailure("cannot write \(path): \(String(cString: strerror(errno)))")
+    }
+}
+
 /// Seconds of a clock that only goes forward.
 func monotonicSeconds() -> Double {
     var now = timespec()

@@ -1,8 +1,7 @@
-import Comparison
 import LoadGenerator
 
-/// The servers of a comparison, all running, all with the same payloads. Only one is asked at a
-/// time; the others wait.
+/// The servers of a comparison, all running, all with the same payloads. Only one receives requests
+/// at a time; the others wait.
 final class Fleet {
     private(set) var contenders: [Contender] = []
     private let place: Place
@@ -45,12 +44,12 @@ final class Fleet {
                 contenders.append(try Varnish.start(in: place, before: nginx))
             }
         }
-        for server in Server.those(.baseline) where wanted.contains(server) {
-            progress(server.label)
+        for server in Server.baselines where wanted.contains(server) {
+            progress(server.rawValue)
             contenders.append(try Baseline.start(server, in: place, store: Self.store))
         }
         _ = Shell.output("sync")
-        // Some listen before the processes that answer are there; by now they are.
+        // Some listen before they have started the processes that answer; by now they have.
         for index in contenders.indices {
             if let process = contenders[index].process {
                 contenders[index].processes = process.processes
@@ -66,9 +65,8 @@ final class Fleet {
         }
     }
 
-    /// Ends all of them.
     func stop() {
-        // Those that ask others first.
+        // varnish stops before nginx, from which it fetches.
         for contender in contenders.reversed() { contender.process?.stop() }
     }
 }

@@ -1,4 +1,3 @@
-import Comparison
 import LoadGenerator
 
 /// The daemon.
@@ -32,7 +31,7 @@ enum Blobd {
     }
 }
 
-/// The C program, over the daemon's store, which must not grow meanwhile.
+/// The C program, over the daemon's store, which must not change while it reads.
 enum Baseline {
     static func start(_ server: Server, in place: Place, store: String) throws -> Contender {
         let mode = server == .baselineSendfile ? "sendfile" : "writev"

@@ -6,19 +6,19 @@ struct ProcessorTime {
     private var userTicks = 0.0
     private var kernelTicks = 0.0
 
-    /// Takes it now: of a process, of those it started, and of those of them that have ended, such
-    /// as the one that rewrites redis's log.
+    /// Reads it: of a process, of its children, and of those children that have exited, such as the
+    /// one that rewrites redis's log.
     ///
     /// - Returns: nil when it cannot be read.
     init?(of pid: pid_t) {
         let ticksPerSecond = Double(sysconf(Int32(_SC_CLK_TCK)))
         for process in ServerProcess.tree(of: pid) {
-            // proc(5): the fields behind the name, of which the twelfth is utime; then come stime and
+            // proc(5): the fields after the name, of which the twelfth is utime; then come stime and
             // both of the children that were waited for.
             let stat = Shell.file("/proc/\(process)/stat")
             let fields = stat.split(separator: ")").last?.split(separator: " ") ?? []
             guard fields.count > 14, let own = Self.seconds(of: process) else {
-                // One that has just ended counts with the one that started it.
+                // One that has just exited counts with its parent.
                 if process == pid { return nil }
                 continue
             }

@@ -1,16 +1,16 @@
 import Glibc
 
-/// A server that this process started, and ends.
+/// A server that this process started, and stops.
 ///
-/// Each gets SIGTERM when this process ends in whatever way (`setpriv --pdeathsig`), so that none is
-/// left behind by Ctrl-C or a crash.
+/// Each gets SIGTERM when this process exits for any reason (`setpriv --pdeathsig`), so that Ctrl-C or
+/// a crash leaves none behind.
 final class ServerProcess {
     let pid: pid_t
     /// What it was started with, for the report.
     let command: String
     private let name: String
     private let log: String
-    private var hasEnded = false
+    private var hasExited = false
 
     private static let startSecondsMax = 20.0
     private static let stopSecondsMax = 15.0
@@ -20,9 +20,9 @@ final class ServerProcess {
         name = arguments.first.map { String($0.split(separator: "/").last ?? "") } ?? ""
         self.log = log
         command = arguments.joined(separator: " ")
-        let list = cores.map(String.init).joined(separator: ",")
         pid = try Self.spawn(
-            ["setpriv", "--pdeathsig", "TERM", "taskset", "-c", list] + arguments, log: log)
+            ["setpriv", "--pdeathsig", "TERM", "taskset", "-c", Machine.list(cores)] + arguments,
+            log: log)
     }
 
     private static func spawn(_ arguments: [String], log: String) throws -> pid_t {
@@ -43,12 +43,12 @@ final class ServerProcess {
         return pid
     }
 
-    /// Waits until somebody listens at the socket file.
+    /// Waits until it listens at the socket file.
     func waitForSocket(_ path: String) throws {
         let end = monotonicSeconds() + Self.startSecondsMax
         while !Self.listens(path) {
             guard !poll() else {
-                throw CompareFailure("\(name) ended at once; it said:\n\(Shell.file(log))")
+                throw CompareFailure("\(name) exited at once; it said:\n\(Shell.file(log))")
             }
             guard monotonicSeconds() < end else {
                 throw CompareFailure(
@@ -91,15 +91,14 @@ final class ServerProcess {
         return all
     }
 
-    /// Whether it has ended.
+    /// Whether it has exited.
     private func poll() -> Bool {
         var status: Int32 = 0
-        if !hasEnded, waitpid(pid, &status, WNOHANG) == pid { hasEnded = true }
-        return hasEnded
+        if !hasExited, waitpid(pid, &status, WNOHANG) == pid { hasExited = true }
+        return hasExited
     }
 
-    /// Ends it and waits until it has; by force when it takes too long. Does nothing the second
-    /// time.
+    /// Stops it and waits, and kills it when that takes too long. Does nothing the second time.
     func stop() {
         guard !poll() else { return }
         kill(pid, SIGTERM)
@@ -108,7 +107,7 @@ final class ServerProcess {
             if monotonicSeconds() > end {
                 kill(pid, SIGKILL)
                 waitpid(pid, nil, 0)
-                hasEnded = true
+                hasExited = true
                 return
             }
             usleep(5_000)

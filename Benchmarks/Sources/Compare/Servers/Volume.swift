@@ -1,4 +1,3 @@
-import Comparison
 import Glibc
 
 /// A file system for the servers' data: the folder's own, or one in a file.
@@ -11,7 +10,7 @@ final class Volume {
     /// The number of its block device; nil where there is none, as of tmpfs.
     private let device: String?
 
-    /// Why there is none.
+    /// Why a file system is left out.
     struct Omission: Error {
         var description: String
 
@@ -44,8 +43,8 @@ final class Volume {
     /// Those that have a command to make them with.
     static let made = ["ext4", "xfs"]
 
-    /// One in a file in the folder, on a loop device. The file has no name as soon as it is mounted, and the device lets
-    /// go of it when it is not any more.
+    /// One in a file in the folder, on a loop device. The file is unlinked as soon as it is mounted, and the device
+    /// is detached when it is unmounted.
     ///
     /// - Throws: ``Omission`` with what the system said, when there can be none.
     static func inFile(_ fileSystem: String, _ place: Place) throws -> Volume {
@@ -57,7 +56,7 @@ final class Volume {
         let mountPoint = place.path(fileSystem)
         let inMemory = name(of: place.folder) == "tmpfs"
         let byteCount = try byteCount(in: place.folder)
-        // Blocks that were written once take no longer than those of a disk. In memory they do not.
+        // On a disk the first write of a block would also allocate it.
         let fill =
             inMemory
             ? "truncate -s \(byteCount) '\(image)'"

@@ -1,4 +1,0 @@
-import Benchmark
-import Measuring
-
-let benchmarks: @Sendable () -> Void = { measure("Codecs") }
