@@ -9,7 +9,8 @@ import Testing
         ])
         try #require(end == .exited(0), "\(errors)")
         #expect(
-            String(decoding: output, as: UTF8.self) == Files.text("\(Files.package)/docs/COMMANDS.md"),
+            String(decoding: output, as: UTF8.self)
+                == Files.text("\(Files.package)/docs/COMMANDS.md"),
             "run Packaging/man-pages --markdown .build/debug/blobd > docs/COMMANDS.md")
     }
 }
