@@ -3,21 +3,21 @@ import Foundation
 import TestSupport
 import Testing
 
-/// What the README and the libraries' articles show is compiled as a reader would compile it: each Swift
+/// What SWIFT.md and the libraries' articles show is compiled as a reader would compile it: each Swift
 /// snippet is the file `main.swift` of a program. The snippet for use in process once had a noncopyable global, which
 /// no program may consume, and a picture that was not where the reader stands.
 @Suite(.waiting) struct ReadmeTests {
 
-    static let readme = Files.text("\(Files.package)/README.md")
+    static let swift = Files.text("\(Files.package)/docs/SWIFT.md")
 
     /// The texts of a document's blocks in a language.
     private static func blocks(_ language: String, of path: String = "README.md") -> [String] {
         DocumentBlock.all(in: path, kind: language).map(\.text)
     }
 
-    /// The README and the libraries' articles.
+    /// SWIFT.md and the libraries' articles.
     static let documents =
-        ["README.md"]
+        ["docs/SWIFT.md"]
         + ["BlobStore", "BlobProtocol", "BlobClient", "LoadGenerator"].map {
             "Sources/\($0)/\($0).docc/GettingStarted.md"
         }
@@ -50,7 +50,7 @@ import Testing
             Self.blocks("console").joined().matches(
                 of: #/(?:-T |payload=| )([\w./-]+\.(?:jpg|png|gif))/#
             ).map { String($0.1) }
-            + Self.blocks("swift").joined().matches(
+            + Self.blocks("swift", of: "docs/SWIFT.md").joined().matches(
                 of: #/fileURLWithPath: "([^"]+)"/#
             ).map { String($0.1) }
         try #require(files.count >= 3)
@@ -74,10 +74,10 @@ import Testing
         #expect(statistics.orphanBlobs == 0)
     }
 
-    @Test func theFunctionsThatRanStandInTheReadme() throws {
+    @Test func theFunctionsThatRanStandInTheDocument() throws {
         let source = Files.text(#filePath)
-        let functions = try #require(source.components(separatedBy: "// README: library\n").last)
-        #expect(Self.readme.contains(functions), "the README has another text than this test")
+        let functions = try #require(source.components(separatedBy: "// SWIFT.md: library\n").last)
+        #expect(Self.swift.contains(functions), "SWIFT.md has another text than this test")
     }
 
     /// Compiles a program to SIL, behind which the compiler's checks of lifetimes are done.
@@ -99,7 +99,7 @@ import Testing
     }
 }
 
-// README: library
+// SWIFT.md: library
 /// Publishes a picture and reads it back. Returns its byte count.
 func publishAndRead(_ picture: [UInt8], _ store: BlobStore, asOf now: Timestamp) throws -> Int? {
     var writer = store.makePayloadWriter()
