@@ -53,11 +53,11 @@ struct VerifyCommand: ParsableCommand {
         defer { bar.finish() }
         var walk: StoreWalk
         do {
-            walk = try StoreWalk.run(data, .bytes) { bar.update($0, of: $1) }
+            walk = try StoreWalk.run(data) { bar.update($0, of: $1) }
             if case .died = walk.ending, walk.report.pageProblemCount == 0 {
                 // Which page it was, where that can be told without liblmdb.
-                let pages = try BlobStore.whileLocked(data) { try StoreWalk.run(data, .pages) }
-                if let pages { walk.report.add(pages: pages.report) }
+                let pages = BlobStore.whileLocked(data) { try? BlobStore.checkPages(at: data) }
+                if case .some(.some(let pages)) = pages { walk.report.add(pages: pages) }
             }
         } catch {
             throw CommandFailure(.refused, "\(data) cannot be verified: \(error)")
