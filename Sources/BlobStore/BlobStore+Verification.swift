@@ -41,10 +41,8 @@ extension BlobStore {
     ///
     /// - Returns: what is wrong with the structure; nothing is looked at beyond it.
     /// - Throws: ``StoreError/cannotOpen(path:reason:)``.
-    package static func checkPages(
-        at directory: String, position: WalkPosition? = nil
-    ) throws(StoreError) -> VerifyReport {
-        try PageCheck.check(directory, .all, position: position)
+    package static func checkPages(at directory: String) throws(StoreError) -> VerifyReport {
+        try PageCheck.check(directory, .all)
     }
 
     /// Calls `body` while nobody else can open the store for writing; nil when somebody has.

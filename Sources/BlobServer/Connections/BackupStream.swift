@@ -24,7 +24,6 @@ final class BackupAnswer {
 /// A backup on its way from the thread that takes it to the worker that sends it, one piece at a time:
 /// the thread waits until the piece is taken.
 final class BackupStream: Sendable {
-    /// What comes next.
     enum Piece: Sendable {
         case bytes([UInt8])
         case end
@@ -35,7 +34,6 @@ final class BackupStream: Sendable {
     struct Cancelled: Error {}
 
     private let piece = Mutex<Piece?>(nil)
-    /// What takes the backup.
     fileprivate let thread: ServiceThread
     private let connection: ConnectionAddress
 
@@ -69,21 +67,16 @@ final class BackupStream: Sendable {
 /// The threads that take backups, one for each, at most ``BackupThreads/countMax``: a client that does not read
 /// holds up nobody else's.
 final class BackupThreads: Sendable {
-    /// Backups that are taken at once.
     static let countMax = 4
 
-    private let store: BlobStore
+    private let context: DaemonContext
     /// Makes what gives a backup the payloads that are not here; nil: nothing does.
     private let makeSource: (@Sendable () -> LongBlobSource)?
-    private let log: Logger
     private let runs = Mutex<[BackupStream]>([])
 
-    init(
-        _ store: BlobStore, makeSource: (@Sendable () -> LongBlobSource)?, log: Logger
-    ) {
-        self.store = store
+    init(_ context: DaemonContext, makeSource: (@Sendable () -> LongBlobSource)?) {
+        self.context = context
         self.makeSource = makeSource
-        self.log = log
     }
 
     /// Begins a backup. Throws `unavailable` while as many are taken as may be.
@@ -112,7 +105,6 @@ final class BackupThreads: Sendable {
         return try started.get()
     }
 
-    /// Ends the backups that are being taken, and waits for that.
     func close() {
         let runs = runs.withLock { runs in
             defer { runs = [] }
@@ -123,9 +115,10 @@ final class BackupThreads: Sendable {
 
     private func run(_ stream: BackupStream) {
         let begin = Instant.now
+        let log = context.log
         do {
             var byteCount = 0
-            try store.backUp(
+            try context.store.backUp(
                 asOf: .now, missing: makeSource?(),
                 progress: { sum, _ in byteCount = sum },
                 to: { bytes in try stream.offer(.bytes(bytes.array())) })
@@ -139,5 +132,55 @@ final class BackupThreads: Sendable {
         } catch {
             log.warning("A backup was not taken to its end: its client has gone")
         }
+    }
+}
+
+// Sending a backup. A thread of its own takes it. Each piece is sent when the one before has left, so
+// that a slow client holds one piece in memory and no snapshot.
+
+extension Worker {
+    /// Begins a backup, or sends its next piece.
+    func continueBackup(
+        _ backup: BackupAnswer, _ connection: Connection, _ batch: inout AnswerBatch
+    ) {
+        guard connection.output.isEmpty, !connection.state.isBroken else { return }
+        backup.isDue = false
+        do throws(ProtocolError) {
+            guard !isStopping else { throw .stopping }
+            guard let stream = backup.stream else {
+                backup.stream = try environment.backups.start(for: connection.address)
+                return
+            }
+            guard let piece = stream.take() else { return }
+            switch piece {
+            case .bytes(let bytes): send(bytes, of: backup, connection, &batch)
+            case .end:
+                guard !backup.form.isHTTP10 else {
+                    return connection.state.endRequest(isLast: true)
+                }
+                endRequest(.http(backup.form, backup.entry), connection, &batch) {
+                    handler.http.appendBackup([], backup.form, into: &$0)
+                }
+            case .failed(let error): throw handler.problem(error)
+            }
+        } catch {
+            // Behind the head, only a cut says that something is wrong.
+            guard !backup.isBegun else { return connection.state.fail() }
+            close(.http(backup.form, backup.entry), error, connection, &batch)
+        }
+    }
+
+    private func send(
+        _ bytes: [UInt8], of backup: BackupAnswer, _ connection: Connection,
+        _ batch: inout AnswerBatch
+    ) {
+        answer(connection, &batch) { batch in
+            if !backup.isBegun {
+                handler.http.appendBackupHead(backup.form, into: &batch)
+                handler.observer.note(backup.entry, status: 200, nil, batch)
+            }
+            handler.http.appendBackup(bytes, backup.form, into: &batch)
+        }
+        backup.isBegun = true
     }
 }

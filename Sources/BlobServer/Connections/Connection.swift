@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Synchronization
 
 /// A client's connection, as its worker knows it. It is small: buffers exist only while there is
 /// something in them.
@@ -14,17 +15,14 @@ final class Connection {
     /// The socket. It is closed when the connection is destroyed.
     let socket: Socket
     let address: ConnectionAddress
-    /// Who is at the other end.
     let peer: Peer
     var token: ConnectionToken { address.token }
 
     @exclusivity(unchecked) var session = Session()
-    /// What it is in the middle of.
     @exclusivity(unchecked) var state = ConnectionState()
     /// Input that was read and not used yet.
     @exclusivity(unchecked) var rest: [UInt8] = []
 
-    /// What the socket has not taken yet.
     @exclusivity(unchecked) var output = OutputQueue()
     /// Bytes that its worker's ``AnswerMemory`` counts for it.
     @exclusivity(unchecked) var heldByteCount = 0
@@ -33,7 +31,6 @@ final class Connection {
     /// Holds the pages that were linked into the socket until the peer has read them, as
     /// ``sentByteCount`` counts.
     @exclusivity(unchecked) var inFlight: LeaseQueue
-    /// Whether it may be sent payloads without a copy.
     @exclusivity(unchecked) var drainSlot = DrainSlot.none
     /// Whether its socket was made to hold more (`Socket.widenedByteCount`).
     var isWidened = false
@@ -56,10 +53,8 @@ final class Connection {
         lastProgress = (0, now)
     }
 
-    /// What the client is being waited for.
     var awaited: Deadline.Kind { state.awaited(output: output.state) }
 
-    /// Whether requests that come can be answered at once.
     var mayAnswer: Bool { state.mayAnswer(output: output.state) }
 
     /// Keeps a blob's pages, which were just linked into the socket, until the peer has read them.
@@ -94,4 +89,56 @@ final class Connection {
     var progress: Int {
         awaited == .answer ? sentByteCount - socket.unreadByPeer : receivedByteCount
     }
+}
+
+/// Limits how many connections may drain at once.
+///
+/// A connection takes a slot before it is sent payloads without a copy, and releases it when its peer
+/// has read them. A connection that ends before that must be kept (``ConnectionState/Phase/draining``).
+/// So there are never more of those than slots, and their descriptors are budgeted for.
+final class DrainSlots: Sendable {
+    /// The slots are cut into this many parts, of which a peer has one at most.
+    private static let peerParts = 2
+
+    let countMax: Int
+    let peerCountMax: Int
+    private let count = Atomic<Int>(0)
+
+    init(countMax: Int) {
+        self.countMax = countMax
+        peerCountMax = max(1, countMax / Self.peerParts)
+    }
+
+    var takenCount: Int { count.now }
+
+    /// Takes one.
+    func take(for peer: Peer) -> Bool {
+        guard Self.take(count, upTo: countMax) else { return false }
+        guard Self.take(peer.drainSlotCount, upTo: peerCountMax) else {
+            count.change(by: -1)
+            return false
+        }
+        return true
+    }
+
+    func release(for peer: Peer) {
+        count.change(by: -1)
+        peer.drainSlotCount.change(by: -1)
+    }
+
+    private static func take(_ count: borrowing Atomic<Int>, upTo max: Int) -> Bool {
+        guard count.add(1, ordering: .relaxed).newValue > max else { return true }
+        count.change(by: -1)
+        return false
+    }
+}
+
+/// Whether a connection may be sent payloads without a copy.
+enum DrainSlot {
+    /// It has not asked since it had read everything.
+    case none
+    case taken
+    /// No slot was free. Its payloads are copied into its socket, where they take the kernel's memory.
+    /// So the socket holds no more than others do.
+    case refused
 }

@@ -3,9 +3,7 @@ import BlobProtocol
 extension ConnectionState {
     /// What a connection is busy with.
     enum Phase {
-        /// A request's head is expected.
         case head
-        /// A body is being received.
         case body(Upload)
         /// A body is received once there is memory.
         case awaitingMemory(Upload)
@@ -15,9 +13,7 @@ extension ConnectionState {
         case awaitingCommit
         /// An owner's changes are waited for, or the end of the time for them.
         case awaitingFeed(FeedReader)
-        /// An owner's changes are sent as they come.
         case streaming(FeedReader)
-        /// A backup is sent as it is taken.
         case sendingBackup(BackupAnswer)
         /// The next bytes of a body, this many, are thrown away.
         case skipping(UInt64)
@@ -26,7 +22,6 @@ extension ConnectionState {
         /// Both directions are shut down. The socket stays open, since the peer may still read pages of
         /// the file from its queue.
         case draining
-        /// The worker has forgotten it.
         case closed
     }
 }

@@ -22,7 +22,6 @@ struct ConnectionState {
 
     /// Bytes that were read and not used.
     enum Unused: CaseIterable {
-        /// There are none.
         case nothing
         /// They are the beginning of a head, which needs more bytes.
         case partial
@@ -32,7 +31,6 @@ struct ConnectionState {
 
     /// How a connection ends.
     enum Ending: CaseIterable {
-        /// It goes on.
         case none
         /// When its output is sent. No further request is answered.
         case afterOutput
@@ -40,7 +38,6 @@ struct ConnectionState {
         case now
     }
 
-    /// What waits to be sent.
     enum Output: CaseIterable {
         case empty
         /// The socket may take more of it.
@@ -49,7 +46,6 @@ struct ConnectionState {
         case blocked
     }
 
-    /// What one read did.
     enum Reading {
         /// Bytes came. `isFilled`: as many as there was room for, so there may be more.
         case moved(isFilled: Bool)
@@ -61,9 +57,7 @@ struct ConnectionState {
     enum Action: Equatable {
         /// Nothing: the connection has ended, or waits for its peer to read.
         case none
-        /// End the connection.
         case drop
-        /// Wait for an event, or for the run queue.
         case wait(Wait)
     }
 
@@ -81,16 +75,12 @@ struct ConnectionState {
     private(set) var input = Input.blocked
     private(set) var unused = Unused.nothing
     private(set) var ending = Ending.none
-    /// What the poller reports.
     private(set) var interest = Poller.Interest.input
-    /// The connection is in its worker's run queue.
     private(set) var isQueued = false
-    /// The peer has closed both directions.
     private(set) var isHungUp = false
     /// The peer has sent something, or has ended its side.
     private(set) var hasBegun = false
 
-    /// No further request is answered.
     var isEnding: Bool { ending != .none }
     /// Nothing can be sent or read any more.
     var isBroken: Bool { ending == .now }
@@ -98,7 +88,6 @@ struct ConnectionState {
 
     // MARK: Events
 
-    /// The poller reported the socket.
     mutating func polled(isReadable: Bool, isEnd: Bool, isHangUp: Bool) {
         if isHangUp {
             isHungUp = true
@@ -114,7 +103,6 @@ struct ConnectionState {
         }
     }
 
-    /// The socket was read.
     mutating func received(_ reading: Reading) {
         switch reading {
         case .moved(let isFilled):
@@ -128,21 +116,16 @@ struct ConnectionState {
         }
     }
 
-    /// The unused bytes are looked at again.
     mutating func loadUnused() { unused = .nothing }
 
-    /// A time slice leaves bytes behind, or none.
     mutating func keepUnused(_ unused: Unused) { self.unused = unused }
 
-    /// The connection is to be served without an event.
-    ///
-    /// - Returns: whether it is to be added to the run queue; false when it is there already.
+    /// The connection is to be served without an event. Tells whether it is to be added to the run queue: it may be there.
     mutating func enterRunQueue() -> Bool {
         defer { isQueued = true }
         return !isQueued
     }
 
-    /// The run queue has come to the connection.
     mutating func leaveRunQueue() {
         precondition(isQueued, "the connection is not in the run queue")
         isQueued = false
@@ -153,7 +136,6 @@ struct ConnectionState {
         if input == .blocked { input = .readable }
     }
 
-    /// Another phase begins.
     mutating func enter(_ next: Phase) {
         let kind = next.kind
         precondition(mayEnter(kind), "a connection cannot go from \(phase.kind) to \(kind)")
@@ -178,14 +160,11 @@ struct ConnectionState {
     }
 
     /// The request that the connection was in the middle of is answered.
-    ///
-    /// - Parameter isLast: whether the connection ends behind the answer.
     mutating func endRequest(isLast: Bool) {
         enter(.head)
         if isLast { endAfterOutput() }
     }
 
-    /// The connection ends when its output is sent.
     mutating func endAfterOutput() {
         guard ending == .none else { return }
         precondition(
@@ -193,14 +172,11 @@ struct ConnectionState {
         ending = .afterOutput
     }
 
-    /// The connection ends at once.
     mutating func fail() {
         ending = .now
     }
 
-    /// A time slice is over.
-    ///
-    /// - Parameter isStopping: whether the daemon stops: a connection that has nothing to do ends.
+    /// A time slice is over. Once the daemon stops, a connection that has nothing to do ends.
     mutating func endTimeSlice(output: Output, isStopping: Bool) -> Action {
         switch phase {
         case .draining, .closed: return .none
@@ -281,7 +257,6 @@ struct ConnectionState {
         return ending == .none && output == .empty
     }
 
-    /// Whether input may be read.
     var takesInput: Bool {
         switch phase {
         case .head, .body, .skipping, .lingering: input != .ended
@@ -291,7 +266,6 @@ struct ConnectionState {
         }
     }
 
-    /// What the client is being waited for.
     func awaited(output: Output) -> Deadline.Kind {
         if output != .empty { return .answer }
         switch phase {

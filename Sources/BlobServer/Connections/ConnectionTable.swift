@@ -14,9 +14,7 @@ struct ConnectionTable: ~Copyable {
     private var connections: [Connection?] = []
     private var slots = TrivialArray<Slot>(capacity: 64)
     private var freeSlots: [Int] = []
-    /// Removed in this iteration.
     private var removed: [Connection] = []
-    /// How many there are.
     private(set) var count = 0
 
     /// Reserves a slot for a new connection. ``insert(_:)`` the connection, or ``release(_:)`` the slot.
@@ -41,7 +39,6 @@ struct ConnectionTable: ~Copyable {
         count += 1
     }
 
-    /// Releases a reserved slot.
     mutating func release(_ token: ConnectionToken) { freeSlots.append(token.slot) }
 
     /// The connection of a token, valid until the iteration ends; nil when it has been removed.
@@ -52,17 +49,13 @@ struct ConnectionTable: ~Copyable {
         return slots[slot].connection
     }
 
-    /// The same, with a reference.
     func connection(_ token: ConnectionToken) -> Connection? {
         unretained(token)?.takeUnretainedValue()
     }
 
-    /// All of them, as they are now.
     var all: [Connection] { connections.compactMap { $0 } }
 
     /// Removes a connection.
-    ///
-    /// - Returns: false when it was not there.
     mutating func remove(_ connection: Connection) -> Bool {
         let slot = connection.token.slot
         guard connections[slot] === connection else { return false }

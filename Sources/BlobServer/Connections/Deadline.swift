@@ -33,8 +33,6 @@ struct Deadline {
     }
 
     /// Waits for `kind` from now on. Nothing changes if it is waited for already.
-    ///
-    /// - Parameter progress: the bytes that have moved so far (``isOver(_:_:progress:)``).
     mutating func wait(for kind: Kind, now: Instant, progress: Int) {
         guard kind != self.kind else { return }
         self.kind = kind
@@ -45,7 +43,7 @@ struct Deadline {
     /// Whether the time depends on the bytes that move.
     var isTransfer: Bool { kind == .body || kind == .answer }
 
-    /// The time begins anew: a request was answered.
+    /// The time begins again: a request was answered.
     mutating func restart(now: Instant) {
         since = now
     }

@@ -16,7 +16,6 @@ struct DueConnections {
     /// A connection whose event was taken, and which could not join a batch. It is next.
     private var held: Unmanaged<Connection>?
 
-    /// Begins a pass over the events of a wait.
     mutating func takeEvents(_ count: Int, asOf now: Instant) {
         passEnd = now.after(microseconds: Self.passMicroseconds)
         eventCount = count

@@ -12,7 +12,6 @@ struct InputBuffer: ~Copyable {
     /// Whether the last read filled its room, so that the socket may have more.
     private(set) var isFilled = false
 
-    /// A buffer of ``InputBuffer/byteCountMax`` bytes.
     init() {
         storage = .allocate(byteCount: Self.byteCountMax, alignment: 16)
     }
@@ -21,7 +20,6 @@ struct InputBuffer: ~Copyable {
         storage.deallocate()
     }
 
-    /// The bytes that have been read and not used.
     var bytes: RawSpan {
         @_lifetime(borrow self)
         borrowing get {
@@ -46,12 +44,10 @@ struct InputBuffer: ~Copyable {
         storage.copyBytes(from: rest)
     }
 
-    /// A copy of what has not been used.
     func rest() -> [UInt8] {
         Array(storage[start..<end])
     }
 
-    /// The first `count` bytes are used.
     mutating func consume(_ count: Int) {
         precondition(count >= 0 && count <= end - start)
         start += count

@@ -1,9 +1,9 @@
 import BlobStore
+import CLinux
 
 /// Answers that a connection's socket has not taken yet. It is empty but for slow clients and long
 /// answers.
 struct OutputQueue {
-    /// A stretch of output.
     enum Piece {
         /// A copy of heads and small bodies, of which so many bytes are sent.
         case bytes([UInt8], sent: Int)
@@ -34,10 +34,8 @@ struct OutputQueue {
         return count
     }
 
-    /// What is to be sent next.
     var first: Piece? { pieces.first }
 
-    /// Adds bytes behind everything else.
     mutating func append(_ bytes: ArraySlice<UInt8>) {
         guard !bytes.isEmpty else { return }
         if case .bytes(var last, let sent) = pieces.last {
@@ -49,7 +47,6 @@ struct OutputQueue {
         }
     }
 
-    /// Adds bytes of a blob behind everything else.
     mutating func append(_ stream: BlobStream) {
         pieces.append(.blob(stream))
     }
@@ -64,7 +61,6 @@ struct OutputQueue {
         }
     }
 
-    /// The first piece is sent.
     mutating func removeFirst() {
         pieces.removeFirst()
         // An empty queue keeps no memory.
@@ -78,7 +74,6 @@ struct OutputQueue {
         return linked
     }
 
-    /// Forgets everything, and ends its leases.
     mutating func removeAll() {
         pieces = []
     }
@@ -89,7 +84,6 @@ struct OutputQueue {
 /// It holds a lease instead of a snapshot. So a slow client keeps this blob's pages, and no other old
 /// pages of the store.
 final class BlobStream {
-    /// Which blob.
     let blob: BlobReference
     /// The next byte to send and the end. They count stored bytes or, of an inflated blob, bytes as
     /// given.
@@ -117,7 +111,7 @@ final class BlobStream {
         lease = snapshot.lease(range.blob)
     }
 
-    /// The same for a blob that is to be inflated, whose bytes are counted as given.
+    /// Likewise for a blob that is to be inflated, whose bytes are counted as given.
     init(
         inflating blob: BlobReference, from: Int, upTo: Int, in snapshot: borrowing Snapshot
     ) {
@@ -131,7 +125,6 @@ final class BlobStream {
 
     var isAtEnd: Bool { position >= end }
 
-    /// Bytes that it holds in memory.
     var byteCountInMemory: Int {
         inflated.capacity + (inflater == nil ? 0 : Inflater.memoryByteCount)
     }
@@ -163,9 +156,47 @@ final class BlobStream {
         return count
     }
 
-    /// So many bytes have been sent.
     func advance(_ count: Int) {
         position += count
         if isInflated { inflatedSent += count }
+    }
+}
+
+/// The pieces of one call that sends: addresses of bytes, which stay where they are until it is made.
+struct PieceList: ~Copyable {
+    // Allocated and freed here; the first `count` are initialised.
+    private let pieces: UnsafeMutableBufferPointer<clinux_piece>
+    private var count = 0
+    private(set) var byteCount = 0
+
+    /// An answer has a head and a chunk, or two chunks where a range begins in one and ends in the next.
+    /// All further chunks of a batch are as many as its bytes fill, which is less than 16.
+    private static let countMax = 3 * AnswerBatch.answerCountMax + 16
+
+    init() {
+        pieces = .allocate(capacity: Self.countMax)
+    }
+
+    deinit {
+        pieces.deallocate()
+    }
+
+    var isEmpty: Bool { count == 0 }
+
+    @inline(__always)
+    mutating func append(_ bytes: UnsafeRawBufferPointer) {
+        precondition(count < pieces.count, "a batch has more pieces than it may")
+        pieces[count] = clinux_piece(bytes: bytes.baseAddress, count: bytes.count)
+        count += 1
+        byteCount += bytes.count
+    }
+
+    /// Sends the pieces with one call, and empties the list.
+    mutating func send(to socket: borrowing Socket) -> Socket.Transfer {
+        let listed = UnsafeBufferPointer(rebasing: pieces[0..<count])
+        (count, byteCount) = (0, 0)
+        guard listed.count == 1 else { return socket.send(listed) }
+        return socket.send(
+            UnsafeRawBufferPointer(start: listed[0].bytes, count: listed[0].count))
     }
 }

@@ -1,11 +1,12 @@
+import BlobProtocol
+import BlobStore
 import Synchronization
 
 /// Threads that read long bodies and finish payloads, so that no worker waits for a compression.
 final class PublisherPool: Sendable {
-    /// How many threads there are.
     static let threadCount = 2
 
-    private let jobs = Mutex<[any PublisherJob]>([])
+    private let jobs = Mutex<[BodyJob]>([])
     private let threads: ServiceThread
 
     init() throws(SystemError) { threads = try ServiceThread() }
@@ -19,7 +20,7 @@ final class PublisherPool: Sendable {
 
     /// Puts a job in the queue. The queue needs no limit: there is at most one job for each connection,
     /// and its memory is reserved.
-    func submit(_ job: any PublisherJob) {
+    func submit(_ job: BodyJob) {
         jobs.withLock { $0.append(job) }
         threads.wake()
     }
@@ -43,6 +44,114 @@ final class PublisherPool: Sendable {
             } else {
                 threads.wait(milliseconds: -1)
             }
+        }
+    }
+}
+
+/// What is done with a body between its last byte and the writer, on a publisher's thread or on its worker's.
+final class BodyJob: Sendable {
+    /// Payloads up to this size are finished on the worker; longer ones, which may take long to compress, elsewhere. What
+    /// is in memory and not compressed at all is finished on the worker, too: that takes less than waking another thread.
+    private static let inlineFinishByteCountMax = 4 << 10
+
+    private enum Work: Sendable {
+        case payload(PayloadUse)
+        case document(IncomingDocument, isBatch: Bool)
+        case multipart(MultipartReceiver.Received)
+    }
+
+    /// Whether it takes no longer than a short request.
+    let isShort: Bool
+    private let work: Work
+    /// The payload that is to be finished, perhaps compressed.
+    private let payload: Mutex<PayloadWriter?>
+    private let plan: BodyPlan
+    private let reader: BodyReader
+    private let connection: ConnectionAddress
+    private let reservation: BodyReservation?
+
+    /// Takes over what was received, and its memory. Throws what is wrong with it as a whole.
+    init?(
+        _ upload: Upload, _ limits: DaemonLimits, for connection: ConnectionAddress
+    ) throws(ProtocolError) {
+        plan = upload.plan
+        var isShort = false
+        var use: PayloadUse?
+        switch plan.kind {
+        case .payload(let value):
+            // The length of a chunked body is known now. The length inside a coding is known when
+            // it is decoded, and checked then.
+            if upload.coding == .identity { try value.check(byteCount: UInt64(upload.byteCount)) }
+            use = value
+        default: break
+        }
+        if let use {
+            guard let writer = upload.takePayload() else { return nil }
+            // A few coded bytes may become many.
+            isShort =
+                (upload.coding == .identity && upload.byteCount <= Self.inlineFinishByteCountMax)
+                || writer.finishesAtOnce(mediaType: use.mediaType.text)
+            work = .payload(use)
+            payload = Mutex(writer)
+        } else if case .multipart = plan.kind {
+            guard let receiver = upload.takeMultipart() else { return nil }
+            work = .multipart(try receiver.finish())
+            payload = Mutex(nil)
+        } else {
+            guard let writer = upload.takeDocument() else { return nil }
+            if case .document = plan.kind { isShort = true }
+            work = .document(IncomingDocument(writer), isBatch: !isShort)
+            payload = Mutex(nil)
+        }
+        self.isShort = isShort
+        reader = BodyReader(limits)
+        self.connection = connection
+        reservation = upload.reservation.take()
+    }
+
+    /// Does it. Submits the outcome to the writer, or posts a failure to the connection. Runs once.
+    func run(_ writer: WriterThread) {
+        do throws(BodyFailure) {
+            try finish { operation in
+                writer.submit(
+                    PendingChange(
+                        operation: operation, connection: connection, reservation: reservation))
+            }
+        } catch {
+            switch error {
+            case .wire(let error): connection.post(.changed(.refused(error)))
+            case .store(let error): connection.post(.changed(.failed(error)))
+            }
+        }
+    }
+
+    /// - Parameter submit: takes what the body asks for; of a batch, piece by piece.
+    private func finish(
+        _ submit: (PendingChange.Operation) -> Void
+    ) throws(BodyFailure) {
+        switch work {
+        case .payload(let use):
+            guard let writer = payload.withLock({ $0.take() }) else { return }
+            do throws(StoreError) {
+                submit(.apply(try use.change(of: try writer.finish(as: use.mediaType))))
+            } catch {
+                throw .store(error)
+            }
+        case .document(let document, let isBatch):
+            let bytes: [UInt8]
+            do throws(StoreError) { bytes = try document.finish() ?? [] } catch {
+                throw .store(error)
+            }
+            do throws(ProtocolError) {
+                if isBatch {
+                    try reader.batch(bytes, plan, submit)
+                } else {
+                    submit(try reader.operation(bytes, plan))
+                }
+            } catch {
+                throw .wire(error)
+            }
+        case .multipart(let received): submit(try reader.notification(received, plan))
         }
     }
 }

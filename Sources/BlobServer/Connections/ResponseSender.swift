@@ -21,7 +21,6 @@ final class ResponseSender {
     private let slots: DrainSlots
     /// From how many bytes on a stretch fills pages of its own.
     private let stretchByteCountMin: Int
-    /// What the next call sends.
     @exclusivity(unchecked) private var pieces = PieceList()
 
     init(counters: WorkerCounters, pages: DataPages?, slots: DrainSlots, log: Logger) {
@@ -157,9 +156,8 @@ final class ResponseSender {
         _ = sendListed(to: connection)
     }
 
-    /// Sends the listed pieces with one call, and empties the list.
-    ///
-    /// - Returns: whether all of them went. A socket that takes only some is full.
+    /// Sends the listed pieces with one call, and empties the list. Tells whether all of them went: a socket that takes only
+    /// some is full.
     private func sendListed(to connection: Connection) -> Bool {
         guard !pieces.isEmpty else { return true }
         let wanted = pieces.byteCount
@@ -176,8 +174,6 @@ final class ResponseSender {
     }
 
     /// Links mapped bytes into the socket, with one call.
-    ///
-    /// - Returns: whether all of them went.
     private func link(_ bytes: UnsafeRawBufferPointer, to connection: Connection) -> Bool {
         guard let pages, let start = bytes.baseAddress else { return true }
         widen(connection)
@@ -254,7 +250,6 @@ final class ResponseSender {
         return connection.sentByteCount - before
     }
 
-    /// Sends inflated bytes of a blob.
     private func sendInflated(_ stream: BlobStream, to connection: Connection) -> Int {
         let transfer = stream.inflated.withUnsafeBytes { bytes in
             connection.socket.send(UnsafeRawBufferPointer(rebasing: bytes[stream.inflatedSent...]))
@@ -262,17 +257,13 @@ final class ResponseSender {
         return note(transfer, connection)
     }
 
-    /// Ends a connection in the middle of an answer.
     private func abort(_ connection: Connection, _ error: StoreError) {
         errorLog.note(error)
         counters.count(ProtocolError(error).code)
         connection.state.fail()
     }
 
-    /// Takes note of what a call did.
-    ///
-    /// - Parameter wanted: the bytes that it was given. A socket that takes fewer is full.
-    /// - Returns: the bytes that were sent.
+    /// Takes note of what a call did that was given `wanted` bytes: a socket that takes fewer is full.
     private func note(
         _ transfer: Socket.Transfer, _ connection: Connection, wanted: Int = 0
     ) -> Int {

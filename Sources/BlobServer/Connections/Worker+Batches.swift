@@ -3,8 +3,7 @@ import BlobStore
 
 // Requests are answered in batches: those of several connections are read and answered one after the
 // other, in one snapshot, and then all answers are sent. A client that uses many connections, as a
-// backend's process does, is woken once and finds several answers. Answers sent one by one would each
-// wake it anew, which takes the kernel as long as a fetch.
+// backend's process does, is woken once and finds several answers. A wake-up takes the kernel as long as a fetch.
 
 /// A connection whose answers are in the batch: a plain value.
 struct CollectedConnection {
@@ -27,7 +26,7 @@ extension Worker {
     ) -> TimeSlice.Progress {
         var step = RequestHandler.Step.needsInput
         do throws(StoreError) {
-            let snapshot = try environment.store.makeSnapshot()
+            let snapshot = try environment.context.store.makeSnapshot()
             repeat {
                 step = fillBatch(&slice, in: snapshot, &input, &batch)
                 sendBatch(&slice, batch, in: snapshot)
@@ -68,7 +67,6 @@ extension Worker {
         }
     }
 
-    /// Goes over to another connection's input.
     private func begin(
         _ next: Unmanaged<Connection>, after slice: inout TimeSlice, _ input: inout InputBuffer
     ) {
@@ -190,12 +188,12 @@ extension Worker {
                 sequence: sequence, connection: connection.address, result: nil,
                 end: now.after(milliseconds: Self.sequenceWaitMilliseconds))
             // Where too many wait it is looked at again at once, and told that it is too early.
-            if !environment.replica.wait(waiter) {
+            if !environment.context.replica.wait(waiter) {
                 connection.address.post(.replicated(.committed))
             }
         case .retryWithBlob(let blob):
             connection.state.enter(.awaitingCommit)
-            environment.replica.fetches.want(blob, for: connection.address, asOf: now)
+            environment.context.replica.fetches.want(blob, for: connection.address, asOf: now)
         case .write(let operation, let reply):
             connection.state.enter(.awaitingChange(reply))
             submit(operation, connection)

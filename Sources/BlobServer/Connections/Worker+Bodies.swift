@@ -1,19 +1,16 @@
 import BlobProtocol
 import BlobStore
-import Notifications
 
-// A body's way from the socket to the writer: memory, bytes, a job.
+// A body's way from the socket to the writer: memory, bytes, a job. `BodyMemory` has the rules for the memory.
 
 extension Worker {
-    /// Payloads up to this size are finished on the worker; longer ones, which may take long to compress, elsewhere. What
-    /// is in memory and not compressed at all is finished on the worker, too: that takes less than waking another thread.
-    private static let inlineFinishByteCountMax = 4 << 10
+    /// Bodies that are moved to files or refused at once for lack of memory: the other workers have run in between.
+    private static let relievedBodyCountMax = 64
 
-    /// Begins to receive a body.
     func receiveBody(of upload: Upload, _ connection: Connection) {
         let reservation = BodyReservation(
-            of: environment.bodyMemory, connection.peer, for: connection.address)
-        upload.begin(environment.store, reservation, asOf: now)
+            of: environment.context.bodyMemory, connection.peer, for: connection.address)
+        upload.begin(environment.context.store, reservation, asOf: now)
         connection.state.enter(.body(upload))
     }
 
@@ -69,7 +66,7 @@ extension Worker {
                 upload.waitEnd = now.after(milliseconds: upload.waitMilliseconds)
                 connection.state.enter(.awaitingMemory(upload))
                 return false
-            case .refused: throw .wire(.noBodyMemory(environment.bodyMemory.limits))
+            case .refused: throw .wire(.noBodyMemory(environment.context.bodyMemory.limits))
             }
         }
         return true
@@ -77,7 +74,13 @@ extension Worker {
 
     /// Submits a body that is complete: to the writer if it is short, else to a publisher.
     private func submit(_ upload: Upload, _ connection: Connection) throws(BodyFailure) {
-        guard let job = try job(upload, connection) else { return }
+        let job: BodyJob?
+        do throws(ProtocolError) {
+            job = try BodyJob(upload, limits, for: connection.address)
+        } catch {
+            throw .wire(error)
+        }
+        guard let job else { return }
         connection.state.enter(.awaitingChange(upload.reply))
         if job.isShort {
             job.run(environment.writer)
@@ -86,45 +89,7 @@ extension Worker {
         }
     }
 
-    /// What is to be done with a complete body; nil when that was done before.
-    private func job(
-        _ upload: Upload, _ connection: Connection
-    ) throws(BodyFailure) -> (any PublisherJob)? {
-        do throws(ProtocolError) {
-            switch upload.plan.kind {
-            case .payload(let use):
-                // The length of a chunked body is known now. The length inside a coding is known when
-                // it is decoded, and checked then.
-                if upload.coding == .identity {
-                    try use.check(byteCount: UInt64(upload.byteCount))
-                }
-                return payloadJob(upload, use, connection)
-            default:
-                guard let body = try BodyJob.Body(upload) else { return nil }
-                return BodyJob(
-                    body, upload.plan, BodyReader(limits),
-                    connection: connection.address, reservation: upload.reservation.take())
-            }
-        } catch {
-            throw .wire(error)
-        }
-    }
-
-    private func payloadJob(
-        _ upload: Upload, _ use: PayloadUse, _ connection: Connection
-    ) -> PayloadJob? {
-        guard let writer = upload.takePayload() else { return nil }
-        // A few coded bytes may become many.
-        let isShort =
-            (upload.coding == .identity
-                && upload.byteCount <= Self.inlineFinishByteCountMax)
-            || writer.finishesAtOnce(mediaType: use.mediaType.text)
-        return PayloadJob(
-            use, writer, isShort: isShort, connection: connection.address,
-            reservation: upload.reservation.take())
-    }
-
-    /// Refuses a body. The connection goes on behind it if its end is known and the dialect allows
+    /// Refuses a body. The connection continues behind it if its end is known and the dialect allows
     /// that; else the connection ends.
     func refuse(
         _ upload: Upload, _ failure: BodyFailure, _ connection: Connection,
@@ -147,12 +112,11 @@ extension Worker {
         }
     }
 
-    /// Submits a change without a body.
     func submit(_ operation: PendingChange.Operation, _ connection: Connection) {
         if case .promote(let isForced) = operation {
             let request = ReplicaStatus.Promotion(
                 isForced: isForced, connection: connection.address)
-            guard !environment.replica.promote(request) else { return }
+            guard !environment.context.replica.promote(request) else { return }
             return connection.address.post(
                 .replicated(
                     .refused(ProtocolError(.unavailable, "the lead is changing already"))))
@@ -160,5 +124,69 @@ extension Worker {
         environment.writer.submit(
             PendingChange(
                 operation: operation, connection: connection.address, reservation: nil))
+    }
+
+    // MARK: - While memory is short
+
+    /// Refuses a body that has waited for memory as long as it may.
+    func refuseWaiting(
+        _ upload: Upload, _ connection: Connection, _ batch: inout AnswerBatch
+    ) {
+        // If it has just been granted what it waits for, the message comes next.
+        guard upload.reservation?.cancel() ?? true else { return }
+        refuseForMemory(upload, connection, &batch)
+    }
+
+    /// Takes memory and files from stalled bodies while others wait for some. What is in memory goes
+    /// to files. If no file is free, the body is refused.
+    func relieveBodyMemory(_ batch: inout AnswerBatch) {
+        guard environment.context.bodyMemory.isWanted else { return }
+        var wanted = environment.context.bodyMemory.wanted
+        for (connection, upload) in stalledBodies().prefix(Self.relievedBodyCountMax)
+        where !wanted.isNothing {
+            let held = upload.reservedByteCount
+            let spools = upload.reservation?.spoolCount ?? 0
+            guard (wanted.byteCount > 0 && held > 0) || (wanted.spoolCount > 0 && spools > 0) else {
+                continue
+            }
+            do throws(BodyFailure) {
+                if wanted.byteCount > 0, held > Upload.pieceByteCountMin {
+                    let released = try upload.releaseMemory()
+                    wanted.byteCount -= released
+                    if released > 0 { continue }
+                }
+                wanted.byteCount -= held
+                wanted.spoolCount -= spools
+                refuseForMemory(upload, connection, &batch)
+            } catch {
+                refuse(upload, error, connection, &batch)
+            }
+            finishTimeSlice(connection)
+        }
+    }
+
+    /// Bodies that hardly move, those with the most memory first, so that few are refused. Of equals,
+    /// those that have not moved for the longest time come first.
+    private func stalledBodies() -> [(connection: Connection, upload: Upload)] {
+        var stalled: [(connection: Connection, upload: Upload)] = []
+        for connection in connections.all {
+            // A client is not to blame for bytes that it has sent and nobody has read yet.
+            guard case .body(let upload) = connection.state.phase, upload.isStalled(asOf: now),
+                !connection.state.input.mayRead, !connection.state.isQueued
+            else { continue }
+            stalled.append((connection, upload))
+        }
+        stalled.sort {
+            ($1.upload.reservedByteCount, $0.upload.pace.since)
+                < ($0.upload.reservedByteCount, $1.upload.pace.since)
+        }
+        return stalled
+    }
+
+    private func refuseForMemory(
+        _ upload: Upload, _ connection: Connection, _ batch: inout AnswerBatch
+    ) {
+        refuse(
+            upload, .wire(.noBodyMemory(environment.context.bodyMemory.limits)), connection, &batch)
     }
 }

@@ -3,7 +3,6 @@ import BlobStore
 // How connections end: their time is over, the daemon stops, or the peer is gone.
 
 extension Worker {
-    /// How often deadlines are checked.
     private static let tickMilliseconds = 250
     /// How long a stop waits for the first request of connections that have not sent anything.
     private static let firstRequestMilliseconds = 1_000
@@ -23,7 +22,6 @@ extension Worker {
         relieveBodyMemory(&batch)
     }
 
-    /// Releases the pages that a connection's peer has read.
     private func releasePages(of connection: Connection) {
         if !connection.inFlight.isEmpty {
             connection.releaseRead()
@@ -81,7 +79,6 @@ extension Worker {
         stopWhenAllHaveBegun(&batch)
     }
 
-    /// Stops where a stop waits for first requests and none is missing any more, or its time is over.
     private func stopWhenAllHaveBegun(_ batch: inout AnswerBatch) {
         guard let firstRequestEnd,
             now >= firstRequestEnd || connections.all.allSatisfy(\.state.hasBegun)
@@ -138,13 +135,13 @@ extension Worker {
     private func drain(_ connection: Connection) {
         abandonRequest(connection)
         connection.socket.end()
-        // A socket that is shut down is reported for ever.
+        // A socket that is shut down is reported permanently.
         poller.remove(connection.socket.number)
         connection.rest = []
         connection.state.enter(.draining)
         // A draining connection does not count among the connections.
-        counters.countConnection(-1)
-        counters.countDraining(1)
+        counters.connections.change(by: -1)
+        counters.draining.change(by: 1)
     }
 
     /// Forgets a connection. Its socket is closed when the iteration ends, and no other reference is
@@ -152,9 +149,9 @@ extension Worker {
     private func forget(_ connection: Connection) {
         guard connections.remove(connection) else { return }
         if case .draining = connection.state.phase {
-            counters.countDraining(-1)
+            counters.draining.change(by: -1)
         } else {
-            counters.countConnection(-1)
+            counters.connections.change(by: -1)
         }
         abandonRequest(connection)
         releaseHeld(connection)

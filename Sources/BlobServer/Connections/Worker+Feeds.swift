@@ -6,7 +6,17 @@ import BlobStore
 // looks in a new snapshot, one page a time slice, and registers again behind what it has seen.
 
 extension Worker {
-    // MARK: - Waits
+    /// An owner's feed has changed, or a reader's time is over.
+    func continueFeed(_ connection: Connection, _ batch: inout AnswerBatch) {
+        switch connection.state.phase {
+        case .awaitingFeed(let reader): lookAgain(reader, connection, &batch)
+        case .streaming(let reader):
+            // When its output has left.
+            reader.isDue = true
+            continueStream(reader, connection, &batch)
+        default: break
+        }
+    }
 
     /// Looks behind a wait's cursor once. Answers if there is something, or the time is over.
     func lookAgain(
@@ -18,7 +28,8 @@ extension Worker {
             try handler.requireAnswerMemory()
             let page = try handler.look(reader)
             if !page.changes.isEmpty || now >= reader.end || isStopping {
-                return endWait(reader, connection, &batch) {
+                reader.registration = nil
+                return endRequest(reader.form, connection, &batch) {
                     handler.answer(reader.form, with: page, of: reader.query.owner, into: &$0)
                 }
             }
@@ -27,34 +38,6 @@ extension Worker {
             refuse(reader, error, connection, &batch)
         }
     }
-
-    private func endWait(
-        _ reader: FeedReader, _ connection: Connection, _ batch: inout AnswerBatch,
-        _ fill: (inout AnswerBatch) -> Void
-    ) {
-        reader.registration = nil
-        endRequest(reader.form, connection, &batch, fill)
-    }
-
-    /// Registers behind a page that was looked at. If there is more already, the connection's next time
-    /// slice looks at it.
-    private func register(
-        _ reader: FeedReader, behind page: FeedPage, _ connection: Connection
-    ) throws(ProtocolError) {
-        guard !page.hasMore else {
-            reader.isDue = true
-            return
-        }
-        do throws(StoreError) {
-            let registration = try reader.register(
-                with: environment.store.feedWatch, for: connection.address, connection.peer)
-            reader.isDue = !registration.wait(behind: page.revision)
-        } catch {
-            throw handler.problem(error)
-        }
-    }
-
-    // MARK: - Streams
 
     /// Looks behind a stream's cursor once, and sends what there is, or a heartbeat when that is due.
     ///
@@ -73,13 +56,8 @@ extension Worker {
                 return
             }
             try handler.requireAnswerMemory()
-            do throws(StoreError) {
-                // A stream that cannot register is refused, so this comes before its first answer.
-                _ = try reader.register(
-                    with: environment.store.feedWatch, for: connection.address, connection.peer)
-            } catch {
-                throw handler.problem(error)
-            }
+            // A stream that cannot register is refused, so this comes before its first answer.
+            _ = try registration(of: reader, connection)
             let page = try handler.look(reader)
             if !page.changes.isEmpty || now >= reader.end {
                 reader.end = now.after(milliseconds: limits.heartbeatMilliseconds)
@@ -92,17 +70,27 @@ extension Worker {
         }
     }
 
-    /// Says why a stream ends, and ends it. One that has not begun is refused like any request.
-    private func endStream(
-        _ reader: FeedReader, _ error: ProtocolError, _ connection: Connection,
-        _ batch: inout AnswerBatch
-    ) {
-        reader.registration = nil
-        connection.state.endRequest(isLast: true)
-        answer(connection, &batch) { handler.endStream(reader, error, into: &$0) }
+    private func registration(
+        of reader: FeedReader, _ connection: Connection
+    ) throws(ProtocolError) -> FeedRegistration {
+        try handler.asked { () throws(StoreError) in
+            try reader.register(
+                with: environment.context.store.feedWatch, for: connection.address,
+                connection.peer)
+        }
     }
 
-    // MARK: - Both
+    /// Registers behind a page that was looked at. If there is more already, the connection's next time
+    /// slice looks at it.
+    private func register(
+        _ reader: FeedReader, behind page: FeedPage, _ connection: Connection
+    ) throws(ProtocolError) {
+        guard !page.hasMore else {
+            reader.isDue = true
+            return
+        }
+        reader.isDue = !(try registration(of: reader, connection).wait(behind: page.revision))
+    }
 
     /// At each tick: ends a reader whose link is not valid any more, also where its client does not read, and looks
     /// again where its time is over.
@@ -121,29 +109,19 @@ extension Worker {
         return true
     }
 
-    /// Ends a wait or a stream with an error.
+    /// Says why a wait or a stream ends, and ends it. A stream that has not begun is refused like any request.
     private func refuse(
         _ reader: FeedReader, _ error: ProtocolError, _ connection: Connection,
         _ batch: inout AnswerBatch
     ) {
+        reader.registration = nil
         if case .streaming = connection.state.phase {
-            endStream(reader, error, connection, &batch)
+            connection.state.endRequest(isLast: true)
+            answer(connection, &batch) { handler.endStream(reader, error, into: &$0) }
         } else {
-            endWait(reader, connection, &batch) {
+            endRequest(reader.form, connection, &batch) {
                 handler.refuse(reader.form, error, into: &$0)
             }
-        }
-    }
-
-    /// An owner's feed has changed, or a reader's time is over.
-    func continueFeed(_ connection: Connection, _ batch: inout AnswerBatch) {
-        switch connection.state.phase {
-        case .awaitingFeed(let reader): lookAgain(reader, connection, &batch)
-        case .streaming(let reader):
-            // When its output has left.
-            reader.isDue = true
-            continueStream(reader, connection, &batch)
-        default: break
         }
     }
 }

@@ -16,35 +16,38 @@ extension Worker {
         case .progressCheck: counters.progress.answer()
         case .stop: stopSoon(&batch)
         case .stopAtOnce: stop(within: 0, &batch)
-        case .changed(let result):
-            guard let connection = connections.connection(message.token) else { break }
-            guard let result = awaitReplication(connection, result) else { break }
-            finishChange(connection, result, &batch)
-            if connection.mayAnswer { return .passUnretained(connection) }
-            finishTimeSlice(connection)
-        case .replicated(let result):
-            guard let connection = connections.connection(message.token) else { break }
-            finishChange(connection, result, &batch)
-            if connection.mayAnswer { return .passUnretained(connection) }
-            finishTimeSlice(connection)
-        case .feedChanged:
-            guard let connection = connections.connection(message.token) else { break }
-            continueFeed(connection, &batch)
-            finishTimeSlice(connection)
-        case .backupReady:
+        case .changed, .replicated, .feedChanged, .backupReady, .memoryGranted:
             guard let connection = connections.connection(message.token),
-                case .sendingBackup(let answer) = connection.state.phase
+                mayServe(connection, after: message.content, &batch)
             else { break }
-            answer.isDue = true
-            return .passUnretained(connection)
-        case .memoryGranted:
-            guard let connection = connections.connection(message.token),
-                case .awaitingMemory(let upload) = connection.state.phase
-            else { break }
-            connection.state.enter(.body(upload))
             return .passUnretained(connection)
         }
         return nil
+    }
+
+    /// Does what a message to a connection says.
+    ///
+    /// - Returns: whether the connection is to be served because of it. If not, it waits on as it does.
+    private func mayServe(
+        _ connection: Connection, after message: WorkerMessage.Content, _ batch: inout AnswerBatch
+    ) -> Bool {
+        switch (message, connection.state.phase) {
+        case (.changed(let result), _):
+            guard let result = awaitReplication(connection, result) else { return false }
+            return finishChange(connection, result, &batch)
+        case (.replicated(let result), _): return finishChange(connection, result, &batch)
+        case (.feedChanged, _):
+            continueFeed(connection, &batch)
+            finishTimeSlice(connection)
+            return false
+        case (.backupReady, .sendingBackup(let answer)):
+            answer.isDue = true
+            return true
+        case (.memoryGranted, .awaitingMemory(let upload)):
+            connection.state.enter(.body(upload))
+            return true
+        default: return false
+        }
     }
 
     /// Has a connection wait until its change is in the bucket, where it wants that.
@@ -56,27 +59,27 @@ extension Worker {
         guard case .awaitingChange(let reply) = connection.state.phase,
             reply.form.acknowledgement == .replicated, result.tellsState
         else { return result }
-        let store = environment.store
-        return environment.replica.awaitBucket(
+        let store = environment.context.store
+        return environment.context.replica.awaitBucket(
             result, last: store.lastSequence, shipped: store.shippedSequence,
             for: connection.address, asOf: now)
     }
 
     private func accept(_ number: Int32, _ peer: Peer, isDevice: Bool) {
         guard let descriptor = try? OwnedDescriptor(taking: number, from: "accept4"), !isStopping
-        else { return counters.countConnection(-1) }
+        else { return counters.connections.change(by: -1) }
         let token = connections.reserve()
         let connection = Connection(
             Socket(descriptor), address: ConnectionAddress(inbox: inbox, token: token),
-            peer: peer, store: environment.store, now: now)
+            peer: peer, store: environment.context.store, now: now)
         connection.session.isDevice = isDevice
         connection.session.userID = peer.userID
         do {
-            try poller.addConnection(
-                connection.socket.number, token: token.rawValue, connection.state.interest)
+            try poller.add(
+                connection.socket.number, token: token.rawValue, connection.state.interest.edges)
         } catch {
-            environment.log.error("Cannot serve a connection: \(error)")
-            counters.countConnection(-1)
+            environment.context.log.error("Cannot serve a connection: \(error)")
+            counters.connections.change(by: -1)
             connections.release(token)
             return
         }
@@ -84,9 +87,11 @@ extension Worker {
     }
 
     /// The writer has done what a connection waits for.
+    ///
+    /// - Returns: whether its next request can be answered.
     private func finishChange(
         _ connection: Connection, _ result: ChangeResult, _ batch: inout AnswerBatch
-    ) {
+    ) -> Bool {
         switch connection.state.phase {
         case .awaitingChange(let reply):
             endRequest(reply.form, connection, &batch) {
@@ -101,5 +106,8 @@ extension Worker {
             connection.state.endRequest(isLast: false)
         default: break
         }
+        if connection.mayAnswer { return true }
+        finishTimeSlice(connection)
+        return false
     }
 }

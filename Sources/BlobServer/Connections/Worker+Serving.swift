@@ -26,7 +26,6 @@ struct TimeSlice {
         end = begin.after(microseconds: Self.microsecondsMax)
     }
 
-    /// What one step of a time slice comes to.
     enum Progress {
         /// There may be more to do right away.
         case goesOn
@@ -47,7 +46,6 @@ extension Worker {
         }
     }
 
-    /// The next connection to be served, or nil.
     private func nextConnection(_ batch: inout AnswerBatch) -> Unmanaged<Connection>? {
         if let held = due.takeHeld() { return held }
         while true {
@@ -118,17 +116,15 @@ extension Worker {
         guard sendQueued(&slice) else { return }
         slice.connection._withUnsafeGuaranteedRef { takeInput(of: $0, &input) }
         var progress = TimeSlice.Progress.goesOn
-        while case .goesOn = progress { progress = advance(&slice, &input, &batch) }
+        while progress == .goesOn { progress = advance(&slice, &input, &batch) }
         slice.connection._withUnsafeGuaranteedRef { connection in
-            if case .needsInput = progress { noteEnd(connection, input, &batch) }
+            if progress == .needsInput { noteEnd(connection, input, &batch) }
             keepInput(of: connection, progress, &input)
             finishTimeSlice(connection)
         }
     }
 
     /// Sends what earlier time slices left.
-    ///
-    /// - Returns: whether the time slice goes on; if not, it is over.
     @inline(__always)
     private func sendQueued(_ slice: inout TimeSlice) -> Bool {
         let isEmpty = slice.connection._withUnsafeGuaranteedRef { $0.output.isEmpty }
@@ -138,7 +134,7 @@ extension Worker {
     private func sendOutput(_ slice: inout TimeSlice) -> Bool {
         let connection = slice.connection.takeUnretainedValue()
         do throws(StoreError) {
-            let snapshot = try environment.store.makeSnapshot()
+            let snapshot = try environment.context.store.makeSnapshot()
             sender.sendQueued(to: connection, in: snapshot, budget: &slice.budget)
         } catch {
             noteSnapshotFailure(connection, error)
@@ -177,9 +173,7 @@ extension Worker {
         guard !input.isEmpty else { return }
         if !connection.state.isBroken {
             connection.rest = input.rest()
-            let isPartial: Bool
-            if case .needsInput = progress { isPartial = true } else { isPartial = false }
-            connection.state.keepUnused(isPartial ? .partial : .unread)
+            connection.state.keepUnused(progress == .needsInput ? .partial : .unread)
         }
         input.consume(input.byteCount)
     }
@@ -273,8 +267,8 @@ extension Worker {
             }
             if change.entersRunQueue { runQueue.append(connection.token) }
             if let interest = change.interest {
-                poller.changeConnection(
-                    connection.socket.number, token: connection.token.rawValue, interest)
+                poller.change(
+                    connection.socket.number, token: connection.token.rawValue, interest.edges)
             }
             restartDeadline(connection)
         }

@@ -6,25 +6,19 @@ import Logging
 
 /// What all workers share.
 struct WorkerEnvironment: Sendable {
-    let store: BlobStore
-    let limits: LiveLimits
-    let counters: DaemonCounters
-    let bodyMemory: BodyMemory
-    let drainSlots: DrainSlots
+    let context: DaemonContext
     let writer: WriterThread
-    let replica: ReplicaStatus
     let publishers: PublisherPool
     let backups: BackupThreads
+    let drainSlots: DrainSlots
     let links: LinkKeys
     let statistics: StatisticsDocument
     let metrics: MetricsDocument
-    /// Where payloads are linked from; nil when all of them are copied.
     let pages: DataPages?
     /// From how many bytes on payloads are linked.
     let linkedByteCountMin: Int
     /// Nil: requests are not logged.
     let accessLog: AccessLog?
-    let log: Logger
 }
 
 /// A thread that serves connections. It blocks in `epoll_wait` and nowhere else.
@@ -48,7 +42,6 @@ final class Worker {
     let counters: WorkerCounters
     let handler: RequestHandler
     let sender: ResponseSender
-    /// What clients hold that do not read.
     let answerMemory: AnswerMemory
     let poller: Poller
     /// The time of this iteration, for deadlines.
@@ -60,7 +53,6 @@ final class Worker {
     @exclusivity(unchecked) var connections = ConnectionTable()
     /// Connections that have more to do than one time slice allows.
     @exclusivity(unchecked) var runQueue: [ConnectionToken] = []
-    /// What is still to be served in this iteration.
     @exclusivity(unchecked) var due = DueConnections()
     /// The connections whose answers are in the batch, but for the one that is being served.
     @exclusivity(unchecked) var collected = TrivialArray<CollectedConnection>(
@@ -83,22 +75,23 @@ final class Worker {
     ) throws(SystemError) {
         self.environment = environment
         self.inbox = inbox
-        counters = environment.counters.workers[index]
-        limits = environment.limits.takeNew(&generation) ?? environment.limits.now
+        let context = environment.context
+        counters = context.counters.workers[index]
+        limits = context.limits.takeNew(&generation) ?? context.limits.now
         answerMemory = AnswerMemory(
             byteCountMax: limits.answerMemoryByteCountMax,
-            workerCount: environment.counters.workers.count, counters: counters)
+            workerCount: context.counters.workers.count, counters: counters)
         handler = RequestHandler(
-            environment.store, limits: limits,
+            context.store, limits: limits,
             observer: RequestObserver(
                 counters, accessLog: environment.accessLog,
-                slowMilliseconds: limits.slowMilliseconds, log: environment.log),
+                slowMilliseconds: limits.slowMilliseconds, log: context.log),
             statistics: environment.statistics, metrics: environment.metrics,
-            answerMemory: answerMemory,
-            links: environment.links, replica: environment.replica, log: environment.log)
+            answerMemory: answerMemory, links: environment.links, replica: context.replica,
+            log: context.log)
         sender = ResponseSender(
             counters: counters, pages: environment.pages, slots: environment.drainSlots,
-            log: environment.log)
+            log: context.log)
         spin = IdleSpin(microseconds: limits.spinMicroseconds)
         poller = try Poller()
         try poller.add(inbox.signalNumber, token: ConnectionToken.worker.rawValue, .input)
@@ -113,11 +106,11 @@ final class Worker {
         while true {
             let count = wait()
             now = .now
-            if let limits = environment.limits.takeNew(&generation) { takeOver(limits) }
+            if let limits = environment.context.limits.takeNew(&generation) { takeOver(limits) }
             handler.beginIteration(now)
             hasAnswered = count > 0
             input.readByteCountMax =
-                environment.bodyMemory.isWanted
+                environment.context.bodyMemory.isWanted
                 ? Self.inputWhileShortByteCountMax : .max
             due.takeEvents(count, asOf: now)
             serve(&input, &batch)
@@ -141,7 +134,7 @@ final class Worker {
         handler.observer.change(slowMilliseconds: limits.slowMilliseconds)
         answerMemory.change(
             byteCountMax: limits.answerMemoryByteCountMax,
-            workerCount: environment.counters.workers.count)
+            workerCount: environment.context.counters.workers.count)
         spin = IdleSpin(microseconds: limits.spinMicroseconds)
     }
 
@@ -170,5 +163,44 @@ final class Worker {
         if !runQueue.isEmpty { return 0 }
         guard connections.count > 0 || isStopping || firstRequestEnd != nil else { return -1 }
         return max(0, nextTick.milliseconds(since: now)) + 1
+    }
+}
+
+/// Decides whether a worker polls for a moment before it blocks.
+///
+/// Waking a blocked thread takes the kernel longer than a fetch takes. A client that waits for each
+/// answer would pay for that with every request. So a worker polls while requests come one right after
+/// the other. After each failure it skips twice as many waits: an idle daemon or a slow client costs one
+/// moment in a thousand waits.
+struct IdleSpin {
+    /// How long one try lasts; 0: never.
+    private let nanoseconds: Int64
+    /// Waits to let pass before the next try, now and after the next failure.
+    private var skipped = 0
+    private var skipsAfterFailure = 1
+
+    private static let skipCountMax = 1_024
+
+    init(microseconds: Int) {
+        nanoseconds = Int64(microseconds) * 1_000
+    }
+
+    mutating func begins() -> Bool {
+        guard nanoseconds > 0 else { return false }
+        guard skipped > 0 else { return true }
+        skipped -= 1
+        return false
+    }
+
+    /// When a try that begins now is over, on the clock of `clinux_monotonic_ns`.
+    func end(from now: Int64) -> Int64 { now + nanoseconds }
+
+    mutating func succeeded() {
+        skipsAfterFailure = 1
+    }
+
+    mutating func failed() {
+        skipped = skipsAfterFailure
+        skipsAfterFailure = min(2 * skipsAfterFailure, Self.skipCountMax)
     }
 }

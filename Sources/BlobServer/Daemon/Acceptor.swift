@@ -12,37 +12,34 @@ struct Acceptor: ~Copyable {
 
     private let poller: Poller
     private let signals: OwnedDescriptor
+    private var listeners: [Listener]
     private var connectionCountMax: Int
     private let counters: DaemonCounters
     private let inboxes: [WorkerInbox]
     private var exhaustion: RateLimitedLog
     private var refusals: RateLimitedLog
-    private var peers = PeerTable()
+    /// Those who have connected, each once. One that has gone is kept: there are no more of them than users who may connect.
+    private var peers: [UInt32: Peer] = [:]
     /// Until when nobody is accepted; nil while connections are.
     private var pausedUntil: Instant?
     /// Whether anybody was accepted since the last pause: then others are leaving, and there may
     /// soon be room again.
     private var hasAccepted = false
-    private var doors: [Door]
     private let reload: () -> Admission?
-    /// What is called in between; nil: nothing.
-    private let beat: Beat?
+    private let heartbeat: Heartbeat?
     private var nextBeat = Instant.now
 
-    /// Something to do at an interval.
-    struct Beat {
+    struct Heartbeat {
         let milliseconds: Int
         let run: () -> Void
     }
 
-    /// Who is accepted.
     struct Admission {
         let connectionCountMax: Int
         let allowedUserIDs: [UInt32]
     }
 
-    /// A socket that listens.
-    struct Door {
+    struct Listener {
         /// Its descriptor. It is open as long as the acceptor is used.
         let number: Int32
         /// Whether it answers devices' links only.
@@ -53,86 +50,73 @@ struct Acceptor: ~Copyable {
     private enum Token {
         static let signal: UInt64 = 1
         static let failure: UInt64 = 2
-        /// Of the first door.
-        static let door: UInt64 = 3
+        static let listener: UInt64 = 3
     }
 
-    /// Why accepting ended.
     enum End {
         case signal(Int32)
-        /// A sync has failed.
-        case outcomeUnknown
+        /// The daemon cannot continue.
+        case failure
     }
 
-    /// Waits for connections to `doors`, for the signals that `signals` (a signalfd) reads, and for
-    /// `failure`.
+    /// Waits for connections to the listeners, for the signals that `signals` (a signalfd) reads, and for
+    /// `failure`, which ends the accepting.
     ///
     /// - Parameters:
-    ///   - doors: open as long as this is used.
-    ///   - signals: is taken over.
-    ///   - failure: ends the accepting.
-    ///   - connectionCountMax: more have to wait.
-    ///   - counters: of the connections.
-    ///   - inboxes: of the workers.
-    ///   - log: for what an operator should know.
-    ///   - beat: called in between; nil: nothing is.
+    ///   - connectionCountMax: further ones have to wait.
     ///   - reload: called for a SIGHUP; returns who is accepted from now on, nil: as before.
     init(
-        doors: [Door], signals: consuming OwnedDescriptor, failure: borrowing WakeSignal,
-        connectionCountMax: Int, counters: DaemonCounters, inboxes: [WorkerInbox], log: Logger,
-        beat: Beat?, reload: @escaping () -> Admission?
+        _ listeners: [Listener], signals: consuming OwnedDescriptor,
+        failure: borrowing WakeSignal, connectionCountMax: Int, _ context: DaemonContext,
+        _ inboxes: [WorkerInbox], heartbeat: Heartbeat?, reload: @escaping () -> Admission?
     ) throws(SystemError) {
         let poller = try Poller()
-        for (index, door) in doors.enumerated() {
-            try poller.add(door.number, token: Token.door + UInt64(index), .input)
+        for (index, listener) in listeners.enumerated() {
+            try poller.add(listener.number, token: Token.listener + UInt64(index), .input)
         }
         try poller.add(signals.number, token: Token.signal, .input)
         try poller.add(failure.number, token: Token.failure, .input)
         self.poller = poller
         self.signals = signals
+        self.listeners = listeners
         self.connectionCountMax = connectionCountMax
-        self.doors = doors
-        self.counters = counters
+        counters = context.counters
         self.inboxes = inboxes
+        self.heartbeat = heartbeat
         self.reload = reload
-        self.beat = beat
-        exhaustion = RateLimitedLog(log)
-        refusals = RateLimitedLog(log)
+        exhaustion = RateLimitedLog(context.log)
+        refusals = RateLimitedLog(context.log)
     }
 
-    /// Accepts until there is a reason to stop.
     mutating func run() -> End {
         while true {
-            let now = Instant.now
-            var pause = -1
-            if let until = pausedUntil {
-                pause = max(0, until.milliseconds(since: now))
-                if pause == 0 { resume() }
-            }
-            if pausedUntil == nil { pause = -1 }
-            if let beat {
-                if now >= nextBeat {
-                    nextBeat = now.after(milliseconds: beat.milliseconds)
-                    beat.run()
-                }
-                let due = max(0, nextBeat.milliseconds(since: now)) + 1
-                pause = pause < 0 ? due : min(pause, due)
-            }
-            let count = poller.wait(milliseconds: pause)
+            let count = poller.wait(milliseconds: doWhatIsDue(asOf: .now))
             for index in 0..<count {
                 switch poller.event(index).token {
                 case Token.signal:
                     if let number = takeStopSignal() { return .signal(number) }
-                case Token.failure: return .outcomeUnknown
-                case let token: acceptWaiting(doors[Int(token - Token.door)])
+                case Token.failure: return .failure
+                case let token: acceptWaiting(listeners[Int(token - Token.listener)])
                 }
             }
         }
     }
 
+    /// - Returns: how long until something is due again, in milliseconds; negative: without end.
+    private mutating func doWhatIsDue(asOf now: Instant) -> Int {
+        if let pausedUntil, now >= pausedUntil { resume() }
+        var next = pausedUntil
+        if let heartbeat {
+            if now >= nextBeat {
+                nextBeat = now.after(milliseconds: heartbeat.milliseconds)
+                heartbeat.run()
+            }
+            next = min(next ?? nextBeat, nextBeat)
+        }
+        return next.map { max(0, $0.milliseconds(since: now)) + 1 } ?? -1
+    }
+
     /// Waits for another signal to stop, at most for `milliseconds`.
-    ///
-    /// - Returns: whether one came.
     mutating func waitForSignal(milliseconds: Int) -> Bool {
         let count = poller.wait(milliseconds: milliseconds)
         for index in 0..<count where poller.event(index).token == Token.signal {
@@ -147,19 +131,18 @@ struct Acceptor: ~Copyable {
         guard number == SIGHUP else { return number > 0 ? number : nil }
         if let admission = reload() {
             connectionCountMax = admission.connectionCountMax
-            for index in doors.indices {
-                doors[index].policy.allow(admission.allowedUserIDs)
+            for index in listeners.indices {
+                listeners[index].policy.allow(admission.allowedUserIDs)
             }
         }
         return nil
     }
 
-    /// Takes no more connections.
     func close() {
-        for door in doors { poller.remove(door.number) }
+        for listener in listeners { poller.remove(listener.number) }
     }
 
-    private mutating func acceptWaiting(_ door: Door) {
+    private mutating func acceptWaiting(_ listener: Listener) {
         while true {
             guard counters.connectionCount < connectionCountMax else {
                 // Those who wait in the backlog are accepted when others have left.
@@ -169,8 +152,8 @@ struct Acceptor: ~Copyable {
                     : Self.pauseMilliseconds
                 return pauseAccepting(milliseconds: pause)
             }
-            switch ListeningSocket.accept(from: door.number) {
-            case .connection(let socket): admit(socket, by: door)
+            switch ListeningSocket.accept(from: listener.number) {
+            case .connection(let socket): admit(socket, by: listener)
             case .none: return
             case .exhausted(let error):
                 exhaustion.note(.warning, "Cannot accept connections for a moment: \(error)")
@@ -179,9 +162,9 @@ struct Acceptor: ~Copyable {
         }
     }
 
-    private mutating func admit(_ socket: consuming Socket, by door: Door) {
+    private mutating func admit(_ socket: consuming Socket, by listener: Listener) {
         let user = socket.peerUserID
-        guard let user, door.policy.allows(user) else {
+        guard let user, listener.policy.allows(user) else {
             counters.refusedPeers.add()
             refusals.note(
                 .warning,
@@ -190,34 +173,35 @@ struct Acceptor: ~Copyable {
         }
         var least = 0
         for index in inboxes.indices
-        where counters.workers[index].connectionCount < counters.workers[least].connectionCount {
+        where counters.workers[index].connections.now < counters.workers[least].connections.now {
             least = index
         }
         hasAccepted = true
-        counters.workers[least].countConnection(1)
+        let peer = peers[user] ?? Peer(userID: user)
+        peers[user] = peer
+        counters.workers[least].connections.change(by: 1)
         inboxes[least].post(
             WorkerMessage(
                 token: .worker,
-                content: .accepted(
-                    socket.release(), peers.peer(user), isDevice: door.isDevice)))
+                content: .accepted(socket.release(), peer, isDevice: listener.isDevice)))
     }
 
-    /// Takes the doors out of the poller for a moment, so that connections that cannot be accepted cost
+    /// Takes the listeners out of the poller for a moment, so that connections that cannot be accepted cost
     /// nothing meanwhile.
     private mutating func pauseAccepting(milliseconds: Int) {
-        watchDoors([])
+        listen(for: [])
         pausedUntil = Instant.now.after(milliseconds: milliseconds)
         hasAccepted = false
     }
 
     private mutating func resume() {
-        watchDoors(.input)
+        listen(for: .input)
         pausedUntil = nil
     }
 
-    private func watchDoors(_ interest: Poller.Interest) {
-        for (index, door) in doors.enumerated() {
-            poller.change(door.number, token: Token.door + UInt64(index), interest)
+    private func listen(for interest: Poller.Interest) {
+        for (index, listener) in listeners.enumerated() {
+            poller.change(listener.number, token: Token.listener + UInt64(index), interest)
         }
     }
 }

@@ -4,12 +4,12 @@ import Glibc
 import Logging
 
 /// What is left behind by a daemon that dies of a fault: a file in the store's folder. The next start
-/// finds it and walks the store in a process of its own before it maps it, so that damage which ends
-/// one daemon does not end the next.
+/// finds it and reads all pages of the store before it maps it, so that damage which ends one daemon does not end the next.
+/// Pages are read with `pread`: one that the disk does not give is an error, not a SIGBUS.
 ///
 /// Only such a death leaves it: it is written by a handler of SIGBUS, SIGSEGV, SIGABRT and their like
 /// (an assertion of liblmdb is SIGABRT). Neither a power cut nor `kill -9` does, and a start without
-/// it walks nothing.
+/// it reads no more than usual.
 enum CrashMarker {
     static let fileName = "blobd.died"
 
@@ -25,8 +25,7 @@ enum CrashMarker {
             log.warning(
                 "The last run died of \(name). All tables are checked before the store is served"
             )
-            try walk(directory, name, .pages)
-            try walk(directory, name, .entries)
+            try checkPages(directory, diedOf: name)
             log.notice("All tables are valid")
             unlink(path)
         }
@@ -47,33 +46,20 @@ enum CrashMarker {
         return Int32(String(decoding: digits, as: UTF8.self)) ?? 0
     }
 
-    private static func walk(
-        _ directory: String, _ signal: String, _ depth: StoreWalk.Depth
-    ) throws(StoreError) {
-        func refuse(_ why: String) -> StoreError {
-            .cannotOpen(
-                path: directory,
-                reason:
-                    "the last run died of \(signal), and \(why). Nothing was changed. Restore the "
-                    + "directory from a backup; `blobd verify` lists all damage")
-        }
-        let walk: StoreWalk
-        do throws(SystemError) {
-            walk = try StoreWalk.run(directory, depth)
+    private static func checkPages(_ directory: String, diedOf signal: String) throws(StoreError) {
+        let why: String
+        do throws(StoreError) {
+            let report = try BlobStore.checkPages(at: directory)
+            guard let first = report.problems.first else { return }
+            let more = report.problemCount > 1 ? " (and \(report.problemCount - 1) more)" : ""
+            why = "data.mdb is damaged: \(first)\(more)"
         } catch {
-            throw refuse("the check process cannot run: \(error)")
+            why = "the store cannot be read: \(error)"
         }
-        switch walk.ending {
-        case .died:
-            throw refuse("reading the store kills a process: \(walk.report.problems.last ?? "")")
-        case .failed(let why): throw refuse("the store cannot be read: \(why)")
-        case .done: break
-        }
-        guard walk.report.pageProblemCount == 0 else {
-            let more = walk.report.pageProblemCount - 1
-            throw refuse(
-                "data.mdb is damaged: \(walk.report.problems.first ?? "")"
-                    + (more > 0 ? " (and \(more) more)" : ""))
-        }
+        throw .cannotOpen(
+            path: directory,
+            reason:
+                "the last run died of \(signal), and \(why). Nothing was changed. Restore the "
+                + "directory from a backup; `blobd verify` lists all damage")
     }
 }

@@ -15,12 +15,12 @@ final class Reloader {
 
     init(
         _ options: DaemonOptions, _ environment: WorkerEnvironment, descriptorMax: Int,
-        _ log: Logger, read: @escaping Reload.Read
+        read: @escaping Reload.Read
     ) {
         self.options = options
         self.environment = environment
         self.descriptorMax = descriptorMax
-        self.log = log
+        log = environment.context.log
         self.read = read
         quiet = RateLimitedLog(log)
     }
@@ -45,12 +45,11 @@ final class Reloader {
         return new.changes.isEmpty ? nil : apply()
     }
 
-    /// Puts the options into use.
     private func apply() -> Acceptor.Admission {
         let limits = options.limits
-        environment.store.adjust(to: options.storeOptions)
-        environment.bodyMemory.change(byteCountMax: limits.bodyMemoryByteCountMax)
-        environment.limits.replace(by: limits)
+        environment.context.store.adjust(to: options.storeOptions)
+        environment.context.bodyMemory.change(byteCountMax: limits.bodyMemoryByteCountMax)
+        environment.context.limits.replace(by: limits)
         // It sleeps for the old interval.
         environment.writer.thread.wake()
         let budget = DescriptorBudget(

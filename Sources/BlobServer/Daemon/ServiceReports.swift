@@ -3,23 +3,18 @@ import Logging
 /// What the service manager is told of a daemon that runs. The main thread alone uses it.
 final class ServiceReports {
     private let manager: ServiceManager
-    private let counters: DaemonCounters
-    private let inboxes: [WorkerInbox]
     private let writer: WriterThread
-    private let log: Logger
-    /// Whether it was logged that a thread does not come around.
+    private let inboxes: [WorkerInbox]
+    /// Whether it was logged that a thread makes no progress.
     private var isStuck = false
 
-    init(
-        _ manager: ServiceManager, _ counters: DaemonCounters, _ inboxes: [WorkerInbox],
-        _ writer: WriterThread, _ log: Logger
-    ) {
+    init(_ manager: ServiceManager, _ writer: WriterThread, _ inboxes: [WorkerInbox]) {
         self.manager = manager
-        self.counters = counters
-        self.inboxes = inboxes
         self.writer = writer
-        self.log = log
+        self.inboxes = inboxes
     }
+
+    private var counters: DaemonCounters { writer.context.counters }
 
     func ready() { manager.notify(.ready, status: status) }
 
@@ -35,19 +30,20 @@ final class ServiceReports {
     /// How often ``beat()`` is to be called, in milliseconds; nil: never.
     var interval: Int? { manager.watchdogMilliseconds }
 
-    /// Says that there is progress, if all workers and the writer have come around since the last time, and
+    /// Says that there is progress, if all workers and the writer have answered since the last time, and
     /// asks them again.
     func beat() {
         let stuck = stuckThreads
-        if stuck.isEmpty {
-            manager.notify(.alive, status: status)
-            isStuck = false
-        } else if !isStuck {
-            log.critical(
-                "No progress of \(stuck.joined(separator: ", ")): the watchdog is not told")
+        guard stuck.isEmpty else {
+            if !isStuck {
+                writer.context.log.critical(
+                    "No progress of \(stuck.joined(separator: ", ")): the watchdog is not told")
+            }
             isStuck = true
+            return
         }
-        guard stuck.isEmpty else { return }
+        manager.notify(.alive, status: status)
+        isStuck = false
         for (index, inbox) in inboxes.enumerated() {
             counters.workers[index].progress.ask()
             inbox.post(WorkerMessage(token: .worker, content: .progressCheck))

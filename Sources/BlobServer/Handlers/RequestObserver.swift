@@ -91,18 +91,13 @@ final class RequestObserver {
         moment = .now
         let nanoseconds = moment.nanoseconds - entry.startedAt.nanoseconds
         requests.count(entry.operation, status: status, nanoseconds: nanoseconds)
-        noteSlow(entry, status: status, nanoseconds)
-        guard logsRequests, let request = entry.request else { return }
-        append(entry.operation, request, status: status, code, nanoseconds, batch.lastByteCount)
-    }
-
-    private func noteSlow(_ entry: RequestEntry, status: UInt16, _ nanoseconds: Int64) {
-        guard isNoted(nanoseconds), entry.operation.isTimed else { return }
-        let target = entry.request.map { "\($0.method) \($0.target)" } ?? ""
-        let slow = SlowRequest(
-            operation: entry.operation, status: status, nanoseconds: nanoseconds, target: target,
-            at: .now)
-        note(slow)
+        let isSlow = entry.operation.isTimed && isNoted(nanoseconds)
+        guard isSlow || logsRequests else { return }
+        let answered = AnsweredRequest(
+            operation: entry.operation, status: status, code: code, nanoseconds: nanoseconds,
+            request: entry.request)
+        if isSlow { noteSlow(answered) }
+        log(answered, batch)
     }
 
     /// Whether a request of so long is among the slowest, or is logged as slow.
@@ -111,20 +106,14 @@ final class RequestObserver {
         nanoseconds >= slowNanoseconds || nanoseconds >= counters.slowest.nanosecondsMin
     }
 
-    private func note(_ slow: SlowRequest) {
+    private func noteSlow(_ slow: AnsweredRequest) {
         if slow.nanoseconds >= counters.slowest.nanosecondsMin { counters.slowest.note(slow) }
         if slow.nanoseconds >= slowNanoseconds { slowLog.note(slow) }
     }
 
-    private func append(
-        _ operation: Operation, _ request: LoggedRequest, status: UInt16, _ code: ErrorCode?,
-        _ nanoseconds: Int64, _ byteCount: Int
-    ) {
-        guard let accessLog else { return }
-        AccessLogLine(
-            request: request, operation: operation, status: status, code: code?.rawValue,
-            byteCount: byteCount, nanoseconds: nanoseconds, at: .now
-        ).append(accessLog.format, to: &lines)
+    private func log(_ answered: AnsweredRequest, _ batch: borrowing AnswerBatch) {
+        guard let accessLog, let request = answered.request else { return }
+        answered.append(accessLog.format, request, byteCount: batch.lastByteCount, to: &lines)
         lineCount += 1
     }
 
@@ -135,7 +124,10 @@ final class RequestObserver {
         _ request: LoggedRequest, status: UInt16, _ batch: borrowing AnswerBatch
     ) {
         let nanoseconds = Instant.now.nanoseconds - startedAt.nanoseconds
-        append(.fetch, request, status: status, nil, nanoseconds, batch.lastByteCount)
+        log(
+            AnsweredRequest(
+                operation: .fetch, status: status, nanoseconds: nanoseconds, request: request),
+            batch)
     }
 
     /// Notes how long the fetches took whose answers were sent since the last call. Returns the time; nil when there
@@ -161,10 +153,10 @@ final class RequestObserver {
         var isNoted = false
         for index in 0..<batch.answers.count where batch.answers[index].isFetch {
             guard let fetch = AnsweredFetch(batch.head(index)) else { continue }
-            let slow = SlowRequest(
+            let slow = AnsweredRequest(
                 operation: .fetch, status: fetch.status, nanoseconds: nanoseconds,
-                target: "blob \(fetch.digest)", at: .now)
-            if isNoted { slowLog.note(slow) } else { note(slow) }
+                request: LoggedRequest(method: "blob", target: fetch.digest, version: "-"))
+            if isNoted { slowLog.note(slow) } else { noteSlow(slow) }
             isNoted = true
             guard nanoseconds >= slowNanoseconds else { return }
         }

@@ -11,8 +11,7 @@ package final class AccessLog: Sendable {
 
     private struct State {
         var waiting: [UInt8] = []
-        /// Set by a reload: the file is opened anew before the next line.
-        var opensAnew = false
+        var opensAgain = false
     }
 
     let format: AccessLogFormat
@@ -49,8 +48,6 @@ package final class AccessLog: Sendable {
     }
 
     /// Takes lines.
-    ///
-    /// - Parameter count: how many there are.
     func take(_ lines: [UInt8], count: Int) {
         let isTaken = state.withLock { state in
             guard state.waiting.count + lines.count <= Self.waitingByteCountMax else {
@@ -62,10 +59,9 @@ package final class AccessLog: Sendable {
         if isTaken { thread.wake() } else { dropped.add(count, ordering: .relaxed) }
     }
 
-    /// Opens the file anew before the next line: it was renamed. Where that fails, lines go on into the
-    /// old one.
+    /// Opens the file again before the next line: it was renamed. If that fails, lines are appended to the old one.
     func reopen() {
-        state.withLock { $0.opensAnew = true }
+        state.withLock { $0.opensAgain = true }
         thread.wake()
     }
 
@@ -79,14 +75,14 @@ package final class AccessLog: Sendable {
         while true {
             // Read first: what was taken before the end is written.
             let isClosing = thread.isClosing
-            let (lines, opensAnew) = state.withLock { state in
+            let (lines, opensAgain) = state.withLock { state in
                 defer {
                     state.waiting = []
-                    state.opensAnew = false
+                    state.opensAgain = false
                 }
-                return (state.waiting, state.opensAnew)
+                return (state.waiting, state.opensAgain)
             }
-            if opensAnew { replaceFile(&errors) }
+            if opensAgain { replaceFile(&errors) }
             if !lines.isEmpty {
                 write(lines, &errors)
             } else if isClosing {
@@ -137,8 +133,6 @@ package final class AccessLog: Sendable {
     }
 
     /// Waits until a pipe or a socket has room.
-    ///
-    /// - Returns: false when the log is closed meanwhile.
     private func waitForRoom(_ number: Int32) -> Bool {
         while true {
             var request = pollfd(fd: number, events: Int16(POLLOUT), revents: 0)

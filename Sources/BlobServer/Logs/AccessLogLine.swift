@@ -1,28 +1,22 @@
+import BlobProtocol
 import BlobStore
 import Bytes
 
-/// A request that was answered, for a line of the access log.
-struct AccessLogLine {
-    var request: LoggedRequest
-    var operation: Operation
-    var status: UInt16
-    /// The error's code, in JSON; nil where there is none.
-    var code: String?
-    /// The answer's bytes, its head included.
-    var byteCount: Int
-    var nanoseconds: Int64
-    var at: Timestamp
+// A line of the access log.
 
-    /// Appends the line with its end.
-    func append(_ format: AccessLogFormat, to out: inout [UInt8]) {
+extension AnsweredRequest {
+    /// Appends the line with its end. `byteCount` is the answer's, its head included.
+    func append(
+        _ format: AccessLogFormat, _ request: LoggedRequest, byteCount: Int, to out: inout [UInt8]
+    ) {
         switch format {
-        case .json: appendJSON(to: &out)
-        case .combined: appendCombined(to: &out)
+        case .json: appendJSON(request, byteCount, to: &out)
+        case .combined: appendCombined(request, byteCount, to: &out)
         }
         out.append("\n")
     }
 
-    private func appendJSON(to out: inout [UInt8]) {
+    private func appendJSON(_ request: LoggedRequest, _ byteCount: Int, to out: inout [UInt8]) {
         out.append("{\"time\":\"")
         RFC3339.append(at.milliseconds, to: &out)
         out.append("\",\"socket\":")
@@ -39,7 +33,7 @@ struct AccessLogLine {
         append("target", request.target, to: &out)
         out.append(",\"status\":")
         Decimal.append(UInt64(status), to: &out)
-        if let code { append("code", code, to: &out) }
+        if let code { append("code", code.rawValue, to: &out) }
         out.append(",\"bytes\":")
         Decimal.append(UInt64(byteCount), to: &out)
         out.append(",\"duration_ms\":")
@@ -57,7 +51,9 @@ struct AccessLogLine {
 
     /// `unix: - UID [time] "GET /path HTTP/1.1" status bytes "-" "agent"`: nginx's word for a client at
     /// a Unix socket.
-    private func appendCombined(to out: inout [UInt8]) {
+    private func appendCombined(
+        _ request: LoggedRequest, _ byteCount: Int, to out: inout [UInt8]
+    ) {
         out.append("unix: - ")
         Decimal.append(UInt64(request.userID), to: &out)
         out.append(" [")

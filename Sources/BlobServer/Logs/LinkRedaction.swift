@@ -7,10 +7,6 @@ enum LinkRedaction {
     ///
     /// A link begins with `/d/`, has `sig=` somewhere, or came by the device socket. Characters count in any coding,
     /// also where they were encoded several times.
-    ///
-    /// - Parameters:
-    ///   - target: path and query, as they were sent.
-    ///   - isDevice: whether it came by the device socket.
     static func visibleByteCount(of target: RawSpan, isDevice: Bool) -> Int {
         var isLink = isDevice
         var visible: Int?

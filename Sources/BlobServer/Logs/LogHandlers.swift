@@ -3,19 +3,26 @@ import Bytes
 import Glibc
 package import Logging
 
-/// Logs a JSON object in a line, to standard error.
-package struct JSONLogHandler: LogHandler {
+/// Logs messages with their fields, in one of the ways below.
+package struct FieldLogHandler: LogHandler {
     package var logLevel = Logger.Level.info
     package var metadata: Logger.Metadata = [:]
-
-    package init() {}
+    fileprivate let write: @Sendable (LogEvent, _ fields: [(key: String, value: String)]) -> Void
 
     package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }
     }
 
+    /// Fields are those of the logger and the message's own, in the order of their names.
     package func log(event: LogEvent) {
+        let fields = metadata.merging(event.metadata ?? [:]) { _, own in own }
+            .map { (key: $0.key, value: "\($0.value)") }
+        write(event, fields.sorted { $0.key < $1.key })
+    }
+
+    /// Logs a JSON object in a line, to standard error.
+    package static let json = FieldLogHandler { event, fields in
         var line: [UInt8] = []
         line.append("{\"time\":\"")
         RFC3339.append(Timestamp.now.milliseconds, to: &line)
@@ -23,7 +30,7 @@ package struct JSONLogHandler: LogHandler {
         JSONText.append(event.level.rawValue, to: &line)
         line.append(",\"message\":")
         JSONText.append(event.message.description, to: &line)
-        for (key, value) in LogFields.all(of: event, metadata) {
+        for (key, value) in fields {
             line.append(",")
             JSONText.append(key, to: &line)
             line.append(":")
@@ -32,30 +39,87 @@ package struct JSONLogHandler: LogHandler {
         line.append("}\n")
         StandardError.write(line)
     }
+
+    /// Logs to systemd's journal with its native protocol: a datagram of `FIELD=value` lines to its
+    /// socket. A message goes to standard error where the journal does not take it.
+    package static func journal(_ path: String = "/run/systemd/journal/socket") -> Self {
+        FieldLogHandler { event, fields in
+            var datagram = JournalDatagram()
+            datagram.append("MESSAGE", event.message.description)
+            datagram.append("PRIORITY", "\(event.level.priority)")
+            datagram.append("SYSLOG_IDENTIFIER", "blobd")
+            for (key, value) in fields { datagram.append("BLOBD_" + key, value) }
+            if !datagram.send(to: path) {
+                StandardError.write(Array("\(event.level.rawValue): \(event.message)\n".utf8))
+            }
+        }
+    }
 }
 
-/// The fields of a message: those of its logger, and its own.
-enum LogFields {
-    /// In the order of their names.
-    static func all(
-        of event: LogEvent, _ metadata: Logger.Metadata
-    ) -> [(key: String, value: String)] {
-        metadata.merging(event.metadata ?? [:]) { _, own in own }
-            .map { (key: $0.key, value: "\($0.value)") }
-            .sorted { $0.key < $1.key }
+private struct JournalDatagram {
+    private var bytes: [UInt8] = []
+
+    /// Appends a line; a value with line ends goes with its length. Names are taken in capitals, digits and
+    /// underscores.
+    mutating func append(_ name: String, _ value: String) {
+        bytes.append(
+            text: String(
+                name.uppercased().map { $0.isASCII && ($0.isLetter || $0.isNumber) ? $0 : "_" }))
+        if value.utf8.contains(UInt8(ascii: "\n")) {
+            bytes.append("\n")
+            var count = UInt64(value.utf8.count).littleEndian
+            withUnsafeBytes(of: &count) { bytes.append(contentsOf: $0) }
+        } else {
+            bytes.append("=")
+        }
+        bytes.append(text: value)
+        bytes.append("\n")
+    }
+
+    func send(to path: String) -> Bool {
+        let number = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
+        guard number >= 0 else { return false }
+        defer { close(number) }
+        var address = sockaddr_un()
+        address.sun_family = sa_family_t(AF_UNIX)
+        let name = Array(path.utf8)
+        guard name.count < MemoryLayout.size(ofValue: address.sun_path) else { return false }
+        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
+        let count = bytes.withUnsafeBytes { datagram in
+            withUnsafePointer(to: &address) { address in
+                address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
+                    sendto(
+                        number, datagram.baseAddress, datagram.count, Int32(MSG_NOSIGNAL),
+                        $0, socklen_t(MemoryLayout<sockaddr_un>.size))
+                }
+            }
+        }
+        return count == bytes.count
+    }
+}
+
+extension Logger.Level {
+    /// syslog's number for it (RFC 5424, section 6.2.1).
+    fileprivate var priority: Int {
+        switch self {
+        case .trace, .debug: 7
+        case .info: 6
+        case .notice: 5
+        case .warning: 4
+        case .error: 3
+        case .critical: 2
+        }
     }
 }
 
 extension LogFormat {
     /// A handler for a logger.
-    ///
-    /// - Parameter label: the logger's name.
     package func handler(_ label: String) -> any LogHandler {
         switch self {
         case .auto: (Self.isJournal ? LogFormat.journal : .text).handler(label)
         case .text: StreamLogHandler.standardError(label: label)
-        case .json: JSONLogHandler()
-        case .journal: JournalLogHandler()
+        case .json: FieldLogHandler.json
+        case .journal: FieldLogHandler.journal()
         }
     }
 
@@ -70,7 +134,7 @@ extension LogFormat {
 }
 
 /// Standard error, written to in whole lines.
-enum StandardError {
+private enum StandardError {
     /// Writes a line (`write`). What cannot be written is lost: there is nowhere to say so.
     static func write(_ line: [UInt8]) {
         var rest = line[...]

@@ -13,7 +13,7 @@ struct SlowRequestLog {
 
     init(_ log: Logger) { self.log = log }
 
-    mutating func note(_ slow: SlowRequest) {
+    mutating func note(_ slow: AnsweredRequest) {
         let now = Instant.now
         if now >= second.after(milliseconds: 1_000) {
             if silentCount > 0 { log.warning("\(silentCount) more slow requests were not logged") }

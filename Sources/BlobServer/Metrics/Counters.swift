@@ -2,9 +2,8 @@ import BlobProtocol
 import BlobStore
 import Synchronization
 
-/// A count that one thread adds to and any thread reads.
-///
-/// One writer makes a plain load and store enough: no locked instruction on the path of a request.
+/// A count that one thread adds to and any thread reads. One writer makes a plain load and store enough: no locked
+/// instruction on the path of a request.
 struct Counter: ~Copyable, Sendable {
     private let value = Atomic<Int>(0)
 
@@ -13,15 +12,12 @@ struct Counter: ~Copyable, Sendable {
         value.store(value.load(ordering: .relaxed) &+ count, ordering: .relaxed)
     }
 
-    /// What it has come to.
     var total: Int { value.load(ordering: .relaxed) }
 }
 
 /// What one worker has done since the start. The worker adds; the thread that answers `stats` reads.
 final class WorkerCounters: Sendable {
-    /// What was answered.
     let requests = RequestCounters()
-    /// The slowest of it.
     let slowest = SlowestRequests()
     let bytesSent = Counter()
     let bytesReceived = Counter()
@@ -32,56 +28,26 @@ final class WorkerCounters: Sendable {
     let unreadEnds = Counter()
     /// Open connections, those on their way to the worker included: the acceptor adds, the worker
     /// subtracts.
-    private let connections = Atomic<Int>(0)
-    private let draining = Atomic<Int>(0)
-    private let isRunning = Atomic<Bool>(true)
-    /// Whether the worker comes around.
-    let progress = ProgressCheck()
-    private let errors: [ErrorCounter] = ErrorCode.allCases.map { ErrorCounter(code: $0) }
-
-    private final class ErrorCounter: Sendable {
-        let code: ErrorCode
-        let counter = Counter()
-        init(code: ErrorCode) { self.code = code }
-    }
-
-    var connectionCount: Int { connections.load(ordering: .relaxed) }
-
-    /// Adds connections, or takes some away.
-    func countConnection(_ difference: Int) {
-        connections.add(difference, ordering: .relaxed)
-    }
-
+    let connections = Atomic<Int>(0)
     /// Connections that have ended and are kept until their peers have read what they were sent.
-    var drainingCount: Int { draining.load(ordering: .relaxed) }
+    let draining = Atomic<Int>(0)
+    /// Cleared when the worker ends.
+    let isRunning = Atomic<Bool>(true)
+    let progress = ProgressCheck()
+    /// Errors that were answered. Nobody else wants the lock.
+    private let errors = Mutex<[ErrorCode: Int]>([:])
 
-    /// Adds draining connections, or takes some away.
-    func countDraining(_ difference: Int) {
-        draining.add(difference, ordering: .relaxed)
-    }
-
-    /// The worker has ended.
-    func noteEnd() {
-        isRunning.store(false, ordering: .releasing)
-    }
-
-    /// Whether the worker has not ended.
-    var isWorkerRunning: Bool { isRunning.load(ordering: .acquiring) }
-
-    /// Counts an error that is answered.
     func count(_ code: ErrorCode) {
-        for error in errors where error.code == code { error.counter.add() }
+        errors.withLock { $0[code, default: 0] += 1 }
     }
 
-    /// How often `code` was answered.
     func count(of code: ErrorCode) -> Int {
-        errors.reduce(0) { $0 + ($1.code == code ? $1.counter.total : 0) }
+        errors.withLock { $0[code, default: 0] }
     }
 }
 
 /// What the daemon as a whole has done since the start.
 final class DaemonCounters: Sendable {
-    /// One for each worker.
     let workers: [WorkerCounters]
     /// Connections of users who may not connect.
     let refusedPeers = Counter()
@@ -93,29 +59,22 @@ final class DaemonCounters: Sendable {
     let expired = Counter()
     let batches = Counter()
     let clockJumps = Counter()
-    /// Whether the writer comes around.
     let writerProgress = ProgressCheck()
 
-    /// Counters for so many workers.
     init(workerCount: Int) {
         workers = (0..<workerCount).map { _ in WorkerCounters() }
     }
 
-    /// What all workers have answered.
     var requests: RequestFigures {
         workers.reduce(into: RequestFigures()) { $0.add($1.requests.figures) }
     }
 
-    /// Open connections.
-    var connectionCount: Int { sum { $0.connectionCount } }
+    var connectionCount: Int { sum { $0.connections.now } }
 
-    /// Connections that have ended and are kept until their peers have read what they were sent.
-    var drainingCount: Int { sum { $0.drainingCount } }
+    var drainingCount: Int { sum { $0.draining.now } }
 
-    /// Workers that have not ended.
-    var runningWorkerCount: Int { sum { $0.isWorkerRunning ? 1 : 0 } }
+    var runningWorkerCount: Int { sum { $0.isRunning.load(ordering: .acquiring) ? 1 : 0 } }
 
-    /// The sum of one counter over all workers.
     func sum(_ counter: (WorkerCounters) -> Int) -> Int {
         workers.reduce(0) { $0 + counter($1) }
     }
@@ -216,5 +175,21 @@ extension Figure {
 
     private static func changes(_ kind: String) -> Sample {
         .counter("blobd_changes_total", "Changes of the store, by kind.", ("kind", kind))
+    }
+}
+
+/// Tells whether a thread makes progress: it is asked for an answer, and gives it in its loop. It costs the
+/// thread nothing while nobody asks.
+final class ProgressCheck: Sendable {
+    private let asked = Atomic<Int>(0)
+    private let answered = Atomic<Int>(0)
+
+    /// Asks. The thread has to be woken, too.
+    func ask() { asked.add(1, ordering: .relaxed) }
+
+    func answer() { answered.store(asked.load(ordering: .relaxed), ordering: .relaxed) }
+
+    var isAnswered: Bool {
+        answered.load(ordering: .relaxed) == asked.load(ordering: .relaxed)
     }
 }

@@ -46,12 +46,10 @@ package struct Figure: Sendable {
         self.read = read
     }
 
-    /// All of them.
     package static let all = stored + served
 }
 
 extension Figure.Cell {
-    /// How much a counter grows in a second.
     static func rate(_ title: String, _ place: Int) -> Self {
         Self(part: .traffic, place: place, title: title, isRate: true)
     }
@@ -85,12 +83,9 @@ struct DaemonFigures {
     let held: Statistics
     let counters: DaemonCounters
     let limits: DaemonLimits
-    /// Commits since the start.
     let commitCount: Int
     let bodyMemoryByteCount: Int
     let bodySpoolCount: Int
-    /// Lines that the access log could not take.
     let droppedLineCount: Int
-    /// Answers of all workers.
     let requests: RequestFigures
 }

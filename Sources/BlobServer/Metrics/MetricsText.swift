@@ -25,14 +25,12 @@ struct MetricsText {
         append("\(name)\(Self.text(of: labels)) \(value)\n")
     }
 
-    /// A sample that is not whole.
     mutating func sample(
         _ name: String, _ labels: KeyValuePairs<String, String> = [:], seconds: Double
     ) {
         append("\(name)\(Self.text(of: labels)) \(seconds)\n")
     }
 
-    /// A family of one sample.
     mutating func add(_ name: String, _ kind: Kind, _ help: String, _ value: Int) {
         begin(name, kind, help)
         sample(name, [:], value)

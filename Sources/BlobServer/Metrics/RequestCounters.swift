@@ -1,3 +1,4 @@
+import BlobProtocol
 import BlobStore
 import Synchronization
 
@@ -31,7 +32,6 @@ final class RequestCounters: Sendable {
         }
     }
 
-    /// Counts any other answer.
     func count(_ operation: Operation, status: UInt16, nanoseconds: Int64) {
         others.withLock { figures in
             figures.counts[RequestKey(operation: operation, status: status), default: 0] += 1
@@ -41,7 +41,6 @@ final class RequestCounters: Sendable {
         }
     }
 
-    /// All that were answered.
     var figures: RequestFigures {
         var figures = others.withLock { $0 }
         for (status, count) in [
@@ -55,7 +54,6 @@ final class RequestCounters: Sendable {
     }
 }
 
-/// What is counted together.
 struct RequestKey: Hashable, Sendable {
     var operation: Operation
     /// HTTP's number, in both dialects.
@@ -67,13 +65,59 @@ struct RequestFigures: Sendable {
     var counts: [RequestKey: Int] = [:]
     var durations: [Operation: DurationFigures] = [:]
 
-    /// All of them.
     var total: Int { counts.values.reduce(0, +) }
 
     mutating func add(_ other: RequestFigures) {
         counts.merge(other.counts, uniquingKeysWith: +)
         for (operation, figures) in other.durations {
             durations[operation, default: DurationFigures()].add(figures)
+        }
+    }
+}
+
+/// What a request asks for, as metrics and logs name it.
+package enum Operation: String, CaseIterable, Sendable {
+    /// A payload's bytes: by its notification, by digest or by a signed link.
+    case fetch
+    /// A payload or a whole notification is stored.
+    case publish
+    case batch
+    case record
+    case patch
+    case delete
+    /// A page of records: all of them, or an owner's.
+    case list
+    /// A page of an owner's changes that is there.
+    case changes
+    /// A page of changes that was waited for.
+    case wait
+    /// A stream of changes: counted when it begins.
+    case watch
+    /// An answer of a user to a notification's action.
+    case respond
+    case envelope
+    /// A blob is held, or asked about.
+    case blob
+    case category
+    case stats
+    case metrics
+    case openapi
+    /// `/livez`, `/readyz`, ping and hello.
+    case probe
+    /// A backup: counted when it begins.
+    case backup
+    /// Reading the store again is begun, or asked about.
+    case scrub
+    /// The replication is asked about, or this daemon is to take the lead.
+    case replication
+    /// What could not be read, or names no resource.
+    case unknown
+
+    /// Whether its time is the daemon's, and not how long a client chose to wait or to read.
+    package var isTimed: Bool {
+        switch self {
+        case .wait, .watch, .backup, .replication: false
+        default: true
         }
     }
 }

@@ -12,22 +12,20 @@ struct Instant: Hashable, Comparable {
 
     static func < (left: Instant, right: Instant) -> Bool { left.nanoseconds < right.nanoseconds }
 
-    /// The moment `milliseconds` later.
     func after(milliseconds: Int) -> Instant {
         Instant(nanoseconds: nanoseconds + Int64(milliseconds) * 1_000_000)
     }
 
-    /// The moment `microseconds` later.
     func after(microseconds: Int) -> Instant {
         Instant(nanoseconds: nanoseconds + Int64(microseconds) * 1_000)
     }
 
-    /// The microseconds from an earlier moment to this one, rounded down.
+    /// Rounded down.
     func microseconds(since earlier: Instant) -> Int {
         Int((nanoseconds - earlier.nanoseconds) / 1_000)
     }
 
-    /// The milliseconds from an earlier moment to this one, rounded down.
+    /// Rounded down.
     func milliseconds(since earlier: Instant) -> Int {
         Int((nanoseconds - earlier.nanoseconds) / 1_000_000)
     }

@@ -1,3 +1,4 @@
+import CLinux
 import Glibc
 
 /// A file descriptor with one owner, closed when the owner is destroyed (`close`).
@@ -5,10 +6,7 @@ struct OwnedDescriptor: ~Copyable, Sendable {
     /// The descriptor's number, good as long as this value is.
     let number: Int32
 
-    /// Takes over a descriptor that a system call has just returned.
-    ///
-    /// - Throws: ``SystemError`` with the call's name when the number is negative, as calls that
-    ///   failed return.
+    /// Takes over a descriptor that a system call has just returned. Throws errno when the number is negative.
     init(taking number: Int32, from call: StaticString) throws(SystemError) {
         guard number >= 0 else { throw SystemError(call) }
         self.number = number
@@ -28,9 +26,7 @@ struct OwnedDescriptor: ~Copyable, Sendable {
 
 /// A system call that failed: which one, and what errno said.
 package struct SystemError: Error, CustomStringConvertible {
-    /// The call's name.
     let call: StaticString
-    /// The number in errno after the call.
     let code: Int32
 
     /// Reads errno, so it comes right after the call.
@@ -45,4 +41,40 @@ package struct SystemError: Error, CustomStringConvertible {
     static func text(_ code: Int32) -> String {
         unsafe String(cString: strerror(code))
     }
+}
+
+/// Wakes a thread that waits for it (eventfd(2)). Any thread may give the signal; signals that
+/// nobody has taken yet count as one.
+struct WakeSignal: ~Copyable, Sendable {
+    private let descriptor: OwnedDescriptor
+
+    init() throws(SystemError) {
+        descriptor = try OwnedDescriptor(taking: clinux_eventfd(), from: "eventfd")
+    }
+
+    var number: Int32 { descriptor.number }
+
+    /// Wakes the thread that waits, or ends its next wait at once.
+    borrowing func notify() {
+        var one: UInt64 = 1
+        // EAGAIN means that the counter is full, so the signal is given already.
+        _ = write(descriptor.number, &one, 8)
+    }
+
+    /// Takes the signals given so far, so that the next wait waits again.
+    borrowing func take() {
+        var count: UInt64 = 0
+        _ = read(descriptor.number, &count, 8)
+    }
+
+    /// Waits for a signal and takes it, at most for `milliseconds`; a negative time has no end.
+    borrowing func wait(milliseconds: Int) {
+        var request = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
+        if poll(&request, 1, Int32(clamping: max(-1, milliseconds))) > 0 { take() }
+    }
+}
+
+/// Why a daemon cannot start: words for the operator.
+package struct StartFailure: Error, CustomStringConvertible {
+    package let description: String
 }

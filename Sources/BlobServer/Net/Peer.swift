@@ -10,29 +10,13 @@ final class Peer: Sendable {
     let userID: UInt32
     /// Memory that is reserved for his bodies, in bytes.
     let bodyByteCount = Atomic<Int>(0)
-    /// Files that his bodies are spooled to.
     let spoolCount = Atomic<Int>(0)
-    /// His bodies that wait for memory or a file.
     let waitingBodyCount = Atomic<Int>(0)
     /// His connections that may come to drain (``DrainSlots``).
     let drainSlotCount = Atomic<Int>(0)
 
     init(userID: UInt32) {
         self.userID = userID
-    }
-}
-
-/// The peers that have connected, each once. One that has gone is kept: there are no more of them
-/// than users who may connect.
-struct PeerTable {
-    private var peers: [UInt32: Peer] = [:]
-
-    /// The peer with a user's number.
-    mutating func peer(_ userID: UInt32) -> Peer {
-        if let known = peers[userID] { return known }
-        let peer = Peer(userID: userID)
-        peers[userID] = peer
-        return peer
     }
 }
 
@@ -54,7 +38,6 @@ struct PeerPolicy: Sendable {
     private var allowed: Set<UInt32> = []
     private let trustsMode: Bool
 
-    /// The policy for these options.
     init(allowedUserIDs: [UInt32], trustsMode: Bool) {
         self.trustsMode = trustsMode
         allow(allowedUserIDs)

@@ -25,22 +25,19 @@ struct Poller: ~Copyable {
         events.deallocate()
     }
 
-    /// What to wait for.
     struct Interest: OptionSet, Hashable {
         let rawValue: UInt32
         static let input = Interest(rawValue: UInt32(CLINUX_IN))
         static let output = Interest(rawValue: UInt32(CLINUX_OUT))
 
-        /// As epoll takes it: with the peer's end of sending, once per edge.
-        fileprivate var edges: UInt32 {
+        /// Of a connection: with the peer's end of sending, once per edge.
+        var edges: Interest {
             let end = contains(.input) ? UInt32(CLINUX_RDHUP) : 0
-            return rawValue | end | UInt32(bitPattern: Int32(CLINUX_EDGE))
+            return Interest(rawValue: rawValue | end | UInt32(bitPattern: Int32(CLINUX_EDGE)))
         }
     }
 
-    /// What has come.
     struct Event {
-        /// The number given with the descriptor.
         let token: UInt64
         private let flags: UInt32
 
@@ -56,7 +53,7 @@ struct Poller: ~Copyable {
         var isHangUp: Bool { flags & UInt32(CLINUX_HUP | CLINUX_ERR) != 0 }
     }
 
-    /// Adds a descriptor (`EPOLL_CTL_ADD`), level-triggered. It leaves the set by itself when it is closed.
+    /// Adds a descriptor (`EPOLL_CTL_ADD`). It leaves the set by itself when it is closed.
     borrowing func add(
         _ number: Int32, token: UInt64, _ interest: Interest
     ) throws(SystemError) {
@@ -65,25 +62,10 @@ struct Poller: ~Copyable {
         }
     }
 
-    /// Adds a connection (`EPOLL_CTL_ADD`), edge-triggered.
-    borrowing func addConnection(
-        _ number: Int32, token: UInt64, _ interest: Interest
-    ) throws(SystemError) {
-        guard clinux_epoll_add(descriptor.number, number, interest.edges, token) == 0 else {
-            throw SystemError("epoll_ctl")
-        }
-    }
-
-    /// Changes what a descriptor of the set is waited for (`EPOLL_CTL_MOD`). Cannot fail for one
-    /// that is in it.
+    /// Changes what a descriptor of the set is waited for (`EPOLL_CTL_MOD`), and looks at once whether it is there. Cannot
+    /// fail for one that is in the set.
     borrowing func change(_ number: Int32, token: UInt64, _ interest: Interest) {
         _ = clinux_epoll_modify(descriptor.number, number, interest.rawValue, token)
-    }
-
-    /// Changes what a connection is waited for (`EPOLL_CTL_MOD`), and looks at once whether it is
-    /// there. Cannot fail for one that is in the set.
-    borrowing func changeConnection(_ number: Int32, token: UInt64, _ interest: Interest) {
-        _ = clinux_epoll_modify(descriptor.number, number, interest.edges, token)
     }
 
     /// Takes a descriptor out of the set (`EPOLL_CTL_DEL`).
@@ -91,9 +73,8 @@ struct Poller: ~Copyable {
         _ = clinux_epoll_remove(descriptor.number, number)
     }
 
-    /// Waits until something comes or the time is over (`epoll_wait`). A negative time has no end.
-    ///
-    /// - Returns: how many events there are, 0 when the time is over; read each with ``event(_:)``.
+    /// Waits until something comes or the time is over (`epoll_wait`), and returns how many events there are; read each
+    /// with ``event(_:)``. A negative time has no end.
     borrowing func wait(milliseconds: Int) -> Int {
         let count = clinux_epoll_wait(
             descriptor.number, events, Int32(Self.eventCountMax),
@@ -101,7 +82,6 @@ struct Poller: ~Copyable {
         return max(0, Int(count))
     }
 
-    /// Event `index` of the last wait.
     borrowing func event(_ index: Int) -> Event {
         precondition(index >= 0 && index < Self.eventCountMax)
         return Event(

@@ -6,15 +6,9 @@ import Glibc
 ///
 /// The main thread alone uses it.
 package struct ServiceManager {
-    /// Descriptors of sockets that listen.
     package struct Sockets {
         var main: Int32?
         var device: Int32?
-    }
-
-    /// Why it cannot be used, in words.
-    package struct Failure: Error, CustomStringConvertible {
-        package let description: String
     }
 
     package let sockets: Sockets
@@ -29,7 +23,7 @@ package struct ServiceManager {
 
     /// Reads the variables of the process, and takes them out of its environment: they are not for its
     /// children.
-    package init() throws(Failure) {
+    package init() throws(StartFailure) {
         var variables: [String: String] = [:]
         for name in Self.variables {
             guard let value = getenv(name) else { continue }
@@ -60,7 +54,7 @@ package struct ServiceManager {
 
     private static func sockets(
         _ count: Int32, _ names: [Substring]
-    ) throws(Failure) -> Sockets {
+    ) throws(StartFailure) -> Sockets {
         var sockets = Sockets()
         for index in 0..<max(0, count) {
             let number = firstDescriptor + index
@@ -71,7 +65,7 @@ package struct ServiceManager {
             } else if name != deviceName, sockets.main == nil {
                 sockets.main = number
             } else {
-                throw Failure(
+                throw StartFailure(
                     description:
                         "LISTEN_FDS: \(count) sockets are passed; there may be one, and one named \(deviceName)"
                 )
@@ -90,16 +84,13 @@ package struct ServiceManager {
         return bytes
     }
 
-    /// Whether a socket for backends is passed.
     package var hasMainSocket: Bool { sockets.main != nil }
 
-    /// What it can be told.
     enum State {
         case ready
         /// The configuration is being read again; ``ready`` follows.
         case reloading
         case stopping
-        /// There is progress.
         case alive
 
         fileprivate var line: String {

@@ -54,7 +54,6 @@ final class ServiceThread: Sendable {
     /// Whether a body has not returned.
     var isRunning: Bool { runningCount.load(ordering: .acquiring) > 0 }
 
-    /// Whether it has been told to end.
     var isClosing: Bool { closing.load(ordering: .acquiring) }
 
     /// The descriptor that wakes it, for ``Poller``.
@@ -66,13 +65,11 @@ final class ServiceThread: Sendable {
     /// Waits until it is woken, at most for `milliseconds`; a negative time has no end. On the thread.
     func wait(milliseconds: Int) { signal.wait(milliseconds: milliseconds) }
 
-    /// Tells it to end.
     func stop() {
         closing.store(true, ordering: .releasing)
         wake()
     }
 
-    /// Waits until it has ended.
     func join() {
         let started = handles.withLock { handles in
             defer { handles = [] }
@@ -81,7 +78,6 @@ final class ServiceThread: Sendable {
         for handle in started { pthread_join(handle, nil) }
     }
 
-    /// Tells it to end, and waits until it has.
     func close() {
         stop()
         join()

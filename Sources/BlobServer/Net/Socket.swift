@@ -12,18 +12,15 @@ struct Socket: ~Copyable, Sendable {
 
     private let descriptor: OwnedDescriptor
 
-    /// Takes over an accepted, non-blocking descriptor.
     init(_ descriptor: consuming OwnedDescriptor) {
         self.descriptor = descriptor
     }
 
-    /// The descriptor's number, for ``Poller``.
     var number: Int32 { descriptor.number }
 
     /// Gives the descriptor away, to be taken over elsewhere.
     consuming func release() -> Int32 { descriptor.release() }
 
-    /// What came of a read or a write.
     enum Transfer {
         /// So many bytes went through, at least one.
         case moved(Int)
@@ -56,7 +53,7 @@ struct Socket: ~Copyable, Sendable {
         bytes.withUnsafeBytes { send($0) }
     }
 
-    /// The same for bytes that something else keeps in place during the call.
+    /// Sends bytes that something else keeps in place during the call.
     borrowing func send(_ bytes: UnsafeRawBufferPointer) -> Transfer {
         Self.outcome { clinux_send(descriptor.number, bytes.baseAddress, bytes.count) }
     }
@@ -82,7 +79,7 @@ struct Socket: ~Copyable, Sendable {
         }
     }
 
-    /// Tells the peer that no more will be sent (`shutdown` with `SHUT_WR`); reading goes on.
+    /// Tells the peer that no more will be sent (`shutdown` with `SHUT_WR`); reading continues.
     borrowing func endSending() {
         _ = clinux_shutdown_sending(descriptor.number)
     }
@@ -141,9 +138,7 @@ struct ListeningSocket: ~Copyable, Sendable {
         self.descriptor = descriptor
     }
 
-    /// Takes over a socket that listens already.
-    ///
-    /// - Throws: EINVAL where it is no Unix stream socket that listens.
+    /// Takes over a socket that listens already. Throws EINVAL where it is no Unix stream socket that listens.
     init(listening descriptor: consuming OwnedDescriptor) throws(SystemError) {
         guard clinux_is_listening(descriptor.number) == 1 else {
             errno = EINVAL
@@ -162,12 +157,9 @@ struct ListeningSocket: ~Copyable, Sendable {
         return String(decoding: bytes.prefix(Int(max(0, count))), as: UTF8.self)
     }
 
-    /// The descriptor's number, for ``Poller``.
     var number: Int32 { descriptor.number }
 
-    /// What came of an accept.
     enum Accepted: ~Copyable {
-        /// A connection.
         case connection(Socket)
         /// Nobody is waiting.
         case none
@@ -175,10 +167,7 @@ struct ListeningSocket: ~Copyable, Sendable {
         case exhausted(SystemError)
     }
 
-    /// Takes one waiting connection (`accept4`), as a socket that does not block.
-    borrowing func accept() -> Accepted { Self.accept(from: descriptor.number) }
-
-    /// The same, by the number of a socket that listens.
+    /// Takes one waiting connection of a socket that listens (`accept4`), as a socket that does not block.
     static func accept(from number: Int32) -> Accepted {
         while true {
             do {
@@ -204,7 +193,6 @@ struct ListeningSocket: ~Copyable, Sendable {
         case refused
         /// There is nothing at the path.
         case absent
-        /// Something else is wrong.
         case failed(SystemError)
     }
 

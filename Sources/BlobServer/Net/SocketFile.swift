@@ -1,12 +1,11 @@
 import CLinux
 import Glibc
 
-/// The daemon's socket in the file system: put there complete, and taken away again.
+/// The daemon's socket in the file system: put there complete, and removed with this value at the latest.
 ///
 /// A socket that is there already is replaced only after a connect to it was refused, so never that
 /// of a living daemon; whatever is no socket is left alone.
 struct SocketFile: ~Copyable {
-    /// What clients connect to.
     let path: String
     let listener: ListeningSocket
     /// Whether its mode alone says who may connect; see ``PeerPolicy``.
@@ -14,30 +13,23 @@ struct SocketFile: ~Copyable {
     /// Its device and its inode; nil when it is a service manager's, which removes it.
     private let identity: (device: UInt64, inode: UInt64)?
 
-    /// Why there is no socket.
-    struct Failure: Error, CustomStringConvertible {
-        let description: String
-    }
-
     /// Binds under a temporary name in the same folder, listens, and moves the socket to `path`
     /// (`rename`), so that a client that finds it can connect to it.
-    ///
-    /// - Parameter flag: what the path is given by, for messages.
     init(
         path: String, mode: UInt32, group: UInt32?, flag: String = "--socket"
-    ) throws(Failure) {
+    ) throws(StartFailure) {
+        func fail(_ why: String) -> StartFailure {
+            StartFailure(description: "\(flag) \(path): \(why)")
+        }
         let max = ListeningSocket.pathByteCountMax
         guard !path.isEmpty, path.utf8.count <= max else {
-            throw Failure(
-                description:
-                    "\(flag) \(path): the path is \(path.utf8.count) bytes long; the limit is \(max)"
-            )
+            throw fail("the path is \(path.utf8.count) bytes long; the limit is \(max)")
         }
-        try Self.checkVacant(path, flag)
+        if let obstacle = Self.obstacle(at: path) { throw fail(obstacle) }
         let folder = Self.folder(of: path)
         let descriptor = clinux_open_folder(folder)
         guard descriptor >= 0 else {
-            throw Failure(description: "\(flag) \(path): \(folder): \(SystemError.text(errno))")
+            throw fail("\(folder): \(SystemError.text(errno))")
         }
         defer { close(descriptor) }
         var folderStatus = stat()
@@ -45,10 +37,7 @@ struct SocketFile: ~Copyable {
         if fstat(descriptor, &folderStatus) == 0, folderStatus.st_mode & S_IWOTH != 0,
             folderStatus.st_mode & S_ISVTX == 0
         {
-            throw Failure(
-                description:
-                    "\(flag) \(path): others may write to \(folder); chmod o-w it, or use another directory"
-            )
+            throw fail("others may write to \(folder); chmod o-w it, or use another directory")
         }
         // Named through the folder's descriptor: the temporary name fits whatever the path's
         // length.
@@ -59,16 +48,16 @@ struct SocketFile: ~Copyable {
             listener = try ListeningSocket(path: temporary, mode: mode, group: group)
         } catch {
             unlink(temporary)
-            throw Failure(description: "\(flag) \(path): \(error)")
+            throw fail("\(error)")
         }
         guard rename(temporary, path) == 0 else {
             let reason = SystemError("rename")
             unlink(temporary)
-            throw Failure(description: "\(flag) \(path): \(reason)")
+            throw fail("\(reason)")
         }
         var status = stat()
         guard lstat(path, &status) == 0 else {
-            throw Failure(description: "\(flag) \(path): \(SystemError("lstat"))")
+            throw fail("\(SystemError("lstat"))")
         }
         self.path = path
         self.listener = listener
@@ -78,12 +67,12 @@ struct SocketFile: ~Copyable {
 
     /// Takes over a socket that a service manager listens at. Mode, group and folder are its business; the
     /// mode is trusted where it lets nobody in but the owner and the group.
-    init(passed number: Int32) throws(Failure) {
+    init(passed number: Int32) throws(StartFailure) {
         do throws(SystemError) {
             listener = try ListeningSocket(
                 listening: OwnedDescriptor(taking: number, from: "LISTEN_FDS"))
         } catch {
-            throw Failure(
+            throw StartFailure(
                 description:
                     "LISTEN_FDS: descriptor \(number) is not a Unix stream socket that listens")
         }
@@ -92,6 +81,8 @@ struct SocketFile: ~Copyable {
         var status = stat()
         trustsMode = lstat(path, &status) == 0 && status.st_mode & S_IWOTH == 0
     }
+
+    deinit { remove() }
 
     /// Removes the socket, unless another has taken its place, or it was passed.
     borrowing func remove() {
@@ -102,23 +93,19 @@ struct SocketFile: ~Copyable {
         unlink(path)
     }
 
-    /// Throws unless there is nothing at `path`, or a socket that nobody listens at.
-    private static func checkVacant(_ path: String, _ flag: String) throws(Failure) {
+    /// Why a socket cannot be put at `path`; nil: nothing is there, or a socket that nobody listens at.
+    private static func obstacle(at path: String) -> String? {
         var status = stat()
         guard lstat(path, &status) == 0 else {
-            if errno == ENOENT { return }
-            throw Failure(description: "\(flag) \(path): \(SystemError("lstat"))")
+            return errno == ENOENT ? nil : "\(SystemError("lstat"))"
         }
         guard status.st_mode & S_IFMT == S_IFSOCK else {
-            throw Failure(
-                description: "\(flag) \(path): the path exists and is not a socket")
+            return "the path exists and is not a socket"
         }
         switch ListeningSocket.probe(path) {
-        case .refused, .absent: return
-        case .alive:
-            throw Failure(description: "\(flag) \(path): another process listens on it")
-        case .failed(let error):
-            throw Failure(description: "\(flag) \(path): \(error)")
+        case .refused, .absent: return nil
+        case .alive: return "another process listens on it"
+        case .failed(let error): return "\(error)"
         }
     }
 

@@ -5,16 +5,13 @@ import Synchronization
 
 /// The thread that packs the log, makes bases and deletes what nobody needs, while this daemon leads.
 final class BucketMaintenanceThread: Sendable {
-    private let context: ReplicaThread.Context
+    private let context: ShardContext
     private let thread: ServiceThread
 
-    /// How long it waits where there is nothing to do, in milliseconds.
     private static let pauseMilliseconds = 1_000
-    /// How long it waits after a failure, in milliseconds.
     private static let failurePauseMilliseconds = 5_000
 
-    /// Starts the thread.
-    init(_ context: ReplicaThread.Context) throws(SystemError) {
+    init(_ context: ShardContext) throws(SystemError) {
         self.context = context
         thread = try ServiceThread()
         try thread.start("blobd-bucket") { [self] in run() }
@@ -98,7 +95,6 @@ final class BucketMaintenanceThread: Sendable {
 }
 
 extension BucketMaintenance.Step {
-    /// Whether there may be more to do at once.
     fileprivate var isSomething: Bool {
         switch self {
         case .nothing, .unknown, .read(0), .deletedSegments(0): false

@@ -15,28 +15,24 @@ final class EvictionThread: Sendable {
     /// Evicting continues until the store uses this much less than it may.
     private static let slackPercent = 5
 
-    private let context: ReplicaThread.Context
+    private let context: ShardContext
     private let byteCountMax: Int
     private let thread: ServiceThread
 
-    /// How often it looks, in milliseconds.
     private static let pauseMilliseconds = 1_000
     /// How long it waits where nothing could be evicted, in milliseconds: each round asks the bucket.
     private static let fruitlessPauseMilliseconds = 30_000
-    /// How long it waits for snapshots, in milliseconds.
     private static let snapshotPauseMilliseconds = 5
 
     /// Starts the thread.
-    ///
-    /// - Parameter byteCountMax: bytes of the store that may be in use.
-    init(_ context: ReplicaThread.Context, byteCountMax: Int) throws(SystemError) {
+    init(_ context: ShardContext, byteCountMax: Int) throws(SystemError) {
         self.context = context
         self.byteCountMax = byteCountMax
         thread = try ServiceThread()
         try thread.start("blobd-evict") { [self] in run() }
     }
 
-    /// Ends the thread. What was being evicted is gone on with after the next start.
+    /// Ends the thread. What was being evicted continues after the next start.
     func close() { thread.close() }
 
     private func run() {
@@ -134,8 +130,6 @@ final class EvictionThread: Sendable {
     }
 
     /// Evicts payloads whose objects are in the bucket.
-    ///
-    /// - Returns: how many were.
     private func evict(_ blobs: [EvictableBlob]) throws -> Int {
         let store = context.store
         let before = store.evictionCountEver
@@ -147,7 +141,7 @@ final class EvictionThread: Sendable {
         return store.evictionCountEver - before
     }
 
-    /// Goes on with what is being evicted, to its end.
+    /// Continues what is being evicted, to its end.
     private func advance() throws {
         let store = context.store
         while store.isEvicting, !thread.isClosing {

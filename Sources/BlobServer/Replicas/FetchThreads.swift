@@ -9,34 +9,33 @@ final class FetchThreads: Sendable {
     /// How many where nothing is evicted: they mend what is damaged.
     static let mendCount = 1
 
-    private let context: ReplicaThread.Context
+    private let context: ShardContext
     private let fetches: BlobFetches
-    /// Woken by the signals of ``BlobFetches``.
-    private let threads: ServiceThread
 
-    /// Starts the threads.
-    init(_ context: ReplicaThread.Context) throws(SystemError) {
+    init(_ context: ShardContext) throws(SystemError) {
         self.context = context
         fetches = context.replica.fetches
-        threads = try ServiceThread()
         for index in 0..<fetches.threadCount {
-            try threads.start("blobd-fetch-\(index)") { [self] in run(index) }
+            try fetches.threads.start("blobd-fetch-\(index)") { [self] in run() }
         }
     }
 
     /// Ends the threads, and the waiting of all who wait for payloads.
     func close() {
-        threads.stop()
-        fetches.wakeAll()
-        threads.join()
+        fetches.threads.close()
         fetches.failAll(.refused(.stopping))
     }
 
-    private func run(_ index: Int) {
+    private func run() {
         var log = RateLimitedLog(context.log)
         var bucket: (any Bucket)?
-        while !threads.isClosing {
-            guard let blob = fetches.next(thread: index) else { continue }
+        // One signal wakes one thread: the end is passed on.
+        defer { fetches.threads.wake() }
+        while !fetches.threads.isClosing {
+            guard let blob = fetches.next() else {
+                fetches.threads.wait(milliseconds: -1)
+                continue
+            }
             do {
                 let reached = try bucket ?? context.access.makeBucket()
                 bucket = reached
@@ -73,7 +72,7 @@ final class FetchThreads: Sendable {
     ) throws {
         let wasDamaged = context.store.isDamaged(blob)
         let end = Instant.now.after(milliseconds: BlobFetches.waitMilliseconds)
-        while !threads.isClosing {
+        while !fetches.threads.isClosing {
             let outcome = try context.writer.perform { (store) throws(StoreError) in
                 try store.putBack(blob, bytes, bootMilliseconds: .bootMilliseconds)
             }

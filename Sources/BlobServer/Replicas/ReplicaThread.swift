@@ -3,29 +3,18 @@ import BlobStore
 import Logging
 import ObjectStore
 import Replication
+import Synchronization
 
 /// The thread that ships what this daemon does, or applies what another one did.
 final class ReplicaThread: Sendable {
-    /// What the thread works with.
-    struct Context: Sendable {
-        let store: BlobStore
-        let writer: WriterThread
-        let replica: ReplicaStatus
-        let access: ShardAccess
-        let log: Logger
-    }
-
-    private let context: Context
+    private let context: ShardContext
     /// Woken by the signal of ``ReplicaStatus``.
     private let thread: ServiceThread
     private let onDeposed: @Sendable () -> Void
 
     /// Starts the thread.
-    ///
-    /// - Parameter onDeposed: called once when this daemon must be started again: another store leads, or
-    ///   this one must be rebuilt.
     init(
-        _ context: Context, onDeposed: @escaping @Sendable () -> Void
+        _ context: ShardContext, onDeposed: @escaping @Sendable () -> Void
     ) throws(SystemError) {
         self.context = context
         self.onDeposed = onDeposed
@@ -105,10 +94,76 @@ private struct ReplicaFailures {
         backoff.reset()
     }
 
-    /// - Returns: milliseconds to wait.
     mutating func note(_ error: any Error) -> Int {
         log.log(
             level: backoff.attemptCount == 0 ? .error : .debug, "Replication is paused: \(error)")
         return backoff.next()
+    }
+}
+
+/// What a daemon gives the replica that it runs.
+final class DaemonReplica: ReplicaHost {
+    private let context: ShardContext
+
+    init(_ context: ShardContext) { self.context = context }
+
+    private var status: ReplicaStatus { context.replica }
+
+    var settings: ReplicaSettings { context.access.settings }
+
+    var uptime: Int64 { context.access.uptime }
+
+    var now: Timestamp { context.access.now }
+
+    func log(_ level: ReplicaLogLevel, _ text: String) { context.access.log(level, text) }
+
+    var isShardChecked: Bool { context.access.isShardChecked }
+
+    func noteShardChecked() { context.access.noteShardChecked() }
+
+    func requireConditionalCreates() throws { try context.access.requireConditionalCreates() }
+
+    func wait(milliseconds: Int) -> Bool { context.access.wait(milliseconds: milliseconds) }
+
+    func write(
+        _ body: @escaping @Sendable (BlobStore) throws(StoreError) -> Void
+    ) throws(StoreError) { try context.writer.perform(body) }
+
+    func become(_ activity: ReplicaActivity) {
+        // First that nothing is shipped any more, then that changes are refused.
+        var epoch: UInt64 = 0
+        if case .ships(let number) = activity { epoch = number }
+        status.leadingEpoch.store(epoch, ordering: .releasing)
+        if activity != .starts { status.noteStarted() }
+        switch activity {
+        // Nobody is connected yet, or has waited long enough.
+        case .starts: break
+        case .leads, .ships: status.role = .leader
+        case .follows: status.role = .follower
+        case .changes: status.role = .changing
+        }
+    }
+
+    func noteLeader(_ host: String) { status.leader = host }
+
+    func noteMoved(at uptime: Int64) {
+        status.movedAt.store(uptime * 1_000_000, ordering: .relaxed)
+    }
+
+    var hasWaiters: Bool { status.hasWaiters }
+
+    func complete(upTo sequence: UInt64) {
+        // First whether changes are refused: a client that is answered may send the next one at once.
+        status.look(at: context.store, asOf: .now)
+        status.complete(upTo: sequence, asOf: .now)
+    }
+
+    func failWaiters(_ why: String) { status.failAll(ProtocolError(.unreplicated, why)) }
+
+    func takePromotion() -> (any PromotionRequest)? { status.takePromotion() }
+
+    var newestEpoch: UInt64? {
+        let epoch = status.newestEpoch.load(ordering: .acquiring)
+        return epoch == 0 ? nil : epoch
     }
 }

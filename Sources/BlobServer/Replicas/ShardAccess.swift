@@ -1,4 +1,6 @@
 import BlobStore
+import CLinux
+import Glibc
 import Logging
 import ObjectStore
 import Replication
@@ -9,7 +11,6 @@ final class ShardAccess: ShardHost {
     let settings: ReplicaSettings
     private let bucket: ObjectBucket
     private let logger: Logger
-    /// What its requests are counted in.
     var counters: ObjectStoreCounters { bucket.counters }
     private let stopSignal = StopSignal()
     private let checked = Atomic(false)
@@ -30,7 +31,6 @@ final class ShardAccess: ShardHost {
         self.settings = settings
     }
 
-    /// The shard, in words.
     var name: String { settings.shardName }
 
     /// Makes a client, for one thread.
@@ -76,3 +76,33 @@ final class ShardAccess: ShardHost {
 
     func wait(milliseconds: Int) -> Bool { stopSignal.wait(milliseconds: milliseconds) }
 }
+
+/// Ends what the start of a daemon asks of its bucket when SIGTERM or SIGINT comes: a first base may be waited
+/// for, or read, for long, and nobody takes signals yet.
+///
+/// The signal stays pending. It has a thread until ``end()``.
+final class StartWatch {
+    private let access: ShardAccess
+    private let thread: ServiceThread
+
+    init(_ access: ShardAccess) throws(SystemError) {
+        self.access = access
+        let thread = try ServiceThread()
+        self.thread = thread
+        let number = clinux_end_signals()
+        guard number >= 0 else { throw SystemError("signalfd") }
+        try thread.start("blobd-start") {
+            defer { close(number) }
+            var entries = [
+                pollfd(fd: number, events: Int16(POLLIN), revents: 0),
+                pollfd(fd: thread.signalNumber, events: Int16(POLLIN), revents: 0),
+            ]
+            while poll(&entries, 2, -1) < 0 && errno == EINTR {}
+            if entries[0].revents != 0 { access.stop() }
+        }
+    }
+
+    func end() { thread.close() }
+}
+
+struct StoppedAtStart: Error {}

@@ -11,7 +11,6 @@ final class BlobFetches: Sendable {
     static let retryMilliseconds = 1_000
     /// How long a payload that was fetched is not evicted.
     private static let keptMilliseconds = 10_000
-    /// Payloads of which it is remembered that they were fetched.
     private static let rememberedCountMax = 65_536
 
     private struct Waiter {
@@ -19,34 +18,45 @@ final class BlobFetches: Sendable {
         let end: Instant
     }
 
+    /// A blob that is in the queue or being fetched.
+    private struct Pending {
+        var waiters: [Waiter] = []
+        /// Whether it is fetched although nobody waits: it is damaged.
+        var isMended = false
+    }
+
     private struct State {
-        /// By blob number: who waits for it.
-        var waiters: [UInt64: [Waiter]] = [:]
+        /// By blob number.
+        var pending: [UInt64: Pending] = [:]
         var waiterCount = 0
         /// Those that nobody fetches yet, in the order in which they were asked for. A slice: its first one is taken
         /// without moving the others.
         var queue: ArraySlice<BlobReference> = []
-        /// Numbers of those that are in the queue or being fetched.
-        var pending: Set<UInt64> = []
         /// Why a blob could not be fetched, and until when nobody tries again.
         var failures: [UInt64: (why: String, end: Instant)] = [:]
         /// When a damaged blob may be fetched again, if it is damaged still.
         var nextMending: [UInt64: Instant] = [:]
         /// When blobs were fetched that were not long ago.
         var fetched: [UInt64: Instant] = [:]
-        /// Threads without work.
-        var idle: [Int] = []
 
         mutating func note(_ why: String, of number: UInt64, asOf now: Instant) {
             if failures.count >= BlobFetches.waiterCountMax { failures = [:] }
-            failures[number] = (
-                why, now.after(milliseconds: BlobFetches.retryMilliseconds)
-            )
+            failures[number] = (why, now.after(milliseconds: BlobFetches.retryMilliseconds))
+        }
+
+        /// Puts a blob in the queue, unless it is there or being fetched.
+        mutating func enqueue(_ blob: BlobReference) {
+            guard pending[blob.number] == nil else { return }
+            pending[blob.number] = Pending()
+            queue.append(blob)
         }
     }
 
     private let state = Mutex(State())
-    private let threads: [FetchSignal]
+    /// Those that fetch, as many as ``threadCount`` says.
+    let threads: ServiceThread
+    /// 0: nobody fetches.
+    let threadCount: Int
     /// Whether there are waiters or failures to look after.
     private let isBusy = Atomic(false)
     /// Blobs that were fetched, that could not be, and the stored bytes of the first.
@@ -54,28 +64,14 @@ final class BlobFetches: Sendable {
     let failedCount = Atomic(0)
     let fetchedByteCount = Atomic(0)
 
-    private final class FetchSignal: Sendable {
-        let signal: WakeSignal
-        init() throws(SystemError) { signal = try WakeSignal() }
-    }
-
-    /// - Parameter threadCount: how many threads will fetch; 0: nobody does.
     init(threadCount: Int) throws(SystemError) {
-        var threads: [FetchSignal] = []
-        for _ in 0..<threadCount { threads.append(try FetchSignal()) }
-        self.threads = threads
+        self.threadCount = threadCount
+        threads = try ServiceThread()
     }
 
-    /// How many threads are to fetch.
-    var threadCount: Int { threads.count }
-
-    /// Threads that the next payload can wake.
-    var idleThreadCount: Int { state.withLock { $0.idle.count } }
-
-    /// How many payloads are not asked for again yet.
     var failureCount: Int { state.withLock { $0.failures.count } }
 
-    // MARK: - Who asks
+    // MARK: - Requests
 
     /// Why a blob cannot be fetched now; nil: ``want(_:for:asOf:)`` it.
     func refusal(of blob: BlobReference, asOf now: Instant) -> String? {
@@ -97,39 +93,32 @@ final class BlobFetches: Sendable {
     /// Has a connection wait until a blob was fetched, or could not be.
     func want(_ blob: BlobReference, for connection: ConnectionAddress, asOf now: Instant) {
         let end = now.after(milliseconds: Self.waitMilliseconds)
-        let thread: Int? = state.withLock { state in
+        state.withLock { state in
+            state.enqueue(blob)
+            state.pending[blob.number]?.waiters.append(Waiter(connection: connection, end: end))
             state.waiterCount += 1
-            state.waiters[blob.number, default: []].append(
-                Waiter(connection: connection, end: end))
             isBusy.store(true, ordering: .relaxed)
-            guard state.pending.insert(blob.number).inserted else { return nil }
-            state.queue.append(blob)
-            return state.idle.popLast()
         }
-        if let thread { threads[thread].signal.notify() }
+        threads.wake()
     }
 
     /// Has a damaged blob fetched, whether or not somebody asks for it. Nothing happens where that was tried
     /// a moment ago.
-    ///
-    /// - Parameter pauseMilliseconds: after this attempt.
     func mend(_ blob: BlobReference, pauseMilliseconds: Int, asOf now: Instant) {
         guard threadCount > 0 else { return }
-        let thread: Int? = state.withLock { state in
-            guard !state.pending.contains(blob.number),
+        let isQueued = state.withLock { state in
+            guard state.pending[blob.number] == nil,
                 state.nextMending[blob.number].map({ $0 <= now }) ?? true
-            else { return nil }
+            else { return false }
             if state.nextMending.count >= Self.rememberedCountMax {
                 state.nextMending = [:]
             }
             state.nextMending[blob.number] = now.after(milliseconds: pauseMilliseconds)
-            // Who asks for it meanwhile waits for this fetch.
-            state.waiters[blob.number, default: []] += []
-            state.pending.insert(blob.number)
-            state.queue.append(blob)
-            return state.idle.popLast()
+            state.enqueue(blob)
+            state.pending[blob.number]?.isMended = true
+            return true
         }
-        if let thread { threads[thread].signal.notify() }
+        if isQueued { threads.wake() }
     }
 
     /// Ends the waiting of those who have waited long enough, who are told why, and forgets failures that are over.
@@ -138,75 +127,62 @@ final class BlobFetches: Sendable {
         let late = state.withLock { state in
             var late: [Waiter] = []
             state.failures = state.failures.filter { now < $0.value.end }
-            for (number, waiters) in state.waiters {
-                let ended = waiters.filter { $0.end <= now }
-                guard !ended.isEmpty else { continue }
-                late += ended
-                let rest = waiters.filter { $0.end > now }
-                state.waiters[number] = rest.isEmpty ? nil : rest
-                state.waiterCount -= ended.count
+            for number in state.pending.keys {
+                guard var waiters = state.pending[number]?.waiters,
+                    waiters.contains(where: { $0.end <= now })
+                else { continue }
+                late += waiters.filter { $0.end <= now }
+                waiters.removeAll { $0.end <= now }
+                state.pending[number]?.waiters = waiters
                 state.note(
                     "the bucket has not sent it within \(Self.waitMilliseconds / 1_000) s",
                     of: number, asOf: now)
             }
-            isBusy.store(!state.waiters.isEmpty || !state.failures.isEmpty, ordering: .relaxed)
+            state.waiterCount -= late.count
+            isBusy.store(
+                state.waiterCount > 0 || !state.failures.isEmpty, ordering: .relaxed)
             return late
         }
         Self.tell(late, .committed)
     }
 
-    /// Ends all waiting: the daemon stops.
     func failAll(_ result: ChangeResult) {
         let all = state.withLock { state in
-            defer {
-                state.waiters = [:]
-                state.waiterCount = 0
-                state.queue = []
-                state.pending = []
-            }
-            return state.waiters.values.flatMap { $0 }
+            defer { (state.pending, state.queue, state.waiterCount) = ([:], [], 0) }
+            return state.pending.values.flatMap(\.waiters)
         }
         Self.tell(all, result)
     }
 
     private static func tell(_ waiters: [Waiter], _ result: ChangeResult) {
-        var inboxes = InboxWakes()
-        for waiter in waiters { inboxes.leave(.replicated(result), for: waiter.connection) }
-        inboxes.wakeAll()
+        InboxWakes.post(waiters.map { ($0.connection, .replicated(result)) })
     }
 
-    // MARK: - Who fetches
+    // MARK: - Fetching
 
-    /// The next blob to fetch that somebody still waits for. Where there is none the thread waits for one, at most a
-    /// second.
-    func next(thread: Int) -> BlobReference? {
-        let found = state.withLock { state -> BlobReference? in
+    /// The next blob to fetch that somebody still waits for. One signal wakes one thread: it is passed on while there
+    /// are others.
+    func next() -> BlobReference? {
+        let (found, hasMore) = state.withLock { state -> (BlobReference?, Bool) in
             while let blob = state.queue.popFirst() {
-                if state.waiters[blob.number] != nil {
-                    // Woken by nobody it is among the idle ones still, and the next blob would wait for it.
-                    state.idle.removeAll { $0 == thread }
-                    return blob
+                if let pending = state.pending[blob.number],
+                    pending.isMended || !pending.waiters.isEmpty
+                {
+                    return (blob, !state.queue.isEmpty)
                 }
-                state.pending.remove(blob.number)
+                state.pending[blob.number] = nil
             }
-            if !state.idle.contains(thread) { state.idle.append(thread) }
-            return nil
+            return (nil, false)
         }
-        if found == nil { threads[thread].signal.wait(milliseconds: 1_000) }
+        if hasMore { threads.wake() }
         return found
     }
 
-    /// Wakes all threads.
-    func wakeAll() { for thread in threads { thread.signal.notify() } }
-
     /// A blob was fetched, or could not be.
-    ///
-    /// - Parameter failure: why not.
     func finish(_ blob: BlobReference, _ failure: String?, asOf now: Instant) {
         let waiters = state.withLock { state in
-            let waiters = state.waiters.removeValue(forKey: blob.number) ?? []
+            let waiters = state.pending.removeValue(forKey: blob.number)?.waiters ?? []
             state.waiterCount -= waiters.count
-            state.pending.remove(blob.number)
             if let failure {
                 state.note(failure, of: blob.number, asOf: now)
                 isBusy.store(true, ordering: .relaxed)
@@ -225,7 +201,7 @@ final class BlobFetches: Sendable {
         Self.tell(waiters, .committed)
     }
 
-    // MARK: - Who evicts
+    // MARK: - Eviction
 
     /// Whether a blob was fetched since this was asked last: it stays for another round. One that is a few
     /// seconds here stays anyway.

@@ -43,7 +43,6 @@ enum ChangeResult: Sendable {
         }
     }
 
-    /// Whether it is the result of a category's edit that is done.
     var isCategoryEdit: Bool {
         switch self {
         case .categorySet, .deleted: true
@@ -52,18 +51,13 @@ enum ChangeResult: Sendable {
     }
 }
 
-/// A line of a batch: a change, or why the line is refused.
+/// A line of a batch.
 struct BatchLine: Sendable {
-    enum Content: Sendable {
-        case change(CheckedChange)
-        case refused(ProtocolError)
-    }
-
     /// The notification's id, if the line has one.
     var id: String?
-    var content: Content
+    /// Why the line is refused; nil: it is a change.
+    var refused: ProtocolError?
 
-    /// The result of a line.
     struct Answered: Sendable {
         var id: String?
         var result: ChangeResult
@@ -75,13 +69,12 @@ struct BatchLine: Sendable {
 struct PendingChange: ~Copyable, Sendable {
     enum Operation: Sendable {
         case apply(CheckedChange)
-        /// Each line by itself, many in one transaction: a piece of a batch, and where its results go.
-        case applyAll([BatchLine], BatchResults)
+        /// Each line by itself, many in one transaction: a piece of a batch, with a change for each line that is not refused,
+        /// and where its results go.
+        case applyAll([CheckedChange], [BatchLine], BatchResults)
         /// In steps, between which other changes are applied.
         case long(CheckedLongChange)
-        /// Check whether the store can commit.
         case checkWritable
-        /// Commit everything that was acknowledged.
         case waitForCommit
         /// Take the lead of the shard. It is not the writer's: see ``ReplicaStatus``.
         case promote(isForced: Bool)

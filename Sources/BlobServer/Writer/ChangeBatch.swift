@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Synchronization
 
 /// Changes, and who waits for them. The changes are an array of their own, which the store takes as it
 /// is.
@@ -19,22 +20,15 @@ struct ChangeBatch {
         let reservation: BodyReservation?
     }
 
-    /// What a waiter waits for.
     enum Completion {
         /// The next change.
         case change
         /// As many changes as there are lines that are not refused, of a piece of a batch.
-        case lines([Line], BatchResults)
+        case lines([BatchLine], BatchResults)
         /// A check whether the store can commit.
         case check
         /// A commit of everything that was acknowledged before.
         case waitForCommit
-
-        struct Line {
-            let id: String?
-            /// Why the line is refused; nil: it is a change.
-            let refused: ProtocolError?
-        }
 
         var changeCount: Int {
             switch self {
@@ -45,7 +39,6 @@ struct ChangeBatch {
         }
     }
 
-    /// Adds a change that is not a long one.
     mutating func append(_ change: consuming PendingChange) {
         let completion: Completion
         let connection = change.connection
@@ -54,18 +47,10 @@ struct ChangeBatch {
         case .apply(let change):
             changes.append(change)
             completion = .change
-        case .applyAll(let lines, let results):
-            if changes.isEmpty { changes.reserveCapacity(lines.count) }
-            completion = .lines(
-                lines.map { line in
-                    switch line.content {
-                    case .change(let change):
-                        changes.append(change)
-                        return Completion.Line(id: line.id, refused: nil)
-                    case .refused(let error):
-                        return Completion.Line(id: line.id, refused: error)
-                    }
-                }, results)
+        case .applyAll(let all, let lines, let results):
+            // An array that is taken over copies none of them.
+            if changes.isEmpty { changes = all } else { changes += all }
+            completion = .lines(lines, results)
         case .waitForCommit:
             hasCommitWaiters = true
             completion = .waitForCommit
@@ -112,9 +97,8 @@ struct ChangeBatch {
         }
     }
 
-    /// Tells those who wait what came of their changes.
-    ///
-    /// - Parameter result: is asked for each waiter, in their order; nil: it is told later.
+    /// Tells those who wait what came of their changes. `result` is asked for each of them, in their order; nil: it is told
+    /// later.
     func complete(_ result: (_ waiter: Waiter) -> ChangeResult?) {
         var inboxes = InboxWakes()
         for waiter in waiters {
@@ -126,5 +110,40 @@ struct ChangeBatch {
             inboxes.leave(.changed(result), for: waiter.connection)
         }
         inboxes.wakeAll()
+    }
+}
+
+/// The results of a batch that is handed to the writer in pieces, while its later lines are still
+/// read. Its connection is told once, of all of them.
+final class BatchResults: Sendable {
+    private struct State {
+        var lines: [BatchLine.Answered] = []
+        var pieceCount: Int
+        var isApplied = false
+    }
+
+    private let state: Mutex<State>
+
+    init(pieceCount: Int) { state = Mutex(State(pieceCount: pieceCount)) }
+
+    /// Adds the result of a piece: of each line, or of all of them. They come in the order in which they were handed over.
+    ///
+    /// - Returns: that of the batch, with the last piece: of each line or, when no piece was applied,
+    ///   of all.
+    func add(_ result: ChangeResult, of lines: [BatchLine]) -> ChangeResult? {
+        state.withLock { state in
+            state.pieceCount -= 1
+            if case .lines(let answered) = result {
+                state.lines += answered
+                state.isApplied = true
+            } else {
+                state.lines += lines.map { line in
+                    BatchLine.Answered(
+                        id: line.id, result: line.refused.map { .refused($0) } ?? result)
+                }
+            }
+            guard state.pieceCount == 0 else { return nil }
+            return state.isApplied ? .lines(state.lines) : result
+        }
     }
 }

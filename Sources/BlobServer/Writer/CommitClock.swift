@@ -35,8 +35,6 @@ struct CommitClock {
     }
 
     /// Takes note of what is pending after a batch or a commit.
-    ///
-    /// - Parameter commitCount: how many commits there have been.
     mutating func note(_ state: PendingBatches, commitCount: UInt64, asOf now: Instant) {
         self.state = state
         last = now
@@ -75,8 +73,6 @@ struct CommitClock {
     }
 
     /// How long the writer may sleep, in milliseconds.
-    ///
-    /// - Parameter hasWaiters: whether connections of this daemon wait for a commit.
     func pause(asOf now: Instant, hasWaiters: Bool) -> Int {
         guard begin != nil else { return .max }
         if state.isAwaited { return 0 }

@@ -12,7 +12,7 @@ final class ReplicaStatus: Sendable {
     static let waiterCountMax = 65_536
 
     /// What this daemon is in its shard.
-    enum Role: UInt8 {
+    enum Role: UInt8, AtomicRepresentable {
         /// It belongs to none.
         case alone = 0
         /// It takes changes, and ships them.
@@ -23,16 +23,8 @@ final class ReplicaStatus: Sendable {
         case changing = 3
 
         /// As it is shown.
-        var name: String {
-            switch self {
-            case .alone: "alone"
-            case .leader: "leader"
-            case .follower: "follower"
-            case .changing: "changing"
-            }
-        }
+        var name: String { "\(self)" }
 
-        /// What a store's state says.
         init(of state: ReplicationState?) {
             switch state?.role {
             case nil: self = .alone
@@ -42,18 +34,14 @@ final class ReplicaStatus: Sendable {
         }
     }
 
-    /// A request that waits.
     struct Waiter {
-        /// For this batch.
         let sequence: UInt64
         let connection: ConnectionAddress
         /// What it is told then; nil: that it may go on.
         let result: ChangeResult?
-        /// Until when it waits.
         let end: Instant
     }
 
-    /// A request to take the lead.
     struct Promotion: PromotionRequest {
         let isForced: Bool
         let connection: ConnectionAddress
@@ -66,10 +54,8 @@ final class ReplicaStatus: Sendable {
     }
 
     let options: ReplicaOptions
-    private let roleNumber: Atomic<UInt8>
-    /// Whether too much is not in the bucket.
+    private let currentRole: Atomic<Role>
     private let isBlocked = Atomic(false)
-    /// Who leads, in words.
     private let leaderName = Mutex("")
     private let waiters = Mutex<[Waiter]>([])
     private let waiterCount = Atomic(0)
@@ -102,23 +88,22 @@ final class ReplicaStatus: Sendable {
         fetches = try BlobFetches(threadCount: fetchThreadCount)
         bucketCounters = counters
         self.options = options
-        roleNumber = Atomic(role.rawValue)
+        currentRole = Atomic(role)
         signal = try WakeSignal()
         started = try WakeSignal()
         // A follower that finds nothing from its start on lags, too.
         movedAt.store(Instant.now.nanoseconds, ordering: .relaxed)
     }
 
-    /// It is known whether this daemon leads, or that the bucket does not say.
     func noteStarted() { started.notify() }
 
-    /// Waits for that, or as long as clients may be kept waiting for it.
+    /// Waits until it is known whether this daemon leads, but not longer than clients may be kept waiting.
     func waitForStart() { started.wait(milliseconds: Self.startMilliseconds) }
 
     /// One load.
     var role: Role {
-        get { Role(rawValue: roleNumber.load(ordering: .relaxed)) ?? .alone }
-        set { roleNumber.store(newValue.rawValue, ordering: .releasing) }
+        get { currentRole.load(ordering: .relaxed) }
+        set { currentRole.store(newValue, ordering: .releasing) }
     }
 
     /// Whether the store is changed by what a leader shipped, and by nothing else. One load.
@@ -151,7 +136,6 @@ final class ReplicaStatus: Sendable {
         }
     }
 
-    /// Looks whether too much is not in the bucket.
     func look(at store: BlobStore, asOf now: Instant) {
         guard role == .leader else { return }
         let since = unshippedAge.withLock { age in
@@ -167,8 +151,8 @@ final class ReplicaStatus: Sendable {
             ordering: .relaxed)
     }
 
-    /// How old what is not replicated is: of a leader its oldest change that is not in the bucket, of a
-    /// follower the time since it last found something. In milliseconds; it grows while nothing moves.
+    /// Of a leader the age of its oldest change that is not in the bucket, of a follower the time since it last found
+    /// something. It grows while nothing moves.
     func lagMilliseconds(asOf now: Instant) -> Int {
         let since: Int64
         switch role {
@@ -185,8 +169,6 @@ final class ReplicaStatus: Sendable {
     var hasWaiters: Bool { waiterCount.load(ordering: .acquiring) > 0 }
 
     /// Has a request wait.
-    ///
-    /// - Returns: false when too many wait.
     func wait(_ waiter: Waiter) -> Bool {
         let isAdded = waiters.withLock { waiters in
             guard waiters.count < Self.waiterCountMax else { return false }
@@ -198,14 +180,10 @@ final class ReplicaStatus: Sendable {
         return isAdded
     }
 
-    /// Has a change wait until all that this store did so far is in the bucket.
-    ///
-    /// Whatever this daemon is by now: one that has just lost the lead has changes that are committed, whose
+    /// Has a change wait until all that this store did so far is in the bucket: up to `last`, the change's own batch or a
+    /// later one. It does so whatever this daemon is by now: one that has just lost the lead has committed changes whose
     /// results are on their way, and of which nobody knows the bucket to have them.
     ///
-    /// - Parameters:
-    ///   - last: the store's last batch: the change's own, or one behind it.
-    ///   - shipped: the last one that is in the bucket.
     /// - Returns: what the change is answered with at once; nil: it waits.
     func awaitBucket(
         _ result: ChangeResult, last: UInt64, shipped: UInt64, for connection: ConnectionAddress,
@@ -226,49 +204,40 @@ final class ReplicaStatus: Sendable {
     /// Ends the waiting of those who have what they wait for, and of those who have waited long enough.
     func complete(upTo sequence: UInt64, asOf now: Instant) {
         guard hasWaiters else { return }
-        var done: [Waiter] = []
-        waiters.withLock { waiters in
-            waiters.removeAll { waiter in
-                guard waiter.sequence <= sequence || waiter.end <= now else { return false }
-                done.append(waiter)
-                return true
+        let done = takeWaiters { $0.sequence <= sequence || $0.end <= now }
+        tell(done) { waiter in
+            guard waiter.sequence > sequence, waiter.result != nil else {
+                return waiter.result ?? .committed
             }
-            waiterCount.store(waiters.count, ordering: .releasing)
+            return .refused(
+                ProtocolError(
+                    .unreplicated,
+                    "stored here, and not in the bucket within \(options.unreplicatedMillisecondsMax / 1_000) s: it may be lost with this host"
+                ))
         }
-        var inboxes = InboxWakes()
-        for waiter in done {
-            let result: ChangeResult
-            if waiter.sequence <= sequence || waiter.result == nil {
-                result = waiter.result ?? .committed
-            } else {
-                result = .refused(
-                    ProtocolError(
-                        .unreplicated,
-                        "stored here, and not in the bucket within \(options.unreplicatedMillisecondsMax / 1_000) s: it may be lost with this host"
-                    ))
-            }
-            inboxes.leave(.replicated(result), for: waiter.connection)
-        }
-        inboxes.wakeAll()
     }
 
     /// Ends all waiting: this daemon leads no more, or stops.
     func failAll(_ error: ProtocolError) {
-        let all = waiters.withLock { waiters in
-            defer { waiters = [] }
-            waiterCount.store(0, ordering: .releasing)
-            return waiters
+        tell(takeWaiters { _ in true }) { _ in .refused(error) }
+    }
+
+    private func takeWaiters(_ isTaken: (Waiter) -> Bool) -> [Waiter] {
+        waiters.withLock { waiters in
+            let taken = waiters.filter(isTaken)
+            waiters.removeAll(where: isTaken)
+            waiterCount.store(waiters.count, ordering: .releasing)
+            return taken
         }
-        var inboxes = InboxWakes()
-        for waiter in all { inboxes.leave(.replicated(.refused(error)), for: waiter.connection) }
-        inboxes.wakeAll()
+    }
+
+    private func tell(_ waiters: [Waiter], _ result: (Waiter) -> ChangeResult) {
+        InboxWakes.post(waiters.map { ($0.connection, .replicated(result($0))) })
     }
 
     // MARK: - Promotion
 
     /// Asks for the lead.
-    ///
-    /// - Returns: false when somebody asks already.
     func promote(_ request: Promotion) -> Bool {
         let isFirst = promotion.withLock { promotion in
             guard promotion == nil else { return false }
@@ -279,14 +248,47 @@ final class ReplicaStatus: Sendable {
         return isFirst
     }
 
-    /// Whether somebody asks for the lead.
     var hasPromotion: Bool { promotion.withLock { $0 != nil } }
 
-    /// Takes the request for the lead.
     func takePromotion() -> Promotion? {
         promotion.withLock { promotion in
             defer { promotion = nil }
             return promotion
         }
+    }
+}
+
+/// Since when something has not been in the bucket, found by looking at the last batch and the last one that was
+/// shipped now and then.
+///
+/// Under constant changes there is always a batch that is not shipped yet, so a moment at which all are is
+/// not waited for. When the last batch of a look is shipped, all that is not is younger than that look.
+struct UnshippedAge {
+    /// Looks whose last batch was not shipped, oldest first.
+    private var looks: [(last: UInt64, at: Int64)] = []
+    private var since: Int64 = 0
+
+    /// A look is remembered when so many parts of the age have passed since the last one that is: so some
+    /// hundreds are, however long nothing moves, and the age is wrong by such a part.
+    private static let ageParts: Int64 = 32
+
+    /// A moment before which nothing was done that is not shipped: the last one of which that is known; 0: all is shipped.
+    mutating func look(last: UInt64, shipped: UInt64, now: Int64) -> Int64 {
+        guard last > shipped else {
+            looks = []
+            since = 0
+            return since
+        }
+        if let reached = looks.lastIndex(where: { $0.last <= shipped }) {
+            since = looks[reached].at
+            looks.removeFirst(reached + 1)
+        } else if since == 0 {
+            since = now
+        }
+        let pause = (now - since) / Self.ageParts
+        if looks.last.map({ $0.last < last && now - $0.at >= pause }) ?? true {
+            looks.append((last, now))
+        }
+        return since
     }
 }

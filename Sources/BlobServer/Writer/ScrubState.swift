@@ -21,21 +21,20 @@ final class ScrubState: Sendable {
     private struct State {
         var progress = Progress()
         var isRequested = false
-        /// Whether ``ScrubThread`` has something else to do.
-        var hasWork = false
-        /// What is to be written to the store.
         var position: ScrubPosition?
     }
 
     private let state = Mutex(State())
-    /// What reads it; see ``ScrubThread``.
     let thread: ServiceThread
 
     init() throws(SystemError) { thread = try ServiceThread() }
 
     var progress: Progress { state.withLock { $0.progress } }
 
-    /// Begins a round at once, which does not wait for anybody; one that is under way goes on so.
+    /// Ends the thread after the step that it is in. Its position is left for the writer.
+    func close() { thread.close() }
+
+    /// Begins a round at once, which does not wait for anybody; one that is under way continues so.
     func request() {
         state.withLock {
             $0.isRequested = true
@@ -45,7 +44,7 @@ final class ScrubState: Sendable {
         thread.wake()
     }
 
-    // For the thread.
+    // MARK: - For the thread
 
     var isRequested: Bool { state.withLock { $0.isRequested } }
 
@@ -56,14 +55,12 @@ final class ScrubState: Sendable {
         }
     }
 
-    /// The round that was asked for has begun, or ended.
     func endRequest() { state.withLock { $0.isRequested = false } }
 
     /// Has the writer write how far it is.
     func write(_ position: ScrubPosition) { state.withLock { $0.position = position } }
 
-    // For the writer.
+    // MARK: - For the writer
 
-    /// How far it is, if that is to be written.
     func takePosition() -> ScrubPosition? { state.withLock { $0.position.take() } }
 }

@@ -3,41 +3,29 @@ import CLinux
 import Glibc
 import Logging
 
-/// The thread that reads the store again, and looks after damage that others have met: see `Scrubber`.
-///
-/// A round takes at most half of ``DaemonLimits/scrubDays``, and waits while the daemon is busy, unless it
-/// is late. One that was asked for (`POST /v1/scrub`) waits for nothing.
-struct ScrubThread: Sendable {
-    private let state: ScrubState
-
-    init(
-        _ store: BlobStore, _ state: ScrubState, limits: LiveLimits, log: Logger
-    ) throws(SystemError) {
-        self.state = state
-        try state.thread.start("blobd-scrub") {
+extension ScrubState {
+    /// Starts the thread that reads the store again, and looks after damage that others have met: see `Scrubber`.
+    func start(_ context: DaemonContext) throws(SystemError) {
+        try thread.start("blobd-scrub") { [self] in
             clinux_idle_priority()
             do throws(StoreError) {
-                var loop = ScrubLoop(
-                    store, try store.makeScrubber(), state, limits: limits, log: log)
+                var loop = ScrubLoop(context, try context.store.makeScrubber(), self)
                 loop.run()
             } catch {
-                log.error("Cannot scrub the store: \(error)")
+                context.log.error("Cannot scrub the store: \(error)")
             }
         }
     }
-
-    /// Ends it after the step that it is in. Its position is left for the writer.
-    func close() { state.thread.close() }
 }
 
+/// A round takes at most half of ``DaemonLimits/scrubDays``, and waits while the daemon is busy, unless it
+/// is late. One that was asked for (`POST /v1/scrub`) waits for nothing.
 private struct ScrubLoop {
     /// How long after the start a round begins or continues.
     private static let delayMilliseconds = 300_000
-    /// How often the position is stored.
     private static let writeMilliseconds = 600_000
     /// How long it waits while the daemon is busy, before it looks again.
     private static let loadedMilliseconds = 250
-    /// Bytes of one step, about.
     private static let stepByteCount = 64 << 10
     /// The least rate, in bytes per second: a small store is done soon, and rests.
     private static let rateMin = 256 << 10
@@ -45,9 +33,13 @@ private struct ScrubLoop {
     private static let reportedIDCountMax = 10
     /// How long it waits until the writer has noted what is damaged.
     private static let noteMilliseconds = 10_000
+    /// Waits are cut to an hour: the wall clock may be set meanwhile.
+    private static let pauseMillisecondsMax = 3_600_000
 
     private let store: BlobStore
     private var scrubber: Scrubber
+    /// Whether the present round is one that was asked for.
+    private var isRunningRequest = false
     private let state: ScrubState
     private let limits: LiveLimits
     private let log: Logger
@@ -61,15 +53,12 @@ private struct ScrubLoop {
     private var rate = 0
     private var errorLog: RateLimitedLog
 
-    init(
-        _ store: BlobStore, _ scrubber: Scrubber, _ state: ScrubState, limits: LiveLimits,
-        log: Logger
-    ) {
-        self.store = store
+    init(_ context: DaemonContext, _ scrubber: Scrubber, _ state: ScrubState) {
+        store = context.store
         self.scrubber = scrubber
         self.state = state
-        self.limits = limits
-        self.log = log
+        limits = context.limits
+        log = context.log
         errorLog = RateLimitedLog(log)
     }
 
@@ -113,37 +102,24 @@ private struct ScrubLoop {
         let isRequested = state.isRequested
         let now = Instant.now
         if scrubber.position.beganAt == nil || (isRequested && !isRunningRequest) {
-            guard isRequested || mayBegin(asOf: now) else { return pauseBeforeRound(asOf: now) }
+            let pause = isRequested ? 0 : pauseBeforeRound(asOf: now)
+            guard pause == 0 else { return pause }
             scrubber.begin(asOf: .now)
             isRunningRequest = isRequested
+            byteCountInAll = 0
+        }
+        if byteCountInAll == 0 {
+            // Of a new round, or of one that an earlier run began.
             byteCountInAll = try store.usedByteCount()
             note()
-        } else if byteCountInAll == 0 {
-            // Of a round that an earlier run began.
-            byteCountInAll = try store.usedByteCount()
         }
-        if !isRunningRequest {
-            guard scrubMilliseconds > 0 else { return -1 }
-            if now < start { return start.milliseconds(since: now) + 1 }
-            if meter.isLoaded(asOf: now), !isLate {
-                rate = 0
-                note()
-                return Self.loadedMilliseconds
-            }
-        }
-        let byteCount = try scrubber.step(
-            byteCountMax: Self.stepByteCount, asOf: .now)
+        if !isRunningRequest, let pause = pauseInRound(asOf: now) { return pause }
+        let byteCount = try scrubber.step(byteCountMax: Self.stepByteCount, asOf: .now)
         for finding in scrubber.takeFindings() {
             log.error("Damaged: \(finding). Run blobd verify")
         }
         guard let byteCount else {
-            // What was found is noted before the round counts as ended, unless the writer cannot.
-            let patience = Instant.now.after(milliseconds: Self.noteMilliseconds)
-            while store.hasConfirmedDamage, !state.thread.isClosing, Instant.now < patience {
-                state.thread.wait(milliseconds: 20)
-            }
-            try report()
-            endRound()
+            try endRound()
             return 0
         }
         count(byteCount)
@@ -154,10 +130,13 @@ private struct ScrubLoop {
         return isRunningRequest ? 0 : max(1, byteCount * 1_000 / pace)
     }
 
-    /// Whether the present round is one that was asked for.
-    private var isRunningRequest = false
-
-    private mutating func endRound() {
+    private mutating func endRound() throws(StoreError) {
+        // What was found is noted before the round counts as ended, unless the writer cannot.
+        let end = Instant.now.after(milliseconds: Self.noteMilliseconds)
+        while store.hasConfirmedDamage, !state.thread.isClosing, Instant.now < end {
+            state.thread.wait(milliseconds: 20)
+        }
+        try report()
         if isRunningRequest {
             isRunningRequest = false
             state.endRequest()
@@ -173,28 +152,28 @@ private struct ScrubLoop {
     /// In how many milliseconds everything is to be read; 0: never.
     private var scrubMilliseconds: Int { limits.now.scrubDays * 86_400_000 }
 
-    private func mayBegin(asOf now: Instant) -> Bool {
-        scrubMilliseconds > 0 && now >= start && millisecondsToRound <= 0
-    }
-
-    /// Until the next round begins: half of the time after the last one has ended.
-    private var millisecondsToRound: Int {
-        guard let ended = scrubber.position.endedAt else { return 0 }
-        let elapsed = Int(clamping: Timestamp.now.milliseconds - ended.milliseconds)
-        // A clock that was set back puts off nothing for longer than that.
-        return min(scrubMilliseconds / 2, scrubMilliseconds / 2 - elapsed)
-    }
-
+    /// How long until the next round may begin: half of the time after the last one has ended. 0: it may.
     private func pauseBeforeRound(asOf now: Instant) -> Int {
         guard scrubMilliseconds > 0 else { return -1 }
-        return min(
-            max(start.milliseconds(since: now), millisecondsToRound) + 1, Self.pauseMillisecondsMax)
+        var pause = start.milliseconds(since: now)
+        if let ended = scrubber.position.endedAt {
+            let elapsed = Int(clamping: Timestamp.now.milliseconds - ended.milliseconds)
+            // A clock that was set back puts off nothing for longer than that.
+            pause = max(pause, min(scrubMilliseconds / 2, scrubMilliseconds / 2 - elapsed))
+        }
+        return pause <= 0 ? 0 : min(pause + 1, Self.pauseMillisecondsMax)
     }
 
-    /// Waits are cut to an hour: the wall clock may be set meanwhile.
-    private static let pauseMillisecondsMax = 3_600_000
+    /// How long a round that nobody asked for waits now; nil: it does not.
+    private mutating func pauseInRound(asOf now: Instant) -> Int? {
+        guard scrubMilliseconds > 0 else { return -1 }
+        if now < start { return start.milliseconds(since: now) + 1 }
+        guard meter.isLoaded(asOf: now), !isLate else { return nil }
+        rate = 0
+        note()
+        return Self.loadedMilliseconds
+    }
 
-    /// Bytes per second.
     private var pace: Int {
         let whole = byteCountInAll / max(1, scrubMilliseconds / 4_000)
         return max(Self.rateMin, whole)
@@ -239,7 +218,6 @@ struct LoadMeter {
 
     private var last: (instant: Instant, microseconds: Int)?
 
-    /// Whether they were busy since the last call.
     mutating func isLoaded(asOf now: Instant) -> Bool {
         let used = Self.microsecondsOfOthers
         defer { last = (now, used) }

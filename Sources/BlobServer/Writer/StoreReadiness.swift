@@ -21,11 +21,8 @@ struct StoreReadiness {
         quotaLog = RateLimitedLog(log)
     }
 
-    /// What a probe is told. It is found out at most once in ``StoreReadiness/milliseconds``,
-    /// however many ask.
-    ///
-    /// - Parameter failure: is set to the error after which nothing may be synced again, if there was
-    ///   one.
+    /// What a probe is told. It is found out at most once in ``StoreReadiness/milliseconds``, however many ask. `failure` is
+    /// set to the error after which nothing may be synced again, if there was one.
     mutating func check(_ store: BlobStore, _ failure: inout StoreError?) -> ChangeResult {
         let now = Instant.now
         if let last, now < last.end { return last.result }

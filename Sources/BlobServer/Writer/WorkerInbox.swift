@@ -1,6 +1,5 @@
 import Synchronization
 
-/// A message of another thread to a worker.
 struct WorkerMessage: Sendable {
     enum Content: Sendable {
         /// A connection was accepted: its descriptor, which the worker owns from now on, its peer, and
@@ -10,17 +9,14 @@ struct WorkerMessage: Sendable {
         case changed(ChangeResult)
         /// What a connection waits for is replicated, or has come to this follower.
         case replicated(ChangeResult)
-        /// The memory that a connection waits for is reserved.
         case memoryGranted
-        /// The feed that a connection waits for has changed.
         case feedChanged
         /// The backup that a connection sends has gone on.
         case backupReady
-        /// Say that you come around (``ProgressCheck``).
+        /// Say that you make progress (``ProgressCheck``).
         case progressCheck
         /// Finish what is under way, and stop.
         case stop
-        /// Stop at once.
         case stopAtOnce
     }
 
@@ -29,7 +25,6 @@ struct WorkerMessage: Sendable {
     let content: Content
 }
 
-/// Where other threads leave messages for a worker.
 final class WorkerInbox: Sendable {
     private let messages = Mutex<[WorkerMessage]>([])
     private let signal: WakeSignal
@@ -47,10 +42,8 @@ final class WorkerInbox: Sendable {
         if leave(message) { wake() }
     }
 
-    /// Leaves a message without waking the worker, for callers with several messages.
-    ///
-    /// - Returns: whether it is the first in the queue. If so, the caller must ``wake()`` the worker when
-    ///   it has left the others.
+    /// Leaves a message without waking the worker, for callers with several messages. If it is the first in the queue,
+    /// the caller must ``wake()`` the worker when it has left the others.
     func leave(_ message: WorkerMessage) -> Bool {
         messages.withLock { messages in
             messages.append(message)
@@ -58,12 +51,10 @@ final class WorkerInbox: Sendable {
         }
     }
 
-    /// Wakes the worker.
     func wake() {
         signal.notify()
     }
 
-    /// Takes all messages.
     func takeAll() -> [WorkerMessage] {
         signal.take()
         return messages.withLock { messages in
@@ -89,14 +80,12 @@ struct ConnectionToken: Hashable, Sendable {
         self.rawValue = rawValue
     }
 
-    /// For the worker itself.
     static let worker = ConnectionToken(rawValue: .max)
 
     var slot: Int { Int(UInt32(truncatingIfNeeded: rawValue)) }
     var generation: UInt32 { UInt32(truncatingIfNeeded: rawValue >> 32) }
 }
 
-/// Where a connection's messages go.
 struct ConnectionAddress: Sendable, Equatable {
     let inbox: WorkerInbox
     let token: ConnectionToken
@@ -107,7 +96,7 @@ struct ConnectionAddress: Sendable, Equatable {
         inbox.post(WorkerMessage(token: token, content: content))
     }
 
-    /// The same without waking the worker (``WorkerInbox/leave(_:)``).
+    /// Like `post`, but without waking the worker (``WorkerInbox/leave(_:)``).
     func leave(_ content: WorkerMessage.Content) -> Bool {
         inbox.leave(WorkerMessage(token: token, content: content))
     }
@@ -128,5 +117,11 @@ struct InboxWakes: ~Copyable {
 
     consuming func wakeAll() {
         for inbox in inboxes { inbox.wake() }
+    }
+
+    static func post(_ messages: [(ConnectionAddress, WorkerMessage.Content)]) {
+        var wakes = InboxWakes()
+        for (connection, content) in messages { wakes.leave(content, for: connection) }
+        wakes.wakeAll()
     }
 }

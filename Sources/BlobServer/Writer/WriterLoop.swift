@@ -3,33 +3,31 @@ import Glibc
 import Logging
 import Synchronization
 
-/// What the writer's thread does, with the state that is its own.
-///
-/// Each pass takes a batch of changes, applies it, which appends it to the write-ahead log or commits
-/// it, and completes those who wait. Then come one step of a long change, one step of announcing
-/// categories' edits, and maintenance when it is due.
+/// What the writer's thread does. Each pass takes a batch of changes, applies it, which appends it to the write-ahead log
+/// or commits it, and completes those who wait. Then come one step of a long change, one step of announcing categories'
+/// edits, and maintenance when it is due.
 struct WriterLoop {
-    /// Changes that are taken into one batch.
     private static let batchCountMax = 1_024
     /// Orphaned bytes that are freed in one transaction with changes.
     private static let freedWithChangesByteCountMax = 8 << 20
 
     private let writer: WriterThread
+    private let context: DaemonContext
     private let store: BlobStore
     private var commitClock = CommitClock()
     private var commitWaiters = CommitWaiters()
     private var edits: CategoryAnnouncements
     private var readiness: StoreReadiness
     private var maintenance: WriterMaintenance
-    /// The long change that is under way.
     private var longOperation: WriterThread.LongOperation?
 
     init(_ writer: WriterThread) {
         self.writer = writer
-        store = writer.store
-        edits = CategoryAnnouncements(writer.log)
-        readiness = StoreReadiness(writer.log)
-        maintenance = WriterMaintenance(writer)
+        context = writer.context
+        store = context.store
+        edits = CategoryAnnouncements(context.log)
+        readiness = StoreReadiness(context.log)
+        maintenance = WriterMaintenance(context)
     }
 
     /// Runs until the thread is closed and everything that was queued is done.
@@ -44,7 +42,7 @@ struct WriterLoop {
     /// - Throws: the error after which nothing may be synced again.
     private mutating func serve() throws(StoreError) {
         while true {
-            writer.counters.writerProgress.answer()
+            context.counters.writerProgress.answer()
             let (batch, tasks, isClosing) = takeBatch()
             do throws(StoreError) {
                 if !tasks.isEmpty { try run(tasks) }
@@ -75,7 +73,7 @@ struct WriterLoop {
     }
 
     private mutating func takeBatch() -> (
-        batch: ChangeBatch, tasks: [WriterTask], isClosing: Bool
+        batch: ChangeBatch, tasks: [WriterThread.StoreTask], isClosing: Bool
     ) {
         // Read first: what was queued before the end is done.
         let isClosing = writer.thread.isClosing
@@ -89,13 +87,15 @@ struct WriterLoop {
         }
     }
 
-    /// Does what other threads have it do.
-    private mutating func run(_ tasks: [WriterTask]) throws(StoreError) {
-        for (index, task) in tasks.enumerated() {
-            guard let failure = task.run(store) else { continue }
-            for other in tasks[(index + 1)...] { other.fail(failure) }
-            throw failure
+    private mutating func run(_ tasks: [WriterThread.StoreTask]) throws(StoreError) {
+        var failure: StoreError?
+        for task in tasks {
+            // After a failure the others are told of it, too.
+            let given: Result<BlobStore, StoreError> =
+                if let failure { .failure(failure) } else { .success(store) }
+            failure = task(given) ?? failure
         }
+        if let failure { throw failure }
         noteCommits()
     }
 
@@ -108,14 +108,13 @@ struct WriterLoop {
 
     // MARK: - Batches
 
-    /// Applies a batch, and completes those who wait for its changes.
     private mutating func apply(_ batch: ChangeBatch) throws(StoreError) {
         if batch.hasCommitWaiters {
             commitWaiters.add(from: batch, commitCount: store.pendingKeys.commitCount)
         }
         var outcomes: [Outcome] = []
         if !batch.changes.isEmpty {
-            if let refusal = writer.replica.refusal {
+            if let refusal = context.replica.refusal {
                 return batch.refuse(with: .refused(refusal))
             }
             do throws(StoreError) {
@@ -129,14 +128,11 @@ struct WriterLoop {
                 batch.refuse(with: .failed(error))
                 throw error
             }
-            writer.counters.batches.add()
+            context.counters.batches.add()
         }
         try complete(batch, outcomes)
     }
 
-    /// Completes a batch that was applied.
-    ///
-    /// - Parameter outcomes: one for each change of the batch, in their order.
     private mutating func complete(
         _ batch: ChangeBatch, _ outcomes: consuming [Outcome]
     ) throws(StoreError) {
@@ -180,19 +176,19 @@ struct WriterLoop {
     ) -> ChangeResult {
         switch consume outcome {
         case .published(let record, let created):
-            writer.counters.publishes.add()
+            context.counters.publishes.add()
             readiness.noteFull(false)
             return .published(record, created: created)
         case .deleted:
             if case .removeCategory = change { return .deleted }
-            writer.counters.deletes.add()
+            context.counters.deletes.add()
             return .deleted
         case .notFound: return .notFound
         case .changed(let record):
             if case .respond = change {
-                writer.counters.responses.add()
+                context.counters.responses.add()
             } else {
-                writer.counters.patches.add()
+                context.counters.patches.add()
             }
             return .changed(record)
         case .unchanged(let record): return .unchanged(record)
@@ -224,23 +220,21 @@ struct WriterLoop {
         commitClock.note(
             store.pendingChanges, commitCount: store.pendingKeys.commitCount, asOf: .now)
         // What is committed can be shipped.
-        if writer.replica.role == .leader { writer.replica.signal.notify() }
+        if context.replica.role == .leader { context.replica.signal.notify() }
     }
 
     // MARK: - Long changes
 
     /// Does one step of the long change, so that nobody else waits longer than that takes.
-    ///
-    /// - Returns: whether there was one.
     private mutating func advanceLongOperation() throws(StoreError) -> Bool {
         guard var current = longOperation.take() else { return false }
-        if let refusal = writer.replica.refusal {
+        if let refusal = context.replica.refusal {
             current.connection.post(.changed(.refused(refusal.after(current.change.change))))
             return true
         }
         do throws(StoreError) {
             let isDone = try store.advance(&current.change, asOf: .now)
-            writer.counters.batches.add()
+            context.counters.batches.add()
             if isDone {
                 current.connection.post(.changed(.long(current.change.change)))
             } else {
@@ -259,13 +253,9 @@ struct WriterLoop {
     private mutating func end() throws(StoreError) {
         // The edits are done. The next run announces the rest of them.
         edits.completeAll()
-        let tasks = writer.state.withLock { state in
-            state.isEnded = true
-            return state.tasks
-        }
-        for task in tasks { task.fail(.io(operation: "stop", errno: 0)) }
+        writer.endTasks(.io(operation: "stop", errno: 0))
         // Without room the next run begins where the last one was written.
-        if let position = writer.scrub.takePosition() {
+        if let position = context.scrub.takePosition() {
             try ignoringFull { () throws(StoreError) in try store.write(position) }
         }
         try store.endLogging()
@@ -280,22 +270,16 @@ struct WriterLoop {
         }
     }
 
-    /// A sync has failed, so nothing may be synced again in this process: refuses all changes until the
-    /// thread is closed.
+    /// A sync has failed: refuses all changes until the thread is closed.
     private mutating func refuseAll(_ failure: StoreError) {
-        writer.log.critical("The outcome of a commit is unknown; stopping: \(failure)")
+        context.log.critical("The outcome of a commit is unknown; stopping: \(failure)")
         writer.onOutcomeUnknown()
         edits.completeAll()
-        let tasks = writer.state.withLock { state in
-            state.isEnded = true
-            return state.tasks
-        }
-        for task in tasks { task.fail(failure) }
+        writer.endTasks(failure)
         commitWaiters.completeAll(with: .failed(failure))
         while true {
-            let (batch, tasks, isClosing) = takeBatch()
+            let (batch, _, isClosing) = takeBatch()
             batch.complete { _ in .failed(failure) }
-            for task in tasks { task.fail(failure) }
             let long = longOperation.take()
             long?.connection.post(.changed(.failed(failure)))
             guard batch.isEmpty, long == nil else { continue }

@@ -6,9 +6,7 @@ import Replication
 /// What the writer does between batches: it removes what has expired, frees blobs without references
 /// and dead readers' slots, each in bounded steps.
 struct WriterMaintenance {
-    /// Expired notifications that one sweep removes.
     private static let sweepCountMax = 1_024
-    /// Orphaned bytes that one step frees.
     private static let freedByteCountMax = 32 << 20
     /// About how long free pages are given back to the file system before the writer looks for changes.
     private static let reclaimMicrosecondsMax = 5_000
@@ -26,7 +24,7 @@ struct WriterMaintenance {
     /// How long a short one is not: bases and segments are read until it is found.
     private static let mendShortPauseMilliseconds = 3_600_000
 
-    private let writer: WriterThread
+    private let context: DaemonContext
     private var clock = DeletionClock()
     private var nextSweep = Instant.now
     private var nextReclaim = Instant.now
@@ -37,23 +35,22 @@ struct WriterMaintenance {
     private var healing = HealingPosition()
     private var errorLog: RateLimitedLog
 
-    init(_ writer: WriterThread) {
-        self.writer = writer
-        errorLog = RateLimitedLog(writer.log)
+    init(_ context: DaemonContext) {
+        self.context = context
+        errorLog = RateLimitedLog(context.log)
     }
 
     func isDue(asOf now: Instant) -> Bool { now >= nextSweep }
 
-    /// How long the writer may sleep, in milliseconds.
     func pause(asOf now: Instant) -> Int { max(0, nextSweep.milliseconds(since: now) + 1) }
 
     /// Does one step.
     ///
     /// - Throws: ``StoreError/outcomeUnknown(_:)`` alone.
     mutating func run(asOf now: Instant) throws(StoreError) {
-        nextSweep = now.after(milliseconds: writer.limits.now.sweepMilliseconds)
+        nextSweep = now.after(milliseconds: context.limits.now.sweepMilliseconds)
         // Costs some milliseconds where bodies had much, and is not done again before they have.
-        if writer.bodyMemory.takeShouldTrim() { clinux_trim_memory() }
+        if context.bodyMemory.takeShouldTrim() { clinux_trim_memory() }
         var task = "remove expired notifications"
         do throws(StoreError) {
             // What is left is done right after the changes that wait meanwhile.
@@ -64,18 +61,17 @@ struct WriterMaintenance {
         }
     }
 
-    /// - Parameter task: what is being done, for the log when it fails.
     /// - Returns: whether there is more to do.
     private mutating func step(
         asOf now: Instant, _ task: inout String
     ) throws(StoreError) -> Bool {
-        let store = writer.store
+        let store = context.store
         // A follower hides what has expired; its leader removes it.
-        let isFollowing = writer.replica.isFollowing
-        writer.replica.look(at: store, asOf: now)
-        writer.replica.fetches.expire(asOf: now)
+        let isFollowing = context.replica.isFollowing
+        context.replica.look(at: store, asOf: now)
+        context.replica.fetches.expire(asOf: now)
         let hasMoreExpired =
-            mayDelete() && writer.replica.refusal == nil ? try sweep(store) : false
+            mayDelete() && context.replica.refusal == nil ? try sweep(store) : false
         task = "free blobs without references"
         let freed = try store.freeOrphans(
             byteCountMax: Self.freedByteCountMax, bootMilliseconds: .bootMilliseconds)
@@ -83,8 +79,8 @@ struct WriterMaintenance {
         // What is published again heals on the leader, whose followers are told.
         let hasMoreToHeal = try store.tendQuarantine(&healing, heals: !isFollowing, asOf: .now)
         mendDamaged(asOf: now)
-        if let position = writer.scrub.takePosition() { try store.write(position) }
-        if store.needsScrubber { writer.scrub.thread.wake() }
+        if let position = context.scrub.takePosition() { try store.write(position) }
+        if store.needsScrubber { context.scrub.thread.wake() }
         task = "shorten the data file"
         try store.trimFile()
         if now >= nextReclaim {
@@ -101,20 +97,20 @@ struct WriterMaintenance {
             try store.saveShipped()
         }
         task = "look for old snapshots"
-        try writer.oldestSnapshot.look(in: store)
+        try context.oldestSnapshot.look(in: store)
         if now >= nextReaderCheck {
             task = "look for dead readers"
             nextReaderCheck = now.after(milliseconds: Self.readerCheckMilliseconds)
             let dead = try store.checkReaders()
-            if dead > 0 { writer.log.notice("Freed the slots of \(dead) dead readers") }
+            if dead > 0 { context.log.notice("Freed the slots of \(dead) dead readers") }
         }
         return hasMoreExpired || freed.more || hasMoreToHeal
     }
 
     /// Has damaged payloads fetched whose bytes are in the bucket. Short ones are looked for all at once.
     private func mendDamaged(asOf now: Instant) {
-        let damaged = writer.store.quarantinedBlobs
-        let fetches = writer.replica.fetches
+        let damaged = context.store.quarantinedBlobs
+        let fetches = context.replica.fetches
         for one in damaged where one.isInBucket {
             fetches.mend(one.blob, pauseMilliseconds: Self.mendPauseMilliseconds, asOf: now)
         }
@@ -127,15 +123,14 @@ struct WriterMaintenance {
     /// Bytes that publishes have brought a second, since this was asked last.
     private mutating func takePublishedPerSecond(asOf now: Instant) -> Int {
         let last = published
-        published = (writer.store.publishedByteCount, now)
+        published = (context.store.publishedByteCount, now)
         let milliseconds = max(1, now.milliseconds(since: last.at))
         return (published.byteCount - last.byteCount) / milliseconds * 1_000
     }
 
-    /// - Returns: whether more has expired.
     private mutating func sweep(_ store: BlobStore) throws(StoreError) -> Bool {
         let swept = try store.sweepExpired(asOf: .now, limit: Self.sweepCountMax)
-        writer.counters.expired.add(swept.expired)
+        context.counters.expired.add(swept.expired)
         if swept.damaged > 0 {
             errorLog.note(
                 .error,
@@ -150,8 +145,8 @@ struct WriterMaintenance {
         case .steady: return true
         case .paused: return false
         case .jumped(let milliseconds):
-            writer.counters.clockJumps.add()
-            writer.log.warning(
+            context.counters.clockJumps.add()
+            context.log.warning(
                 "The wall clock jumped by \(milliseconds / 1_000) s against the boot clock; expiry is paused for \(DeletionClock.pauseMilliseconds / 60_000) minutes"
             )
             return false

@@ -2,6 +2,18 @@ import BlobStore
 import Logging
 import Synchronization
 
+/// What the threads of a daemon share.
+struct DaemonContext: Sendable {
+    let store: BlobStore
+    let limits: LiveLimits
+    let counters: DaemonCounters
+    let bodyMemory: BodyMemory
+    let oldestSnapshot: OldestSnapshot
+    let scrub: ScrubState
+    let replica: ReplicaStatus
+    let log: Logger
+}
+
 /// The one thread that changes the store, and the queue of changes for it. ``WriterLoop`` is what it
 /// does.
 final class WriterThread: Sendable {
@@ -13,47 +25,32 @@ final class WriterThread: Sendable {
         let reservation: BodyReservation?
     }
 
+    /// What another thread has it do with the store, between two batches: called once, with the store or with why not.
+    ///
+    /// - Returns: the error after which nothing may be synced again, if there was one.
+    typealias StoreTask = @Sendable (Result<BlobStore, StoreError>) -> StoreError?
+
     struct State {
         var waiting = ChangeBatch()
         var longOperations: [LongOperation] = []
-        /// What other threads have it do.
-        var tasks: [WriterTask] = []
-        /// Whether the thread takes no tasks any more.
+        var tasks: [StoreTask] = []
         var isEnded = false
     }
 
-    let store: BlobStore
-    let limits: LiveLimits
-    let bodyMemory: BodyMemory
-    let counters: DaemonCounters
-    let oldestSnapshot: OldestSnapshot
-    let scrub: ScrubState
-    let replica: ReplicaStatus
-    let log: Logger
+    let context: DaemonContext
     let state = Mutex(State())
     let thread: ServiceThread
     /// Called once, when a sync has failed. Nothing may be synced again in this process.
     let onOutcomeUnknown: @Sendable () -> Void
 
     init(
-        _ store: BlobStore, limits: LiveLimits, bodyMemory: BodyMemory,
-        counters: DaemonCounters, oldestSnapshot: OldestSnapshot, scrub: ScrubState,
-        replica: ReplicaStatus, log: Logger,
-        onOutcomeUnknown: @escaping @Sendable () -> Void
+        _ context: DaemonContext, onOutcomeUnknown: @escaping @Sendable () -> Void
     ) throws(SystemError) {
-        self.store = store
-        self.limits = limits
-        self.bodyMemory = bodyMemory
-        self.counters = counters
-        self.oldestSnapshot = oldestSnapshot
-        self.scrub = scrub
-        self.replica = replica
-        self.log = log
+        self.context = context
         self.onOutcomeUnknown = onOutcomeUnknown
         thread = try ServiceThread()
     }
 
-    /// Starts the thread.
     func start() throws(SystemError) {
         try thread.start("blobd-writer") { [self] in
             var loop = WriterLoop(self)
@@ -81,7 +78,61 @@ final class WriterThread: Sendable {
         if isFirst { thread.wake() }
     }
 
+    /// Has the writer do something with the store, and returns its result when it is done. Not from the writer's own
+    /// thread.
+    func perform<Value: Sendable>(
+        _ body: @escaping @Sendable (BlobStore) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
+        let outcome: TaskOutcome<Value>
+        do throws(SystemError) { outcome = try TaskOutcome() } catch {
+            throw .io(operation: "\(error.call)", errno: error.code)
+        }
+        let isEnded = state.withLock { state in
+            if !state.isEnded { state.tasks.append { outcome.note($0, body) } }
+            return state.isEnded
+        }
+        guard !isEnded else { throw .io(operation: "use the writer", errno: 0) }
+        thread.wake()
+        return try outcome.wait()
+    }
+
+    /// Takes no tasks any more, and ends those in the queue.
+    func endTasks(_ error: StoreError) {
+        let tasks = state.withLock { state in
+            state.isEnded = true
+            defer { state.tasks = [] }
+            return state.tasks
+        }
+        for task in tasks { _ = task(.failure(error)) }
+    }
+
     /// Applies what is queued and ends the thread. A long change ends after its current step: what is
     /// done of it stays done, and the client may ask again.
     func close() { thread.close() }
+}
+
+/// What a task came to, for the thread that waits for it.
+private final class TaskOutcome<Value: Sendable>: Sendable {
+    private let result = Mutex<Result<Value, StoreError>?>(nil)
+    private let signal: WakeSignal
+
+    init() throws(SystemError) { signal = try WakeSignal() }
+
+    /// Does what was asked for, on the writer's thread.
+    func note(
+        _ store: Result<BlobStore, StoreError>, _ body: (BlobStore) throws(StoreError) -> Value
+    ) -> StoreError? {
+        let outcome = Result { () throws(StoreError) in try body(try store.get()) }
+        result.withLock { $0 = outcome }
+        signal.notify()
+        guard case .failure(let error) = outcome, case .outcomeUnknown = error else { return nil }
+        return error
+    }
+
+    func wait() throws(StoreError) -> Value {
+        while true {
+            if let outcome = result.withLock({ $0 }) { return try outcome.get() }
+            signal.wait(milliseconds: -1)
+        }
+    }
 }

@@ -3,9 +3,9 @@ internal import LMDB
 
 /// Looks at the structure of `data.mdb` without opening the store.
 enum PageCheck {
-    /// Walks the pages of `data.mdb` in `directory`: see ``BlobStore/checkPages(at:position:)``.
+    /// Walks the pages of `data.mdb` in `directory`: see ``BlobStore/checkPages(at:)``.
     static func check(
-        _ directory: String, _ extent: PageWalk.Extent, position: WalkPosition? = nil
+        _ directory: String, _ extent: PageWalk.Extent
     ) throws(StoreError) -> VerifyReport {
         let path = "\(directory)/\(DataFile.name)"
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
@@ -20,7 +20,7 @@ enum PageCheck {
         guard let newest = metas.max(by: { $0.transaction < $1.transaction }) else {
             throw .cannotOpen(path: directory, reason: "\(path) has damaged meta pages")
         }
-        return PageWalk.report(on: file, asOf: newest, extent) { position?.note(page: $0) }
+        return PageWalk.report(on: file, asOf: newest, extent)
     }
 
     /// Checked before a store is opened for writing: a change of damaged trees takes pages that are

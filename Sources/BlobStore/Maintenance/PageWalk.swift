@@ -99,9 +99,16 @@ struct PageWalk: ~Copyable {
         }
         for index in tables.indices {
             let name = tables[index].name
+            // The bytes of chunks are many, and a fetch of them is refused on its own.
+            let readsValues = tables[index].readsLongValues && name != "table chunks"
             walk(&tables[index]) { (walk, page, entry) in
                 if entry.isTable {
                     walk.report.add("page \(page): an entry of \(name) is a table")
+                }
+                if readsValues, let first = entry.firstPage,
+                    walk.value(of: entry, on: page).isEmpty
+                {
+                    walk.report.add("page \(first): of \(name) cannot be read")
                 }
             }
         }

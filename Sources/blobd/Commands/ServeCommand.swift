@@ -78,9 +78,7 @@ struct ServeCommand: ParsableCommand {
             try serve(options, configuration)
         } catch let error as ConfigurationError {
             throw CommandFailure(.badUsage, error.description)
-        } catch let failure as ServiceManager.Failure {
-            throw CommandFailure(.refused, failure.description)
-        } catch let failure as Daemon.Failure {
+        } catch let failure as StartFailure {
             throw CommandFailure(.refused, failure.description)
         }
     }

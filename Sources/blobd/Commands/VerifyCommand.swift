@@ -60,11 +60,11 @@ struct VerifyCommand: ParsableCommand {
         defer { bar.finish() }
         var walk: StoreWalk
         do {
-            walk = try StoreWalk.run(data, .bytes) { bar.update($0, of: $1) }
+            walk = try StoreWalk.run(data) { bar.update($0, of: $1) }
             if case .died = walk.ending, walk.report.pageProblemCount == 0 {
-                // Finds the page without liblmdb, if possible.
-                let pages = try BlobStore.whileLocked(data) { try StoreWalk.run(data, .pages) }
-                if let pages { walk.report.add(pages: pages.report) }
+                // Which page it was, where that can be told without liblmdb.
+                let pages = BlobStore.whileLocked(data) { try? BlobStore.checkPages(at: data) }
+                if case .some(.some(let pages)) = pages { walk.report.add(pages: pages) }
             }
         } catch {
             throw CommandFailure(.refused, "\(data) cannot be verified: \(error)")
@@ -98,13 +98,9 @@ struct WalkCommand: ParsableCommand {
         shouldDisplay: false)
 
     @Option var data: String
-    @Option var depth: String
 
     func run() throws {
         clinux_die_with_parent()
-        guard let depth = StoreWalk.Depth(rawValue: depth) else {
-            throw CommandFailure(.badUsage, "\(StoreWalk.commandName) is started by other commands")
-        }
         let memory = mmap(
             nil, WalkPosition.byteCount, PROT_READ | PROT_WRITE, MAP_SHARED,
             Int32(CLINUX_STARTED_MEMORY), 0)
@@ -112,7 +108,7 @@ struct WalkCommand: ParsableCommand {
             throw CommandFailure(.badUsage, "\(StoreWalk.commandName) is started by other commands")
         }
         do {
-            try walk(depth, WalkPosition(memory))
+            try walk(WalkPosition(memory))
         } catch let failure as CommandFailure {
             try StandardOutput.write(WalkLines.failed(failure.message))
         } catch {
@@ -120,47 +116,31 @@ struct WalkCommand: ParsableCommand {
         }
     }
 
-    private func walk(_ depth: StoreWalk.Depth, _ position: WalkPosition) throws {
-        guard depth != .pages else {
-            let report = try BlobStore.checkPages(at: data, position: position)
-            for problem in report.problems {
-                try StandardOutput.write(WalkLines.problem(problem, ofPages: true))
-            }
-            var all = VerifyReport()
-            all.add(pages: report)
-            return try StandardOutput.write(WalkLines.end(all))
-        }
+    private func walk(_ position: WalkPosition) throws {
         var options = BlobStore.Options()
         options.ignoresLog = true
         options.walkPosition = position
         let store = try BlobStore.openReadOnly(at: data, options: options)
         var nextLine = ContinuousClock.now
         var told = VerifyReport()
-        let report = try verify(
-            store, depth == .bytes ? .bytes : .entries, found: { Self.report($0, &told) }
-        ) { progress in
-            guard ContinuousClock.now >= nextLine else { return }
-            nextLine = .now + .milliseconds(100)
-            try? StandardOutput.write(
-                WalkLines.bytes(max(0, progress.bytes), of: max(0, progress.byteCount)))
+        let report: VerifyReport
+        do {
+            report = try store.verify(
+                .bytes, goesOnBehindDamage: true, found: { Self.report($0, &told) }
+            ) { progress in
+                guard ContinuousClock.now >= nextLine else { return }
+                nextLine = .now + .milliseconds(100)
+                try? StandardOutput.write(
+                    WalkLines.bytes(max(0, progress.bytes), of: max(0, progress.byteCount)))
+            }
+        } catch {
+            throw CommandFailure(.refused, "\(data) cannot be verified: \(error)")
         }
         Self.report(report, &told)
         try StandardOutput.write(WalkLines.end(report))
     }
 
-    private func verify(
-        _ store: BlobStore, _ depth: BlobStore.VerifyDepth, found: (VerifyReport) -> Void,
-        progress: (VerifyProgress) -> Void
-    ) throws(CommandFailure) -> VerifyReport {
-        do {
-            return try store.verify(
-                depth, goesOnBehindDamage: true, found: found, progress: progress)
-        } catch {
-            throw CommandFailure(.refused, "\(data) cannot be verified: \(error)")
-        }
-    }
-
-    /// Reports new problems. Those of the pages come first.
+    /// Says what was found since the last time: those of the pages come first.
     private static func report(_ report: VerifyReport, _ told: inout VerifyReport) {
         for index in told.problems.count..<report.problems.count {
             let line = WalkLines.problem(

@@ -261,7 +261,7 @@ import Testing
             }
         }
         try #require(code == 0)
-        let log = Logger(label: "blobd") { _ in JournalLogHandler(path: path) }
+        let log = Logger(label: "blobd") { _ in FieldLogHandler.journal(path) }
         log.warning("Slow\nrequest", metadata: ["duration-ms": "12.5", "target": "PUT /x"])
         var buffer = [UInt8](repeating: 0, count: 4_096)
         let count = recv(number, &buffer, buffer.count, 0)

@@ -41,9 +41,9 @@ import Testing
     private func fillSlowest() {
         for _ in 0..<SlowestRequests.countMax {
             counters.slowest.note(
-                SlowRequest(
-                    operation: .list, status: 200, nanoseconds: 1_000_000_000, target: "/all",
-                    at: .now))
+                AnsweredRequest(
+                    operation: .list, status: 200, nanoseconds: 1_000_000_000,
+                    request: LoggedRequest(method: "GET", target: "/all", version: "HTTP/1.1")))
         }
     }
 
@@ -70,7 +70,7 @@ import Testing
         observer.beginIteration(asOf: Self.ago(milliseconds: 20))
         _ = observer.noteFetches(batch)
         #expect(lines.all == (isSlow ? ["GET /v1/notifications/7", "blob \(digest)"] : []))
-        #expect(counters.slowest.latest(asOf: .now).allSatisfy { $0.target == "/all" })
+        #expect(counters.slowest.latest(asOf: .now).allSatisfy { $0.target == "GET /all" })
     }
 
     // A record's tag was taken for a payload's.

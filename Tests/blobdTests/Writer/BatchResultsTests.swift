@@ -6,8 +6,8 @@ import Testing
 
 /// What a batch is told that was handed over in pieces.
 @Suite struct BatchResultsTests {
-    private static func lines(_ ids: String...) -> [ChangeBatch.Completion.Line] {
-        ids.map { ChangeBatch.Completion.Line(id: $0, refused: nil) }
+    private static func lines(_ ids: String...) -> [BatchLine] {
+        ids.map { BatchLine(id: $0) }
     }
 
     private static func applied(_ ids: String...) -> ChangeResult {
@@ -47,7 +47,7 @@ import Testing
         #expect(Self.words(results.add(Self.applied("a"), of: Self.lines("a"))) == [])
         var lines = Self.lines("b")
         lines.append(
-            ChangeBatch.Completion.Line(
+            BatchLine(
                 id: "c", refused: ProtocolError(.badDocument, "it is no document")))
         #expect(
             Self.words(results.add(.failed(.full), of: lines))

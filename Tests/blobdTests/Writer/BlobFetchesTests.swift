@@ -31,33 +31,19 @@ import Testing
     func dropped() throws {
         let begin = Instant.now
         for number in 1...3 { fetches.want(try blob(UInt64(number)), for: connection, asOf: begin) }
-        #expect(fetches.next(thread: 0)?.number == 1)
+        #expect(fetches.next()?.number == 1)
         let later = begin.after(milliseconds: BlobFetches.waitMilliseconds)
         fetches.expire(asOf: later)
         #expect(inbox.takeAll().count == 3)
         // The first one is being fetched still.
         fetches.want(try blob(1), for: connection, asOf: later)
         fetches.want(try blob(4), for: connection, asOf: later)
-        #expect(fetches.next(thread: 0)?.number == 4)
+        #expect(fetches.next()?.number == 4)
         fetches.finish(try blob(1), nil, asOf: later)
         #expect(inbox.takeAll().count == 1)
         // Asked for again, the second is fetched.
         fetches.want(try blob(2), for: connection, asOf: later)
-        #expect(fetches.next(thread: 0)?.number == 2)
-    }
-
-    /// A thread that had woken by itself was woken for the next payload, too, while another one slept.
-    @Test("A thread that fetches is not woken for another payload")
-    func busyThreads() throws {
-        let fetches = try BlobFetches(threadCount: 2)
-        // Neither waits: there may be something.
-        fetches.wakeAll()
-        for thread in 0...1 { #expect(fetches.next(thread: thread) == nil) }
-        #expect(fetches.idleThreadCount == 2)
-        fetches.want(try blob(1), for: connection, asOf: .now)
-        // The first one takes it, and the second one was woken for it.
-        #expect(fetches.next(thread: 0)?.number == 1)
-        #expect(fetches.idleThreadCount == 0)
+        #expect(fetches.next()?.number == 2)
     }
 
     /// They were only forgotten where somebody asked for the same payload again.
@@ -67,7 +53,7 @@ import Testing
         for number in 1...100 {
             let blob = try blob(UInt64(number))
             fetches.want(blob, for: connection, asOf: begin)
-            #expect(fetches.next(thread: 0) == blob)
+            #expect(fetches.next() == blob)
             fetches.finish(blob, "away", asOf: begin)
         }
         #expect(fetches.failureCount == 100)

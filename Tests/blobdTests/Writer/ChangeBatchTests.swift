@@ -22,7 +22,7 @@ import Testing
                 case .change(let id): .apply(.delete(id: id))
                 case .lines(let ids):
                     .applyAll(
-                        ids.map { BatchLine(id: $0, content: .change(.delete(id: $0))) },
+                        ids.map { .delete(id: $0) }, ids.map { BatchLine(id: $0) },
                         BatchResults(pieceCount: 1))
                 case .waitForCommit: .waitForCommit
                 case .check: .checkWritable

@@ -130,20 +130,20 @@ struct BodyReader: Sendable {
         var start = 0
         repeat {
             let piece = slices[start..<min(start + size, slices.count)]
-            var lines: [BatchLine] = []
+            var (changes, lines): ([CheckedChange], [BatchLine]) = ([], [])
+            changes.reserveCapacity(piece.count)
             lines.reserveCapacity(piece.count)
-            for slice in piece { lines.append(line(slice.of(bytes.span.bytes), plan)) }
-            submit(.applyAll(lines, results))
+            for slice in piece {
+                do throws(ProtocolError) {
+                    let (id, change) = try publication(slice.of(bytes.span.bytes), id: nil, plan)
+                    changes.append(change)
+                    lines.append(BatchLine(id: id?.text))
+                } catch {
+                    lines.append(BatchLine(refused: error))
+                }
+            }
+            submit(.applyAll(changes, lines, results))
             start += size
         } while start < slices.count
-    }
-
-    private func line(_ bytes: RawSpan, _ plan: BodyPlan) -> BatchLine {
-        do throws(ProtocolError) {
-            let (id, change) = try publication(bytes, id: nil, plan)
-            return BatchLine(id: id?.text, content: .change(change))
-        } catch {
-            return BatchLine(content: .refused(error))
-        }
     }
 }

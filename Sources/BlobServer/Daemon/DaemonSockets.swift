@@ -1,0 +1,90 @@
+import Glibc
+import Logging
+
+/// The sockets that a daemon listens at. Their files are removed with this value at the latest.
+struct DaemonSockets: ~Copyable {
+    let main: SocketFile
+    /// The one that answers devices' links only; nil: there is none.
+    private let device: SocketFile?
+    private let allowedUserIDs: [UInt32]
+
+    /// Takes those that the service manager passes, and makes the others.
+    init(
+        _ options: DaemonOptions, _ manager: ServiceManager, _ links: LinkKeys, _ log: Logger
+    ) throws {
+        let main = try Self.main(options, manager, log)
+        let device = try Self.device(options, manager, links, log)
+        self.main = main
+        self.device = device
+        allowedUserIDs = options.allowedUserIDs
+    }
+
+    private static func main(
+        _ options: DaemonOptions, _ manager: ServiceManager, _ log: Logger
+    ) throws -> SocketFile {
+        if let passed = manager.sockets.main {
+            return try take(passed, "socket-group", options.socketGroup, log)
+        }
+        return try SocketFile(
+            path: options.socketPath, mode: options.socketMode, group: options.socketGroup)
+    }
+
+    private static func device(
+        _ options: DaemonOptions, _ manager: ServiceManager, _ links: LinkKeys, _ log: Logger
+    ) throws -> SocketFile? {
+        if let passed = manager.sockets.device {
+            guard links.keys != nil else {
+                throw StartFailure(
+                    description:
+                        "the device socket that is passed answers signed links: give --signing-keys"
+                )
+            }
+            return try take(passed, "device-socket-group", options.deviceSocketGroup, log)
+        }
+        guard let path = options.deviceSocketPath else { return nil }
+        return try SocketFile(
+            path: path, mode: options.deviceSocketMode, group: options.deviceSocketGroup,
+            flag: "--device-socket")
+    }
+
+    /// Takes a socket that is passed. Its group is its unit's, whatever the configuration says.
+    private static func take(
+        _ descriptor: Int32, _ setting: String, _ group: UInt32?, _ log: Logger
+    ) throws -> SocketFile {
+        let socket = try SocketFile(passed: descriptor)
+        var status = stat()
+        if let group, lstat(socket.path, &status) == 0, status.st_gid != group {
+            log.warning(
+                "\(setting) is not used: \(socket.path) is passed by a socket unit, whose SocketGroup= counts"
+            )
+        }
+        return socket
+    }
+
+    /// The sockets and who may connect to them, good as long as this value is.
+    var listeners: [Acceptor.Listener] {
+        var listeners = [listener(main, isDevice: false)]
+        switch device {
+        case .some(let device): listeners.append(listener(device, isDevice: true))
+        case .none: break
+        }
+        return listeners
+    }
+
+    private func listener(
+        _ socket: borrowing SocketFile, isDevice: Bool
+    ) -> Acceptor.Listener {
+        Acceptor.Listener(
+            number: socket.listener.number, isDevice: isDevice,
+            policy: PeerPolicy(allowedUserIDs: allowedUserIDs, trustsMode: socket.trustsMode))
+    }
+
+    /// Removes the files: nobody new finds them.
+    func remove() {
+        main.remove()
+        switch device {
+        case .some(let device): device.remove()
+        case .none: break
+        }
+    }
+}
