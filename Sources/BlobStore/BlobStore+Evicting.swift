@@ -12,7 +12,7 @@ extension BlobStore {
     ///   - number: the first number to look at.
     ///   - byteCountMax: of chunks; one blob is given however long it is.
     ///   - countMax: chunks that are looked at.
-    /// - Returns: the blobs, and the number to go on with; nil: there are no more.
+    /// - Returns: the blobs, and the number to continue with; nil: there are no more.
     package func evictableBlobs(
         from number: UInt64, byteCountMax: Int, lookingAt countMax: Int
     ) throws(StoreError) -> (blobs: [EvictableBlob], next: UInt64?) {
@@ -93,7 +93,7 @@ extension BlobStore {
     }
 
     private func evictionGrowth(_ count: Int) -> Int {
-        (1 + count / 64) * Change.bookkeepingByteCount * core.environment.pageScale
+        (1 + count / 64) * core.environment.bookkeepingGrowth
     }
 
     /// Does the next step of evicting. At most one transaction.

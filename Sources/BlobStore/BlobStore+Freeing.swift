@@ -21,16 +21,14 @@ extension BlobStore {
         byteCountMax: Int, bootMilliseconds: Int64? = nil
     ) throws(StoreError) -> FreeResult {
         let isThere = try core.withSnapshot { (snapshot) throws(StoreError) in
-            var cursor = try snapshot.transaction.cursor(in: core.tables.orphans)
-            return try cursor.first() && cursor.isAtOrphan
+            try snapshot.hasOrphan()
         }
         guard isThere else { return FreeResult() }
         return try pipeline.whileWriting { () throws(StoreError) in
             let rule = pipeline.freeingRule(bootMilliseconds: bootMilliseconds)
             let first = pipeline.freeing.withLock { $0.nextNumberAlone }
             let found = try core.withSnapshot { (snapshot) throws(StoreError) in
-                var cursor = try snapshot.transaction.cursor(in: core.tables.orphans)
-                return try cursor.orphans(
+                try snapshot.orphans(
                     allowedBy: rule, from: first, byteCountMax: byteCountMax,
                     lookingAt: StoreLimits.freedCountMax)
             }
@@ -38,9 +36,8 @@ extension BlobStore {
             let isCutShort = found.lookedAt >= StoreLimits.freedCountMax && !found.isAll
             pipeline.freeing.withLock { $0.nextNumberAlone = isCutShort ? found.nextNumber : 0 }
             guard !found.ready.isEmpty else { return FreeResult() }
-            var result = try pipeline.inTransaction(
-                growth: 0, asOf: Timestamp(milliseconds: 0), isPublishing: false
-            ) { (transaction) throws(StoreError) in
+            var result = try pipeline.inTransaction(isPublishing: false) {
+                (transaction) throws(StoreError) in
                 try transaction.free(found.ready, byteCountMax: byteCountMax)
             }
             if !found.isAll { result.more = true }
@@ -81,7 +78,7 @@ extension BlobStore {
         try pipeline.whileWriting { () throws(StoreError) in
             let result = try pipeline.reclaimer.reclaim(
                 microsecondsMax: microsecondsMax, keeping: keptByteCount)
-            if result.awaitsCommit { try pipeline.commitNothing(asOf: Timestamp(milliseconds: 0)) }
+            if result.awaitsCommit { try pipeline.commitNothing() }
             return result
         }
     }

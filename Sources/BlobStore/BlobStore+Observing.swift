@@ -14,9 +14,7 @@ extension BlobStore {
     /// when there is none. It is later than now where the sweep keeps up. One seek.
     package func firstEnd() throws(StoreError) -> Timestamp? {
         try withSnapshot { (snapshot) throws(StoreError) in
-            var cursor = try snapshot.transaction.cursor(in: core.tables.index)
-            guard try cursor.first() else { return nil }
-            return try TimeEntry(cursor.key)?.time
+            try snapshot.dueEntries(asOf: Timestamp(milliseconds: .max), limit: 1).first?.time
         }
     }
 

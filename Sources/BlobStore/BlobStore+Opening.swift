@@ -18,7 +18,7 @@ extension BlobStore {
         at directory: String, options: Options = Options()
     ) throws(StoreError) -> BlobStore {
         try options.check(directory)
-        return try oneAtATime { () throws(StoreError) in
+        return try opening.locking { () throws(StoreError) in
             try makeDirectory(directory)
             try refuseSecondOpening(directory)
             return try openLocked(directory, options)
@@ -66,7 +66,7 @@ extension BlobStore {
         at directory: String, options: Options = Options()
     ) throws(StoreError) -> BlobStore {
         try options.check(directory)
-        return try oneAtATime { () throws(StoreError) in
+        return try opening.locking { () throws(StoreError) in
             try refuseSecondOpening(directory)
             return try openUnlocked(directory, options)
         }
@@ -100,19 +100,6 @@ extension BlobStore {
     /// One store is opened at a time in a process, so that nobody opens the same one between the
     /// look at it and the opening.
     private static let opening = Mutex<Void>(())
-
-    private static func oneAtATime(
-        _ body: () throws(StoreError) -> BlobStore
-    ) throws(StoreError) -> BlobStore {
-        var result: Result<BlobStore, StoreError>?
-        opening.withLock { _ in
-            do throws(StoreError) { result = .success(try body()) } catch {
-                result = .failure(error)
-            }
-        }
-        guard let result else { preconditionFailure("the lock ran its body") }
-        return try result.get()
-    }
 
     /// Before any of its files is touched: closing `lock.mdb` once more would drop the locks that
     /// say that this process's readers live (POSIX record locks go with the first descriptor that
@@ -194,7 +181,7 @@ extension BlobStore {
             let transaction = try environment.readers.begin()
             let name = Array(FormatRecord.name.utf8)
             let value = try transaction.view.value(forKey: name.span.bytes, in: meta)
-            if let value { found = FormatRecord(value) } else { found = nil }
+            if let value { found = try? FormatRecord(value) } else { found = nil }
         } catch {
             throw refuse(error.description)
         }

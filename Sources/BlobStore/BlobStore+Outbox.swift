@@ -43,7 +43,7 @@ extension BlobStore {
             || now.position.number >= saved.position.number + StoreLimits.unsavedPositionCountMax
         if !hasMore {
             hasMore = try core.withSnapshot { (snapshot) throws(StoreError) in
-                try snapshot.hasOutbox(upTo: now.lastOutboxGarbage)
+                try !snapshot.outboxKeys(upTo: now.lastOutboxGarbage, countMax: 1).isEmpty
             }
         }
         while hasMore {
@@ -70,18 +70,14 @@ extension BlobStore {
             inout ChangeTransaction, Int
         ) throws(StoreError) -> (state: ReplicationState?, removedCount: Int)
     ) throws(StoreError) -> Bool {
-        try pipeline.whileWriting { () throws(StoreError) in
-            try pipeline.inShrinkingSteps(of: StoreLimits.outboxRemovedCountMax) {
-                (countMax) throws(StoreError) in
-                let (state, removedCount) = try pipeline.inTransaction(
-                    growth: 0, asOf: Timestamp(milliseconds: 0), isPublishing: false
-                ) { (transaction) throws(StoreError) in
-                    try body(&transaction, countMax)
-                }
-                if let state { core.replication.noteSaved(state, core.leases) }
-                return removedCount == countMax
-            }
+        let (state, isFull) = try pipeline.changeInSteps(
+            of: StoreLimits.outboxRemovedCountMax, isPublishing: false
+        ) { (transaction, countMax) throws(StoreError) in
+            let (state, removedCount) = try body(&transaction, countMax)
+            return (state, removedCount == countMax)
         }
+        if let state { core.replication.noteSaved(state, core.leases) }
+        return isFull
     }
 
     /// One batch as it waits to be shipped, acknowledged or committed: its bytes, which are the ones that are
@@ -89,24 +85,12 @@ extension BlobStore {
     ///
     /// - Returns: nil when it is not there: it was never given, or is shipped and removed.
     package func outboxBatch(_ sequence: UInt64) throws(StoreError) -> [UInt8]? {
-        // The closure of `withLock` cannot throw `StoreError` here, so the result is a value.
-        var result: Result<[UInt8]?, StoreError>?
-        pipeline.writing.withLock { _ in
-            do throws(StoreError) {
-                if let batch = try pipeline.open.transaction?.outboxBatch(sequence) {
-                    result = .success(batch)
-                    return
-                }
-                result = .success(
-                    try core.withSnapshot { (snapshot) throws(StoreError) in
-                        try snapshot.outboxBatch(sequence)
-                    })
-            } catch {
-                result = .failure(error)
+        try pipeline.writing.locking { () throws(StoreError) in
+            if let batch = try pipeline.open.transaction?.outboxBatch(sequence) { return batch }
+            return try core.withSnapshot { (snapshot) throws(StoreError) in
+                try snapshot.outboxBatch(sequence)
             }
         }
-        guard let result else { preconditionFailure("the lock ran its body") }
-        return try result.get()
     }
 }
 
@@ -134,7 +118,7 @@ extension ChangeTransaction {
         let (state, saved) = replication.knowledge.withLock { ($0.state, $0.saved) }
         guard let state else { return (nil, 0) }
         let isStale = state != saved
-        if isStale { try setMeta(ReplicationState.name, to: state.bytes) }
+        if isStale { try set(state) }
         let count = try removeOutbox(upTo: state.lastOutboxGarbage, countMax: countMax)
         return (isStale ? state : nil, count)
     }
@@ -146,54 +130,7 @@ extension ChangeTransaction {
         upTo sequence: UInt64, countMax: Int
     ) throws(StoreError) -> Int {
         let keys = try outboxKeys(upTo: sequence, countMax: countMax)
-        for key in keys { try transaction.remove(key.span.bytes, in: tables.index) }
+        for key in keys { try removeIndex(key) }
         return keys.count
-    }
-
-    private borrowing func outboxKeys(
-        upTo sequence: UInt64, countMax: Int
-    ) throws(StoreError) -> [[UInt8]] {
-        var keys: [[UInt8]] = []
-        var cursor = try transaction.cursor(in: tables.index)
-        var isThere = try cursor.seekOutbox(upTo: sequence)
-        while isThere, keys.count < countMax {
-            keys.append(cursor.key.array())
-            guard try cursor.next() else { break }
-            isThere = try cursor.isInOutbox(upTo: sequence)
-        }
-        return keys
-    }
-
-    /// One batch of the outbox, as this transaction has it.
-    fileprivate borrowing func outboxBatch(_ sequence: UInt64) throws(StoreError) -> [UInt8]? {
-        let key = IndexKeys.outbox(sequence)
-        return try transaction.get(key.span.bytes, in: tables.index)?.array()
-    }
-}
-
-extension Snapshot {
-    /// Whether the outbox has a batch up to a number.
-    fileprivate borrowing func hasOutbox(upTo sequence: UInt64) throws(StoreError) -> Bool {
-        var cursor = try transaction.cursor(in: store.tables.index)
-        return try cursor.seekOutbox(upTo: sequence)
-    }
-}
-
-extension Cursor {
-    /// Goes to the first batch of the outbox.
-    ///
-    /// - Returns: false when there is none up to `sequence`.
-    @_lifetime(self: copy self)
-    fileprivate mutating func seekOutbox(upTo sequence: UInt64) throws(StoreError) -> Bool {
-        let prefix = [IndexKeys.outboxPrefix]
-        guard try seek(prefix.span.bytes) else { return false }
-        return try isInOutbox(upTo: sequence)
-    }
-
-    /// Whether it stands at a batch of the outbox up to a number.
-    fileprivate borrowing func isInOutbox(upTo sequence: UInt64) throws(StoreError) -> Bool {
-        guard key.byte(0) == IndexKeys.outboxPrefix else { return false }
-        guard let number = IndexKeys.number(key) else { throw .corrupt("a key of the outbox") }
-        return number <= sequence
     }
 }

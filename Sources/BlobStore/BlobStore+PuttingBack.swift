@@ -33,9 +33,7 @@ extension BlobStore {
             let indices = rest.suffix(step)
             rest = rest.dropLast(step)
             let isLast = rest.isEmpty
-            let growth =
-                indices.count * (StoreLimits.chunkByteCountMax + core.environment.pageByteCount)
-                + Change.bookkeepingByteCount * core.environment.pageScale
+            let growth = core.environment.growth(ofChunks: indices.count)
             let isWanted = try pipeline.change(growth: growth, isPublishing: true) {
                 (transaction) throws(StoreError) in
                 try transaction.putBack(blob, bytes, indices, isLast: isLast)
@@ -87,8 +85,9 @@ extension BlobStore {
         for index in 0..<blob.chunkCount {
             try core.withSnapshot { (snapshot) throws(StoreError) in
                 let key = Keys.chunk(blob.number, index)
-                guard try snapshot.transaction.view.get(key.bytes, in: core.tables.chunks) != nil
-                else { return indices.append(index) }
+                guard try snapshot.get(key.bytes, in: core.tables.chunks) != nil else {
+                    return indices.append(index)
+                }
                 do throws(StoreError) {
                     let reader = ChunkReader(snapshot)
                     _ = try reader.checkedChunk(of: blob, at: index)

@@ -73,8 +73,23 @@ extension BlobStore {
     /// Stores a blob of several chunks ahead of the batch that refers to it. It is leased by the caller.
     ///
     /// - Parameter bytes: as stored, and checked.
+    ///   What a failed attempt or a crash leaves of it is used by the next attempt, or freed like any blob that was
+    ///   written ahead.
     package func stage(_ blob: BlobReference, _ bytes: [UInt8]) throws(StoreError) {
-        try pipeline.stage(blob, bytes)
+        precondition(bytes.count == blob.storedByteCount)
+        let step = StoreLimits.stagedBatchByteCount / StoreLimits.chunkByteCountMax
+        for start in stride(from: 0, to: blob.chunkCount, by: step) {
+            let end = min(start + step, blob.chunkCount)
+            let growth = core.environment.growth(ofChunks: end - start)
+            try pipeline.change(growth: growth, isPublishing: true) {
+                (transaction) throws(StoreError) in
+                if start == 0 { try transaction.addStaged(blob) }
+                for index in start..<end where try !transaction.hasChunk(of: blob, at: index) {
+                    try transaction.transaction.putChunk(
+                        of: blob, at: index, bytes, in: core.tables.chunks)
+                }
+            }
+        }
     }
 
     /// Throws ``StoreError/cannotOpen(path:reason:)`` for a store of a shard that is opened as if it were of
@@ -90,4 +105,15 @@ extension BlobStore {
 
     /// Keeps a blob that is staged from being freed until the lease ends.
     package func lease(_ blob: BlobReference) -> Lease { Lease(blob.number, in: core.leases) }
+}
+
+extension ChangeTransaction {
+    /// Whether a chunk is there and whole.
+    fileprivate borrowing func hasChunk(
+        of blob: BlobReference, at index: Int
+    ) throws(StoreError) -> Bool {
+        let key = Keys.chunk(blob.number, index)
+        guard let value = try get(key.bytes, in: tables.chunks) else { return false }
+        return Chunk.isWhole(value, key: key.bytes, byteCount: blob.chunkByteCount(at: index))
+    }
 }

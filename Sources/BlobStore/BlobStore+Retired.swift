@@ -17,33 +17,18 @@ extension BlobStore {
         // A follower forgets them when its leader does.
         guard core.replication.state?.role == .leader else { return 0 }
         return try pipeline.change(
-            growth: Change.bookkeepingByteCount * core.environment.pageScale, asOf: now,
-            isPublishing: false
+            growth: core.environment.bookkeepingGrowth, asOf: now, isPublishing: false
         ) { (transaction) throws(StoreError) in
-            let keys = try transaction.retiredKeys(upTo: sequence, countMax: countMax)
-            for key in keys {
-                try transaction.transaction.remove(key.span.bytes, in: core.tables.index)
+            var keys: [[UInt8]] = []
+            try transaction.walkIndex(IndexKeys.retiredPrefix) { (cursor) throws(StoreError) in
+                guard keys.count < countMax,
+                    try IndexKeys.retired(cursor.key).sequence <= sequence
+                else { return false }
+                keys.append(cursor.key.array())
+                return true
             }
+            for key in keys { try transaction.removeIndex(key) }
             return keys.count
         }
-    }
-}
-
-extension ChangeTransaction {
-    /// The first keys of retired blobs, up to a batch.
-    fileprivate borrowing func retiredKeys(
-        upTo sequence: UInt64, countMax: Int
-    ) throws(StoreError) -> [[UInt8]] {
-        var keys: [[UInt8]] = []
-        var cursor = try transaction.cursor(in: tables.index)
-        let first = IndexKeys.retired(0, 0)
-        var isThere = try cursor.seek(first.span.bytes)
-        while isThere, keys.count < countMax, cursor.key.byte(0) == IndexKeys.retiredPrefix,
-            try IndexKeys.retired(cursor.key).sequence <= sequence
-        {
-            keys.append(cursor.key.array())
-            isThere = try cursor.next()
-        }
-        return keys
     }
 }

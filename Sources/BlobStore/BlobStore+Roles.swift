@@ -80,10 +80,10 @@ extension BlobStore {
             let capturedBefore = replication.capturesChanges.exchange(true, ordering: .relaxed)
             do throws(StoreError) {
                 return try pipeline.inTransaction(
-                    growth: Change.bookkeepingByteCount * core.environment.pageScale, asOf: now,
+                    growth: core.environment.bookkeepingGrowth, asOf: now,
                     isPublishing: true
                 ) { (transaction) throws(StoreError) in
-                    try transaction.setMeta(ReplicationState.name, to: state.bytes)
+                    try transaction.set(state)
                     try transaction.requireFormat(FormatRecord.replicatedVersion)
                     return try transaction.begin(epoch, after: epochs, isFirst: isFirst)
                 }
@@ -124,7 +124,7 @@ extension BlobStore {
     /// Commits a state that differs from the one before in nothing that is shipped.
     private func save(_ state: ReplicationState, asOf now: Timestamp) throws(StoreError) {
         try pipeline.change(asOf: now, isPublishing: false) { (transaction) throws(StoreError) in
-            try transaction.setMeta(ReplicationState.name, to: state.bytes)
+            try transaction.set(state)
         }
         core.replication.noteSaved(state, core.leases)
     }
@@ -160,7 +160,7 @@ extension ChangeTransaction {
             EpochList.Epoch(
                 epoch: epoch, revisionBefore: before, revision: counters.revision,
                 sequence: sequence - 1))
-        try setMeta(EpochList.name, to: list.bytes)
+        try set(list)
         return list
     }
 }

@@ -52,15 +52,9 @@ extension BlobStore {
         let found = try? core.withSnapshot { (snapshot) throws(StoreError) in
             var blobs: [QuarantinedBlob] = []
             for entry in entries {
-                let blob: BlobReference
-                let count: UInt64
-                if let live = try snapshot.blobEntry(entry.digest), live.number == entry.number {
-                    (blob, count) = (live.reference(entry.digest), live.referenceCount)
-                } else if let other = try snapshot.quarantineEntry(entry.number) {
-                    (blob, count) = (other.blob, other.referenceCount)
-                } else {
-                    continue
-                }
+                guard
+                    let (blob, count) = try snapshot.liveBlob(entry.digest, number: entry.number)
+                else { continue }
                 blobs.append(
                     QuarantinedBlob(
                         blob, referenceCount: count, foundAt: entry.foundAt, in: core))
@@ -100,7 +94,7 @@ extension BlobStore {
     /// Writes how far the store was read again: one commit. On the thread that writes.
     package func write(_ position: ScrubPosition) throws(StoreError) {
         try pipeline.change(isPublishing: false) { (transaction) throws(StoreError) in
-            try transaction.setMeta(ScrubMark.name, to: position.mark.bytes)
+            try transaction.set(position.mark)
         }
     }
 }

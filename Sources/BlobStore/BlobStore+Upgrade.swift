@@ -29,14 +29,12 @@ extension Snapshot {
     fileprivate borrowing func countedUsages() throws(StoreError) -> [([UInt8], OwnerUsage)] {
         // By bytes: as texts, two owners may be the same.
         var usages: [[UInt8]: OwnerUsage] = [:]
-        var cursor = try transaction.cursor(in: store.tables.notifications)
-        var isThere = try cursor.first()
-        while isThere {
+        try walk(tables.notifications) { (cursor) throws(StoreError) in
             // One that is damaged does not count; `verify` names it.
             if let record = try? cursor.record(), let owner = record.owner {
                 usages[Array(owner.utf8), default: OwnerUsage()].add(record.byteCount)
             }
-            isThere = try cursor.next()
+            return true
         }
         return usages.sorted { $0.key.lexicographicallyPrecedes($1.key) }
             .map { ($0.key, $0.value) }

@@ -14,7 +14,7 @@ extension BlobStore {
     ///   of the store is used up, ``StoreError/outcomeUnknown(_:)`` when a sync has failed.
     public func checkWritable(byteCount: Int = 1) throws(StoreError) {
         try pipeline.checkSyncs()
-        try pipeline.space.prepare(growth: Change.bookkeepingByteCount * core.environment.pageScale)
+        try pipeline.space.prepare(growth: core.environment.bookkeepingGrowth)
         let refused = pipeline.space.refused
         if refused.isAny {
             guard pipeline.space.hasRoom(incoming: refused.incomingByteCount) else { throw .full }
@@ -48,7 +48,7 @@ extension BlobStore {
             } catch {
                 // Pages that the last commit freed are not free before the next one.
                 guard case .full = error, room == .inFreePages else { throw error }
-                try pipeline.commitNothing(asOf: Timestamp(milliseconds: 0))
+                try pipeline.commitNothing()
                 try putAndAbort(growth)
             }
         }

@@ -100,21 +100,48 @@ extension BlobStore {
     ///
     /// - Throws: ``StoreError/full`` when there is no room for the log: batches are then committed
     ///   one by one. ``StoreError/io(operation:errno:)``, ``StoreError/outcomeUnknown(_:)``.
-    package func beginLogging() throws(StoreError) { try pipeline.beginLogging() }
+    package func beginLogging() throws(StoreError) {
+        try pipeline.whileWriting { () throws(StoreError) in
+            // The file is another log from here on, so `data.mdb` must not ask for the last one.
+            try pipeline.noteLogEnded()
+            guard let log = try WriteAheadLog(core.directory, of: .random(), .creating) else {
+                return
+            }
+            _ = try pipeline.setLogState(log.id, isInUse: true) { (number) throws(StoreError) in
+                try log.begin(in: number)
+            }
+            pipeline.open.log = log
+        }
+    }
 
     /// Commits what is in the log and not in `data.mdb`, and commits each batch from now on. Call it
     /// before the thread that writes ends.
-    package func endLogging() throws(StoreError) { try pipeline.endLogging() }
+    package func endLogging() throws(StoreError) {
+        try pipeline.whileWriting { () throws(StoreError) in
+            guard let log = pipeline.open.log else { return }
+            pipeline.open.log = nil
+            do throws(StoreError) {
+                try log.end(in: try pipeline.setLogState(log.id, isInUse: false))
+            } catch {
+                // Then the log stays as it is, and the next start finds it so.
+                guard case .full = error else { throw error }
+            }
+        }
+    }
 
     /// Commits what is in the log and not in `data.mdb`: as many disk flushes as any commit. Nothing
     /// happens when there is nothing.
     ///
     /// - Throws: ``StoreError/outcomeUnknown(_:)``: nothing is lost, but the process must be started
     ///   again.
-    package func commitPending() throws(StoreError) { try pipeline.commitPending() }
+    package func commitPending() throws(StoreError) {
+        try pipeline.whileWriting { () throws(StoreError) in }
+    }
 
     /// What is in the log and not in `data.mdb`. Waits while a change is under way.
-    package var pendingChanges: PendingBatches { pipeline.pendingBatches }
+    package var pendingChanges: PendingBatches {
+        pipeline.writing.withLock { _ in pipeline.open.pendingBatches }
+    }
 }
 
 extension BlobStore {
@@ -129,15 +156,12 @@ extension BlobStore {
     /// - Throws: ``StoreError/full``, with what earlier steps did done;
     ///   ``StoreError/outcomeUnknown(_:)``.
     package func announceCategoryEdits(asOf now: Timestamp) throws(StoreError) -> Bool {
-        let hasMore = try pipeline.whileWriting { () throws(StoreError) in
-            try pipeline.inShrinkingSteps(of: StoreLimits.categoryEditOwnerCountMax) {
-                (countMax) throws(StoreError) in
-                try pipeline.inTransaction(
-                    growth: countMax * Change.categoryLineByteCount, asOf: now, isPublishing: true
-                ) { (transaction) throws(StoreError) in
-                    try transaction.announceCategoryEdit(ownerCountMax: countMax)
-                }
-            }
+        let hasMore = try pipeline.changeInSteps(
+            of: StoreLimits.categoryEditOwnerCountMax,
+            growth: { (count) throws(StoreError) in count * Change.categoryLineByteCount },
+            asOf: now, isPublishing: true
+        ) { (transaction, countMax) throws(StoreError) in
+            try transaction.announceCategoryEdit(ownerCountMax: countMax)
         }
         if !hasMore { pipeline.categoryEdits.store(false, ordering: .relaxed) }
         return hasMore
@@ -147,8 +171,7 @@ extension BlobStore {
     /// client that repeats one of them waits for that, as the first time. One lookup.
     func loadCategoryEdits() throws(StoreError) {
         let isLeft = try core.withSnapshot { (snapshot) throws(StoreError) in
-            var cursor = try snapshot.transaction.cursor(in: core.tables.index)
-            return try cursor.firstCategoryEdit() != nil
+            try snapshot.firstCategoryEdit() != nil
         }
         pipeline.categoryEdits.store(isLeft, ordering: .relaxed)
     }

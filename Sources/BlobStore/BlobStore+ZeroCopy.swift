@@ -28,10 +28,8 @@ extension BlobStore {
         try pipeline.whileWriting { () throws(StoreError) in
             let (old, last, nextBlobNumber) = try core.withSnapshot {
                 (snapshot) throws(StoreError) in
-                (
-                    try snapshot.zeroCopyMark(), snapshot.transaction.id,
-                    try snapshot.counters().nextBlobNumber
-                )
+                let old = Result { () throws(StoreError) in try snapshot.meta(ZeroCopyMark.self) }
+                return (old, snapshot.transaction.id, try snapshot.counters().nextBlobNumber)
             }
             let moment = now.milliseconds
             var mark = ZeroCopyMark(
@@ -39,26 +37,24 @@ extension BlobStore {
             // Who is the first of its boot to send zero-copy finds nothing sent.
             var firstOwnNumber: UInt64 = 0
             switch old {
-            case .none: break
-            case .damaged:
+            case .failure:
                 // What was sent is not known, so all of it counts as sent until now.
                 mark.returnedTransaction = 0
                 firstOwnNumber = nextBlobNumber
-            case .mark(let old) where old.bootID == now.bootID:
+            case .success(let old?) where old.bootID == now.bootID:
                 mark = old.followed(by: last, at: moment, graceMilliseconds: graceMilliseconds)
                 firstOwnNumber = nextBlobNumber
-            case .mark: break
+            case .success: break
             }
             core.leases.zeroCopyGrace.withLock {
                 $0 = ZeroCopyGrace(
                     mark: mark, graceMilliseconds: graceMilliseconds, start: moment,
                     firstOwnNumber: firstOwnNumber)
             }
-            if old != .mark(mark) {
-                try pipeline.inTransaction(
-                    growth: 0, asOf: Timestamp(milliseconds: 0), isPublishing: false
-                ) { (transaction) throws(StoreError) in
-                    try transaction.setMeta(ZeroCopyMark.name, to: mark.bytes)
+            if old != .success(mark) {
+                try pipeline.inTransaction(isPublishing: false) {
+                    (transaction) throws(StoreError) in
+                    try transaction.set(mark)
                 }
             }
             core.leases.allowsZeroCopy.store(true, ordering: .releasing)
@@ -72,20 +68,4 @@ extension BlobStore {
     /// and use again what nothing keeps. What is held in the end is freed by the next run, when it
     /// may be.
     public func keepLeases() { core.leases.keepAll() }
-}
-
-/// What a store says of what earlier runs sent zero-copy.
-private enum StoredZeroCopyMark: Equatable {
-    /// No run sent anything zero-copy.
-    case none
-    case mark(ZeroCopyMark)
-    case damaged
-}
-
-extension Snapshot {
-    fileprivate borrowing func zeroCopyMark() throws(StoreError) -> StoredZeroCopyMark {
-        guard let value = try meta(ZeroCopyMark.name) else { return .none }
-        guard let mark = try? ZeroCopyMark(value) else { return .damaged }
-        return .mark(mark)
-    }
 }

@@ -109,15 +109,18 @@ public struct BackupError: Error, CustomStringConvertible {
 }
 
 extension BackupTable {
-    /// The blob that an entry is of, once that is checked; nil: of none.
-    func blob(_ key: RawSpan, _ value: RawSpan) throws(StoreError) -> BlobReference? {
+    /// Checks an entry, but those that can be made again of others.
+    ///
+    /// - Returns: the blob that it is of; nil: of none.
+    func check(_ key: RawSpan, _ value: RawSpan) throws(StoreError) -> BlobReference? {
         switch self {
-        case .blobs:
-            guard let digest = Digest(bytes: key) else { throw .corrupt("a key of the blob table") }
-            return try BlobEntry(value, digest: digest).reference(digest)
+        case .notifications:
+            try RecordView(value).check(id: key)
+            return nil
+        case .blobs: return try BlobEntry.read(key, value).reference
         case .index where key.byte(0) == IndexKeys.quarantinePrefix:
             return try QuarantineEntry(value, key: key).blob
-        case .meta, .notifications, .index, .states, .chunks: return nil
+        case .meta, .index, .states, .chunks: return nil
         }
     }
 }

@@ -76,9 +76,7 @@ struct Restoration {
                 case .new: try putIdentity(of: reader.head, in: &transaction)
                 case .same: break
                 case .follower(let state):
-                    try transaction.set(
-                        ReplicationState.name.utf8.span.bytes, to: state.bytes.span.bytes,
-                        in: tables.meta)
+                    try set(state, in: &transaction)
                 }
             }
             do throws(LMDBError) {
@@ -125,8 +123,7 @@ struct Restoration {
             }
             rest = rest.dropFirst(StoreLimits.transactionPutCountMax)
             if count.blobs > 0 {
-                let name = Array(EvictionCount.name.utf8)
-                try transaction.set(name.span.bytes, to: count.value.span.bytes, in: tables.meta)
+                try set(count, in: &transaction)
             }
             do throws(LMDBError) { try transaction.commit() } catch {
                 throw Creation.failure(error)
@@ -152,7 +149,7 @@ struct Restoration {
             return try putMeta(key, value, in: &transaction)
         }
         if case .follower = identity {
-            let blob = try table.blob(key, value)
+            let blob = try table.check(key, value)
             if let blob, !blob.isShippedWithBatch { longBlobs.append(blob) }
         }
         if case .states = table, let key = Keys.state(key) {
@@ -177,10 +174,11 @@ struct Restoration {
         case Counters.name:
             var counters = try Counters(value)
             counters.revision += StoreLimits.restoredRevisionGap
-            let words = counters.words
-            try transaction.set(key, to: words.span.bytes, in: tables.meta)
+            try set(counters, in: &transaction)
         case FormatRecord.name:
-            guard let format = FormatRecord(value) else { throw BackupError("has no valid format") }
+            guard let format = try? FormatRecord(value) else {
+                throw BackupError("has no valid format")
+            }
             oldFormat = format
         case Predecessors.name: predecessors = try Predecessors(value)
         case let name: throw BackupError("has an unknown entry \"\(name)\"")
@@ -197,10 +195,14 @@ struct Restoration {
         // What the version does not have yet is added when the store is opened.
         var format = FormatRecord(storeID: .random(), createdAt: now)
         format.version = oldFormat.version
+        try set(format, in: &transaction)
+        try set(predecessors.adding(oldFormat.storeID), in: &transaction)
+    }
+
+    private func set<Value: MetaValue>(
+        _ value: Value, in transaction: inout WriteTransaction
+    ) throws(StoreError) {
         try transaction.set(
-            FormatRecord.name.utf8.span.bytes, to: format.bytes.span.bytes, in: tables.meta)
-        try transaction.set(
-            Predecessors.name.utf8.span.bytes,
-            to: predecessors.adding(oldFormat.storeID).bytes.span.bytes, in: tables.meta)
+            Value.name.utf8.span.bytes, to: value.value.span.bytes, in: tables.meta)
     }
 }

@@ -102,14 +102,8 @@ extension ChangeTransaction {
     mutating func noteHold(
         _ digest: Digest, from old: Timestamp?, to new: Timestamp?
     ) throws(StoreError) {
-        if let old {
-            let key = IndexKeys.holdEnd(old, digest)
-            try transaction.remove(key.span.bytes, in: tables.index)
-        }
-        if let new {
-            let key = IndexKeys.holdEnd(new, digest)
-            try transaction.set(key.span.bytes, to: RawSpan(), in: tables.index)
-        }
+        if let old { try removeIndex(IndexKeys.holdEnd(old, digest)) }
+        if let new { try setIndex(IndexKeys.holdEnd(new, digest)) }
         let difference = (new == nil ? 0 : 1) - (old == nil ? 0 : 1)
         guard difference != 0 else { return }
         counters.heldBlobs = try counters.heldBlobs.changed(by: difference, "held blobs")

@@ -168,8 +168,7 @@ extension ChangeTransaction {
             storedByteCount: blob.storedByteCount, state: .released)
         try move(blob.number, from: try state(ofLive: blob), to: entry)
         guard sequence > 0, !blob.isShippedWithBatch else { return }
-        let retired = IndexKeys.retired(sequence, blob.number)
-        try transaction.set(retired.span.bytes, to: RawSpan(), in: tables.index)
+        try setIndex(IndexKeys.retired(sequence, blob.number))
     }
 
     /// Notes that a blob is being written ahead. One that was before is so still: what an attempt that
@@ -187,12 +186,6 @@ extension ChangeTransaction {
             throw .corrupt("the staged blob \(number) is missing")
         }
         try move(number, from: entry, to: nil)
-    }
-
-    borrowing func blobEntry(_ digest: Digest) throws(StoreError) -> BlobEntry? {
-        let key = digest.rawWords
-        guard let value = try transaction.get(key.span.bytes, in: tables.blobs) else { return nil }
-        return try BlobEntry(value, digest: digest)
     }
 
     /// The entry of a blob that others may be given by its digest: not of a damaged one, whose bytes have to

@@ -51,13 +51,6 @@ extension ChangeTransaction {
 }
 
 extension Snapshot {
-    /// Blobs of several chunks that have some of them here, in the order of their numbers.
-    ///
-    /// - Parameters:
-    ///   - number: the first number to look at.
-    ///   - byteCountMax: of chunks; one blob is given however long it is.
-    ///   - countMax: chunks that are looked at.
-    /// - Returns: the blobs, and the number to go on with; nil: there are no more.
     borrowing func evictableBlobs(
         from number: UInt64, byteCountMax: Int, lookingAt countMax: Int
     ) throws(StoreError) -> (blobs: [EvictableBlob], next: UInt64?) {
@@ -69,22 +62,25 @@ extension Snapshot {
             blobs.append(current)
             byteCount += current.storedByteCount
         }
-        var cursor = try transaction.cursor(in: store.tables.chunks)
+        var next: UInt64?
         let first = Keys.chunk(number, 0)
-        var isThere = try cursor.seek(first.bytes)
-        while isThere, cursor.key.byteCount == ChunkKey.byteCount {
+        try walk(tables.chunks, from: first.bytes) { (cursor) throws(StoreError) in
+            guard cursor.key.byteCount == ChunkKey.byteCount else { return false }
             let (number, index) = ChunkKey.numbers(cursor.key)
             if number != current.number {
                 add()
-                guard byteCount < byteCountMax, count < countMax else { return (blobs, number) }
                 current = EvictableBlob(number: number, chunkCount: 0, storedByteCount: 0)
+                guard byteCount < byteCountMax, count < countMax else {
+                    next = number
+                    return false
+                }
             }
             current.chunkCount = index + 1
             current.storedByteCount += ChunkLayout.byteCount(ofValue: cursor.value.byteCount)
             count += 1
-            isThere = try cursor.next()
+            return true
         }
         add()
-        return (blobs, nil)
+        return (blobs, next)
     }
 }

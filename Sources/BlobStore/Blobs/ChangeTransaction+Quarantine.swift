@@ -11,13 +11,9 @@ extension ChangeTransaction {
     ///
     /// - Returns: false when it has gone, or is known to lack chunks already.
     mutating func noteDamaged(_ blob: BlobReference) throws(StoreError) -> Bool {
-        let isLive: Bool
-        if let entry = try blobEntry(blob.digest), entry.number == blob.number {
-            isLive = true
-        } else {
-            isLive = try quarantineEntry(blob.number) != nil
-        }
-        guard isLive, try state(of: blob.number) == nil else { return false }
+        guard try liveBlob(blob.digest, number: blob.number) != nil,
+            try state(of: blob.number) == nil
+        else { return false }
         try move(blob.number, from: nil, to: BlobStateEntry(damaged: blob, foundAt: now))
         return true
     }
@@ -28,15 +24,10 @@ extension ChangeTransaction {
         let blob = entry.reference(digest)
         try removeEntry(of: blob)
         guard entry.referenceCount > 0 else { return try addReleased(blob) }
-        try set(QuarantineEntry(blob, referenceCount: entry.referenceCount, foundAt: now))
+        try set(
+            QuarantineEntry(blob, referenceCount: entry.referenceCount, foundAt: now),
+            at: IndexKeys.quarantine(blob.number))
         quarantine.noteGivenWay()
-    }
-
-    /// What the quarantine has of a blob number; nil when it has nothing.
-    borrowing func quarantineEntry(_ number: UInt64) throws(StoreError) -> QuarantineEntry? {
-        let key = IndexKeys.quarantine(number)
-        guard let value = try transaction.get(key.span.bytes, in: tables.index) else { return nil }
-        return try QuarantineEntry(value, key: key.span.bytes)
     }
 
     /// Counts one reference to a quarantined blob less. The last one moves it to the orphans.
@@ -49,13 +40,10 @@ extension ChangeTransaction {
         counters.bytesReferenced = try counters.bytesReferenced.changed(
             by: -blob.byteCount, "bytes referenced")
         entry.referenceCount -= 1
-        if entry.referenceCount > 0 {
-            try set(entry)
-        } else {
-            let key = IndexKeys.quarantine(blob.number)
-            try transaction.remove(key.span.bytes, in: tables.index)
-            try addReleased(blob)
-        }
+        let key = IndexKeys.quarantine(blob.number)
+        guard entry.referenceCount == 0 else { return try set(entry, at: key) }
+        try removeIndex(key)
+        try addReleased(blob)
     }
 
     /// Gives a notification, expired or not, the blobs that have the same bytes as damaged ones. Nobody
@@ -81,39 +69,9 @@ extension ChangeTransaction {
         try transaction.set(id.utf8.span.bytes, to: value.span.bytes, in: tables.notifications)
         return count
     }
-
-    private mutating func set(_ entry: QuarantineEntry) throws(StoreError) {
-        let key = IndexKeys.quarantine(entry.blob.number)
-        let value = entry.bytes(key: key)
-        try transaction.set(key.span.bytes, to: value.span.bytes, in: tables.index)
-    }
-}
-
-extension Cursor {
-    /// All blobs that gave way to others and that parts refer to still.
-    @_lifetime(self: copy self)
-    mutating func quarantineEntries() throws(StoreError) -> [QuarantineEntry] {
-        var entries: [QuarantineEntry] = []
-        var isThere = try seek([IndexKeys.quarantinePrefix].span.bytes)
-        while isThere, key.byte(0) == IndexKeys.quarantinePrefix {
-            // One that is damaged is stepped over; `verify` names it.
-            if let entry = try? QuarantineEntry(value, key: key) { entries.append(entry) }
-            isThere = try next()
-        }
-        return entries
-    }
 }
 
 extension Snapshot {
-    /// A blob that gave way to another, while parts refer to it.
-    borrowing func quarantineEntry(_ number: UInt64) throws(StoreError) -> QuarantineEntry? {
-        let key = IndexKeys.quarantine(number)
-        guard let value = try transaction.view.get(key.span.bytes, in: store.tables.index) else {
-            return nil
-        }
-        return try QuarantineEntry(value, key: key.span.bytes)
-    }
-
     /// Notifications behind an id that refer to one of some blobs.
     ///
     /// - Parameter matchCountMax: at most so many.
@@ -122,21 +80,19 @@ extension Snapshot {
         after id: [UInt8], referringTo numbers: Set<UInt64>, countMax: Int, matchCountMax: Int = 64
     ) throws(StoreError) -> (ids: [String], last: [UInt8]?) {
         var ids: [String] = []
-        var cursor = try transaction.cursor(in: store.tables.notifications)
-        // The next key in order: keys have no byte 00.
-        var isThere = try id.isEmpty ? cursor.first() : cursor.seek((id + [0]).span.bytes)
         var count = 0
         var last: [UInt8] = []
-        while isThere {
-            guard count < countMax, ids.count < matchCountMax else { return (ids, last) }
+        let isAll = try walk(tables.notifications, after: id.span.bytes) {
+            (cursor) throws(StoreError) in
+            guard count < countMax, ids.count < matchCountMax else { return false }
             if (try? Self.refers(RecordView(cursor.value), to: numbers)) == true {
                 ids.append(cursor.key.text())
             }
             last = cursor.key.array()
             count += 1
-            isThere = try cursor.next()
+            return true
         }
-        return (ids, nil)
+        return (ids, isAll ? nil : last)
     }
 
     private static func refers(

@@ -23,16 +23,6 @@ extension ChangeTransaction {
         return try state(of: blob.number, in: .inBucket)
     }
 
-    borrowing func state(
-        of number: UInt64, in queue: StateQueue
-    ) throws(StoreError) -> BlobStateEntry? {
-        let key = Keys.state(number, queue)
-        guard let value = try transaction.get(key.span.bytes, in: tables.orphans) else {
-            return nil
-        }
-        return try BlobStateEntry(value, number: number)
-    }
-
     /// Changes the state of a blob, and counts it.
     ///
     /// - Parameters:
@@ -69,50 +59,11 @@ extension ChangeTransaction {
             counters.orphanBytes = try counters.orphanBytes.changed(
                 by: byteCount, "orphan bytes")
         case .inBucket:
-            var count = EvictionCount()
-            if let value = try meta(EvictionCount.name) { count = try EvictionCount(value) }
+            var count = try evictionCount()
             count.blobs = try count.blobs.changed(by: sign, "evicted blobs")
             count.bytes = try count.bytes.changed(by: byteCount, "evicted bytes")
-            try setMeta(EvictionCount.name, to: count.value)
+            try set(count)
         case .damaged: break
         }
-    }
-}
-
-extension Snapshot {
-    /// What is noted of a blob in one of the queues.
-    borrowing func state(
-        of number: UInt64, in queue: StateQueue
-    ) throws(StoreError) -> BlobStateEntry? {
-        let key = Keys.state(number, queue)
-        guard let value = try transaction.view.get(key.span.bytes, in: store.tables.orphans)
-        else { return nil }
-        return try BlobStateEntry(value, number: number)
-    }
-
-    /// All states of a queue, in the order of the numbers.
-    ///
-    /// - Parameter body: is called with each. An entry that is damaged is stepped over; `verify` names it.
-    borrowing func forEachState(
-        in queue: StateQueue, _ body: (UInt64, BlobStateEntry) throws(StoreError) -> Void
-    ) throws(StoreError) {
-        var cursor = try transaction.cursor(in: store.tables.orphans)
-        let first = Keys.state(0, queue)
-        var isThere = try cursor.seek(first.span.bytes)
-        while isThere {
-            if let key = Keys.state(cursor.key) {
-                guard key.queue == queue else { return }
-                if let entry = try? BlobStateEntry(cursor.value, number: key.number) {
-                    try body(key.number, entry)
-                }
-            }
-            isThere = try cursor.next()
-        }
-    }
-
-    /// How many blobs may have chunks missing here.
-    borrowing func evictionCount() throws(StoreError) -> EvictionCount {
-        guard let value = try meta(EvictionCount.name) else { return EvictionCount() }
-        return try EvictionCount(value)
     }
 }

@@ -199,9 +199,10 @@ enum Chunk {
         return Checksum(key.bytes).followed(by: bytes, byteCount: byteCount).value
     }
 
-    /// Whether the last `byteCount` bytes of a value have the checksum that it begins with.
+    /// Whether a value is as long as one of `byteCount` bytes, and has the checksum that it begins with.
     static func isWhole(_ value: RawSpan, key: RawSpan, byteCount: Int) -> Bool {
-        Checksum(key: key, value.extracting(last: byteCount)).value == value.integer(0)
+        value.byteCount == ChunkLayout.prefixByteCount(before: byteCount) + byteCount
+            && Checksum(key: key, value.extracting(last: byteCount)).value == value.integer(0)
     }
 
     static func check(

@@ -37,14 +37,6 @@ extension Snapshot {
             Payload(ChunkReader(self), blob: entry.reference(digest), expiresAt: expiresAt))
     }
 
-    borrowing func blobEntry(_ digest: Digest) throws(StoreError) -> BlobEntry? {
-        let key = digest.rawWords
-        guard let value = try transaction.view.get(key.span.bytes, in: store.tables.blobs) else {
-            return nil
-        }
-        return try BlobEntry(value, digest: digest)
-    }
-
     /// Whether not all of the `count` parts that refer to a blob belong to notifications that have
     /// expired. Those stand at the head of the index until they are swept, among other things whose
     /// time is over.
@@ -53,28 +45,24 @@ extension Snapshot {
     ) throws(StoreError) -> Bool {
         var expired: UInt64 = 0
         var entryCount = 0
-        var cursor = try transaction.cursor(in: store.tables.index)
-        var isThere = try cursor.first()
-        while isThere {
-            guard let entry = try TimeEntry(cursor.key), entry.time <= now else { break }
+        var isLive = true
+        try walk(tables.index) { (cursor) throws(StoreError) in
+            guard let entry = try TimeEntry(cursor.key), entry.time <= now else { return false }
             entryCount += 1
-            guard entryCount <= StoreLimits.dueEntryCountMax else { return false }
             if case .notification(_, let id) = entry {
                 expired += try referenceCount(of: id, to: digest)
             }
-            guard expired < count else { return false }
-            isThere = try cursor.next()
+            isLive = expired < count && entryCount <= StoreLimits.dueEntryCountMax
+            return isLive
         }
-        return true
+        return isLive
     }
 
     /// How many parts of a notification are that blob; 0 when its record cannot be read.
     private borrowing func referenceCount(
         of id: String, to digest: Digest
     ) throws(StoreError) -> UInt64 {
-        let key = Array(id.utf8)
-        guard let value = try transaction.view.get(key.span.bytes, in: store.tables.notifications)
-        else { return 0 }
+        guard let value = try get(id.utf8.span.bytes, in: tables.notifications) else { return 0 }
         do throws(StoreError) {
             let record = try RecordView(value)
             var count: UInt64 = 0

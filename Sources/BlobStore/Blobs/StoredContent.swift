@@ -152,39 +152,16 @@ struct SpoolFile: Sendable {
     }
 
     func write(_ bytes: RawSpan, at start: Int) throws(StoreError) {
-        let failure = bytes.withUnsafeBytes { bytes -> StoreError? in
-            var written = 0
-            while written < bytes.count {
-                let count = pwrite(
-                    owner.descriptor, bytes.baseAddress! + written, bytes.count - written,
-                    off_t(start + written))
-                if count < 0 {
-                    if errno == EINTR { continue }
-                    return .system("write to a temporary file")
-                }
-                written += count
-            }
-            return nil
+        guard FileBytes.write(bytes, at: start, to: owner.descriptor) else {
+            throw .system("write to a temporary file")
         }
-        if let failure { throw failure }
     }
 
     /// Replaces `buffer` by `count` bytes from `offset`, which are there.
     func read(at offset: Int, count: Int, into buffer: inout [UInt8]) throws(StoreError) {
         if buffer.count != count { buffer = [UInt8](repeating: 0, count: count) }
-        let descriptor = owner.descriptor
-        let failure = buffer.withUnsafeMutableBytes { target -> StoreError? in
-            var filled = 0
-            while filled < count {
-                let got = pread(
-                    descriptor, target.baseAddress! + filled, count - filled,
-                    off_t(offset + filled))
-                if got < 0 && errno == EINTR { continue }
-                if got <= 0 { return .system("read a temporary file") }
-                filled += got
-            }
-            return nil
+        guard FileBytes.read(owner.descriptor, at: offset, into: &buffer) == count else {
+            throw .system("read a temporary file")
         }
-        if let failure { throw failure }
     }
 }

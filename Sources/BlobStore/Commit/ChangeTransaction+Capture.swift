@@ -63,13 +63,12 @@ extension ChangeTransaction {
         }
         let epochs = newEpochs.take()
         if let epochs {
-            try setMeta(EpochList.name, to: epochs.bytes)
+            try set(epochs)
             writer = try batchWriter()
         }
         let batch = writer.finish(
             sequence: sequence, asOf: now, counters, in: tables.meta, storing: storedBlobs)
-        let key = IndexKeys.outbox(sequence)
-        try transaction.set(key.span.bytes, to: batch.span.bytes, in: tables.index)
+        try putOutbox(batch, at: sequence)
         return CapturedBatch(
             sequence: sequence,
             byteCount: storedBlobs.reduce(batch.count) { $0 + $1.storedByteCount },

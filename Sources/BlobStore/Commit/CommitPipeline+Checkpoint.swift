@@ -18,6 +18,32 @@ extension CommitPipeline {
             "acknowledged changes are in \(WriteAheadLog.fileName) and not committed")
     }
 
+    /// Commits that no log is in use, if one was. Only inside ``whileWriting(committing:_:)``, with
+    /// all that was in the log committed.
+    func noteLogEnded() throws(StoreError) {
+        guard let state = try logReader.stateNow().state, state.isInUse else { return }
+        _ = try setLogState(state.id, isInUse: false)
+    }
+
+    /// Commits whether a log is in use.
+    ///
+    /// - Parameter body: what is done before it is committed, with the transaction's number.
+    /// - Returns: the transaction's number.
+    func setLogState(
+        _ id: LogID, isInUse: Bool,
+        _ body: (UInt64) throws(StoreError) -> Void = { (_) throws(StoreError) in () }
+    ) throws(StoreError) -> UInt64 {
+        try inTransaction(
+            isPublishing: false
+        ) { (transaction) throws(StoreError) in
+            let number = transaction.transaction.id
+            try body(number)
+            let state = LogState(id: id, isInUse: isInUse, firstTransaction: number)
+            try transaction.set(state)
+            return number
+        }
+    }
+
     /// Commits the open transaction, after which the log begins again at its start.
     ///
     /// - Returns: false when there was no room for what the log does not have; what it has is

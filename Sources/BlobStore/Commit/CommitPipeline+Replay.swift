@@ -154,8 +154,7 @@ extension CommitPipeline {
 extension WriteTransaction {
     /// Stores what the store says of its log.
     mutating func put(_ state: LogState, in meta: Table) throws(LMDBError) {
-        let value = state.bytes
-        try put(value.span.bytes, forKey: LogState.name.utf8.span.bytes, in: meta)
+        try put(state.value.span.bytes, forKey: LogState.name.utf8.span.bytes, in: meta)
     }
 
     /// Replays the puts and deletes of a record of the log.

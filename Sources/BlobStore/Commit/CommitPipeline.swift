@@ -51,6 +51,13 @@ final class CommitPipeline: Sendable {
         reclaimer = FreePageReclaimer(core.environment, core.tables, core.adjustable)
     }
 
+    /// The counters with all that was acknowledged before.
+    func counters() throws(StoreError) -> Counters {
+        // They are asked first: what is committed between the two questions is in the snapshot.
+        if let pending = pendingCounters.withLock({ $0 }) { return pending }
+        return try core.withSnapshot { (snapshot) throws(StoreError) in try snapshot.counters() }
+    }
+
     /// What is freed beside changes.
     struct SideFreeing {
         var byteCountMax: Int

@@ -22,6 +22,15 @@ final class OpenTransaction: @unchecked Sendable {
     /// Whether there are changes in the log that are not committed.
     var isPending: Bool { (log?.recordCount ?? 0) > 0 }
 
+    var pendingBatches: PendingBatches {
+        var batches = PendingBatches()
+        batches.isPending = isPending
+        batches.isAwaited = isAwaited
+        batches.batchCount = Int(log?.recordCount ?? 0)
+        batches.byteCount = log?.offset ?? 0
+        return batches
+    }
+
     /// All of it is committed: the log begins again at its start.
     func restart() {
         log?.restart()

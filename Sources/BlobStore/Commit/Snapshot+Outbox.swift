@@ -7,18 +7,10 @@ extension Snapshot {
     /// What the tables say of the replication.
     borrowing func replicationKnowledge() throws(StoreError) -> Replication.Knowledge {
         var knowledge = Replication.Knowledge()
-        if let value = try meta(ReplicationState.name) {
-            knowledge.state = try ReplicationState(value)
-        }
-        if let value = try meta(EpochList.name) { knowledge.epochs = try EpochList(value) }
+        knowledge.state = try meta()
+        knowledge.epochs = try meta() ?? EpochList()
         knowledge.saved = knowledge.state
         return knowledge
-    }
-
-    /// One batch of the outbox, as it is shipped; nil when it is not there.
-    borrowing func outboxBatch(_ sequence: UInt64) throws(StoreError) -> [UInt8]? {
-        let key = IndexKeys.outbox(sequence)
-        return try transaction.view.get(key.span.bytes, in: store.tables.index)?.array()
     }
 
     /// Batches that wait to be shipped, in order.
@@ -32,20 +24,19 @@ extension Snapshot {
     ) throws(StoreError) -> [ReplicatedBatch] {
         var batches: [ReplicatedBatch] = []
         var byteCount = 0
-        var cursor = try transaction.cursor(in: store.tables.index)
         let first = IndexKeys.outbox(sequence + 1)
-        var isThere = try cursor.seek(first.span.bytes)
-        while isThere, cursor.key.byte(0) == IndexKeys.outboxPrefix,
-            let number = IndexKeys.number(cursor.key), number <= last
-        {
+        try walk(tables.index, from: first.span.bytes) { (cursor) throws(StoreError) in
+            guard cursor.key.byte(0) == IndexKeys.outboxPrefix,
+                let number = IndexKeys.number(cursor.key), number <= last
+            else { return false }
             let batch = try ReplicatedBatch(cursor.value.array())
             guard batch.sequence == number, number == sequence + 1 + UInt64(batches.count) else {
                 throw .corrupt("the batch \(number) that waits to be shipped")
             }
             byteCount += batch.byteCountWithBlobs
-            guard batches.isEmpty || byteCount <= byteCountMax else { break }
+            guard batches.isEmpty || byteCount <= byteCountMax else { return false }
             batches.append(batch)
-            isThere = try cursor.next()
+            return true
         }
         return batches
     }

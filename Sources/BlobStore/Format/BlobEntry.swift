@@ -44,6 +44,15 @@ struct BlobEntry: Equatable {
         }
     }
 
+    /// An entry of the table, with the blob that it is of.
+    static func read(
+        _ key: RawSpan, _ value: RawSpan
+    ) throws(StoreError) -> (reference: BlobReference, entry: BlobEntry) {
+        guard let digest = Digest(bytes: key) else { throw .corrupt("a key of the blob table") }
+        let entry = try BlobEntry(value, digest: digest)
+        return (entry.reference(digest), entry)
+    }
+
     init(
         _ reference: BlobReference, referenceCount: UInt64, expiryBound: Timestamp,
         heldUntil: Timestamp? = nil

@@ -114,7 +114,7 @@ extension BlobStateEntry.State {
 
 /// The value `evicted` of the table `meta`: how many blobs are in the bucket and perhaps not here. Of this
 /// host alone.
-struct EvictionCount: Equatable {
+struct EvictionCount: Equatable, MetaValue {
     var blobs: UInt64 = 0
     /// As stored.
     var bytes: UInt64 = 0

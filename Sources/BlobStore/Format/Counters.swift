@@ -2,7 +2,7 @@ internal import Bytes
 
 /// The value `counters` of the table `meta`: what the store holds, and the next numbers. It changes
 /// in the transaction that changes what it counts, so it is exact.
-struct Counters: Equatable {
+struct Counters: Equatable, MetaValue {
     var notifications: UInt64 = 0
     var parts: UInt64 = 0
     var blobs: UInt64 = 0
@@ -76,6 +76,8 @@ struct Counters: Equatable {
 }
 
 extension Counters {
+    var value: [UInt8] { words.span.bytes.array() }
+
     /// Throws ``StoreError/quotaExceeded(_:)`` where the store would grow beyond one of its quotas.
     ///
     /// - Parameters:

@@ -6,7 +6,7 @@ internal import Bytes
 /// The numbers of an epoch begin behind a gap, and so do those of a leader that was started without its
 /// bucket, in the epoch that it led before. Numbers in a gap were given by another leader, or another copy of
 /// this one, to changes that were lost with it: what has one of them belongs to no history.
-struct EpochList: Equatable {
+struct EpochList: Equatable, MetaValue {
     /// One epoch, or a start in it.
     struct Epoch: Equatable {
         var epoch: UInt64
@@ -30,7 +30,6 @@ struct EpochList: Equatable {
 
     init() {}
 
-    /// Reads and checks a value.
     init(_ value: RawSpan) throws(StoreError) {
         try Self.form.check(value)
         let count = (value.byteCount - 4) / Epoch.byteCount
@@ -48,7 +47,7 @@ struct EpochList: Equatable {
         }
     }
 
-    var bytes: [UInt8] {
+    var value: [UInt8] {
         var bytes: [UInt8] = []
         for epoch in epochs {
             bytes.append(littleEndian: epoch.epoch)

@@ -26,7 +26,7 @@ enum IndexEntry {
         }
         switch key.byte(0) {
         case IndexKeys.categoriesPrefix:
-            self = .category(try CategoryEntry.category(value, key: key))
+            self = .category(try Category(value, key: key))
         case IndexKeys.categoryEditsPrefix:
             self = .categoryEdit(try CategoryEditEntry(value, key: key))
         case IndexKeys.quarantinePrefix: self = .quarantine(try QuarantineEntry(value, key: key))

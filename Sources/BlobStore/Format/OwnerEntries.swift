@@ -13,7 +13,6 @@ struct OwnerUsage: Equatable {
 
     init() {}
 
-    /// Reads and checks a value.
     init(_ value: RawSpan, key: RawSpan) throws(StoreError) {
         try Self.form.check(value, key: key)
         notifications = value.integer(0)
@@ -48,7 +47,7 @@ struct OwnerUsage: Equatable {
 
 /// Where the tombstone of an id stands among its owner's entries. The value of a key
 /// ``IndexKeys/finder(_:id:)``.
-struct TombstoneIndexEntry: Equatable {
+struct TombstoneIndexEntry: Equatable, IndexValue {
     /// The tombstone's revision.
     var revision: UInt64
 
@@ -57,13 +56,11 @@ struct TombstoneIndexEntry: Equatable {
 
     init(revision: UInt64) { self.revision = revision }
 
-    /// Reads and checks a value.
     init(_ value: RawSpan, key: RawSpan) throws(StoreError) {
         try Self.form.check(value, key: key)
         revision = value.integer(0)
     }
 
-    /// The value's 16 bytes under `key`.
     func bytes(key: [UInt8]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.append(littleEndian: revision)
@@ -76,7 +73,7 @@ struct TombstoneIndexEntry: Equatable {
 /// That everything of an owner up to a revision was removed at once, without a tombstone for each:
 /// devices that read its feed before must read the history anew. The value of a key
 /// ``IndexKeys/mark(_:)``.
-struct PurgeMarker: Equatable {
+struct PurgeMarker: Equatable, IndexValue {
     /// Places in the feed before this one are refused.
     var revision: UInt64
     /// When its retention ends.
@@ -89,14 +86,12 @@ struct PurgeMarker: Equatable {
         self.end = end
     }
 
-    /// Reads and checks a value.
     init(_ value: RawSpan, key: RawSpan) throws(StoreError) {
         try Self.form.check(value, key: key)
         revision = value.integer(0)
         end = Timestamp(milliseconds: value.integer(8))
     }
 
-    /// The value's 24 bytes under `key`.
     func bytes(key: [UInt8]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.append(littleEndian: revision)

@@ -3,7 +3,7 @@ internal import Bytes
 /// The value of a key ``IndexKeys/quarantine(_:)``: a blob that was damaged when its bytes were published
 /// again. They became another blob, which has the digest's entry now; parts refer to this one until each is
 /// given the other. Shipped like any change: on other hosts this blob may be sound.
-struct QuarantineEntry: Equatable {
+struct QuarantineEntry: Equatable, IndexValue {
     /// The blob, as the parts that refer to it have it.
     var blob: BlobReference
     /// How many parts refer to it; at least 1.
@@ -19,7 +19,6 @@ struct QuarantineEntry: Equatable {
         self.foundAt = foundAt
     }
 
-    /// Reads and checks a value.
     init(_ value: RawSpan, key: RawSpan) throws(StoreError) {
         try Self.form.check(value, key: key)
         guard key.byteCount == IndexKeys.quarantineByteCount,
@@ -39,7 +38,6 @@ struct QuarantineEntry: Equatable {
             storedByteCount: Int(storedByteCount), coding: coding)
     }
 
-    /// The value's 72 bytes under `key`.
     func bytes(key: [UInt8]) -> [UInt8] {
         var bytes = blob.digest.rawWords.span.bytes.array()
         bytes.append(littleEndian: referenceCount)

@@ -48,7 +48,7 @@ package struct Nonce: Sendable, Hashable, CustomStringConvertible {
 
 /// The value `replication` of the table `meta`: how this store belongs to a shard. Absent in a store that
 /// never began to.
-package struct ReplicationState: Equatable, Sendable {
+package struct ReplicationState: Equatable, Sendable, MetaValue {
     /// What a store is in its shard.
     package enum Role: UInt8, Sendable {
         /// It is changed here, and its changes are shipped.
@@ -110,7 +110,6 @@ package struct ReplicationState: Equatable, Sendable {
         nonces.append(nonce)
     }
 
-    /// Reads and checks a value.
     init(_ value: RawSpan) throws(StoreError) {
         try Self.form.check(value)
         let count = Int(value.byte(1))
@@ -130,7 +129,7 @@ package struct ReplicationState: Equatable, Sendable {
         else { throw Self.form.damaged }
     }
 
-    var bytes: [UInt8] {
+    var value: [UInt8] {
         var bytes = [role.rawValue, UInt8(nonces.count)]
         bytes.appendZeros(6)
         bytes.append(littleEndian: epoch)

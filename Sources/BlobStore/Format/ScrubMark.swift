@@ -2,7 +2,7 @@ internal import Bytes
 
 /// The value `scrub` of the table `meta`: how far the store was read again. It is written rarely; what
 /// was read since is read once more after a restart.
-struct ScrubMark: Equatable {
+struct ScrubMark: Equatable, MetaValue {
     /// What is read, in this order.
     enum Phase: UInt8 {
         case records = 0
@@ -28,7 +28,6 @@ struct ScrubMark: Equatable {
 
     init() {}
 
-    /// Reads and checks a value.
     init(_ value: RawSpan) throws(StoreError) {
         try Self.form.check(value, key: Self.name.utf8.span.bytes)
         guard let phase = Phase(rawValue: value.byte(24)) else { throw Self.form.damaged }
@@ -40,7 +39,7 @@ struct ScrubMark: Equatable {
         key = value.extracting(droppingFirst: Self.headByteCount).array()
     }
 
-    var bytes: [UInt8] {
+    var value: [UInt8] {
         var bytes: [UInt8] = []
         bytes.append(littleEndian: beganAt?.milliseconds ?? 0)
         bytes.append(littleEndian: endedAt?.milliseconds ?? 0)

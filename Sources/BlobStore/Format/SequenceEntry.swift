@@ -2,7 +2,7 @@ internal import Bytes
 
 /// A notification's place in its owner's history, in the feed, or both; or a tombstone, which has
 /// the place in the feed of one that is gone. The value of a key ``IndexKeys/sequence(_:_:)``.
-struct SequenceEntry: Equatable {
+struct SequenceEntry: Equatable, IndexValue {
     /// Which indexes it is; at least one.
     struct Indexes: OptionSet, Equatable {
         let rawValue: UInt8
@@ -65,7 +65,6 @@ struct SequenceEntry: Equatable {
             : IndexKeys.finder(owner, id: id, app: app)
     }
 
-    /// Reads and checks a value.
     init(_ value: RawSpan, key: RawSpan) throws(StoreError) {
         try Self.form.check(value, key: key)
         guard let kind = Kind(rawValue: value.byte(1)) else { throw Self.form.damaged }
@@ -91,7 +90,7 @@ struct SequenceEntry: Equatable {
         }
     }
 
-    /// The value under `key`. Ids and devices are short enough for their counts: their rules were
+    /// Ids and devices are short enough for their counts: their rules were
     /// checked when they came in.
     func bytes(key: [UInt8]) -> [UInt8] {
         let device = device ?? ""

@@ -2,6 +2,21 @@ internal import Bytes
 internal import CChecksum
 internal import CZlib
 
+/// A value of the table `meta`, which stands under its name.
+protocol MetaValue {
+    static var name: String { get }
+    /// Reads and checks a value.
+    init(_ value: RawSpan) throws(StoreError)
+    var value: [UInt8] { get }
+}
+
+/// A value of the table `index`. What it says of itself depends on its key, which its checksum covers.
+protocol IndexValue {
+    /// Reads and checks a value.
+    init(_ value: RawSpan, key: RawSpan) throws(StoreError)
+    func bytes(key: [UInt8]) -> [UInt8]
+}
+
 /// How a value of a table is guarded: its length, and the place of its checksum, a CRC-32 of the key
 /// (where that is not the same in every store) and of the bytes before the checksum. What is reserved
 /// behind it is not covered. The fields of each entry stand where `docs/FORMAT.md` has them.

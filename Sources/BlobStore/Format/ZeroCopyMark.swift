@@ -8,7 +8,7 @@ internal import Bytes
 /// to go by; the next one takes its place once its grace is over. So a daemon that restarts again
 /// and again frees what it released within two graces, and what earlier runs sent is never
 /// overwritten too early.
-struct ZeroCopyMark: Equatable {
+struct ZeroCopyMark: Equatable, MetaValue {
     /// Which boot the moment is of. Runs of an earlier boot have no peers left.
     var bootID: BootID
     /// Orphans of transactions up to this one are with nobody.
@@ -29,7 +29,6 @@ struct ZeroCopyMark: Equatable {
         self.moment = moment
     }
 
-    /// Reads and checks a value.
     init(_ value: RawSpan) throws(StoreError) {
         try Self.form.check(value)
         bootID = BootID(high: value.integer(0), low: value.integer(8))
@@ -38,8 +37,7 @@ struct ZeroCopyMark: Equatable {
         moment = value.integer(32)
     }
 
-    /// The value's 48 bytes.
-    var bytes: [UInt8] {
+    var value: [UInt8] {
         var bytes: [UInt8] = []
         bytes.append(littleEndian: bootID.high)
         bytes.append(littleEndian: bootID.low)

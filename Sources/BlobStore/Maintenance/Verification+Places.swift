@@ -75,12 +75,12 @@ extension Snapshot {
     borrowing func findMisplaced(_ report: inout VerifyReport) throws(StoreError) {
         // What cannot be read was said when it was read first.
         var said = VerifyReport()
-        try walk(store.tables.notifications, &said) { (cursor, _) throws(StoreError) in
+        try walk(tables.notifications, &said) { (cursor, _) throws(StoreError) in
             try checkEntries(of: cursor.record(), &report)
         }
         let countsOwners = try format().countsOwners
         var recount = OwnerRecount()
-        try walk(store.tables.index, &said) { (cursor, _) throws(StoreError) in
+        try walk(tables.index, &said) { (cursor, _) throws(StoreError) in
             let key = cursor.key
             guard key.byteCount > 0, key.byte(0) == IndexKeys.ownersPrefix else { return }
             let entry = try IndexEntry(key, cursor.value)
@@ -123,7 +123,7 @@ extension Snapshot {
             }
         }
         guard let group = record.details.group else { return }
-        if try !isThere(IndexKeys.group(owner, group, record.sequence)) {
+        if try !hasIndexEntry(IndexKeys.group(owner, group, record.sequence)) {
             report.add("notification \(record.id) is missing in the group \(group) of \(owner)")
         }
     }
@@ -135,7 +135,7 @@ extension Snapshot {
         _ entry: SequenceEntry, of owner: String, at number: UInt64,
         _ report: inout VerifyReport
     ) throws(StoreError) -> Int? {
-        guard let record = try storedRecord(entry.id), record.owner.isSame(as: owner),
+        guard let record = try record(entry.id), record.owner.isSame(as: owner),
             !entry.indexes.contains(.feed) || record.revision == number,
             !entry.indexes.contains(.history) || record.sequence == number
         else {
@@ -149,7 +149,7 @@ extension Snapshot {
         of group: String, _ owner: String, _ sequence: UInt64, _ report: inout VerifyReport
     ) throws(StoreError) {
         guard let entry = try sequenceEntry(owner, sequence), entry.indexes.contains(.history),
-            let record = try storedRecord(entry.id), record.details.group.isSame(as: group)
+            let record = try record(entry.id), record.details.group.isSame(as: group)
         else {
             report.add("member \(sequence) of the group \(group) of \(owner) does not exist")
             return

@@ -30,7 +30,7 @@ extension Snapshot {
         _ recount: inout Recount, _ report: inout VerifyReport
     ) throws(StoreError) {
         recount.places = PlaceSums(countsOwners: try format().countsOwners)
-        try walk(store.tables.notifications, &report) { (cursor, report) throws(StoreError) in
+        try walk(tables.notifications, &report) { (cursor, report) throws(StoreError) in
             report.notifications += 1
             let record = try cursor.record()
             recount.counters.notifications += 1
@@ -63,13 +63,10 @@ extension Snapshot {
     borrowing func recountBlobs(
         _ recount: inout Recount, _ report: inout VerifyReport
     ) throws(StoreError) {
-        try walk(store.tables.blobs, &report) { (cursor, report) throws(StoreError) in
+        try walk(tables.blobs, &report) { (cursor, report) throws(StoreError) in
             report.blobs += 1
-            guard let digest = Digest(bytes: cursor.key) else {
-                throw .corrupt("a key of the blob table")
-            }
-            let entry = try BlobEntry(cursor.value, digest: digest)
-            let blob = entry.reference(digest)
+            let (blob, entry) = try cursor.blob()
+            let digest = blob.digest
             let referenced = recount.references.removeValue(forKey: digest)
             if (referenced?.count ?? 0) != entry.referenceCount {
                 report.add(
@@ -105,8 +102,7 @@ extension Snapshot {
 
     /// What the quarantine has, before the parts are counted that refer to it.
     borrowing func collectQuarantined(_ recount: inout Recount) throws(StoreError) {
-        var cursor = try transaction.cursor(in: store.tables.index)
-        for entry in try cursor.quarantineEntries() {
+        for entry in try quarantineEntries() {
             recount.quarantined[entry.blob.number] = (entry.blob, entry.referenceCount, 0)
         }
     }
@@ -115,7 +111,7 @@ extension Snapshot {
     borrowing func recountStates(
         _ recount: inout Recount, _ report: inout VerifyReport
     ) throws(StoreError) {
-        try walk(store.tables.orphans, &report) { (cursor, report) throws(StoreError) in
+        try walk(tables.orphans, &report) { (cursor, report) throws(StoreError) in
             let (number, entry) = try cursor.state()
             switch entry.state {
             case .released, .staged:
@@ -154,7 +150,7 @@ extension Snapshot {
         _ recount: inout Recount, _ report: inout VerifyReport
     ) throws(StoreError) {
         var found: [UInt64: Int] = [:]
-        try walk(store.tables.chunks, &report) { (cursor, report) throws(StoreError) in
+        try walk(tables.chunks, &report) { (cursor, report) throws(StoreError) in
             guard cursor.key.byteCount == ChunkKey.byteCount else {
                 report.add("a key of the chunk table has \(cursor.key.byteCount) bytes")
                 return
@@ -183,7 +179,7 @@ extension Snapshot {
         _ table: Table, _ report: inout VerifyReport,
         _ body: (borrowing Cursor, inout VerifyReport) throws(StoreError) -> Void
     ) throws(StoreError) {
-        var cursor = try transaction.cursor(in: table)
+        var cursor = try cursor(in: table)
         var movesLeft = try entryCount(of: table) + 1
         var isBegun = false
         while true {
@@ -221,24 +217,16 @@ extension Snapshot {
 
     /// Everything that `meta` has, in the words of who reads it.
     borrowing func checkMeta(_ report: inout VerifyReport) throws(StoreError) {
-        try walk(store.tables.meta, &report) { (cursor, _) throws(StoreError) in
-            let value = cursor.value
-            switch cursor.key.text() {
-            case FormatRecord.name:
-                guard FormatRecord(value) != nil else { throw .corrupt("the format record") }
-            case Counters.name: _ = try Counters(value)
-            case ZeroCopyMark.name: _ = try ZeroCopyMark(value)
-            case Predecessors.name: _ = try Predecessors(value)
-            case ScrubMark.name: _ = try ScrubMark(value)
-            case ReplicationState.name: _ = try ReplicationState(value)
-            case EpochList.name: _ = try EpochList(value)
-            case EvictionCount.name: _ = try EvictionCount(value)
-            case LogState.name:
-                guard LogState(value) != nil else {
-                    throw .corrupt("the state of the write-ahead log")
-                }
-            case let name: throw .corrupt("an unknown entry \"\(name)\"")
+        let known: [any MetaValue.Type] = [
+            FormatRecord.self, Counters.self, ZeroCopyMark.self, Predecessors.self, ScrubMark.self,
+            ReplicationState.self, EpochList.self, EvictionCount.self, LogState.self,
+        ]
+        try walk(tables.meta, &report) { (cursor, _) throws(StoreError) in
+            let name = cursor.key.text()
+            guard let kind = known.first(where: { $0.name == name }) else {
+                throw .corrupt("an unknown entry \"\(name)\"")
             }
+            _ = try kind.init(cursor.value)
         }
     }
 

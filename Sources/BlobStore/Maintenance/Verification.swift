@@ -133,51 +133,24 @@ package struct Verifier {
         }
     }
 
-    /// What reading a blob found.
-    private enum Finding {
-        case nothing
-        case problem(String)
-        /// It is known to be damaged here.
-        case damaged(String)
-        /// Its bytes are elsewhere.
-        case evicted
-    }
-
     /// Reads all of a blob, unless it has gone meanwhile.
     private func check(_ blob: BlobReference, _ report: inout VerifyReport) throws(StoreError) {
-        let found = try core.withSnapshot { (snapshot) throws(StoreError) -> Finding in
-            let entry: BlobEntry?
-            do throws(StoreError) {
-                entry = try snapshot.blobEntry(blob.digest)
-            } catch {
-                // The recount has said so.
-                return .nothing
+        try core.withSnapshot { (snapshot) throws(StoreError) in
+            var problem: StoreError?
+            // An entry that cannot be read was named by the recount.
+            if (try? snapshot.liveBlob(blob.digest, number: blob.number)) != nil {
+                do throws(StoreError) { try snapshot.checkBytes(of: blob) } catch {
+                    // The bucket has its bytes; chunks that are here may be of any attempt to fetch them.
+                    if case .evicted = error { return }
+                    if try snapshot.state(of: blob.number, in: .inBucket) != nil { return }
+                    problem = error
+                }
             }
-            if entry?.number != blob.number, try snapshot.quarantineEntry(blob.number) == nil {
-                return .nothing
-            }
+            report.bytesStored += blob.storedByteCount
+            guard let problem else { return }
             let isQuarantined = try snapshot.state(of: blob.number, in: .damaged) != nil
-            do throws(StoreError) {
-                try snapshot.checkBytes(of: blob)
-                return .nothing
-            } catch {
-                // The bucket has its bytes; chunks that are here may be of any attempt to fetch them.
-                if case .evicted = error { return .evicted }
-                if try snapshot.state(of: blob.number, in: .inBucket) != nil { return .evicted }
-                return isQuarantined
-                    ? .damaged(error.description + " (quarantined)") : .problem(error.description)
-            }
-        }
-        switch found {
-        case .evicted: break
-        case .nothing: report.bytesStored += blob.storedByteCount
-        case .problem(let problem):
-            report.bytesStored += blob.storedByteCount
-            report.add(problem)
-        case .damaged(let problem):
-            report.bytesStored += blob.storedByteCount
-            report.add(problem)
-            report.quarantinedBlobs += 1
+            if isQuarantined { report.quarantinedBlobs += 1 }
+            report.add(problem.description + (isQuarantined ? " (quarantined)" : ""))
         }
     }
 

@@ -23,9 +23,7 @@ extension ChangeTransaction {
         counters.revision += 1
         var category = category
         category.revision = counters.revision
-        let key = IndexKeys.category(category.name, app: category.app)
-        let value = CategoryEntry.bytes(category, key: key)
-        try transaction.set(key.span.bytes, to: value.span.bytes, in: tables.index)
+        try set(category, at: IndexKeys.category(category.name, app: category.app))
         if old == nil { counters.categories += 1 }
         try noteEdit(of: category.name, app: category.app)
         return .categorySet(category, created: old == nil)
@@ -42,8 +40,7 @@ extension ChangeTransaction {
                 return try Self.refused(error)
             }
         }
-        let key = IndexKeys.category(name, app: app)
-        guard try transaction.remove(key.span.bytes, in: tables.index) else { return .notFound }
+        guard try removeIndex(IndexKeys.category(name, app: app)) else { return .notFound }
         counters.categories = try counters.categories.changed(by: -1, "categories")
         counters.revision += 1
         try noteEdit(of: name, app: app)
@@ -59,24 +56,12 @@ extension ChangeTransaction {
         return try category(name, of: nil)
     }
 
-    /// The category of one app, or of all; nil when there is none. One lookup.
-    borrowing func category(
-        _ name: String, of app: String?
-    ) throws(StoreError) -> Category? {
-        guard Category.mayBeStored(name, app: app) else { return nil }
-        let key = IndexKeys.category(name, app: app)
-        guard let value = try transaction.get(key.span.bytes, in: tables.index) else {
-            return nil
-        }
-        return try CategoryEntry.category(value, key: key.span.bytes)
-    }
-
     /// The present revision edited a category: its owners are to be told (``announceCategoryEdit``).
     private mutating func noteEdit(of name: String, app: String?) throws(StoreError) {
         guard counters.notifications > 0 else { return }
-        let key = IndexKeys.categoryEdit(name, app: app)
-        let value = CategoryEditEntry(revision: counters.revision).bytes(key: key)
-        try transaction.set(key.span.bytes, to: value.span.bytes, in: tables.index)
+        try set(
+            CategoryEditEntry(revision: counters.revision),
+            at: IndexKeys.categoryEdit(name, app: app))
         hasCategoryEdit = true
     }
 }

@@ -14,10 +14,10 @@ extension ChangeTransaction {
     mutating func announceCategoryEdit(ownerCountMax: Int) throws(StoreError) -> Bool {
         guard let key = try firstCategoryEdit() else { return false }
         guard var edit = try categoryEdit(key),
-            let (name, app) = try? CategoryEntry.nameAndApp(key.span.bytes)
+            let (name, app) = try? Category.nameAndApp(key.span.bytes)
         else {
             // Damaged: nobody knows how far it was. Who shows the category asks for it again.
-            try transaction.remove(key.span.bytes, in: tables.index)
+            try removeIndex(key)
             return true
         }
         let found = try owners(ofCategory: name, app, edit, countMax: ownerCountMax)
@@ -26,25 +26,17 @@ extension ChangeTransaction {
             try noteCategoryEdit(name, app: app, of: owner)
         }
         guard let lastID = found.lastID else {
-            try transaction.remove(key.span.bytes, in: tables.index)
+            try removeIndex(key)
             return try firstCategoryEdit() != nil
         }
         edit.lastID = lastID
-        let value = edit.bytes(key: key)
-        try transaction.set(key.span.bytes, to: value.span.bytes, in: tables.index)
+        try set(edit, at: key)
         return true
     }
 
-    /// The key of the first edit that is not told to all yet; nil when there is none.
-    private borrowing func firstCategoryEdit() throws(StoreError) -> [UInt8]? {
-        var cursor = try transaction.cursor(in: tables.index)
-        return try cursor.firstCategoryEdit()
-    }
-
     private borrowing func categoryEdit(_ key: [UInt8]) throws(StoreError) -> CategoryEditEntry? {
-        guard let value = try transaction.get(key.span.bytes, in: tables.index) else { return nil }
         do throws(StoreError) {
-            return try CategoryEditEntry(value, key: key.span.bytes)
+            return try indexValue(key)
         } catch {
             if case .corrupt = error { return nil }
             throw error
@@ -67,13 +59,10 @@ extension ChangeTransaction {
         var shows: [[UInt8]: Bool] = [:]
         var count = 0
         var lastID: [UInt8] = []
-        var cursor = try transaction.cursor(in: tables.notifications)
-        // The first key behind an id is the id and a byte 0.
-        let behind = edit.lastID + [0]
-        var isThere = try edit.lastID.isEmpty ? cursor.first() : cursor.seek(behind.span.bytes)
-        while isThere {
+        let isAll = try walk(tables.notifications, after: edit.lastID.span.bytes) {
+            (cursor) throws(StoreError) in
             guard count < StoreLimits.categoryEditRecordCountMax, owners.count < countMax else {
-                return (owners, lastID)
+                return false
             }
             count += 1
             lastID = cursor.key.array()
@@ -93,23 +82,13 @@ extension ChangeTransaction {
                     if line ?? 0 <= edit.revision { owners.append(owner) }
                 }
             }
-            isThere = try cursor.next()
+            return true
         }
-        return (owners, nil)
+        return (owners, isAll ? nil : lastID)
     }
 }
 
 extension Cursor {
-    /// The key of the first edit of a category that is not told to all yet; nil when there is none.
-    @_lifetime(self: copy self)
-    mutating func firstCategoryEdit() throws(StoreError) -> [UInt8]? {
-        let prefix = [IndexKeys.categoryEditsPrefix]
-        guard try seek(prefix.span.bytes), key.byteCount > 1,
-            key.byte(0) == IndexKeys.categoryEditsPrefix
-        else { return nil }
-        return key.array()
-    }
-
     /// The owner and the app of the notification it stands at, where that is live and names the
     /// category.
     fileprivate borrowing func owner(

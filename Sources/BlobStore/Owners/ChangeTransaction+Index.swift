@@ -89,7 +89,7 @@ extension ChangeTransaction {
         guard let tombstone = try tombstone(owner, revision) else { return }
         // A damaged store may have two tombstones of an id; the finder is of the later one.
         let finder = tombstone.finderKey(owner)
-        if try foundRevision(finder) == revision { try remove(finder) }
+        if try foundRevision(finder) == revision { try removeIndex(finder) }
         try remove(tombstone, owner, revision)
     }
 
@@ -97,10 +97,10 @@ extension ChangeTransaction {
     /// feed before must read the history anew.
     mutating func markAccount(_ owner: String) throws(StoreError) {
         let key = IndexKeys.mark(owner)
-        if let old = try purgeMarker(owner) { try remove(IndexKeys.markEnd(old.end, owner)) }
+        if let old = try purgeMarker(owner) { try removeIndex(IndexKeys.markEnd(old.end, owner)) }
         let mark = PurgeMarker(revision: counters.revision, end: endOfRetention)
-        try set(key, to: mark.bytes(key: key))
-        try set(IndexKeys.markEnd(mark.end, owner), to: [])
+        try set(mark, at: key)
+        try setIndex(IndexKeys.markEnd(mark.end, owner))
         touch(owner)
     }
 }
@@ -118,17 +118,9 @@ extension ChangeTransaction {
     /// Forgets a purge marker whose retention has ended.
     mutating func forgetMark(owner: String) throws(StoreError) {
         guard let mark = try purgeMarker(owner) else { return }
-        try remove(IndexKeys.mark(owner))
-        try remove(IndexKeys.markEnd(mark.end, owner))
+        try removeIndex(IndexKeys.mark(owner))
+        try removeIndex(IndexKeys.markEnd(mark.end, owner))
         counters.horizon = max(counters.horizon, mark.revision)
-    }
-
-    borrowing func purgeMarker(_ owner: String) throws(StoreError) -> PurgeMarker? {
-        let key = IndexKeys.mark(owner)
-        guard let value = try transaction.get(key.span.bytes, in: tables.index) else {
-            return nil
-        }
-        return try PurgeMarker(value, key: key.span.bytes)
     }
 
     /// The tombstone at a revision of an owner; nil when there is none.
@@ -148,30 +140,11 @@ extension ChangeTransaction {
         try foundRevision(IndexKeys.finder(owner, id: id, app: app))
     }
 
-    /// The revision that a finder says; nil when there is none.
-    borrowing func foundRevision(_ finder: [UInt8]) throws(StoreError) -> UInt64? {
-        guard let value = try transaction.get(finder.span.bytes, in: tables.index) else {
-            return nil
-        }
-        return try TombstoneIndexEntry(value, key: finder.span.bytes).revision
-    }
-
     /// Takes a record out of its owner's history and feed, as if it had never been there.
     mutating func removeEntries(of record: Record, _ owner: String) throws(StoreError) {
         try removeSequence(owner, record.sequence)
         if record.revision != record.sequence { try removeSequence(owner, record.revision) }
         try removeGroup(of: record, owner)
-    }
-
-    /// What stands at a revision of an owner; nil when there is nothing.
-    borrowing func sequenceEntry(
-        _ owner: String, _ revision: UInt64
-    ) throws(StoreError) -> SequenceEntry? {
-        let key = IndexKeys.sequence(owner, revision)
-        guard let value = try transaction.get(key.span.bytes, in: tables.index) else {
-            return nil
-        }
-        return try SequenceEntry(value, key: key.span.bytes)
     }
 
     private var endOfRetention: Timestamp {
@@ -184,7 +157,7 @@ extension ChangeTransaction {
         of id: String, _ app: String?, _ owner: String
     ) throws(StoreError) {
         guard let revision = try tombstoneRevision(of: id, app, owner) else { return }
-        try remove(IndexKeys.finder(owner, id: id, app: app))
+        try removeIndex(IndexKeys.finder(owner, id: id, app: app))
         guard let tombstone = try tombstone(owner, revision) else { return }
         try remove(tombstone, owner, revision)
     }
@@ -193,7 +166,7 @@ extension ChangeTransaction {
         _ tombstone: SequenceEntry, _ owner: String, _ revision: UInt64
     ) throws(StoreError) {
         try removeSequence(owner, revision)
-        if let end = tombstone.end { try remove(IndexKeys.tombstoneEnd(end, owner, revision)) }
+        if let end = tombstone.end { try removeIndex(IndexKeys.tombstoneEnd(end, owner, revision)) }
         counters.tombstones = try counters.tombstones.changed(by: -1, "tombstones")
     }
 
@@ -203,40 +176,31 @@ extension ChangeTransaction {
     ) throws(StoreError) {
         try put(entry, owner, revision)
         let finder = entry.finderKey(owner)
-        try set(finder, to: TombstoneIndexEntry(revision: revision).bytes(key: finder))
-        if let end = entry.end { try set(IndexKeys.tombstoneEnd(end, owner, revision), to: []) }
+        try set(TombstoneIndexEntry(revision: revision), at: finder)
+        if let end = entry.end { try setIndex(IndexKeys.tombstoneEnd(end, owner, revision)) }
         counters.tombstones += 1
     }
 
     private mutating func put(
         _ entry: SequenceEntry, _ owner: String, _ revision: UInt64
     ) throws(StoreError) {
-        let key = IndexKeys.sequence(owner, revision)
-        try set(key, to: entry.bytes(key: key))
+        try set(entry, at: IndexKeys.sequence(owner, revision))
     }
 
     private mutating func removeSequence(
         _ owner: String, _ revision: UInt64
     ) throws(StoreError) {
-        try remove(IndexKeys.sequence(owner, revision))
+        try removeIndex(IndexKeys.sequence(owner, revision))
     }
 
     private mutating func putGroup(of record: Record, _ owner: String) throws(StoreError) {
         guard let group = record.group else { return }
-        try set(IndexKeys.group(owner, group, record.sequence), to: [])
+        try setIndex(IndexKeys.group(owner, group, record.sequence))
     }
 
     private mutating func removeGroup(of record: Record, _ owner: String) throws(StoreError) {
         guard let group = record.group else { return }
-        try remove(IndexKeys.group(owner, group, record.sequence))
-    }
-
-    private mutating func set(_ key: [UInt8], to value: [UInt8]) throws(StoreError) {
-        try transaction.set(key.span.bytes, to: value.span.bytes, in: tables.index)
-    }
-
-    private mutating func remove(_ key: [UInt8]) throws(StoreError) {
-        try transaction.remove(key.span.bytes, in: tables.index)
+        try removeIndex(IndexKeys.group(owner, group, record.sequence))
     }
 
     private mutating func touch(_ owner: String) {

@@ -7,9 +7,7 @@ extension ChangeTransaction {
     /// What an owner has. One that is damaged counts as none; `verify` names it.
     borrowing func usage(of owner: String) throws(StoreError) -> OwnerUsage {
         let key = IndexKeys.usage(owner)
-        guard let value = try transaction.get(key.span.bytes, in: tables.index) else {
-            return OwnerUsage()
-        }
+        guard let value = try get(key.span.bytes, in: tables.index) else { return OwnerUsage() }
         return (try? OwnerUsage(value, key: key.span.bytes)) ?? OwnerUsage()
     }
 
@@ -42,7 +40,7 @@ extension ChangeTransaction {
     mutating func set(_ usage: OwnerUsage, of owner: String) throws(StoreError) {
         let key = IndexKeys.usage(owner)
         guard usage.notifications > 0 else {
-            try transaction.remove(key.span.bytes, in: tables.index)
+            try removeIndex(key)
             return
         }
         let value = usage.words(key: key.span.bytes)

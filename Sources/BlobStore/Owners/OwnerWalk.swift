@@ -16,8 +16,8 @@ struct OwnerWalk: ~Copyable, ~Escapable {
     /// - Parameter prefix: of keys that end with a revision or a sequence.
     @_lifetime(borrow snapshot)
     init(_ snapshot: borrowing Snapshot, prefix: [UInt8]) throws(StoreError) {
-        let entries = try snapshot.transaction.cursor(in: snapshot.store.tables.index)
-        let records = try snapshot.transaction.cursor(in: snapshot.store.tables.notifications)
+        let entries = try snapshot.cursor(in: snapshot.tables.index)
+        let records = try snapshot.cursor(in: snapshot.tables.notifications)
         self.entries = entries
         self.records = records
         self.prefix = prefix

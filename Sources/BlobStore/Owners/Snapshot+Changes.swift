@@ -103,17 +103,17 @@ extension Snapshot {
         _ name: String, app: String?
     ) throws(StoreError) -> (category: Category?, byteCount: Int) {
         let key = IndexKeys.category(name, app: app)
-        var cursor = try transaction.cursor(in: store.tables.index)
+        var cursor = try cursor(in: tables.index)
         guard try cursor.seek(key.span.bytes), cursor.key.equals(key.span.bytes) else {
             return (nil, 0)
         }
-        return (try CategoryEntry.category(cursor.value, key: cursor.key), cursor.value.byteCount)
+        return (try Category(cursor.value, key: cursor.key), cursor.value.byteCount)
     }
 
     private borrowing func purgeMarker(of owner: RawSpan) throws(StoreError) -> PurgeMarker? {
         guard Self.mayBeOwner(owner) else { return nil }
         let key = IndexKeys.prefix(.mark, owner)
-        var cursor = try transaction.cursor(in: store.tables.index)
+        var cursor = try cursor(in: tables.index)
         guard try cursor.seek(key.span.bytes), cursor.key.equals(key.span.bytes) else {
             return nil
         }

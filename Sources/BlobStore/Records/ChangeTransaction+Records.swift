@@ -57,8 +57,7 @@ extension ChangeTransaction {
     mutating func drop(_ record: Record) throws(StoreError) {
         for part in record.parts { try release(part.blob) }
         try transaction.remove(record.id.utf8.span.bytes, in: tables.notifications)
-        let key = Keys.expiry(record.expiresAt, record.id)
-        try transaction.remove(key.span.bytes, in: tables.index)
+        try removeIndex(Keys.expiry(record.expiresAt, record.id))
         counters.revision += 1
         counters.notifications = try counters.notifications.changed(by: -1, "notifications")
         counters.parts = try counters.parts.changed(by: -record.parts.count, "parts")

@@ -176,35 +176,4 @@ extension ChangeTransaction {
         change.changed += 1
         return 6 + 2 * record.parts.count
     }
-
-    private borrowing func places(
-        from first: [UInt8], upTo last: [UInt8], countMax: Int
-    ) throws(StoreError) -> [UInt64] {
-        var cursor = try transaction.cursor(in: tables.index)
-        return try cursor.places(from: first, upTo: last, countMax: countMax)
-    }
-}
-
-extension Cursor {
-    /// The numbers that keys of the index from `first` to `last` end with; the two differ in
-    /// nothing else. At most `countMax`.
-    @_lifetime(self: copy self)
-    mutating func places(
-        from first: [UInt8], upTo last: [UInt8], countMax: Int
-    ) throws(StoreError) -> [UInt64] {
-        var places: [UInt64] = []
-        let prefixByteCount = first.count - 8
-        let lastPosition = UInt64(bigEndian: last.span.bytes.word(prefixByteCount))
-        var isThere = try seek(first.span.bytes)
-        while isThere, places.count < countMax, key.byteCount == first.count,
-            key.extracting(first: prefixByteCount)
-                .equals(first.span.bytes.extracting(first: prefixByteCount))
-        {
-            let place = UInt64(bigEndian: key.word(prefixByteCount))
-            guard place <= lastPosition else { break }
-            places.append(place)
-            isThere = try next()
-        }
-        return places
-    }
 }

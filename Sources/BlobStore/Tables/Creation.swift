@@ -85,12 +85,10 @@ enum Creation {
         var transaction = try environment.beginWrite()
         let tables = try Tables(creatingIn: &transaction)
         let format = FormatRecord(storeID: .random(), createdAt: now)
-        let formatName = Array(FormatRecord.name.utf8)
-        let countersName = Array(Counters.name.utf8)
         try transaction.put(
-            format.bytes.span.bytes, forKey: formatName.span.bytes, in: tables.meta)
+            format.value.span.bytes, forKey: FormatRecord.name.utf8.span.bytes, in: tables.meta)
         try transaction.put(
-            Counters().words.span.bytes, forKey: countersName.span.bytes, in: tables.meta)
+            Counters().value.span.bytes, forKey: Counters.name.utf8.span.bytes, in: tables.meta)
         try transaction.commit()
     }
 

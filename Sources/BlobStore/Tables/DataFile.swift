@@ -70,9 +70,7 @@ struct DataFile {
 
     private static func read(_ descriptor: Int32, at offset: Int) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: PageLayout.metaByteCount)
-        let count = bytes.withUnsafeMutableBytes {
-            pread(descriptor, $0.baseAddress, $0.count, off_t(offset))
-        }
+        let count = FileBytes.read(descriptor, at: offset, into: &bytes)
         return Array(bytes.prefix(max(0, count)))
     }
 }

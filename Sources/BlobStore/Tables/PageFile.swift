@@ -172,17 +172,6 @@ struct PageFile {
     private static func read(
         _ descriptor: Int32, at offset: Int, into bytes: inout [UInt8]
     ) -> Bool {
-        let wanted = bytes.count
-        return bytes.withUnsafeMutableBytes { bytes in
-            var filled = 0
-            while filled < wanted {
-                let rest = UnsafeMutableRawBufferPointer(rebasing: bytes[filled...])
-                let count = pread(descriptor, rest.baseAddress, rest.count, off_t(offset + filled))
-                if count < 0, errno == EINTR { continue }
-                guard count > 0 else { return false }
-                filled += count
-            }
-            return true
-        }
+        FileBytes.read(descriptor, at: offset, into: &bytes) == bytes.count
     }
 }

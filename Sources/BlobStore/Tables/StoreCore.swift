@@ -1,6 +1,16 @@
 internal import LMDB
 internal import Synchronization
 
+extension Mutex where Value == Void {
+    /// Calls `body` under the lock. `withLock` returns only what may be sent, and throws nothing of a closure's.
+    func locking<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+        var result: Swift.Result<Result, StoreError>?
+        withLock { _ in result = Swift.Result { () throws(StoreError) in try body() } }
+        guard let result else { preconditionFailure("the lock ran its body") }
+        return try result.get()
+    }
+}
+
 /// What all parts of a store work with: its environment, its tables, and what this process knows of
 /// them. Each part gets it when it is made.
 final class StoreCore: Sendable {

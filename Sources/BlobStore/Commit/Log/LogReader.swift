@@ -94,7 +94,7 @@ struct LogReader: Sendable {
     /// What `data.mdb` says of the log, and its last transaction.
     func stateNow() throws(StoreError) -> (state: LogState?, last: UInt64) {
         let snapshot = try Snapshot(core, isKept: true)
-        return (try snapshot.logState(), snapshot.transaction.id)
+        return (try snapshot.meta(), snapshot.transaction.id)
     }
 
     /// What is wrong with the log, and what it means.

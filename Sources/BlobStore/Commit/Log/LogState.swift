@@ -6,7 +6,7 @@ internal import LMDB
 /// Each commit of what is in the log writes it, so it says at any moment with which record the log
 /// must begin. A log that does not was removed, emptied, or is another one. A store that was closed
 /// in order says that no log is in use, and is opened without one.
-struct LogState: Equatable {
+struct LogState: Equatable, MetaValue {
     var id: LogID
     /// Whether the log may have changes that `data.mdb` has not.
     var isInUse: Bool
@@ -16,7 +16,7 @@ struct LogState: Equatable {
     static let name = "log"
     /// The key is the name.
     private static let form = ValueForm(
-        "the state of the log", byteCount: 40, checksumAt: 32)
+        "the entry \"log\" of data.mdb is damaged", byteCount: 40, checksumAt: 32)
 
     init(id: LogID, isInUse: Bool, firstTransaction: UInt64) {
         self.id = id
@@ -24,19 +24,18 @@ struct LogState: Equatable {
         self.firstTransaction = firstTransaction
     }
 
-    /// Reads it; nil when it is damaged.
-    init?(_ value: RawSpan) {
-        guard Self.form.isWhole(value, key: Self.name.utf8.span.bytes) else { return nil }
+    init(_ value: RawSpan) throws(StoreError) {
+        try Self.form.check(value, key: Self.name.utf8.span.bytes)
         id = LogID(high: value.integer(0), low: value.integer(8))
         firstTransaction = value.integer(16)
         switch value.integer(24, as: UInt32.self) {
         case 0: isInUse = false
         case 1: isInUse = true
-        default: return nil
+        default: throw Self.form.damaged
         }
     }
 
-    var bytes: [UInt8] {
+    var value: [UInt8] {
         var bytes: [UInt8] = []
         bytes.append(littleEndian: id.high)
         bytes.append(littleEndian: id.low)
@@ -45,19 +44,6 @@ struct LogState: Equatable {
         bytes.appendZeros(12)
         Self.form.seal(&bytes, key: Self.name.utf8.span.bytes)
         return bytes
-    }
-}
-
-extension Snapshot {
-    /// What the store says of its log; nil when nobody has logged yet. One B-tree lookup.
-    ///
-    /// - Throws: ``StoreError/corrupt(_:)``.
-    borrowing func logState() throws(StoreError) -> LogState? {
-        guard let value = try meta(LogState.name) else { return nil }
-        guard let state = LogState(value) else {
-            throw .corrupt("the entry \"\(LogState.name)\" of \(DataFile.name) is damaged")
-        }
-        return state
     }
 }
 

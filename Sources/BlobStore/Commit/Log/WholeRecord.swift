@@ -1,5 +1,4 @@
 internal import Bytes
-internal import Glibc
 internal import LMDB
 
 /// Makes records of the log whole: long values that are in pages of `data.mdb` are put into the record.
@@ -52,19 +51,10 @@ struct WholeRecords {
         else {
             throw .corrupt("a record of the write-ahead log refers to what is no chunk")
         }
+        // Where the file is shorter than it was, the checksum shows it.
         var bytes = [UInt8](repeating: 0, count: place.byteCount)
-        var filled = 0
-        while filled < bytes.count {
-            let count = bytes.withUnsafeMutableBytes { target in
-                pread(
-                    core.environment.dataDescriptor, target.baseAddress.map { $0 + filled },
-                    target.count - filled, off_t(offset + filled))
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count >= 0 else { throw .system("read \(DataFile.name)") }
-            // Shorter than it was: the checksum shows it.
-            if count == 0 { break }
-            filled += count
+        guard FileBytes.read(core.environment.dataDescriptor, at: offset, into: &bytes) >= 0 else {
+            throw .system("read \(DataFile.name)")
         }
         let value = bytes.span.bytes
         let byteCount = ChunkLayout.byteCount(ofValue: value.byteCount)

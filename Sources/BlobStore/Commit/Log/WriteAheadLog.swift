@@ -278,34 +278,17 @@ final class WriteAheadLog {
     }
 
     private func read(_ count: Int, at offset: Int) throws(StoreError) -> [UInt8] {
+        // Where the file is shorter than it was, what is not there is zeros.
         var bytes = [UInt8](repeating: 0, count: count)
-        var filled = 0
-        while filled < count {
-            let got = bytes.withUnsafeMutableBytes { target in
-                pread(
-                    descriptor, target.baseAddress.map { $0 + filled }, count - filled,
-                    off_t(offset + filled))
-            }
-            if got < 0, errno == EINTR { continue }
-            // Shorter than it was: what is not there is zeros.
-            if got == 0 { return bytes }
-            guard got > 0 else { throw .system("read \(path)") }
-            filled += got
+        guard FileBytes.read(descriptor, at: offset, into: &bytes) >= 0 else {
+            throw .system("read \(path)")
         }
         return bytes
     }
 
     private func write(_ bytes: RawSpan, at offset: Int) throws(StoreError) {
-        var written = 0
-        while written < bytes.byteCount {
-            let count = bytes.withUnsafeBytes { source in
-                pwrite(
-                    descriptor, source.baseAddress.map { $0 + written }, source.count - written,
-                    off_t(offset + written))
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw .system("write \(path)") }
-            written += count
+        guard FileBytes.write(bytes, at: offset, to: descriptor) else {
+            throw .system("write \(path)")
         }
     }
 

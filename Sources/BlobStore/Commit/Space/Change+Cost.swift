@@ -1,4 +1,5 @@
 internal import BlobJSON
+internal import LMDB
 
 // What changes cost a transaction, about: how many share one is decided before it begins.
 
@@ -99,6 +100,16 @@ extension Change {
             cost.bytes += ownerByteCount
         }
         return cost
+    }
+}
+
+extension Environment {
+    /// Bytes of the pages that a change may copy or add, beside its chunks.
+    var bookkeepingGrowth: Int { Change.bookkeepingByteCount * pageScale }
+
+    /// Bytes that some chunks of a blob, and what is noted of it, may add.
+    func growth(ofChunks count: Int) -> Int {
+        count * (StoreLimits.chunkByteCountMax + pageByteCount) + bookkeepingGrowth
     }
 }
 

@@ -136,17 +136,7 @@ final class SpaceReserve: Sendable {
     private func writeZeros(from start: Int, to end: Int) {
         guard start < end, end - start <= Self.writtenStepByteCountMax * 4 else { return }
         let zeros = [UInt8](repeating: 0, count: end - start)
-        var written = 0
-        zeros.withUnsafeBytes { zeros in
-            while written < zeros.count {
-                let rest = UnsafeRawBufferPointer(rebasing: zeros[written...])
-                let count = pwrite(
-                    environment.dataDescriptor, rest.baseAddress, rest.count,
-                    off_t(start + written))
-                guard count > 0 else { return }
-                written += count
-            }
-        }
+        _ = FileBytes.write(zeros.span.bytes, at: start, to: environment.dataDescriptor)
     }
 
     /// Gives back room at the end of the file that changes have not asked for lately. Only while
