@@ -59,7 +59,6 @@ extension BlobStore {
         }
     }
 
-    /// Whether this store has a blob with this digest under this number. One lookup.
     package func isStored(_ digest: Digest, number: UInt64) throws(StoreError) -> Bool {
         try core.withSnapshot { (snapshot) throws(StoreError) in
             try snapshot.blobEntry(digest)?.number == number
@@ -236,7 +235,6 @@ extension BlobStore {
 }
 
 extension Snapshot {
-    /// The number of the last batch that the tables have.
     borrowing func lastBatch() throws(StoreError) -> UInt64 {
         guard let state = try meta(ReplicationState.self) else { return 0 }
         var last = state.sequence
@@ -248,7 +246,6 @@ extension Snapshot {
         return last
     }
 
-    /// Numbers of blobs that are written ahead.
     fileprivate borrowing func stagedNumbers() throws(StoreError) -> [UInt64] {
         var numbers: [UInt64] = []
         try forEachState(in: .toBeFreed) { (number, entry) throws(StoreError) in
@@ -257,7 +254,6 @@ extension Snapshot {
         return numbers
     }
 
-    /// Numbers of retired blobs from a key on, and where to go on; nil: there are no more.
     fileprivate borrowing func retiredNumbers(
         from key: [UInt8], countMax: Int, to numbers: inout [UInt64]
     ) throws(StoreError) -> [UInt8]? {
@@ -276,7 +272,6 @@ extension Snapshot {
         return next
     }
 
-    /// Long blobs whose digest is at or behind some bytes, and where to go on; nil: there are no more.
     fileprivate borrowing func longBlobs(
         from digest: [UInt8], countMax: Int
     ) throws(StoreError) -> ([BlobReference], next: [UInt8]?) {

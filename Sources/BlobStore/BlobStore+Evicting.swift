@@ -32,7 +32,6 @@ extension BlobStore {
         return core.environment.readers.oldestViewed >= awaited
     }
 
-    /// How many blobs this process has evicted.
     package var evictionCountEver: Int { core.evictions.countEver.load(ordering: .relaxed) }
 
     /// How many blobs may have chunks missing here. One lookup.
@@ -96,7 +95,6 @@ extension BlobStore {
         (1 + count / 64) * core.environment.bookkeepingGrowth
     }
 
-    /// Does the next step of evicting. At most one transaction.
     package func advanceEviction() throws(StoreError) -> EvictionStep {
         let evictions = core.evictions
         guard var run = evictions.run.withLock({ $0 }) else { return .done }

@@ -53,9 +53,7 @@ extension BlobStore {
         replication.knowledge.withLock { $0.state = state }
     }
 
-    /// Applies some batches in one transaction.
-    ///
-    /// - Parameter state: behind them.
+    /// Applies some batches in one transaction. `state`: behind them.
     private func apply(
         _ part: ArraySlice<(batch: ReplicatedBatch, contents: [ArraySlice<UInt8>])>,
         _ longBlobs: [UInt64: LongBlob], _ state: ReplicationState
@@ -83,7 +81,6 @@ extension BlobStore {
         replication.shippedSequence.store(state.sequence, ordering: .releasing)
     }
 
-    /// Bytes of a batch, and of the blobs that are stored with it.
     private static func byteCount(
         of item: (batch: ReplicatedBatch, contents: [ArraySlice<UInt8>]),
         _ longBlobs: [UInt64: LongBlob]

@@ -59,7 +59,6 @@ extension BlobStore {
         return checked.change
     }
 
-    /// Does one step of a long change that is checked.
     package func advance(
         _ checked: inout CheckedLongChange, asOf now: Timestamp
     ) throws(StoreError) -> Bool {
@@ -79,7 +78,6 @@ extension BlobStore {
         return isDone
     }
 
-    /// Bytes that a step of at most `countMax` notifications may add to the file.
     private func growth(of change: LongChange, countMax: Int) throws(StoreError) -> Int {
         guard case .patchGroup(let owner, let group, _, let patch) = change.kind else { return 0 }
         let count = try core.withSnapshot { (snapshot) throws(StoreError) in
@@ -93,7 +91,6 @@ extension BlobStore {
 }
 
 extension LongChange {
-    /// Whether it is refused when there is no room.
     fileprivate var needsRoom: Bool {
         if case .patchGroup = kind { true } else { false }
     }

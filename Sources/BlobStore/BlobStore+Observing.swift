@@ -4,10 +4,8 @@ internal import Synchronization
 // What those who watch a store want to know of it, besides what it holds.
 
 extension BlobStore {
-    /// How long this process's writes to disk took.
     package var writeDurations: WriteDurations { core.durations }
 
-    /// Bytes of the write-ahead log that are not committed to `data.mdb`.
     package var pendingLogByteCount: Int { pipeline.logByteCount.load(ordering: .relaxed) }
 
     /// When the first thing ends that the store still has: a notification, a tombstone, a hold. nil

@@ -53,18 +53,15 @@ extension BlobStore {
         }
     }
 
-    /// Removes all that the outbox of a follower has.
     func clearOutbox() throws(StoreError) {
         while try inOutboxSteps({ (transaction, countMax) throws(StoreError) in
             (nil, try transaction.removeOutbox(upTo: .max, countMax: countMax))
         }) {}
     }
 
-    /// Runs `body` in a transaction, with fewer removals where there is no room for more.
-    ///
-    /// - Parameter body: gets how many batches it may remove. It returns the state that it wrote, and how many
-    ///   it has removed.
-    /// - Returns: whether there may be more to remove.
+    /// Runs `body` in a transaction, with fewer removals where there is no room for more. `body`: gets how many
+    /// batches it may remove. It returns the state that it wrote, and how many it has removed. Returns whether
+    /// there may be more to remove.
     private func inOutboxSteps(
         _ body: (
             inout ChangeTransaction, Int
@@ -107,11 +104,9 @@ extension ReplicationState {
 }
 
 extension ChangeTransaction {
-    /// Writes the state as it is now, with the segment and the batch that were shipped last, and removes some of
-    /// what is shipped from the outbox.
-    ///
-    /// - Returns: the state that was written, which counts once it is committed; nil: the file has it. And how
-    ///   many batches were removed.
+    /// Writes the state as it is now, with the segment and the batch that were shipped last, and removes some
+    /// of what is shipped from the outbox. Returns the state that was written, which counts once it is
+    /// committed; nil: the file has it. And how many batches were removed.
     mutating func saveShipped(
         _ replication: Replication, removing countMax: Int
     ) throws(StoreError) -> (state: ReplicationState?, removedCount: Int) {
@@ -123,9 +118,7 @@ extension ChangeTransaction {
         return (isStale ? state : nil, count)
     }
 
-    /// Removes the first batches of the outbox, up to a batch.
-    ///
-    /// - Returns: how many.
+    /// Removes the first batches of the outbox, up to a batch. Returns how many.
     fileprivate mutating func removeOutbox(
         upTo sequence: UInt64, countMax: Int
     ) throws(StoreError) -> Int {

@@ -117,9 +117,8 @@ extension BlobStore {
 }
 
 extension ChangeTransaction {
-    /// Stores some chunks of an evicted or a damaged blob; with the last of them it is here and whole.
-    ///
-    /// - Returns: false when it is neither, or has gone.
+    /// Stores some chunks of an evicted or a damaged blob; with the last of them it is here and whole. Returns
+    /// false when it is neither, or has gone.
     fileprivate mutating func putBack(
         _ blob: BlobReference, _ bytes: [UInt8], _ indices: ArraySlice<Int>, isLast: Bool
     ) throws(StoreError) -> Bool {

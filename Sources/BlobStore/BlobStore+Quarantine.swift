@@ -3,7 +3,6 @@ internal import LMDB
 internal import Synchronization
 
 extension BlobStore {
-    /// Reads from the table what is damaged.
     func loadQuarantine() throws(StoreError) {
         var entries: [DamagedBlob] = []
         try core.withSnapshot { (snapshot) throws(StoreError) in
@@ -75,11 +74,9 @@ extension BlobStore {
         }
     }
 
-    /// One step of giving notifications the blobs that were published again: looks at up to
-    /// `recordCountMax` records.
-    ///
-    /// - Parameter position: how far the records were looked at; it is moved on, and nil at the end.
-    /// - Returns: whether there is more to do.
+    /// One step of giving notifications the blobs that were published again: looks at up to `recordCountMax`
+    /// records. `position`: how far the records were looked at; it is moved on, and nil at the end. Returns
+    /// whether there is more to do.
     private func heal(
         _ position: inout HealingPosition, recordCountMax: Int, asOf now: Timestamp
     ) throws(StoreError) -> Bool {
@@ -135,7 +132,6 @@ package struct HealingPosition: Sendable {
 
     init(numbers: Set<UInt64>) { self.numbers = numbers }
 
-    /// Nothing is to be done.
     package init() {}
 }
 

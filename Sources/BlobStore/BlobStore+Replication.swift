@@ -108,7 +108,6 @@ extension BlobStore {
 }
 
 extension ChangeTransaction {
-    /// Whether a chunk is there and whole.
     fileprivate borrowing func hasChunk(
         of blob: BlobReference, at index: Int
     ) throws(StoreError) -> Bool {

@@ -105,10 +105,6 @@ extension BlobStore {
         core.replication.isUnconfirmed.store(true, ordering: .relaxed)
     }
 
-    /// Takes the lead from this store: it follows where all its changes are shipped, and is deposed where
-    /// they are not.
-    ///
-    /// - Throws: ``StoreError/corrupt(_:)`` when it is to follow, and something is not shipped.
     package func stepDown(to role: ReplicationState.Role) throws(StoreError) {
         let replication = core.replication
         guard var state = replication.state, state.role != role else { return }
@@ -131,7 +127,6 @@ extension BlobStore {
 }
 
 extension CapturedBatch {
-    /// A batch that waits.
     fileprivate init(_ batch: ReplicatedBatch) {
         sequence = batch.sequence
         byteCount = batch.byteCountWithBlobs
@@ -140,9 +135,7 @@ extension CapturedBatch {
 }
 
 extension ChangeTransaction {
-    /// Begins an epoch.
-    ///
-    /// - Returns: all epochs.
+    /// Begins an epoch. Returns all epochs.
     fileprivate mutating func begin(
         _ epoch: UInt64, after epochs: EpochList, isFirst: Bool
     ) throws(StoreError) -> EpochList {

@@ -44,7 +44,6 @@ extension BlobStore {
     /// What is damaged, by blob number. Two lookups for each.
     public var quarantinedBlobs: [QuarantinedBlob] { quarantined(core.quarantine.entries) }
 
-    /// Whether a blob is damaged here. One load while there is none.
     package func isDamaged(_ blob: BlobReference) -> Bool { core.quarantine.contains(blob.number) }
 
     private func quarantined(_ entries: [DamagedBlob]) -> [QuarantinedBlob] {
@@ -72,10 +71,8 @@ extension BlobStore {
             entries: core.quarantine.damagedEntries.load(ordering: .relaxed))
     }
 
-    /// What reads the store again; see ``Scrubber``.
     package func makeScrubber() throws(StoreError) -> Scrubber { try Scrubber(core) }
 
-    /// What was found damaged and not reported yet.
     package func takeUnreportedQuarantine() -> [QuarantinedBlob] {
         quarantined(core.quarantine.takeUnreported())
     }

@@ -14,7 +14,6 @@ public struct SweepResult: Sendable, Hashable {
     /// not agree with itself. They stay unreadable; `verify` names them.
     public var damaged = 0
 
-    /// What was done in all.
     var count: Int { expired + forgotten + holdsEnded }
 }
 
@@ -82,9 +81,8 @@ extension ChangeTransaction {
         return result
     }
 
-    /// Does what is to be done at the time of `entry`, unless something is damaged.
-    ///
-    /// - Returns: how many puts and deletes it took, about.
+    /// Does what is to be done at the time of `entry`, unless something is damaged. Returns how many puts and
+    /// deletes it took, about.
     private mutating func end(
         _ entry: TimeEntry, _ result: inout SweepResult
     ) throws(StoreError) -> Int {

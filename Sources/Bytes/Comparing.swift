@@ -1,7 +1,6 @@
 // Comparing spans and texts by their bytes, and spans with literals without making a `String`.
 
 extension RawSpan {
-    /// Whether the bytes are those of the literal.
     @inlinable
     @inline(__always)
     package func equals(_ literal: StaticString) -> Bool {
@@ -136,7 +135,6 @@ extension String {
 }
 
 extension String? {
-    /// Whether both are nil, or the same bytes.
     package func isSame(as other: String?) -> Bool {
         switch (self, other) {
         case (nil, nil): true

@@ -96,7 +96,6 @@ package enum RFC3339 {
 }
 
 extension OutputSpan<UInt8> {
-    /// Appends the two digits of a number under 100.
     fileprivate mutating func append(twoDigits value: UInt64) {
         append(0x30 + UInt8(truncatingIfNeeded: value / 10))
         append(0x30 + UInt8(truncatingIfNeeded: value % 10))

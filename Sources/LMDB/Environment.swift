@@ -13,7 +13,6 @@ internal import Synchronization
     private let owner: EnvironmentHandle
     var handle: OpaquePointer { unsafe owner.pointer }
 
-    /// The read transactions of this environment.
     package let readers: ReaderPool
 
     /// The size of a page in bytes, from the file (`ms_psize`). liblmdb creates a file with the
@@ -177,7 +176,6 @@ internal import Synchronization
     let bounds: MapBounds
     private let identity: FileIdentity
 
-    /// The folders this process has open.
     private static let opened = Mutex<Set<FileIdentity>>([])
 
     init(

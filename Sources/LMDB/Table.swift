@@ -15,7 +15,6 @@ package struct Table: Sendable, Equatable {
     /// need.
     package var isWrittenOnce = false
 
-    /// How its values are looked at.
     var valueKind: MapBounds.Kind { isWrittenOnce ? .valueWrittenOnce : .value }
 
     package static func == (left: Table, right: Table) -> Bool { left.handle == right.handle }

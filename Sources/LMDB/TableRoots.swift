@@ -23,9 +23,8 @@ internal import Synchronization
 
     init(_ bounds: MapBounds) { search = TreeSearch(bounds: bounds) }
 
-    /// A view of `commit` begins.
-    ///
-    /// - Parameter isSame: whether a view of the same commit sees what the one before has seen.
+    /// A view of `commit` begins. `isSame`: whether a view of the same commit sees what the one before has
+    /// seen.
     @inline(__always)
     mutating func begin(_ commit: UInt64, isSame: Bool) {
         if isSame, commit == self.commit { return }
@@ -34,10 +33,8 @@ internal import Synchronization
         main = search.bounds.mainRoot(of: commit) ?? Self.unknown
     }
 
-    /// The value of `key` in `table`; nil when it is not there.
-    ///
-    /// - Parameter found: set to the value when there is one.
-    /// - Returns: false when liblmdb has to be asked.
+    /// The value of `key` in `table`; nil when it is not there. `found`: set to the value when there is one.
+    /// Returns false when liblmdb has to be asked.
     @inline(__always)
     mutating func find(
         _ key: RawSpan, in table: Table, _ found: inout MDB_val?
@@ -63,12 +60,10 @@ internal import Synchronization
 }
 
 extension MapBounds {
-    /// The root of the main table in a commit, from its meta page (`MDB_meta`).
-    ///
-    /// - Parameter commit: the last one when its view began, which is a moment ago.
-    /// - Returns: nil when that cannot be told: where the map is not known, or the next commits have
-    ///   been made since. A commit writes the meta page of the one before the last. So if the
-    ///   other page is not of the next commit after the root was read, the root is of this commit.
+    /// The root of the main table in a commit, from its meta page (`MDB_meta`). `commit`: the last one when its
+    /// view began, which is a moment ago. Returns nil when that cannot be told: where the map is not known, or
+    /// the next commits have been made since. A commit writes the meta page of the one before the last. So if
+    /// the other page is not of the next commit after the root was read, the root is of this commit.
     @inline(__always)
     func mainRoot(of commit: UInt64) -> UInt64? {
         guard isSearchable,

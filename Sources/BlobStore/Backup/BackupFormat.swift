@@ -7,7 +7,6 @@ enum BackupFormat {
     static let magic = Array("blobdbak".utf8)
     /// The only version this program writes and reads.
     static let version: UInt32 = 1
-    /// Kind and byte count, in front of a block's body.
     static let blockHeadByteCount = 8
     /// A body with so many bytes takes no further entry.
     static let bodyByteCountMin = 1 << 20
@@ -17,16 +16,13 @@ enum BackupFormat {
     static let entryHeadByteCount = 8
     /// What the end has: entries of each table, then a SHA-256.
     static let endByteCount = BackupTable.allCases.count * 8 + 32
-    /// The kind of the end's block.
     static let endKind: UInt8 = 255
 }
 
-/// The tables of a backup, in its order.
 enum BackupTable: UInt8, CaseIterable {
     case meta = 1
     case notifications, blobs, index, states, chunks
 
-    /// The table of a store.
     func table(of tables: Tables) -> Table {
         switch self {
         case .meta: tables.meta
@@ -53,7 +49,6 @@ public struct BackupHead: Sendable, Hashable {
     /// Bytes behind the head, about.
     public let byteCount: UInt64
 
-    /// Bytes of a head.
     package static let byteCount = 64
     private static let checkedByteCount = 56
 
@@ -70,7 +65,6 @@ public struct BackupHead: Sendable, Hashable {
         return bytes
     }
 
-    /// Reads a head.
     init(_ bytes: RawSpan) throws(BackupError) {
         guard bytes.byteCount == Self.byteCount,
             bytes.extracting(first: 8).equals(BackupFormat.magic.span.bytes)
@@ -109,9 +103,8 @@ public struct BackupError: Error, CustomStringConvertible {
 }
 
 extension BackupTable {
-    /// Checks an entry, but those that can be made again of others.
-    ///
-    /// - Returns: the blob that it is of; nil: of none.
+    /// Checks an entry, but those that can be made again of others. Returns the blob that it is of; nil: of
+    /// none.
     func check(_ key: RawSpan, _ value: RawSpan) throws(StoreError) -> BlobReference? {
         switch self {
         case .notifications:

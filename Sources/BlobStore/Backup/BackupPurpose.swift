@@ -7,7 +7,6 @@ package struct BaseMoment: Sendable, Hashable {
     /// The blobs that it has are below this number.
     package var nextBlobNumber: UInt64
 
-    /// A moment.
     package init(sequence: UInt64, nextBlobNumber: UInt64) {
         self.sequence = sequence
         self.nextBlobNumber = nextBlobNumber
@@ -25,7 +24,6 @@ enum BackupPurpose {
     /// To be where a follower begins: the bytes of long blobs are objects of their own.
     case base
 
-    /// Whether it has the bytes of all blobs.
     var requiresAllPayloads: Bool { if case .base = self { false } else { true } }
 
     /// Whether it says which blobs are damaged, and lacks their bytes: who begins with a base looks for them

@@ -7,9 +7,7 @@ package struct BackupReader: ~Copyable {
     /// Appends up to so many bytes; none at the end.
     package typealias Source = (_ buffer: inout [UInt8], _ byteCountMax: Int) throws -> Void
 
-    /// What it begins with.
     package let head: BackupHead
-    /// Bytes that were read.
     package private(set) var byteCount = 0
 
     private var hash = SHA256()
@@ -17,7 +15,6 @@ package struct BackupReader: ~Copyable {
     private var lastTable = BackupTable.meta
     private var lastKey: [UInt8] = []
 
-    /// Reads the head.
     package init(from source: Source) throws {
         var bytes: [UInt8] = []
         try Self.fill(&bytes, to: BackupHead.byteCount, from: source)
@@ -35,7 +32,6 @@ package struct BackupReader: ~Copyable {
         }
     }
 
-    /// Entries of one table.
     struct Block {
         let table: BackupTable
         let bytes: [UInt8]

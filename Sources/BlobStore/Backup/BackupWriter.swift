@@ -24,7 +24,6 @@ struct BackupWriter: ~Copyable {
     /// Those of them whose bytes are fetched.
     private var fetched: [UInt64: BlobReference] = [:]
 
-    /// A blob of the backup.
     private struct Blob {
         let number: UInt64
         let storedByteCount: Int
@@ -41,7 +40,6 @@ struct BackupWriter: ~Copyable {
         source = missing
     }
 
-    /// Writes the backup.
     consuming func run(
         asOf now: Timestamp, progress: (_ byteCount: Int, _ total: Int) -> Void,
         noting moment: (BaseMoment) -> Void = { _ in },
@@ -146,9 +144,8 @@ struct BackupWriter: ~Copyable {
         }
     }
 
-    /// Notes which blobs are not whole here, and what is copied of the states.
-    ///
-    /// - Throws: where the bytes of some cannot be had.
+    /// Notes which blobs are not whole here, and what is copied of the states. Throws where the bytes of some
+    /// cannot be had.
     private mutating func collectStates(
         of snapshot: borrowing Snapshot, _ blobs: inout [Blob]
     ) throws(StoreError) {
@@ -219,7 +216,6 @@ struct BackupWriter: ~Copyable {
         return kept.sorted { $0.number < $1.number }
     }
 
-    /// Checks an entry before it is copied, and notes which blob it is of.
     private mutating func check(
         _ cursor: borrowing Cursor, _ table: BackupTable, _ blobs: inout [Blob]
     ) throws(StoreError) {
@@ -289,7 +285,6 @@ struct BackupWriter: ~Copyable {
         }
     }
 
-    /// Fetches a blob, and sends its chunks.
     private mutating func append(
         _ blob: BlobReference, to write: (RawSpan) throws -> Void
     ) throws {
@@ -316,7 +311,6 @@ struct BackupWriter: ~Copyable {
 }
 
 extension Snapshot {
-    /// Whether every chunk of a blob is here, whole or not.
     fileprivate borrowing func hasAllChunks(of blob: BlobReference) throws(StoreError) -> Bool {
         for index in 0..<blob.chunkCount {
             let key = Keys.chunk(blob.number, index)

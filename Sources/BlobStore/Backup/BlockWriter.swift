@@ -4,7 +4,6 @@ internal import Bytes
 struct BlockWriter: ~Copyable {
     private var block: [UInt8] = []
     private var table = BackupTable.meta
-    /// Entries so far, of each table.
     private(set) var counts = [UInt64](repeating: 0, count: BackupTable.allCases.count)
 
     /// Whether the block should be taken.
@@ -36,9 +35,7 @@ struct BlockWriter: ~Copyable {
         return whole
     }
 
-    /// The block that ends the backup.
-    ///
-    /// - Parameter digest: of all bytes before it.
+    /// The block that ends the backup. `digest`: of all bytes before it.
     func end(_ digest: InlineArray<32, UInt8>) -> [UInt8] {
         var block = [UInt8](repeating: 0, count: BackupFormat.blockHeadByteCount)
         for count in counts { block.append(littleEndian: count) }
@@ -47,7 +44,6 @@ struct BlockWriter: ~Copyable {
         return block
     }
 
-    /// Fills in the head, and appends the checksum.
     private static func close(_ block: inout [UInt8], kind: UInt8) {
         block[0] = kind
         let byteCount = UInt32(block.count - BackupFormat.blockHeadByteCount)

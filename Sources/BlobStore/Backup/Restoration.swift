@@ -14,7 +14,6 @@ struct Restoration {
     private var oldFormat: FormatRecord?
     private var predecessors = Predecessors()
 
-    /// Which store it becomes.
     enum Identity {
         /// Another one, whose feeds begin anew.
         case new
@@ -26,7 +25,6 @@ struct Restoration {
 
     /// How many of the blobs have their bytes in the bucket, as the states say.
     private var evictionCount = EvictionCount()
-    /// Numbers of blobs that were damaged where the backup was taken.
     private var damaged: Set<UInt64> = []
     /// Blobs whose bytes the backup does not have.
     private(set) var longBlobs: [BlobReference] = []
@@ -87,10 +85,8 @@ struct Restoration {
         }
     }
 
-    /// Stores the chunks of a long blob. Each transaction puts about
-    /// ``StoreLimits/transactionByteCountMax`` bytes.
-    ///
-    /// - Parameter bytes: as stored.
+    /// Stores the chunks of a long blob. Each transaction puts about ``StoreLimits/transactionByteCountMax``
+    /// bytes. `bytes`: as stored.
     mutating func put(_ blob: BlobReference, _ bytes: [UInt8]) throws {
         let step = StoreLimits.transactionByteCountMax / StoreLimits.chunkByteCountMax
         for start in stride(from: 0, to: blob.chunkCount, by: step) {
@@ -131,7 +127,6 @@ struct Restoration {
         } while !rest.isEmpty
     }
 
-    /// Whether a blob was damaged where the backup was taken, and its bytes were not had since.
     func isDamaged(_ blob: BlobReference) -> Bool { damaged.contains(blob.number) }
 
     private func begin() throws(StoreError) -> WriteTransaction {
@@ -185,7 +180,6 @@ struct Restoration {
         }
     }
 
-    /// A new id, and where the store comes from.
     private func putIdentity(
         of head: BackupHead, in transaction: inout WriteTransaction
     ) throws {

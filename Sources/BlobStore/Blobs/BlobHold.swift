@@ -33,7 +33,6 @@ public struct HeldBlob: Sendable, Hashable {
 }
 
 extension BlobHold {
-    /// Every rule that does not depend on what is stored.
     func check(asOf now: Timestamp) throws(StoreError) {
         try Rules.check(end, asOf: now)
         if let expected, expected != payload.digest {
@@ -78,7 +77,6 @@ extension ChangeTransaction {
         return .held(HeldBlob(blob: entry.reference(digest), until: until), created: false)
     }
 
-    /// Throws ``StoreError/quotaExceeded(_:)`` where a blob that is kept makes the store pass a quota.
     borrowing func checkQuotas(_ hold: BlobHold) throws(StoreError) {
         guard quotas.needsStoredByteCount, try blobEntry(hold.payload.digest) == nil else { return }
         try counters.check(

@@ -3,9 +3,8 @@ internal import LMDB
 // References to blobs, counted in the transaction that makes and drops them.
 
 extension ChangeTransaction {
-    /// Counts one more reference to the blob of `payload`, storing it when it is not there.
-    ///
-    /// - Parameter staged: the number its chunks were written under already, if they were.
+    /// Counts one more reference to the blob of `payload`, storing it when it is not there. `staged`: the
+    /// number its chunks were written under already, if they were.
     mutating func reference(
         _ payload: PreparedPayload, until expiry: Timestamp, staged: UInt64?
     ) throws(StoreError) -> BlobReference {
@@ -36,9 +35,8 @@ extension ChangeTransaction {
         return reference
     }
 
-    /// Counts one more reference to a blob that is stored.
-    ///
-    /// - Throws: ``StoreError/corrupt(_:)`` when it is not; ask first.
+    /// Counts one more reference to a blob that is stored. Throws ``StoreError/corrupt(_:)`` when it is not;
+    /// ask first.
     mutating func reference(
         _ digest: Digest, until expiry: Timestamp
     ) throws(StoreError) -> BlobReference {
@@ -66,7 +64,6 @@ extension ChangeTransaction {
         return blob
     }
 
-    /// Stores the chunks of a blob whose entry is new, and counts it.
     private mutating func enter(
         _ payload: PreparedPayload, _ blob: BlobReference, staged: UInt64?
     ) throws(StoreError) {
@@ -113,7 +110,6 @@ extension ChangeTransaction {
         }
     }
 
-    /// Removes a blob's entry, and counts it no more.
     mutating func removeEntry(of blob: BlobReference) throws(StoreError) {
         let key = blob.digest.rawWords
         try transaction.remove(key.span.bytes, in: tables.blobs)
@@ -139,7 +135,6 @@ extension ChangeTransaction {
         return number
     }
 
-    /// Writes chunks `from` and on, at most `count`.
     mutating func writeChunks(
         of payload: PreparedPayload, number: UInt64, from: Int = 0, count: Int = .max
     ) throws(StoreError) {
@@ -161,7 +156,6 @@ extension ChangeTransaction {
         }
     }
 
-    /// Notes that nothing refers to a blob any more.
     mutating func addReleased(_ blob: BlobReference) throws(StoreError) {
         let entry = BlobStateEntry(
             digest: blob.digest, transaction: transaction.id,
@@ -180,7 +174,6 @@ extension ChangeTransaction {
         try move(blob.number, from: try state(of: blob.number), to: entry)
     }
 
-    /// Makes a blob that was written ahead one that is here.
     mutating func adopt(_ number: UInt64) throws(StoreError) {
         guard let entry = try state(of: number, in: .toBeFreed), entry.state == .staged else {
             throw .corrupt("the staged blob \(number) is missing")

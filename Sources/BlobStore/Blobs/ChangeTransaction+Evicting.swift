@@ -4,9 +4,8 @@ internal import LMDB
 // shipped.
 
 extension ChangeTransaction {
-    /// Notes that a blob's chunks may be missing here.
-    ///
-    /// - Returns: false when it is no live blob any more, or is damaged.
+    /// Notes that a blob's chunks may be missing here. Returns false when it is no live blob any more, or is
+    /// damaged.
     mutating func noteEvicted(_ blob: EvictableBlob) throws(StoreError) -> Bool {
         // One that was freed since it was found has no chunk.
         let key = Keys.chunk(blob.number, blob.chunkCount - 1)
@@ -30,9 +29,8 @@ extension ChangeTransaction {
         try move(blob.number, from: old, to: nil)
     }
 
-    /// Removes the chunks of blobs, the first of each first, up to about `countMax`.
-    ///
-    /// - Returns: how many of the blobs have none left.
+    /// Removes the chunks of blobs, the first of each first, up to about `countMax`. Returns how many of the
+    /// blobs have none left.
     mutating func removeChunks(
         of blobs: ArraySlice<EvictableBlob>, countMax: Int
     ) throws(StoreError) -> Int {

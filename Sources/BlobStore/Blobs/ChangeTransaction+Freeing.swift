@@ -29,7 +29,6 @@ struct FreeingProgress {
     var isClosed = false
 }
 
-/// Orphans that may be freed.
 struct ReadyOrphans {
     var ready: [(UInt64, BlobStateEntry)] = []
     /// Whether the table was walked to its end.
@@ -46,12 +45,10 @@ extension Cursor {
         return (number, try BlobStateEntry(value, number: number))
     }
 
-    /// Whether the cursor stands at a blob to be freed.
     fileprivate var isAtOrphan: Bool { Keys.state(key).map { $0.queue == .toBeFreed } ?? true }
 }
 
 extension TableReader where Self: ~Copyable {
-    /// Whether there is a blob to be freed.
     borrowing func hasOrphan() throws(StoreError) -> Bool {
         var isThere = false
         try walk(tables.orphans) { (cursor) throws(StoreError) in
@@ -97,10 +94,8 @@ extension TableReader where Self: ~Copyable {
 }
 
 extension ChangeTransaction {
-    /// Frees some of what may be freed, in the transaction of other changes: it costs no sync of its
-    /// own, and the file does not grow by what waits for one.
-    ///
-    /// - Parameter progress: where to go on looking, which is moved on.
+    /// Frees some of what may be freed, in the transaction of other changes: it costs no sync of its own, and
+    /// the file does not grow by what waits for one. `progress`: where to go on looking, which is moved on.
     mutating func freeBeside(
         _ rule: FreeingRule, byteCountMax: Int, _ progress: inout FreeingProgress
     ) throws(StoreError) {
@@ -175,9 +170,7 @@ extension ChangeTransaction {
         storedByteCount <= 4 * StoreLimits.chunkByteCountMax
     }
 
-    /// Removes all chunks of a blob.
-    ///
-    /// - Returns: how many deletes it took.
+    /// Removes all chunks of a blob. Returns how many deletes it took.
     mutating func removeChunks(
         of number: UInt64, storedByteCount: Int
     ) throws(StoreError) -> Int {

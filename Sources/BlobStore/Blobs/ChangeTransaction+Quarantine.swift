@@ -7,9 +7,7 @@ internal import LMDB
 // that refer to it are given the new one (`repoint`). Those are changes like any other, and are shipped.
 
 extension ChangeTransaction {
-    /// Notes that a blob is damaged here.
-    ///
-    /// - Returns: false when it has gone, or is known to lack chunks already.
+    /// Notes that a blob is damaged here. Returns false when it has gone, or is known to lack chunks already.
     mutating func noteDamaged(_ blob: BlobReference) throws(StoreError) -> Bool {
         guard try liveBlob(blob.digest, number: blob.number) != nil,
             try state(of: blob.number) == nil
@@ -30,9 +28,8 @@ extension ChangeTransaction {
         quarantine.noteGivenWay()
     }
 
-    /// Counts one reference to a quarantined blob less. The last one moves it to the orphans.
-    ///
-    /// - Throws: ``StoreError/corrupt(_:)`` when it is not in the quarantine.
+    /// Counts one reference to a quarantined blob less. The last one moves it to the orphans. Throws
+    /// ``StoreError/corrupt(_:)`` when it is not in the quarantine.
     mutating func releaseQuarantined(_ blob: BlobReference) throws(StoreError) {
         guard var entry = try quarantineEntry(blob.number) else {
             throw .corrupt("a notification refers to the missing blob \(blob.digest)")
@@ -46,10 +43,8 @@ extension ChangeTransaction {
         try addReleased(blob)
     }
 
-    /// Gives a notification, expired or not, the blobs that have the same bytes as damaged ones. Nobody
-    /// hears of it: its bytes are those that they were.
-    ///
-    /// - Returns: how many parts have another blob now.
+    /// Gives a notification, expired or not, the blobs that have the same bytes as damaged ones. Nobody hears
+    /// of it: its bytes are those that they were. Returns how many parts have another blob now.
     mutating func repoint(
         _ id: String, from numbers: Set<UInt64>
     ) throws(StoreError) -> Int {
@@ -72,10 +67,8 @@ extension ChangeTransaction {
 }
 
 extension Snapshot {
-    /// Notifications behind an id that refer to one of some blobs.
-    ///
-    /// - Parameter matchCountMax: at most so many.
-    /// - Returns: their ids, and the last id that was looked at; nil: there are no more.
+    /// Notifications behind an id that refer to one of some blobs. `matchCountMax`: at most so many. Returns
+    /// their ids, and the last id that was looked at; nil: there are no more.
     borrowing func ids(
         after id: [UInt8], referringTo numbers: Set<UInt64>, countMax: Int, matchCountMax: Int = 64
     ) throws(StoreError) -> (ids: [String], last: [UInt8]?) {

@@ -3,17 +3,13 @@ internal import Hashing
 /// What is inside a gzip or deflate coding that was handed in.
 struct CodedContent {
     private let container: GzipDecoder.Container
-    /// The SHA-256 of the bytes inside.
     let digest: Digest
-    /// How many there are.
     let byteCount: Int
-    /// Members of the coding.
     let memberCount: Int
 
-    /// Decodes `content` once and keeps nothing of it: bounded memory, whatever is inside. It ends as
-    /// soon as more comes out than `byteCountMax`.
-    ///
-    /// - Throws: ``StoreError/invalid(_:)`` for what is no such coding, or has more inside.
+    /// Decodes `content` once and keeps nothing of it: bounded memory, whatever is inside. It ends as soon as
+    /// more comes out than `byteCountMax`. Throws ``StoreError/invalid(_:)`` for what is no such coding, or has
+    /// more inside.
     init(
         of content: StoredContent, _ container: GzipDecoder.Container, byteCountMax: Int
     ) throws(StoreError) {

@@ -5,16 +5,13 @@ internal import Zlib
 ///
 /// It needs some 110 KiB, whatever it decodes. One thread at a time.
 final class GzipDecoder {
-    /// Which container the bytes come in.
     enum Container: String { case gzip, deflate }
 
     private let stream: ZStream
     private let container: Container
     private var output = [UInt8](repeating: 0, count: pieceByteCount)
     private var isInMember = false
-    /// Members that have begun.
     private(set) var memberCount = 0
-    /// Bytes that came out.
     private(set) var byteCount = 0
     private let byteCountMax: Int
 
@@ -32,10 +29,9 @@ final class GzipDecoder {
         }
     }
 
-    /// Decodes `input` and hands on what comes out, in pieces that are good for the time of a call.
-    ///
-    /// - Throws: what `take` throws, and ``StoreError/invalid(_:)`` for what is no gzip coding, or
-    ///   as soon as more comes out than may.
+    /// Decodes `input` and hands on what comes out, in pieces that are good for the time of a call. Throws what
+    /// `take` throws, and ``StoreError/invalid(_:)`` for what is no gzip coding, or as soon as more comes out
+    /// than may.
     func decode(
         _ input: RawSpan, _ take: (RawSpan) throws(StoreError) -> Void
     ) throws(StoreError) {
@@ -63,10 +59,8 @@ final class GzipDecoder {
         isInMember = true
     }
 
-    /// Calls `inflate` until it has used all of `input` and given all that there is of it, or a
-    /// member ends.
-    ///
-    /// - Returns: how many bytes were used.
+    /// Calls `inflate` until it has used all of `input` and given all that there is of it, or a member ends.
+    /// Returns how many bytes were used.
     private func step(
         _ input: RawSpan, _ take: (RawSpan) throws(StoreError) -> Void
     ) throws(StoreError) -> Int {

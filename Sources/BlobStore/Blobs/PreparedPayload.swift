@@ -28,7 +28,6 @@ public final class PreparedPayload: Sendable {
         self.checksums = checksums
     }
 
-    /// How many chunks the stored bytes are cut into; 0 for an empty payload.
     var chunkCount: Int { ChunkLayout.count(of: storedByteCount) }
 
     static func checksums(of content: StoredContent) throws(StoreError) -> [Checksum] {

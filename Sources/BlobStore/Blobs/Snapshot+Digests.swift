@@ -78,7 +78,6 @@ extension Snapshot {
 }
 
 extension StoreCore {
-    /// Whether a blob of that digest is stored, and not damaged. One B-tree lookup.
     func contains(_ digest: Digest) throws(StoreError) -> Bool {
         try withSnapshot { (snapshot) throws(StoreError) in
             guard let entry = try snapshot.blobEntry(digest) else { return false }

@@ -44,7 +44,6 @@ extension Snapshot {
         return try payload(for: id.bytes, part: part.bytes, asOf: now)
     }
 
-    /// Computes a record's checksum, the first time it is read.
     @inline(never)
     private borrowing func verify(_ record: RecordView, id: RawSpan) throws(StoreError) {
         try record.check(id: id)

@@ -13,7 +13,6 @@ enum StoredContent: Sendable {
         }
     }
 
-    /// How many of the bytes are in memory.
     var heldByteCount: Int {
         switch self {
         case .memory(let bytes): bytes.count
@@ -21,13 +20,11 @@ enum StoredContent: Sendable {
         }
     }
 
-    /// Whether they are in a file.
     var isSpooled: Bool {
         if case .file = self { return true }
         return false
     }
 
-    /// Makes room in memory for `byteCount` bytes in all.
     mutating func reserveCapacity(_ byteCount: Int) {
         guard case .memory(var held) = self else { return }
         // Taken out of self, so that making room does not copy what is there.
@@ -65,7 +62,6 @@ enum StoredContent: Sendable {
         }
     }
 
-    /// Writes over bytes that are there.
     mutating func replace(at offset: Int, with bytes: RawSpan) throws(StoreError) {
         precondition(offset >= 0 && bytes.byteCount <= byteCount - offset)
         switch self {

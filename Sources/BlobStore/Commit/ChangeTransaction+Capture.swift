@@ -5,7 +5,6 @@ internal import Synchronization
 // outbox, where it waits to be shipped.
 
 extension ChangeTransaction {
-    /// Begins a batch, in a transaction that may have others.
     mutating func beginBatch(_ destination: BatchDestination, of replication: Replication) {
         self.destination = destination
         let isShipped = replication.capturesChanges.load(ordering: .relaxed)
@@ -50,10 +49,8 @@ extension ChangeTransaction {
         newEpochs = nil
     }
 
-    /// Puts what this batch did among what waits to be shipped.
-    ///
-    /// - Returns: nil where nothing is shipped, or nothing of it is.
-    /// - Throws: ``StoreError/full`` when it is too long; fewer changes are shorter.
+    /// Puts what this batch did among what waits to be shipped. Returns nil where nothing is shipped, or
+    /// nothing of it is. Throws ``StoreError/full`` when it is too long; fewer changes are shorter.
     mutating func capture() throws(StoreError) -> CapturedBatch? {
         guard sequence > 0 else { return nil }
         var writer = try batchWriter()
@@ -75,7 +72,6 @@ extension ChangeTransaction {
             firstBlobNumber: storedBlobs.min { $0.number < $1.number }?.number, epochs: epochs)
     }
 
-    /// What this batch did so far.
     private borrowing func batchWriter() throws(StoreError) -> ReplicatedBatchWriter {
         guard !transaction.operations.isOverfull else { throw .full }
         var writer = ReplicatedBatchWriter()

@@ -25,10 +25,8 @@ extension CommitPipeline {
         _ = try setLogState(state.id, isInUse: false)
     }
 
-    /// Commits whether a log is in use.
-    ///
-    /// - Parameter body: what is done before it is committed, with the transaction's number.
-    /// - Returns: the transaction's number.
+    /// Commits whether a log is in use. `body`: what is done before it is committed, with the transaction's
+    /// number. Returns the transaction's number.
     func setLogState(
         _ id: LogID, isInUse: Bool,
         _ body: (UInt64) throws(StoreError) -> Void = { (_) throws(StoreError) in () }
@@ -44,10 +42,8 @@ extension CommitPipeline {
         }
     }
 
-    /// Commits the open transaction, after which the log begins again at its start.
-    ///
-    /// - Returns: false when there was no room for what the log does not have; what it has is
-    ///   committed.
+    /// Commits the open transaction, after which the log begins again at its start. Returns false when there
+    /// was no room for what the log does not have; what it has is committed.
     func checkpoint(
         _ begun: consuming ChangeTransaction
     ) throws(StoreError) -> Bool {

@@ -29,11 +29,9 @@ extension CommitPipeline {
         feedWatch.notify(owners, at: counters.revision)
     }
 
-    /// Replays, and commits, what the log has and `data.mdb` has not, instead of a transaction in
-    /// which a later batch failed.
-    ///
-    /// - Throws: ``StoreError/corrupt(_:)`` when the log has not what was written to it;
-    ///   ``StoreError/full``; ``StoreError/outcomeUnknown(_:)``.
+    /// Replays, and commits, what the log has and `data.mdb` has not, instead of a transaction in which a later
+    /// batch failed. Throws ``StoreError/corrupt(_:)`` when the log has not what was written to it;
+    /// ``StoreError/full``; ``StoreError/outcomeUnknown(_:)``.
     func replayLog() throws(StoreError) {
         guard let log = open.log else { return }
         try completeLog()
@@ -49,9 +47,8 @@ extension CommitPipeline {
         noteAllCommitted()
     }
 
-    /// Puts the values into the log that it refers to. Nothing happens where it refers to none.
-    ///
-    /// - Throws: ``StoreError/outcomeUnknown(_:)``: the next start does it.
+    /// Puts the values into the log that it refers to. Nothing happens where it refers to none. Throws
+    /// ``StoreError/outcomeUnknown(_:)``: the next start does it.
     func completeLog() throws(StoreError) {
         guard open.placedByteCount > 0, let log = open.log else { return }
         do throws(StoreError) {
@@ -78,11 +75,10 @@ extension CommitPipeline {
         return whole
     }
 
-    /// Replays what the log has when the store is opened, and commits that no log is in use.
-    ///
-    /// - Throws: ``StoreError/cannotOpen(path:reason:)`` when the log is not what it has to be, and
-    ///   ``Options/discardsLog`` does not say to go on without it; ``StoreError/full``;
-    ///   ``StoreError/outcomeUnknown(_:)``.
+    /// Replays what the log has when the store is opened, and commits that no log is in use. Throws
+    /// ``StoreError/cannotOpen(path:reason:)`` when the log is not what it has to be, and
+    /// ``Options/discardsLog`` does not say to go on without it; ``StoreError/full``;
+    /// ``StoreError/outcomeUnknown(_:)``.
     func recoverLog() throws(StoreError) {
         // What a crash has left of one that was being made whole.
         unlink("\(core.directory)/\(WriteAheadLog.fileName).new")
@@ -127,7 +123,6 @@ extension CommitPipeline {
         }
     }
 
-    /// Replays records, and commits them.
     private func replay(
         _ records: [[UInt8]], _ begun: consuming WriteTransaction, of id: LogID, isInUse: Bool
     ) throws(StoreError) {
@@ -152,12 +147,10 @@ extension CommitPipeline {
 }
 
 extension WriteTransaction {
-    /// Stores what the store says of its log.
     mutating func put(_ state: LogState, in meta: Table) throws(LMDBError) {
         try put(state.value.span.bytes, forKey: LogState.name.utf8.span.bytes, in: meta)
     }
 
-    /// Replays the puts and deletes of a record of the log.
     fileprivate mutating func replay(_ record: RawSpan, _ tables: Tables) throws(StoreError) {
         let all = tables.all
         var reader = OperationReader(record.extracting(droppingFirst: LogRecord.byteCount))

@@ -3,10 +3,8 @@ internal import LMDB
 internal import Synchronization
 
 extension CommitPipeline {
-    /// Runs `body` as the only writer of this process, unless a sync has failed before.
-    ///
-    /// - Parameter committing: whether the open transaction is committed first. If not, `body` works in
-    ///   it.
+    /// Runs `body` as the only writer of this process, unless a sync has failed before. `committing`: whether
+    /// the open transaction is committed first. If not, `body` works in it.
     func whileWriting<Result>(
         committing: Bool = true, _ body: () throws(StoreError) -> Result
     ) throws(StoreError) -> Result {

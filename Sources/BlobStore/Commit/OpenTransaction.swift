@@ -10,7 +10,6 @@ final class OpenTransaction: @unchecked Sendable {
     var log: WriteAheadLog?
     /// The transaction that has what is in the log. It is open while there is something.
     var transaction: ChangeTransaction?
-    /// What it may add to the file.
     var growth = OpenGrowth()
     /// Stored bytes of the batches whose long values are in pages, and not in the log.
     var placedByteCount = 0
@@ -43,16 +42,13 @@ final class OpenTransaction: @unchecked Sendable {
 
 /// What is in the write-ahead log and not in `data.mdb`.
 package struct PendingBatches: Sendable {
-    /// Whether there is anything.
     package var isPending = false
     /// Whether it has changes of an owner that somebody waits for.
     package var isAwaited = false
-    /// Batches.
     package var batchCount = 0
     /// Bytes of the log that they take.
     package var byteCount = 0
 
-    /// Nothing.
     package init() {}
 }
 

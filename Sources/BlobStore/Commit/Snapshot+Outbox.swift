@@ -4,7 +4,6 @@ internal import LMDB
 // What the tables say of a shard: its state, and the batches that wait to be shipped.
 
 extension Snapshot {
-    /// What the tables say of the replication.
     borrowing func replicationKnowledge() throws(StoreError) -> Replication.Knowledge {
         var knowledge = Replication.Knowledge()
         knowledge.state = try meta()

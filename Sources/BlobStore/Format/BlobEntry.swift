@@ -20,7 +20,6 @@ struct BlobEntry: Equatable {
     private static let holdMax: UInt64 = 1 << 48 - 1
     private static let form = ValueForm("", byteCount: byteCount, checksumAt: 48)
 
-    /// Reads and checks a value.
     init(_ value: RawSpan, digest: Digest) throws(StoreError) {
         let key = digest.rawWords
         guard Self.form.isWhole(value, key: key.span.bytes),
@@ -66,7 +65,6 @@ struct BlobEntry: Equatable {
         self.heldUntil = heldUntil
     }
 
-    /// The value's 56 bytes, as words in the order of their bytes.
     func words(digest: Digest) -> InlineArray<7, UInt64> {
         let hold = min(UInt64(clamping: heldUntil?.milliseconds ?? 0), Self.holdMax)
         var words: InlineArray<7, UInt64> = [

@@ -64,7 +64,6 @@ struct BlobStateEntry: Equatable {
         self.state = state
     }
 
-    /// The value's 56 bytes, as words in the order of their bytes.
     func words(number: UInt64) -> InlineArray<7, UInt64> {
         let digest = digest.rawWords
         var words: InlineArray<7, UInt64> = [
@@ -125,13 +124,11 @@ struct EvictionCount: Equatable, MetaValue {
 
     init() {}
 
-    /// Counts one more.
     mutating func add(_ entry: BlobStateEntry) {
         blobs += 1
         bytes += entry.storedByteCount
     }
 
-    /// Reads and checks a value.
     init(_ value: RawSpan) throws(StoreError) {
         try Self.form.check(value)
         blobs = value.integer(0)
@@ -141,7 +138,6 @@ struct EvictionCount: Equatable, MetaValue {
         }
     }
 
-    /// The value's 20 bytes.
     var value: [UInt8] {
         var value: [UInt8] = []
         value.append(littleEndian: blobs)

@@ -45,7 +45,6 @@ extension Category: IndexValue {
 /// That owners are yet to be told of a category's edit, and how far that is. The value of a key
 /// ``IndexKeys/categoryEdit(_:)``; it goes when all are told.
 struct CategoryEditEntry: Equatable, IndexValue {
-    /// The edit's.
     var revision: UInt64
     /// The id of the last notification that was looked at, as UTF-8; empty before the first.
     var lastID: [UInt8] = []

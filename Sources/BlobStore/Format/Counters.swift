@@ -61,7 +61,6 @@ struct Counters: Equatable, MetaValue {
         }
     }
 
-    /// The value's 128 bytes, as words in the order of their bytes.
     var words: InlineArray<16, UInt64> {
         var words: InlineArray<16, UInt64> = [
             notifications.littleEndian, parts.littleEndian, blobs.littleEndian, bytes.littleEndian,

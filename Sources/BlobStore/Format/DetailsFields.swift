@@ -106,10 +106,7 @@ enum DetailsFields {
 
     // MARK: Reading
 
-    /// Takes over what `value` says.
-    ///
-    /// - Parameter revision: the record's.
-    /// - Returns: false when it is not what the field has.
+    /// Takes over what `value` says. `revision`: the record's. Returns false when it is not what the field has.
     static func read(
         _ field: RecordField, _ value: RawSpan, revision: UInt64,
         into details: inout NotificationDetails

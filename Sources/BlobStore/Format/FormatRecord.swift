@@ -3,7 +3,6 @@ internal import Bytes
 /// The value `format` of the table `meta`: whose store it is and which version of `docs/FORMAT.md`
 /// it follows.
 struct FormatRecord: Equatable, MetaValue {
-    /// The version this program writes.
     static let version: UInt32 = 2
     /// Those it opens. In a store of version 1 nothing is counted for owners; it is when the store is
     /// opened for writing.
@@ -21,7 +20,6 @@ struct FormatRecord: Equatable, MetaValue {
         "the format record", byteCounts: 48...4_096, checksumAt: 40, restAt: nil)
     private static let magic = Array("blobdfmt".utf8)
 
-    /// The version it was written in.
     var version: UInt32
     var storeID: StoreID
     var createdAt: Timestamp

@@ -18,7 +18,6 @@ enum IndexEntry {
     case mark(PurgeMarker, owner: String)
     case usage(OwnerUsage, owner: String)
 
-    /// - Throws: ``StoreError/corrupt(_:)``.
     init(_ key: RawSpan, _ value: RawSpan) throws(StoreError) {
         if let entry = try TimeEntry(key) {
             self = .time(entry)

@@ -9,9 +9,7 @@ internal import Hashing
 enum IndexKeys {
     /// The first byte of times: the years until 9999 leave the first two bytes 00.
     static let timesPrefix: UInt8 = 0
-    /// The first byte of owners' keys.
     static let ownersPrefix: UInt8 = 1
-    /// The first byte of categories' keys.
     static let categoriesPrefix: UInt8 = 2
     /// The first byte of the keys of edits of categories that owners are yet to be told of.
     static let categoryEditsPrefix: UInt8 = 3
@@ -87,10 +85,8 @@ enum IndexKeys {
         return hash.span.bytes.extracting(first: finderHashByteCount).array()
     }
 
-    /// Where an owner's purge marker stands.
     static func mark(_ owner: String) -> [UInt8] { prefix(.mark, owner.utf8.span.bytes) }
 
-    /// Where stands how much an owner has.
     static func usage(_ owner: String) -> [UInt8] { prefix(.usage, owner.utf8.span.bytes) }
 
     /// A category, whose name is at most 64 bytes long, of all apps or of one.
@@ -112,14 +108,12 @@ enum IndexKeys {
         return key
     }
 
-    /// A blob that another one has taken the place of.
     static func quarantine(_ number: UInt64) -> [UInt8] {
         var key: [UInt8] = [quarantinePrefix]
         key.append(bigEndian: number)
         return key
     }
 
-    /// A batch that waits to be shipped.
     static func outbox(_ sequence: UInt64) -> [UInt8] {
         var key = [outboxPrefix]
         key.append(bigEndian: sequence)
@@ -139,7 +133,6 @@ enum IndexKeys {
         return key
     }
 
-    /// What the key of a retired blob says.
     static func retired(
         _ key: RawSpan
     ) throws(StoreError) -> (sequence: UInt64, number: UInt64) {
@@ -158,14 +151,12 @@ enum IndexKeys {
         return key
     }
 
-    /// When a blob's hold ends.
     static func holdEnd(_ end: Timestamp, _ digest: Digest) -> [UInt8] {
         var key = time(end, .hold)
         digest.rawWords.span.bytes.withUnsafeBytes { key.append(contentsOf: $0) }
         return key
     }
 
-    /// When a purge marker's retention ends.
     static func markEnd(_ end: Timestamp, _ owner: String) -> [UInt8] {
         var key = time(end, .mark)
         key.append(contentsOf: owner.utf8)
@@ -198,7 +189,6 @@ enum OwnerKey: Equatable {
     case mark(owner: String)
     case usage(owner: String)
 
-    /// - Throws: ``StoreError/corrupt(_:)`` when it is no key of an owner.
     init(_ key: RawSpan) throws(StoreError) {
         let damaged = StoreError.corrupt("a key of an owner in the index")
         guard key.byteCount > 0, key.byte(0) == IndexKeys.ownersPrefix else { throw damaged }

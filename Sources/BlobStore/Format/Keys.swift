@@ -48,7 +48,6 @@ struct ChunkKey {
         words = [number.bigEndian, UInt64(index.bigEndian)]
     }
 
-    /// The blob's number and the chunk's index of a key of 12 bytes.
     static func numbers(_ key: RawSpan) -> (number: UInt64, index: Int) {
         (
             UInt64(bigEndian: key.word(0)),
@@ -56,7 +55,6 @@ struct ChunkKey {
         )
     }
 
-    /// The 12 bytes, borrowed from this key.
     var bytes: RawSpan {
         @inline(__always)
         @_lifetime(borrow self)

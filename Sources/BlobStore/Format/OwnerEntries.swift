@@ -29,7 +29,6 @@ struct OwnerUsage: Equatable {
         return words
     }
 
-    /// Adds a notification.
     mutating func add(_ byteCount: Int) {
         notifications += 1
         bytes += UInt64(byteCount)
@@ -48,7 +47,6 @@ struct OwnerUsage: Equatable {
 /// Where the tombstone of an id stands among its owner's entries. The value of a key
 /// ``IndexKeys/finder(_:id:)``.
 struct TombstoneIndexEntry: Equatable, IndexValue {
-    /// The tombstone's revision.
     var revision: UInt64
 
     private static let form = ValueForm(
@@ -76,7 +74,6 @@ struct TombstoneIndexEntry: Equatable, IndexValue {
 struct PurgeMarker: Equatable, IndexValue {
     /// Places in the feed before this one are refused.
     var revision: UInt64
-    /// When its retention ends.
     var end: Timestamp
 
     private static let form = ValueForm("a purge marker", byteCount: 24, checksumAt: 16)

@@ -1,6 +1,5 @@
 internal import Bytes
 
-/// Writes what ``RecordView`` reads.
 enum RecordEncoder {
     /// The value for `record`. The default part comes first, the others by name. One allocation,
     /// more where there are details.

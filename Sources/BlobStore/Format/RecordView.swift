@@ -47,7 +47,6 @@ struct RecordView: ~Escapable {
         }
     }
 
-    /// What the checksum of `record`, which has a whole header, should be.
     static func checksum(id: RawSpan, record: RawSpan) -> UInt32 {
         var checksum = Checksum(id)
         checksum.update(record.extracting(0..<checksumOffset))
@@ -89,7 +88,6 @@ struct RecordView: ~Escapable {
         return nil
     }
 
-    /// A copy of everything.
     func record(id: String) throws(StoreError) -> Record {
         let times = 0...StoreLimits.expiryMillisecondsMax
         guard partCount <= StoreLimits.partCountMax, revision <= StoreLimits.counterMax,
@@ -164,7 +162,6 @@ enum RecordField: UInt16, CaseIterable {
         (TextField.allCases.map(\.rawValue) + allCases.map(\.rawValue)).sorted()
 }
 
-/// One part's entry in a record, read in place.
 struct PartView: ~Escapable {
     /// The entry: its length is known when this is compiled, so that reading from it checks nothing
     /// more.
@@ -185,7 +182,6 @@ struct PartView: ~Escapable {
         texts = record.extracting(textsOffset..<textsOffset + textByteCount)
     }
 
-    /// True for the part called `payload`.
     @inline(__always)
     var isDefault: Bool { entry.byte(59) == Self.defaultMark }
 

@@ -13,7 +13,6 @@ package struct ReplicatedBatch: Sendable {
     package let time: Timestamp
     /// The store's last revision behind it.
     package let revision: UInt64
-    /// Blobs that it stored.
     package let blobs: [BlobReference]
     /// Numbers of those that are shipped without their bytes: the leader's were damaged before it shipped them.
     package let absent: Set<UInt64>

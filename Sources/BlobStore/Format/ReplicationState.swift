@@ -10,7 +10,6 @@ package struct LogPosition: Sendable, Hashable {
     /// Before the first name of a log.
     package static let start = LogPosition(number: 0, hash: Digest(InlineArray(repeating: 0)))
 
-    /// A position.
     package init(number: UInt64, hash: Digest) {
         self.number = number
         self.hash = hash
@@ -19,9 +18,7 @@ package struct LogPosition: Sendable, Hashable {
 
 /// 16 random bytes that tell one run of a leader from every other.
 package struct Nonce: Sendable, Hashable, CustomStringConvertible {
-    /// The first eight bytes.
     package let high: UInt64
-    /// The others.
     package let low: UInt64
 
     /// One that was never used.
@@ -29,13 +26,11 @@ package struct Nonce: Sendable, Hashable, CustomStringConvertible {
         Nonce(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
     }
 
-    /// Of bytes that were read.
     package init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
 
-    /// 32 hexadecimal digits.
     package var description: String {
         var bytes: [UInt8] = []
         bytes.append(bigEndian: high)
@@ -49,7 +44,6 @@ package struct Nonce: Sendable, Hashable, CustomStringConvertible {
 /// The value `replication` of the table `meta`: how this store belongs to a shard. Absent in a store that
 /// never began to.
 package struct ReplicationState: Equatable, Sendable, MetaValue {
-    /// What a store is in its shard.
     package enum Role: UInt8, Sendable {
         /// It is changed here, and its changes are shipped.
         case leader = 1
@@ -60,7 +54,6 @@ package struct ReplicationState: Equatable, Sendable, MetaValue {
         case deposed = 3
     }
 
-    /// What this store is.
     package var role: Role
     /// The epoch in which it leads, or the one of the last segment that it applied. The first is 1. 0: it was
     /// about to lead that one, and belongs to no shard until it knows that it does.
@@ -98,10 +91,8 @@ package struct ReplicationState: Equatable, Sendable, MetaValue {
         self.sequence = sequence
     }
 
-    /// The newest run.
     package var nonce: Nonce { nonces[nonces.count - 1] }
 
-    /// Whether a run is this store's.
     package func isOwn(_ nonce: Nonce) -> Bool { nonces.contains(nonce) }
 
     /// Adds a run, where there is room for one more; ``nonce`` is the one to use.

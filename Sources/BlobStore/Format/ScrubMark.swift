@@ -3,7 +3,6 @@ internal import Bytes
 /// The value `scrub` of the table `meta`: how far the store was read again. It is written rarely; what
 /// was read since is read once more after a restart.
 struct ScrubMark: Equatable, MetaValue {
-    /// What is read, in this order.
     enum Phase: UInt8 {
         case records = 0
         case index, blobs

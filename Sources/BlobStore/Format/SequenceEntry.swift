@@ -3,7 +3,6 @@ internal import Bytes
 /// A notification's place in its owner's history, in the feed, or both; or a tombstone, which has
 /// the place in the feed of one that is gone. The value of a key ``IndexKeys/sequence(_:_:)``.
 struct SequenceEntry: Equatable, IndexValue {
-    /// Which indexes it is; at least one.
     struct Indexes: OptionSet, Equatable {
         let rawValue: UInt8
         static let history = Indexes(rawValue: 1)
@@ -38,14 +37,12 @@ struct SequenceEntry: Equatable, IndexValue {
         "an entry of an owner's feed", byteCounts: headerByteCount...headerByteCount + 2 * 255 + 8,
         checksumAt: 4, restAt: headerByteCount)
 
-    /// The place of a notification that is there.
     init(_ indexes: Indexes, id: String) {
         self.indexes = indexes
         kind = .live
         self.id = id
     }
 
-    /// A tombstone.
     init(_ kind: Kind, id: String, device: String?, end: Timestamp, app: String? = nil) {
         indexes = .feed
         self.kind = kind
@@ -55,7 +52,6 @@ struct SequenceEntry: Equatable, IndexValue {
         self.app = app
     }
 
-    /// Whether it is the tombstone of a notification.
     var isOfNotification: Bool { kind == .deleted || kind == .expired }
 
     /// What finds it, where it is a tombstone.

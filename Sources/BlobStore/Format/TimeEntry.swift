@@ -19,10 +19,8 @@ enum TimeEntry: Equatable {
     /// a purge marker's retention ends.
     case mark(Timestamp, owner: String)
 
-    /// Takes a key apart; nil behind the times, where owners' keys and categories are. Those may be
-    /// shorter than a time.
-    ///
-    /// - Throws: ``StoreError/corrupt(_:)`` when it begins as a time does and is none.
+    /// Takes a key apart; nil behind the times, where owners' keys and categories are. Those may be shorter
+    /// than a time. Throws ``StoreError/corrupt(_:)`` when it begins as a time does and is none.
     init?(_ key: RawSpan) throws(StoreError) {
         let damaged = StoreError.corrupt("an entry of the expiry table")
         guard key.byteCount > 0 else { throw damaged }
@@ -54,7 +52,6 @@ enum TimeEntry: Equatable {
         }
     }
 
-    /// When it ends.
     var time: Timestamp {
         switch self {
         case .notification(let time, _), .tombstone(let time, _, _), .hold(let time, _),

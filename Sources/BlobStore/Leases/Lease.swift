@@ -55,7 +55,6 @@ final class LeaseTable: Sendable {
         }
     }
 
-    /// From now on no lease ends.
     func keepAll() { neverEnds.store(true, ordering: .releasing) }
 
     func isHeld(_ number: UInt64) -> Bool {
@@ -71,17 +70,15 @@ final class LeaseTable: Sendable {
         #endif
     }
 
-    /// What may be freed now. Ask before the transaction that frees begins.
-    ///
-    /// - Parameter oldestViewed: the oldest commit that a snapshot of this process may be seeing. It
-    ///   is looked up before leases are: a lease is taken while the view it came from is still open.
+    /// What may be freed now. Ask before the transaction that frees begins. `oldestViewed`: the oldest commit
+    /// that a snapshot of this process may be seeing. It is looked up before leases are: a lease is taken while
+    /// the view it came from is still open.
     func freeingRule(oldestViewed: UInt64, bootMilliseconds: Int64?) -> FreeingRule {
         FreeingRule(
             oldestViewed: oldestViewed, leases: self, zeroCopyGrace: zeroCopyGrace.withLock { $0 },
             bootMilliseconds: bootMilliseconds)
     }
 
-    /// How many leases are held.
     var count: Int {
         counts.withLock { $0.total }
     }

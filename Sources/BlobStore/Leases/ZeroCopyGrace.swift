@@ -18,9 +18,8 @@ struct ZeroCopyGrace {
             || ZeroCopyMark.isOver(graceMilliseconds, after: start, at: bootMilliseconds)
     }
 
-    /// Whether no peer of an earlier run can be reading it any more.
-    ///
-    /// - Parameter bootMilliseconds: the boot clock's present; nil counts as the start of this run.
+    /// Whether no peer of an earlier run can be reading it any more. `bootMilliseconds`: the boot clock's
+    /// present; nil counts as the start of this run.
     func isReturned(_ number: UInt64, _ entry: BlobStateEntry, bootMilliseconds: Int64?) -> Bool {
         // Nothing ever referred to it, so nobody could ask for it.
         if entry.state == .staged || graceMilliseconds <= 0 { return true }

@@ -1,7 +1,6 @@
 internal import Glibc
 internal import LMDB
 
-/// Looks at the structure of `data.mdb` without opening the store.
 enum PageCheck {
     /// Walks the pages of `data.mdb` in `directory`: see ``BlobStore/checkPages(at:position:)``.
     static func check(
@@ -23,10 +22,8 @@ enum PageCheck {
         return PageWalk.report(on: file, asOf: newest, extent) { position?.note(page: $0) }
     }
 
-    /// Checked before a store is opened for writing: a change of damaged trees takes pages that are
-    /// in use, and spreads the damage.
-    ///
-    /// - Throws: ``StoreError/cannotOpen(path:reason:)`` with the first page that is damaged.
+    /// Checked before a store is opened for writing: a change of damaged trees takes pages that are in use, and
+    /// spreads the damage. Throws ``StoreError/cannotOpen(path:reason:)`` with the first page that is damaged.
     static func beforeWriting(_ directory: String) throws(StoreError) {
         let report = try check(
             directory, .start(leafCountMax: StoreLimits.leafPagesReadAtStartMax))

@@ -8,7 +8,6 @@ internal import Synchronization
 package struct Scrubber {
     private let core: StoreCore
     private let disk: DiskReader?
-    /// How far it is.
     package private(set) var position: ScrubPosition
     /// What was found since it was asked last, in words for the log.
     private var findings: [String] = []
@@ -28,7 +27,6 @@ package struct Scrubber {
             }) ?? ScrubMark())
     }
 
-    /// Begins a round at the start.
     package mutating func begin(asOf now: Timestamp) {
         position.mark.beganAt = now
         position.mark.byteCount = 0
@@ -36,7 +34,6 @@ package struct Scrubber {
         position.mark.key = []
     }
 
-    /// What was found since, in words.
     package mutating func takeFindings() -> [String] {
         defer { findings = [] }
         return findings
@@ -125,10 +122,8 @@ package struct Scrubber {
         if findings.count < Self.findingCountMax { findings.append(finding) }
     }
 
-    /// Reads blobs chunk by chunk. The key of the mark is a digest, and behind it, where not all of that
-    /// blob was read, the number of the next chunk.
-    ///
-    /// - Returns: whether there are no more.
+    /// Reads blobs chunk by chunk. The key of the mark is a digest, and behind it, where not all of that blob
+    /// was read, the number of the next chunk. Returns whether there are no more.
     private mutating func readBlobs(_ byteCountMax: Int) throws(StoreError) -> Bool {
         var byteCount = 0
         var count = 0
@@ -180,9 +175,7 @@ package struct Scrubber {
         return found
     }
 
-    /// Reads a chunk, in a snapshot of its own.
-    ///
-    /// - Returns: false where the blob has gone meanwhile, or is damaged.
+    /// Reads a chunk, in a snapshot of its own. Returns false where the blob has gone meanwhile, or is damaged.
     private func readChunk(of blob: BlobReference, at index: Int) throws(StoreError) -> Bool {
         guard !core.quarantine.contains(blob.number) else { return false }
         if try isDamaged(blob, at: index, inMemory: false) {
@@ -252,22 +245,17 @@ package struct Scrubber {
     }
 }
 
-/// How far a round is.
 package struct ScrubPosition: Sendable {
     var mark: ScrubMark
 
     init(_ mark: ScrubMark) { self.mark = mark }
 
-    /// When the present round began; nil: there is none.
     package var beganAt: Timestamp? { mark.beganAt }
-    /// When the last whole round ended.
     package var endedAt: Timestamp? { mark.endedAt }
-    /// Bytes that the present round has read, or the last one.
     package var byteCount: Int { mark.byteCount }
 }
 
 extension Snapshot {
-    /// Whether a blob has its entry.
     fileprivate borrowing func isStored(_ blob: BlobReference) -> Bool {
         (try? blobEntry(blob.digest))?.number == blob.number
     }

@@ -16,7 +16,6 @@ struct PlaceSums: Equatable {
 
     init(countsOwners: Bool = false) { self.countsOwners = countsOwners }
 
-    /// Adds the places that a notification must have.
     mutating func add(_ record: Record) {
         guard let owner = record.owner else { return }
         // Most have never changed, and then both places are one entry.
@@ -41,7 +40,6 @@ struct PlaceSums: Equatable {
         add(entry, key: IndexKeys.sequence(owner, number).span.bytes)
     }
 
-    /// Adds a place of a notification that is there.
     mutating func add(_ entry: SequenceEntry, key: RawSpan) {
         var hasher = Hasher()
         hasher.combine(entry.indexes.rawValue)
@@ -100,7 +98,6 @@ extension Snapshot {
         if report.isClean { report.add("the index does not agree with the notifications") }
     }
 
-    /// A record's place in the feed, in the history and in its group.
     private borrowing func checkEntries(
         of record: Record, _ report: inout VerifyReport
     ) throws(StoreError) {
@@ -128,9 +125,8 @@ extension Snapshot {
         }
     }
 
-    /// A place of a notification that is there.
-    ///
-    /// - Returns: the bytes of its parts where it is its place in the history; nil where not.
+    /// A place of a notification that is there. Returns the bytes of its parts where it is its place in the
+    /// history; nil where not.
     private borrowing func check(
         _ entry: SequenceEntry, of owner: String, at number: UInt64,
         _ report: inout VerifyReport
@@ -173,7 +169,6 @@ struct OwnerRecount {
         self.owner = owner
     }
 
-    /// The owner has no more entries.
     mutating func end(_ report: inout VerifyReport) {
         if let owner, stored ?? OwnerUsage() != counted {
             let stored = stored ?? OwnerUsage()

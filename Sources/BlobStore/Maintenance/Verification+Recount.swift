@@ -15,9 +15,7 @@ struct Recount {
     var partlyFreed: Set<UInt64> = []
     /// By blob number: stored bytes of those in the bucket, whose chunks may be missing.
     var evicted: [UInt64: UInt64] = [:]
-    /// Numbers of damaged blobs.
     var damaged: Set<UInt64> = []
-    /// The highest revision that anything has.
     var revisionMax: UInt64 = 0
     /// What the entries of all notifications in the index must come to.
     var places = PlaceSums()

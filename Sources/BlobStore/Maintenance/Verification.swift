@@ -48,13 +48,11 @@ public struct VerifyReport: Sendable, Hashable {
     /// Whether everything agrees.
     public var isClean: Bool { problemCount == 0 }
 
-    /// Adds a problem, in words.
     package mutating func add(_ problem: String) {
         problemCount += 1
         if problems.count < Self.problemsDescribedMax { problems.append(problem) }
     }
 
-    /// Adds what is wrong with the pages.
     package mutating func add(pages report: VerifyReport) {
         for problem in report.problems { add(problem) }
         problemCount += report.problemCount - report.problems.count
@@ -72,7 +70,6 @@ package struct Verifier {
         self.log = log
     }
 
-    /// How far a verification goes.
     package enum Depth: Sendable {
         /// All entries of all tables.
         case entries
@@ -154,7 +151,6 @@ package struct Verifier {
         }
     }
 
-    /// The structure of the pages, as of one snapshot, also while others write to it.
     static func checkPages(of core: StoreCore) throws(StoreError) -> VerifyReport {
         guard let file = PageFile(core.environment.dataDescriptor) else {
             var report = VerifyReport()

@@ -22,15 +22,12 @@ struct WalkedTree {
         self.hasNumberKeys = hasNumberKeys
     }
 
-    /// Whether a key is behind those that were found.
     func mayHave(_ key: RawSpan) -> Bool {
         let floor = floor.span.bytes
         return floor.isEmpty || mayHave(key, behind: floor, orSame: mayBeFloor)
     }
 
-    /// Whether a key is behind another one.
-    ///
-    /// - Parameter orSame: whether it may be that one.
+    /// Whether a key is behind another one. `orSame`: whether it may be that one.
     func mayHave(_ key: RawSpan, behind other: RawSpan, orSame: Bool) -> Bool {
         guard !hasNumberKeys || (key.byteCount == 8 && other.byteCount == 8) else { return false }
         let order =
@@ -41,7 +38,6 @@ struct WalkedTree {
 }
 
 extension UInt64 {
-    /// Less than, equal to or greater than 0, as it is to `other`.
     fileprivate func order(to other: UInt64) -> Int { self < other ? -1 : self > other ? 1 : 0 }
 }
 

@@ -7,10 +7,8 @@ internal import LMDB
 
 extension ChangeTransaction {
     /// Does one step of the first edit that is not told to all yet: looks at
-    /// ``StoreLimits/categoryEditRecordCountMax`` notifications at the most.
-    ///
-    /// - Parameter ownerCountMax: so many owners are told at the most.
-    /// - Returns: whether there is more to do.
+    /// ``StoreLimits/categoryEditRecordCountMax`` notifications at the most. `ownerCountMax`: so many owners
+    /// are told at the most. Returns whether there is more to do.
     mutating func announceCategoryEdit(ownerCountMax: Int) throws(StoreError) -> Bool {
         guard let key = try firstCategoryEdit() else { return false }
         guard var edit = try categoryEdit(key),
@@ -43,11 +41,9 @@ extension ChangeTransaction {
         }
     }
 
-    /// Owners of live notifications behind the edit's place that show the category, each once, but
-    /// for those who have been told. A category of all apps is not shown by those of an app with its
-    /// own one of that name.
-    ///
-    /// - Returns: them, and the id of the last notification that was looked at; nil at the end.
+    /// Owners of live notifications behind the edit's place that show the category, each once, but for those
+    /// who have been told. A category of all apps is not shown by those of an app with its own one of that
+    /// name. Returns them, and the id of the last notification that was looked at; nil at the end.
     private borrowing func owners(
         ofCategory name: String, _ app: String?, _ edit: CategoryEditEntry, countMax: Int
     ) throws(StoreError) -> (owners: [String], lastID: [UInt8]?) {

@@ -5,12 +5,10 @@ internal import LMDB
 // and the owner's history, feed and groups are in step with it at the commit.
 
 extension ChangeTransaction {
-    /// A record has come to its owner, with its revision set: it gets its place in history and
-    /// feed, and in its group; the tombstone of an earlier one of its id and its app goes. That of
-    /// another app's stays, since that app's feed does not tell of this one.
-    ///
-    /// - Parameter expired: what it takes the place of, which nobody has swept: its places go
-    ///   without a tombstone.
+    /// A record has come to its owner, with its revision set: it gets its place in history and feed, and in its
+    /// group; the tombstone of an earlier one of its id and its app goes. That of another app's stays, since
+    /// that app's feed does not tell of this one. `expired`: what it takes the place of, which nobody has
+    /// swept: its places go without a tombstone.
     mutating func noteArrival(
         _ record: Record, after expired: Record? = nil
     ) throws(StoreError) {
@@ -42,10 +40,8 @@ extension ChangeTransaction {
         touch(owner)
     }
 
-    /// A record has left its owner with the present revision: a tombstone takes its place in the
-    /// feed.
-    ///
-    /// - Parameter device: who removed it.
+    /// A record has left its owner with the present revision: a tombstone takes its place in the feed.
+    /// `device`: who removed it.
     mutating func noteDeparture(
         _ record: Record, _ kind: SequenceEntry.Kind, device: String?
     ) throws(StoreError) {
@@ -77,7 +73,6 @@ extension ChangeTransaction {
         touch(owner)
     }
 
-    /// Where the line of a category's edit stands; nil when there is none.
     borrowing func categoryLineRevision(
         of name: String, app: String?, _ owner: String
     ) throws(StoreError) -> UInt64? {
@@ -115,7 +110,6 @@ extension ChangeTransaction {
         counters.horizon = max(counters.horizon, revision)
     }
 
-    /// Forgets a purge marker whose retention has ended.
     mutating func forgetMark(owner: String) throws(StoreError) {
         guard let mark = try purgeMarker(owner) else { return }
         try removeIndex(IndexKeys.mark(owner))
@@ -123,7 +117,6 @@ extension ChangeTransaction {
         counters.horizon = max(counters.horizon, mark.revision)
     }
 
-    /// The tombstone at a revision of an owner; nil when there is none.
     borrowing func tombstone(
         _ owner: String, _ revision: UInt64
     ) throws(StoreError) -> SequenceEntry? {
@@ -133,7 +126,6 @@ extension ChangeTransaction {
         return entry
     }
 
-    /// Where the tombstone of an id of an app stands; nil when there is none.
     borrowing func tombstoneRevision(
         of id: String, _ app: String?, _ owner: String
     ) throws(StoreError) -> UInt64? {
@@ -170,7 +162,6 @@ extension ChangeTransaction {
         counters.tombstones = try counters.tombstones.changed(by: -1, "tombstones")
     }
 
-    /// Puts a tombstone, with what finds it and what ends it.
     private mutating func putTombstone(
         _ entry: SequenceEntry, _ owner: String, _ revision: UInt64
     ) throws(StoreError) {

@@ -49,6 +49,5 @@ extension ChangeTransaction {
 }
 
 extension Record {
-    /// Bytes of its parts, as given.
     var byteCount: Int { parts.reduce(0) { $0 + $1.byteCount } }
 }

@@ -53,9 +53,7 @@ enum CursorText {
     static let characterCount = 32
     private static let byteCount = 24
 
-    /// Appends the text. One SHA-256.
-    ///
-    /// - Parameter label: what kind of cursor it is.
+    /// Appends the text. One SHA-256. `label`: what kind of cursor it is.
     static func append(
         _ first: UInt64, _ second: UInt64, label: String, owner: RawSpan, store: StoreID,
         to out: inout [UInt8]

@@ -23,35 +23,27 @@ struct OwnerWalk: ~Copyable, ~Escapable {
         self.prefix = prefix
     }
 
-    /// Moves to the first entry whose number is `number` or more.
-    ///
-    /// - Returns: false when there is none.
+    /// Moves to the first entry whose number is `number` or more. Returns false when there is none.
     @_lifetime(self: copy self)
     mutating func seek(_ number: UInt64) throws(StoreError) -> Bool {
         try entries.seek(key(number).span.bytes) && isAtOwner
     }
 
-    /// Moves to the last entry whose number is less than `number`.
-    ///
-    /// - Returns: false when there is none.
+    /// Moves to the last entry whose number is less than `number`. Returns false when there is none.
     @_lifetime(self: copy self)
     mutating func seek(below number: UInt64) throws(StoreError) -> Bool {
         let isBehind = try entries.seek(key(number).span.bytes)
         return try (isBehind ? entries.previous() : entries.last()) && isAtOwner
     }
 
-    /// - Returns: false behind the last one.
     @_lifetime(self: copy self)
     mutating func next() throws(StoreError) -> Bool { try entries.next() && isAtOwner }
 
-    /// - Returns: false before the first one.
     @_lifetime(self: copy self)
     mutating func previous() throws(StoreError) -> Bool { try entries.previous() && isAtOwner }
 
-    /// The number in the key of the entry it stands at.
     var number: UInt64 { UInt64(bigEndian: entries.key.word(prefix.count)) }
 
-    /// The entry it stands at, of a walk over sequence entries.
     borrowing func entry() throws(StoreError) -> SequenceEntry {
         try SequenceEntry(entries.value, key: entries.key)
     }

@@ -79,7 +79,6 @@ public struct CategoryPage: Sendable {
 }
 
 extension Category {
-    /// Its cursor among all categories.
     fileprivate var cursor: String { app.map { "\(name)/\($0)" } ?? name }
 
     /// Whether a category may have that name and app. Others are looked up by no key.

@@ -130,11 +130,9 @@ extension Snapshot {
 }
 
 extension OwnerWalk {
-    /// What a cursor in the feed says to a reader with a filter, and how many bytes of a record were
-    /// copied for it; nil where it says nothing.
-    ///
-    /// - Parameter isOld: whether it was so when the reader began: what was gone or did not match
-    ///   then was never told to it.
+    /// What a cursor in the feed says to a reader with a filter, and how many bytes of a record were copied for
+    /// it; nil where it says nothing. `isOld`: whether it was so when the reader began: what was gone or did
+    /// not match then was never told to it.
     @_lifetime(self: copy self)
     fileprivate mutating func change(
         _ entry: SequenceEntry, at revision: UInt64, _ cursor: FeedCursor, _ filter: RecordFilter,

@@ -76,7 +76,6 @@ extension HistoryQuery {
 }
 
 extension OwnerWalk {
-    /// The record whose place in the history `sequence` is.
     @_lifetime(self: copy self)
     fileprivate mutating func historyRecord(
         of sequence: UInt64
@@ -87,7 +86,6 @@ extension OwnerWalk {
         return found
     }
 
-    /// What the walk stands at, where it is a tombstone that matches.
     fileprivate func deleted(
         _ filter: RecordFilter
     ) throws(StoreError) -> Tombstone? {

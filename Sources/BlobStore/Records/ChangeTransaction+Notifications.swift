@@ -143,7 +143,6 @@ extension ChangeTransaction {
         }
     }
 
-    /// The next decimal number that no notification has.
     mutating func takeNotificationID() throws(StoreError) -> String {
         while true {
             let id = String(counters.nextNotificationNumber)

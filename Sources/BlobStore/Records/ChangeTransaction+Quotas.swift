@@ -78,15 +78,11 @@ extension ChangeTransaction {
 
 /// What a publish makes of the counts that have quotas.
 private struct QuotaEffect {
-    /// Whose the notification is afterwards.
     let owner: String?
     /// Whether there was none, not even an expired one.
     let isNew: Bool
-    /// Whether its owner had it not.
     let isNewToOwner: Bool
-    /// Bytes of its parts before, as given.
     let oldByteCount: Int
-    /// Bytes of all its parts afterwards.
     var byteCount = 0
     /// How many references each blob gets, which it loses, by blob number, and what it takes if it is not
     /// stored.

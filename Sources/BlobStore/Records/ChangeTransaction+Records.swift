@@ -43,9 +43,7 @@ extension ChangeTransaction {
         return (try? category(name, for: record.app))?.revision ?? 0
     }
 
-    /// Removes a notification with everything it refers to. Its owner hears of it.
-    ///
-    /// - Parameter device: who removed it.
+    /// Removes a notification with everything it refers to. Its owner hears of it. `device`: who removed it.
     mutating func remove(
         _ record: Record, _ kind: SequenceEntry.Kind, device: String?
     ) throws(StoreError) {

@@ -88,10 +88,8 @@ extension ChangeTransaction {
         }
     }
 
-    /// Calls `body` at each of `places` until the transaction is large enough.
-    ///
-    /// - Parameter body: returns how many puts and deletes it took, about.
-    /// - Returns: whether there are no more places than these.
+    /// Calls `body` at each of `places` until the transaction is large enough. `body`: returns how many puts
+    /// and deletes it took, about. Returns whether there are no more places than these.
     private mutating func walk(
         _ places: [UInt64], countMax: Int, _ change: inout LongChange,
         _ body: (
@@ -128,7 +126,6 @@ extension ChangeTransaction {
         return live(found)
     }
 
-    /// Removes a member of a group; its owner hears of it.
     private mutating func removeMember(
         _ owner: String, at sequence: UInt64, _ app: String?, device: String?,
         _ change: inout LongChange
@@ -141,7 +138,6 @@ extension ChangeTransaction {
         return 9 + 2 * live.parts.count
     }
 
-    /// Patches a member of a group.
     private mutating func patchMember(
         _ owner: String, at sequence: UInt64, _ app: String?, _ patch: NotificationPatch,
         _ change: inout LongChange

@@ -21,7 +21,6 @@ struct ChangeTransaction: ~Copyable, TableReader {
     let tables: Tables
     /// The time of the batch that is being done.
     var now: Timestamp
-    /// How long tombstones and purge markers are kept.
     let retentionMilliseconds: Int64
     /// Whether a notification that leaves its owner leaves a tombstone. False where a full store has
     /// no room for more of them: everyone who follows a feed must then read the history anew, which
@@ -31,12 +30,10 @@ struct ChangeTransaction: ~Copyable, TableReader {
     let firstOwnBlobNumber: UInt64
     /// Owners whose feeds have changed, most of them once.
     var touchedOwners: [String] = []
-    /// Whether a category was edited, and owners are to be told of it.
     var hasCategoryEdit = false
     private let durations: WriteDurations
     /// Blobs that were stored in this batch, where changes are shipped.
     var storedBlobs: [BlobReference] = []
-    /// Where this batch goes.
     var destination = BatchDestination.checkpoint
     /// The number that this batch will have where changes are shipped; 0: they are not.
     var sequence: UInt64 = 0
@@ -44,11 +41,9 @@ struct ChangeTransaction: ~Copyable, TableReader {
     var newEpochs: EpochList?
     /// Whether the store belongs to a shard: blobs may be evicted then.
     let isReplicated: Bool
-    /// What is known of damage.
     let quarantine: Quarantine
     /// Memory for one key after the other, taken out while it is used.
     var spareKey: [UInt8] = []
-    /// How much there may be.
     private(set) var quotas = Quotas()
     /// What the file system has free; nil where nobody asks, or it is not known.
     private(set) var freeDiskByteCount: Int?
@@ -94,7 +89,6 @@ struct ChangeTransaction: ~Copyable, TableReader {
         return try Counters(found)
     }
 
-    /// Whether anything was changed.
     var isDirty: Bool { transaction.isDirty }
 
     /// Writes the counters, commits and syncs.
@@ -115,13 +109,11 @@ struct ChangeTransaction: ~Copyable, TableReader {
         try transaction.cursor(in: table)
     }
 
-    /// Stores a value of the table `meta`.
     mutating func set<Value: MetaValue>(_ value: Value) throws(StoreError) {
         try transaction.set(
             Value.name.utf8.span.bytes, to: value.value.span.bytes, in: tables.meta)
     }
 
-    /// Stores a value of the table `index`.
     mutating func set(_ value: some IndexValue, at key: [UInt8]) throws(StoreError) {
         try transaction.set(
             key.span.bytes, to: value.bytes(key: key).span.bytes, in: tables.index)
@@ -132,7 +124,6 @@ struct ChangeTransaction: ~Copyable, TableReader {
         try transaction.set(key.span.bytes, to: RawSpan(), in: tables.index)
     }
 
-    /// Puts a batch among those that wait to be shipped.
     mutating func putOutbox(_ batch: [UInt8], at sequence: UInt64) throws(StoreError) {
         try transaction.set(
             IndexKeys.outbox(sequence).span.bytes, to: batch.span.bytes, in: tables.index)
@@ -144,7 +135,6 @@ struct ChangeTransaction: ~Copyable, TableReader {
         try transaction.remove(key.span.bytes, in: tables.index)
     }
 
-    /// Writes the counters as they are now.
     mutating func putCounters() throws(LMDBError) {
         let name = Array(Counters.name.utf8)
         let value = counters.words

@@ -28,9 +28,7 @@ enum Creation {
         error.systemError == EIO || error.systemError == ENOSPC ? .full : StoreError(error)
     }
 
-    /// Makes the folder in which a store is built.
-    ///
-    /// - Returns: its path.
+    /// Makes the folder in which a store is built. Returns its path.
     static func beginStaging(
         in directory: String, options: StoreOptions
     ) throws(StoreError) -> String {
@@ -51,10 +49,9 @@ enum Creation {
         return staging
     }
 
-    /// Puts the file of a store that is built in its place. It is synced.
-    ///
-    /// - Parameter replacing: whether there is a file already. Its `lock.mdb` goes with it: LMDB keeps the
-    ///   number of the last transaction there while a process has it open, and the new file's is another.
+    /// Puts the file of a store that is built in its place. It is synced. `replacing`: whether there is a file
+    /// already. Its `lock.mdb` goes with it: LMDB keeps the number of the last transaction there while a
+    /// process has it open, and the new file's is another.
     static func finishStaging(
         in directory: String, replacing: Bool = false
     ) throws(StoreError) {

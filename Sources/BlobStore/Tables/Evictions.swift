@@ -43,7 +43,6 @@ final class Evictions: Sendable {
     private let phases = Mutex<[UInt64: Phase]>([:])
     /// Changed by the thread that writes alone; nil: nothing is being evicted.
     let run = Mutex<Run?>(nil)
-    /// Blobs that were evicted by this process.
     let countEver = Atomic(0)
 
     init(_ leases: LeaseTable, isEnabled: Bool) {
@@ -116,9 +115,8 @@ final class Evictions: Sendable {
         }
     }
 
-    /// Has a blob stay that is closed and not removed yet.
-    ///
-    /// - Returns: false when its chunks are being removed, or were a moment ago; nil when it is not closed.
+    /// Has a blob stay that is closed and not removed yet. Returns false when its chunks are being removed, or
+    /// were a moment ago; nil when it is not closed.
     func keep(_ number: UInt64) -> Bool? {
         phases.withLock { phases in
             switch phases[number] {

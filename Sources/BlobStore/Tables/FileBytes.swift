@@ -3,9 +3,8 @@ internal import Glibc
 
 /// Whole reads and writes of a stretch of a file, whatever one `pread` or `pwrite` does of it.
 enum FileBytes {
-    /// Fills `bytes` from an offset on.
-    ///
-    /// - Returns: how many there are, fewer at the end of the file; -1: errno says why.
+    /// Fills `bytes` from an offset on. Returns how many there are, fewer at the end of the file; -1: errno
+    /// says why.
     static func read(_ descriptor: Int32, at offset: Int, into bytes: inout [UInt8]) -> Int {
         bytes.withUnsafeMutableBytes { bytes in
             var filled = 0
@@ -21,9 +20,7 @@ enum FileBytes {
         }
     }
 
-    /// Writes all of `bytes`. Not synced.
-    ///
-    /// - Returns: false when not all of them are written; errno says why.
+    /// Writes all of `bytes`. Not synced. Returns false when not all of them are written; errno says why.
     static func write(_ bytes: RawSpan, at offset: Int, to descriptor: Int32) -> Bool {
         bytes.withUnsafeBytes { bytes in
             var written = 0

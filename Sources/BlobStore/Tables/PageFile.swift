@@ -95,9 +95,7 @@ struct PageFile {
         var usedByteCount: Int { (Int(lastPage) + 1) * pageByteCount }
     }
 
-    /// Finds out how long the pages are.
-    ///
-    /// - Returns: nil when it does not begin as an LMDB file does.
+    /// Finds out how long the pages are. Returns nil when it does not begin as an LMDB file does.
     init?(_ descriptor: Int32) {
         var head = [UInt8](repeating: 0, count: PageLayout.metaByteCount)
         guard Self.read(descriptor, at: 0, into: &head), let meta = Meta(head.span.bytes),
@@ -119,9 +117,8 @@ struct PageFile {
         }
     }
 
-    /// Makes a file without tables, as liblmdb makes one on a machine with pages of that length.
-    ///
-    /// - Returns: false when it cannot be written; errno says why.
+    /// Makes a file without tables, as liblmdb makes one on a machine with pages of that length. Returns false
+    /// when it cannot be written; errno says why.
     static func makeEmpty(_ path: String, pageByteCount: Int) -> Bool {
         var bytes: [UInt8] = []
         for page in 0..<2 as Range<UInt64> {
@@ -152,9 +149,7 @@ struct PageFile {
         return pwrite(descriptor, bytes, bytes.count, 0) == bytes.count
     }
 
-    /// Fills `bytes` from the start of a page on.
-    ///
-    /// - Returns: false where the file has not as many.
+    /// Fills `bytes` from the start of a page on. Returns false where the file has not as many.
     func read(page: UInt64, into bytes: inout [UInt8]) -> Bool {
         guard page < UInt64(Int.max / pageByteCount) else { return false }
         return Self.read(descriptor, at: Int(page) * pageByteCount, into: &bytes)

@@ -76,18 +76,15 @@ public struct Snapshot: ~Copyable, TableReader {
         return try transaction.view.get(id, in: table)
     }
 
-    /// The number of the last change. One B-tree lookup.
     package borrowing func lastRevision() throws(StoreError) -> UInt64 { try counters().revision }
 
 }
 
 extension Cursor {
-    /// The blob whose entry the cursor stands at, in the table `blobs`.
     borrowing func blob() throws(StoreError) -> (reference: BlobReference, entry: BlobEntry) {
         try BlobEntry.read(key, value)
     }
 
-    /// A copy of the record the cursor stands at, in the table `notifications`.
     borrowing func record() throws(StoreError) -> Record {
         let view = try RecordView(value)
         let id = key

@@ -58,7 +58,6 @@ public struct StoreOptions: Sendable {
     /// The defaults.
     public init() {}
 
-    /// Refuses what no store can be opened with.
     func check(_ directory: String) throws(StoreError) {
         let rules = [
             ("mapByteCountMax", mapByteCountMax, StoreLimits.mapByteCountRange),
@@ -88,9 +87,7 @@ final class AdjustableOptions: Sendable {
     }
 
     var payloadByteCountMax: Int { payload.load(ordering: .relaxed) }
-    /// How long a deletion is remembered, in milliseconds.
     var tombstoneRetentionMilliseconds: Int64 { retention.load(ordering: .relaxed) }
-    /// Free pages stay allocated up to so many bytes.
     var freeAllocatedByteCountMin: Int { freeAllocated.load(ordering: .relaxed) }
 
     /// Takes them from `options`. Its other ones change nothing.

@@ -64,7 +64,6 @@ extension TableReader where Self: ~Copyable {
         return try quarantineEntry(number).map { ($0.blob, $0.referenceCount) }
     }
 
-    /// What is noted of a blob in one of the queues.
     borrowing func state(
         of number: UInt64, in queue: StateQueue
     ) throws(StoreError) -> BlobStateEntry? {
@@ -84,14 +83,12 @@ extension TableReader where Self: ~Copyable {
         return try Value(value, key: key.span.bytes)
     }
 
-    /// What stands at a revision of an owner.
     borrowing func sequenceEntry(
         _ owner: String, _ revision: UInt64
     ) throws(StoreError) -> SequenceEntry? {
         try indexValue(IndexKeys.sequence(owner, revision))
     }
 
-    /// The revision of the tombstone that a finder is of.
     borrowing func foundRevision(_ finder: [UInt8]) throws(StoreError) -> UInt64? {
         try indexValue(finder, as: TombstoneIndexEntry.self)?.revision
     }
@@ -111,7 +108,6 @@ extension TableReader where Self: ~Copyable {
         return try indexValue(IndexKeys.category(name, app: app))
     }
 
-    /// One batch of the outbox, as it is shipped.
     borrowing func outboxBatch(_ sequence: UInt64) throws(StoreError) -> [UInt8]? {
         try get(IndexKeys.outbox(sequence).span.bytes, in: tables.index)?.array()
     }
@@ -120,10 +116,9 @@ extension TableReader where Self: ~Copyable {
 // Walks.
 
 extension TableReader where Self: ~Copyable {
-    /// Calls `body` at each entry from a key on, in the order of the keys, as long as it returns true.
-    ///
-    /// - Parameter key: empty: from the first entry on.
-    /// - Returns: whether there are no more entries than `body` has returned true for.
+    /// Calls `body` at each entry from a key on, in the order of the keys, as long as it returns true. `key`:
+    /// empty: from the first entry on. Returns whether there are no more entries than `body` has returned true
+    /// for.
     @discardableResult
     borrowing func walk(
         _ table: Table, from key: RawSpan = RawSpan(),

@@ -6,7 +6,6 @@ package struct EvictableBlob: Sendable, Hashable {
     package var storedByteCount: Int
 }
 
-/// What a step of evicting did.
 package enum EvictionStep: Sendable, Hashable {
     /// Snapshots are open that may use what is to be removed: try again a moment later.
     case waits
@@ -16,7 +15,6 @@ package enum EvictionStep: Sendable, Hashable {
     case done
 }
 
-/// What became of bytes that came from the bucket.
 package enum PutBackOutcome: Sendable, Hashable {
     /// They are here.
     case stored
@@ -28,7 +26,6 @@ package enum PutBackOutcome: Sendable, Hashable {
 
 /// How many blobs may have chunks missing here, since the bucket has them.
 package struct EvictedBlobs: Sendable, Hashable {
-    /// How many there are.
     package var blobs = 0
     /// Their stored bytes.
     package var bytes = 0

@@ -3,9 +3,7 @@ internal import LMDB
 
 /// What the log has that `data.mdb` has not.
 struct LogContents {
-    /// The records, in their order.
     var records: [[UInt8]] = []
-    /// The changes in them.
     var changeCount = 0
     /// Whether another record was begun and is not whole. A change that was being written leaves
     /// that, and so does one that was acknowledged and damaged: they cannot be told apart.
@@ -49,11 +47,9 @@ extension WriteAheadLog {
         return contents
     }
 
-    /// Whether the log begins as `data.mdb` says: with a record of the next transaction, or with the
-    /// last that it had before. A write that was cut off leaves one of these two there, since a
-    /// record's head is in one sector.
-    ///
-    /// - Returns: false when the log was ended in order, so that all of it is committed.
+    /// Whether the log begins as `data.mdb` says: with a record of the next transaction, or with the last that
+    /// it had before. A write that was cut off leaves one of these two there, since a record's head is in one
+    /// sector. Returns false when the log was ended in order, so that all of it is committed.
     private func beginsAs(_ state: LogState, behind last: UInt64) throws(StoreError) -> Bool {
         let byteCount = try byteCount()
         guard byteCount >= StoreLimits.logByteCount else {
@@ -79,7 +75,6 @@ extension WriteAheadLog {
         return true
     }
 
-    /// Whether a record was begun behind those that are whole.
     private func hasPart(of transaction: UInt64, behind records: [[UInt8]]) throws(StoreError)
         -> Bool
     {

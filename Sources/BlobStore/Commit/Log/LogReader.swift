@@ -9,7 +9,6 @@ internal import Synchronization
 /// `pending`, and lets its writer commit.
 struct LogReader: Sendable {
     let core: StoreCore
-    /// Which notifications, blobs and owners have changes that no snapshot has yet.
     let pending: PendingKeys
 
     /// Whether the log has what `data.mdb` has not. All that was acknowledged before this is called
@@ -63,10 +62,9 @@ struct LogReader: Sendable {
 
     /// What the log has, for a process that reads beside a writer or alone.
     ///
-    /// A writer may commit, and begin the log again, between two looks: what is wrong with the log
-    /// must be so three times, with no commit meanwhile.
-    ///
-    /// - Throws: ``StoreError/corrupt(_:)``, in the words of ``lostChanges(_:)``.
+    /// A writer may commit, and begin the log again, between two looks: what is wrong with the log must be so
+    /// three times, with no commit meanwhile. Throws ``StoreError/corrupt(_:)``, in the words of
+    /// ``lostChanges(_:)``.
     func contents() throws(StoreError) -> LogContents {
         var failures = 0
         for _ in 0..<Self.looksAtBusyLog {

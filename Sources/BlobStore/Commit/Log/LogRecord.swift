@@ -16,7 +16,6 @@ struct LogRecord: Equatable {
     private static let versionWithPlaces: UInt32 = 2
     private static let checkedFrom = 16
 
-    /// Whose it is.
     var logID: LogID
     /// The LMDB transaction that its changes belong to.
     var transaction: UInt64
@@ -26,12 +25,10 @@ struct LogRecord: Equatable {
     var operationByteCount: Int
     /// The changes that were acknowledged with it.
     var changeCount: UInt32
-    /// What it is.
     var kind: Kind
     /// Whether long values may be in pages of `data.mdb`, and their places in the record.
     var hasPlaces: Bool
 
-    /// What a record is.
     enum Kind: UInt32 {
         /// A batch of changes.
         case changes
@@ -41,10 +38,8 @@ struct LogRecord: Equatable {
         case ended
     }
 
-    /// The bytes it takes in the file.
     var paddedByteCount: Int { Self.padded(Self.byteCount + operationByteCount) }
 
-    /// The bytes that a record of so many takes in the file.
     static func padded(_ byteCount: Int) -> Int {
         (byteCount + alignment - 1) / alignment * alignment
     }
@@ -64,9 +59,8 @@ struct LogRecord: Equatable {
         self.operationByteCount = operationByteCount
     }
 
-    /// Reads a head, whose checksum is not looked at; nil when it is none.
-    ///
-    /// - Parameter byteCountMax: what the record may take at the most, with its head.
+    /// Reads a head, whose checksum is not looked at; nil when it is none. `byteCountMax`: what the record may
+    /// take at the most, with its head.
     init?(_ bytes: RawSpan, byteCountMax: Int) {
         guard bytes.byteCount >= Self.byteCount,
             bytes.extracting(first: 8).equals(Self.magic.span.bytes),
@@ -112,7 +106,6 @@ struct LogRecord: Equatable {
 }
 
 extension PendingKeys {
-    /// Takes note of the notifications and blobs that a record has changes of.
     func insertKeys(of record: RawSpan, _ head: LogRecord, _ tables: Tables) {
         let operations = record.extracting(
             LogRecord.byteCount..<LogRecord.byteCount + head.operationByteCount)

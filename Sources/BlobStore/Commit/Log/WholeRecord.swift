@@ -8,11 +8,9 @@ internal import LMDB
 struct WholeRecords {
     let core: StoreCore
 
-    /// The record with the values in it. One `pread` for each of them.
-    ///
-    /// - Parameter record: a whole one, without the zeros behind it.
-    /// - Throws: ``StoreError/corrupt(_:)`` where a page does not have what was synced before the record
-    ///   was written.
+    /// The record with the values in it. One `pread` for each of them. `record`: a whole one, without the zeros
+    /// behind it. Throws ``StoreError/corrupt(_:)`` where a page does not have what was synced before the
+    /// record was written.
     func whole(_ record: RawSpan) throws(StoreError) -> [UInt8] {
         guard var head = LogRecord(record, byteCountMax: record.byteCount) else {
             throw .corrupt("a record of the write-ahead log has no head")
@@ -40,7 +38,6 @@ struct WholeRecords {
         return bytes
     }
 
-    /// A chunk in pages of the file, whose checksum is right.
     private func value(
         at place: LongValuePlace, _ key: RawSpan, in table: Int
     ) throws(StoreError) -> [UInt8] {

@@ -3,7 +3,6 @@ internal import Synchronization
 
 /// Changes that share a transaction, and what they may cost it.
 struct BatchPlan {
-    /// Which they are.
     var range: Range<Int>
     /// Puts that they may take.
     var putCount = 0
@@ -13,7 +12,6 @@ struct BatchPlan {
     private(set) var chunkGrowth = 0
     /// What chunks add when they are put one behind the other, as they are.
     private(set) var sharedChunkGrowth = 0
-    /// Stored bytes of their payloads.
     var byteCount = 0
 
     /// How long the pages are of the store that it is for.
@@ -74,7 +72,6 @@ struct BatchPlan {
     /// How many times longer they are than those that changes are reckoned in.
     var pageScale: Int { max(1, pageByteCount / Change.reckonedPageByteCount) }
 
-    /// Adds what a change may take beside chunks.
     mutating func addBookkeeping(of change: Change) {
         let cost = change.bookkeepingCost
         putCount += cost.puts
@@ -86,7 +83,6 @@ struct BatchPlan {
         bookkeepingGrowth += change.bookkeepingCost.bytes / 2 * pageScale
     }
 
-    /// The bytes by which they may make the file grow.
     var growth: Int { bookkeepingGrowth + chunkGrowth }
 
     /// Adds the chunks of a blob that is new.

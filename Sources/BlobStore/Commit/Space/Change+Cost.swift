@@ -31,7 +31,6 @@ extension Change {
         }
     }
 
-    /// Calls `body` with everything that it may have to store.
     func forEachPayload(_ body: (PreparedPayload) -> Void) {
         switch self {
         case .publish(let publication): body(publication.payload)
@@ -63,7 +62,6 @@ extension Change {
         return payloads
     }
 
-    /// About what it puts into a transaction beside chunks.
     var bookkeepingCost: (puts: Int, bytes: Int) {
         switch self {
         case .publish(let publication):

@@ -45,6 +45,5 @@ struct OpenGrowth {
         min(touchedByteCount, tableByteCount) + Self.commitByteCount * pageScale
     }
 
-    /// Bytes that all of it may add.
     var total: Int { lastingByteCount + copiedByteCount }
 }

@@ -17,10 +17,8 @@ extension SpaceReserve {
     /// What was refused and has not been found to fit since.
     var refused: Refused { state.withLock { $0.refused } }
 
-    /// Notes a publish that was refused, unless it would not fit an empty store either.
-    ///
-    /// - Parameter payloadByteCount: what it brings: where that is not kept in memory, it is on the
-    ///   same disk until the publish is done.
+    /// Notes a publish that was refused, unless it would not fit an empty store either. `payloadByteCount`:
+    /// what it brings: where that is not kept in memory, it is on the same disk until the publish is done.
     func noteRefused(growth: Int, payloadByteCount: Int) {
         let diskByteCount = Disk(environment.dataDescriptor)?.byteCount ?? .max
         let most = min(byteCountMax, diskByteCount, FileSizeLimit.byteCount)

@@ -62,9 +62,7 @@ final class SpaceReserve: Sendable {
         case inFreePages
     }
 
-    /// Makes sure that there is room for `growth` bytes.
-    ///
-    /// - Throws: ``StoreError/full``.
+    /// Makes sure that there is room for `growth` bytes. Throws ``StoreError/full``.
     @discardableResult
     func prepare(growth: Int) throws(StoreError) -> Room {
         let used = environment.usedByteCount
@@ -226,7 +224,6 @@ final class SpaceReserve: Sendable {
         return disk.availableByteCount < byteCount + reserveByteCount
     }
 
-    /// The size of `data.mdb`.
     var fileByteCount: Int { FileExtent(environment.dataDescriptor)?.byteCount ?? 0 }
 }
 
@@ -253,7 +250,6 @@ struct FileExtent {
         allocatedByteCount = Int(status.st_blocks) * 512
     }
 
-    /// Bytes that are not allocated.
     var holeByteCount: Int { max(0, byteCount - allocatedByteCount) }
 }
 
