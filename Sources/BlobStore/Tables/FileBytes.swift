@@ -36,3 +36,46 @@ enum FileBytes {
         }
     }
 }
+
+/// How large a file system is, and how much of it is free (`fstatvfs`).
+struct Disk {
+    let byteCount: Int
+    let availableByteCount: Int
+
+    init?(_ descriptor: Int32) {
+        var status = statvfs()
+        guard fstatvfs(descriptor, &status) == 0 else { return nil }
+        func bytes(_ blocks: UInt) -> Int {
+            let (product, overflow) = blocks.multipliedReportingOverflow(by: status.f_frsize)
+            return overflow ? .max : Int(clamping: product)
+        }
+        byteCount = bytes(status.f_blocks)
+        availableByteCount = bytes(status.f_bavail)
+    }
+}
+
+/// How large a file of this process may be (`RLIMIT_FSIZE`).
+enum FileSizeLimit {
+    static var byteCount: Int {
+        var limit = rlimit()
+        guard getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0 else {
+            return .max
+        }
+        return Int(clamping: limit.rlim_cur)
+    }
+}
+
+/// How long a file is, and how much of it is allocated (`fstat`).
+struct FileExtent {
+    let byteCount: Int
+    let allocatedByteCount: Int
+
+    init?(_ descriptor: Int32) {
+        var status = stat()
+        guard fstat(descriptor, &status) == 0 else { return nil }
+        byteCount = Int(status.st_size)
+        allocatedByteCount = Int(status.st_blocks) * 512
+    }
+
+    var holeByteCount: Int { max(0, byteCount - allocatedByteCount) }
+}
