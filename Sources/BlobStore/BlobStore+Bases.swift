@@ -158,7 +158,7 @@ extension BlobStore {
         while let block = try reader.nextBlock(from: read) {
             guard block.table == .blobs else { continue }
             try block.forEachEntry { key, value in
-                let blob = try BlobEntry.read(key, value).reference
+                let blob = try BlobEntry(key, value).blob
                 if !blob.isShippedWithBatch { try body(blob) }
             }
         }
@@ -283,7 +283,7 @@ extension Snapshot {
                 next = cursor.key.array()
                 return false
             }
-            let blob = try cursor.blob().reference
+            let blob = try cursor.blobEntry().blob
             if !blob.isShippedWithBatch { blobs.append(blob) }
             count += 1
             return true

@@ -115,12 +115,7 @@ extension BlobStore {
     ) throws(StoreError) -> BlobStore {
         let environment: Environment
         do throws(LMDBError) {
-            environment = try Environment(
-                directory: directory,
-                Environment.Configuration(
-                    mapByteCount: options.mapByteCountMax,
-                    readerCountMax: options.readerCountMax, tableCountMax: Tables.countMax,
-                    isReadOnly: isReadOnly))
+            environment = try Creation.environment(in: directory, options, isReadOnly: isReadOnly)
         } catch {
             let reason =
                 error.systemError == EBUSY

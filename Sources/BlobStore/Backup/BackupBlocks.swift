@@ -102,7 +102,7 @@ package struct BackupReader: ~Copyable {
                 valueByteCount <= bytes.byteCount - index - keyByteCount
             else { throw damaged("an entry that is cut short") }
             let key = bytes.extracting(index..<index + keyByteCount)
-            guard lastKey.span.bytes.isBefore(key) else {
+            guard lastKey.span.bytes.order(to: key) < 0 else {
                 throw damaged("keys that do not ascend")
             }
             lastKey = key.array()
@@ -141,17 +141,6 @@ package struct BackupReader: ~Copyable {
             try source(&bytes, count - bytes.count)
             guard bytes.count > before else { throw BackupError("ends too early") }
         }
-    }
-}
-
-extension RawSpan {
-    /// Whether these bytes sort before others, as `memcmp` compares them and then the lengths.
-    fileprivate func isBefore(_ other: RawSpan) -> Bool {
-        let count = Swift.min(byteCount, other.byteCount)
-        for index in 0..<count where byte(index) != other.byte(index) {
-            return byte(index) < other.byte(index)
-        }
-        return byteCount < other.byteCount
     }
 }
 

@@ -110,7 +110,7 @@ extension BackupTable {
         case .notifications:
             try RecordView(value).check(id: key)
             return nil
-        case .blobs: return try BlobEntry.read(key, value).reference
+        case .blobs: return try BlobEntry(key, value).blob
         case .index where key.byte(0) == IndexKeys.quarantinePrefix:
             return try QuarantineEntry(value, key: key).blob
         case .meta, .index, .states, .chunks: return nil

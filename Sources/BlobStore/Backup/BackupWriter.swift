@@ -323,7 +323,7 @@ extension Snapshot {
     fileprivate borrowing func blob(numbered number: UInt64) throws(StoreError) -> BlobReference? {
         var found: BlobReference?
         try walk(tables.blobs) { (cursor) throws(StoreError) in
-            if let blob = try? cursor.blob().reference, blob.number == number { found = blob }
+            if let blob = try? cursor.blobEntry().blob, blob.number == number { found = blob }
             return found == nil
         }
         return found

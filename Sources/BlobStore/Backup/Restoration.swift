@@ -39,11 +39,7 @@ struct Restoration {
         self.now = now
         self.identity = identity
         do throws(LMDBError) {
-            environment = try Environment(
-                directory: directory,
-                Environment.Configuration(
-                    mapByteCount: options.mapByteCountMax,
-                    readerCountMax: options.readerCountMax, tableCountMax: Tables.countMax))
+            environment = try Creation.environment(in: directory, options)
             var transaction = try environment.beginWrite()
             tables = try Tables(creatingIn: &transaction)
             try transaction.commit()
@@ -73,15 +69,10 @@ struct Restoration {
                 switch identity {
                 case .new: try putIdentity(of: reader.head, in: &transaction)
                 case .same: break
-                case .follower(let state):
-                    try set(state, in: &transaction)
+                case .follower(let state): try set(state, in: &transaction)
                 }
             }
-            do throws(LMDBError) {
-                try transaction.commit()
-            } catch {
-                throw Creation.failure(error)
-            }
+            try commit(transaction)
         }
     }
 
@@ -98,9 +89,7 @@ struct Restoration {
                 let key = Keys.state(blob.number, .damaged)
                 try transaction.remove(key.span.bytes, in: tables.orphans)
             }
-            do throws(LMDBError) { try transaction.commit() } catch {
-                throw Creation.failure(error)
-            }
+            try commit(transaction)
         }
     }
 
@@ -118,21 +107,19 @@ struct Restoration {
                 count.add(entry)
             }
             rest = rest.dropFirst(StoreLimits.transactionPutCountMax)
-            if count.blobs > 0 {
-                try set(count, in: &transaction)
-            }
-            do throws(LMDBError) { try transaction.commit() } catch {
-                throw Creation.failure(error)
-            }
+            if count.blobs > 0 { try set(count, in: &transaction) }
+            try commit(transaction)
         } while !rest.isEmpty
     }
 
     func isDamaged(_ blob: BlobReference) -> Bool { damaged.contains(blob.number) }
 
     private func begin() throws(StoreError) -> WriteTransaction {
-        do throws(LMDBError) { return try environment.beginWrite() } catch {
-            throw Creation.failure(error)
-        }
+        try Creation.converting { () throws(LMDBError) in try environment.beginWrite() }
+    }
+
+    private func commit(_ transaction: consuming WriteTransaction) throws(StoreError) {
+        do throws(LMDBError) { try transaction.commit() } catch { throw Creation.failure(error) }
     }
 
     /// Puts an entry behind all others of its table.
@@ -154,10 +141,8 @@ struct Restoration {
             case .damaged: damaged.insert(key.number)
             }
         }
-        do throws(LMDBError) {
+        try Creation.converting { () throws(LMDBError) in
             try transaction.put(value, RawSpan(), forKey: key, in: table.table(of: tables))
-        } catch {
-            throw Creation.failure(error)
         }
     }
 

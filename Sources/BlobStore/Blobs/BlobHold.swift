@@ -64,17 +64,17 @@ extension ChangeTransaction {
         let old = entry.heldUntil
         let until = max(end, old ?? end)
         if quarantine.contains(entry.number) {
-            try giveWay(entry, digest)
+            try giveWay(entry)
             let blob = try store(hold.payload, heldUntil: until, staged: staged[digest])
             if until != old { try noteHold(digest, from: old, to: until) }
             return .held(HeldBlob(blob: blob, until: until), created: true)
         }
         if until != old {
             entry.heldUntil = until
-            try write(entry, digest)
+            try write(entry)
             try noteHold(digest, from: old, to: until)
         }
-        return .held(HeldBlob(blob: entry.reference(digest), until: until), created: false)
+        return .held(HeldBlob(blob: entry.blob, until: until), created: false)
     }
 
     borrowing func checkQuotas(_ hold: BlobHold) throws(StoreError) {
@@ -90,9 +90,9 @@ extension ChangeTransaction {
         entry.heldUntil = nil
         try noteHold(digest, from: end, to: nil)
         if entry.referenceCount > 0 {
-            try write(entry, digest)
+            try write(entry)
         } else {
-            try abandon(entry.reference(digest))
+            try abandon(entry.blob)
         }
     }
 

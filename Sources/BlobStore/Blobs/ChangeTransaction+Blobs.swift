@@ -14,20 +14,20 @@ extension ChangeTransaction {
         let number = staged ?? counters.nextBlobNumber
         let reference = BlobReference(payload, number: number)
         let new = BlobEntry(reference, referenceCount: 1, expiryBound: expiry)
-        guard try insert(new, payload.digest) else {
+        guard try insert(new) else {
             guard var entry = try blobEntry(payload.digest) else {
                 throw .corrupt("the blob entry of \(payload.digest) is inconsistent")
             }
             guard quarantine.contains(entry.number) else {
                 entry.referenceCount += 1
                 entry.expiryBound = max(entry.expiryBound, expiry)
-                try write(entry, payload.digest)
-                return entry.reference(payload.digest)
+                try write(entry)
+                return entry.blob
             }
             var healed = new
             healed.heldUntil = entry.heldUntil
-            try giveWay(entry, payload.digest)
-            try write(healed, payload.digest)
+            try giveWay(entry)
+            try write(healed)
             try enter(payload, reference, staged: staged)
             return reference
         }
@@ -43,13 +43,12 @@ extension ChangeTransaction {
         guard var entry = try blobEntry(digest) else {
             throw .corrupt("the blob entry of \(digest) is missing")
         }
-        let blob = entry.reference(digest)
         counters.bytesReferenced = try counters.bytesReferenced.changed(
-            by: blob.byteCount, "bytes referenced")
+            by: entry.blob.byteCount, "bytes referenced")
         entry.referenceCount += 1
         entry.expiryBound = max(entry.expiryBound, expiry)
-        try write(entry, digest)
-        return blob
+        try write(entry)
+        return entry.blob
     }
 
     /// Stores a blob that is not there and that nothing refers to yet.
@@ -58,8 +57,7 @@ extension ChangeTransaction {
     ) throws(StoreError) -> BlobReference {
         let blob = BlobReference(payload, number: staged ?? counters.nextBlobNumber)
         let never = Timestamp(milliseconds: 0)
-        try write(
-            BlobEntry(blob, referenceCount: 0, expiryBound: never, heldUntil: end), blob.digest)
+        try write(BlobEntry(blob, referenceCount: 0, expiryBound: never, heldUntil: end))
         try enter(payload, blob, staged: staged)
         return blob
     }
@@ -90,7 +88,7 @@ extension ChangeTransaction {
             by: -blob.byteCount, "bytes referenced")
         entry.referenceCount -= 1
         if entry.referenceCount > 0 || entry.heldUntil != nil {
-            try write(entry, blob.digest)
+            try write(entry)
         } else {
             try abandon(blob)
         }
@@ -124,7 +122,7 @@ extension ChangeTransaction {
     mutating func extend(_ blob: BlobReference, until expiry: Timestamp) throws(StoreError) {
         guard var entry = try blobEntry(blob.digest), entry.expiryBound < expiry else { return }
         entry.expiryBound = expiry
-        try write(entry, blob.digest)
+        try write(entry)
     }
 
     /// Takes the next number for a blob. A chunk's ordinal is the blob's number plus its index, so
@@ -191,17 +189,13 @@ extension ChangeTransaction {
     }
 
     /// - Returns: false when there is one already.
-    private mutating func insert(
-        _ entry: BlobEntry, _ digest: Digest
-    ) throws(StoreError) -> Bool {
-        let key = digest.rawWords
-        let value = entry.words(digest: digest)
+    private mutating func insert(_ entry: BlobEntry) throws(StoreError) -> Bool {
+        let (key, value) = (entry.blob.digest.rawWords, entry.words)
         return try transaction.insert(key.span.bytes, value.span.bytes, in: tables.blobs)
     }
 
-    mutating func write(_ entry: BlobEntry, _ digest: Digest) throws(StoreError) {
-        let key = digest.rawWords
-        let value = entry.words(digest: digest)
+    mutating func write(_ entry: BlobEntry) throws(StoreError) {
+        let (key, value) = (entry.blob.digest.rawWords, entry.words)
         try transaction.set(key.span.bytes, to: value.span.bytes, in: tables.blobs)
     }
 }

@@ -168,8 +168,8 @@ extension ChangeTransaction {
 
     /// Takes a damaged blob's entry away, since another blob with its bytes takes its place. A hold of the
     /// digest is the other one's from then on.
-    mutating func giveWay(_ entry: BlobEntry, _ digest: Digest) throws(StoreError) {
-        let blob = entry.reference(digest)
+    mutating func giveWay(_ entry: BlobEntry) throws(StoreError) {
+        let blob = entry.blob
         try removeEntry(of: blob)
         guard entry.referenceCount > 0 else { return try addReleased(blob) }
         try set(

@@ -103,7 +103,7 @@ extension Snapshot {
     public borrowing func blob(
         _ digest: Digest, asOf now: Timestamp
     ) throws(StoreError) -> PayloadLookup {
-        guard let entry = try blobEntry(digest), !store.isLost(entry.reference(digest)) else {
+        guard let entry = try blobEntry(digest), !store.isLost(entry.blob) else {
             return .missing
         }
         var expiresAt = entry.expiryBound
@@ -116,8 +116,7 @@ extension Snapshot {
                 try hasLiveReference(digest, among: entry.referenceCount, asOf: now)
             else { return .expired(at: entry.end(before: now)) }
         }
-        return .found(
-            Payload(ChunkReader(self), blob: entry.reference(digest), expiresAt: expiresAt))
+        return .found(Payload(ChunkReader(self), blob: entry.blob, expiresAt: expiresAt))
     }
 
     /// Whether not all of the `count` parts that refer to a blob belong to notifications that have

@@ -16,7 +16,6 @@ enum IndexKeys {
 
     /// The first byte of the keys of blobs that others with the same bytes have taken the place of.
     static let quarantinePrefix: UInt8 = 4
-    static let quarantineByteCount = 9
     /// The first byte of the keys of batches that wait to be shipped.
     static let outboxPrefix: UInt8 = 5
     /// The first byte of the keys of blobs of several chunks that nothing refers to any more.

@@ -299,21 +299,15 @@ struct QuarantineEntry: Equatable, IndexValue {
 
     init(_ value: RawSpan, key: RawSpan) throws(StoreError) {
         try Self.form.check(value, key: key)
-        guard key.byteCount == IndexKeys.quarantineByteCount,
-            let coding = Coding(rawValue: value.byte(64))
-        else { throw Self.form.damaged }
         referenceCount = value.integer(32)
-        let byteCount = value.integer(40, as: UInt64.self)
-        let storedByteCount = value.integer(48, as: UInt64.self)
         foundAt = Timestamp(milliseconds: value.integer(56))
-        let number = UInt64(bigEndian: key.word(1))
-        guard byteCount <= StoreLimits.payloadByteCountMax,
-            storedByteCount <= StoreLimits.payloadByteCountMax, number <= StoreLimits.counterMax,
-            (1...StoreLimits.counterMax).contains(referenceCount)
+        guard let number = IndexKeys.number(key), number <= StoreLimits.counterMax,
+            (1...StoreLimits.counterMax).contains(referenceCount),
+            let blob = BlobReference(
+                Digest(value, at: 0), number: number, byteCount: value.integer(40),
+                storedByteCount: value.integer(48), coding: value.byte(64))
         else { throw Self.form.damaged }
-        blob = BlobReference(
-            digest: Digest(value, at: 0), number: number, byteCount: Int(byteCount),
-            storedByteCount: Int(storedByteCount), coding: coding)
+        self.blob = blob
     }
 
     func bytes(key: [UInt8]) -> [UInt8] {

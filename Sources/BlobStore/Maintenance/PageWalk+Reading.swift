@@ -141,21 +141,3 @@ struct WalkedTree {
 extension UInt64 {
     fileprivate func order(to other: UInt64) -> Int { self < other ? -1 : self > other ? 1 : 0 }
 }
-
-extension RawSpan {
-    /// Of bytes, as `memcmp` has it; of two that begin alike the shorter one is first.
-    fileprivate func order(to other: RawSpan) -> Int {
-        let count = Swift.min(byteCount, other.byteCount)
-        var start = 0
-        while start &+ 8 <= count {
-            let (left, right) = (word(start).bigEndian, other.word(start).bigEndian)
-            if left != right { return left < right ? -1 : 1 }
-            start &+= 8
-        }
-        for offset in start..<count {
-            let (left, right) = (byte(offset), other.byte(offset))
-            if left != right { return left < right ? -1 : 1 }
-        }
-        return byteCount < other.byteCount ? -1 : byteCount > other.byteCount ? 1 : 0
-    }
-}

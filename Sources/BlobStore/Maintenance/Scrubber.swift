@@ -164,7 +164,7 @@ package struct Scrubber {
             let isSame = cursor.key.equals(digest.span.bytes)
             if isSame, next == nil { return true }
             do throws(StoreError) {
-                let blob = try cursor.blob().reference
+                let blob = try cursor.blobEntry().blob
                 found = (cursor.key.array(), blob, isSame ? next ?? 0 : 0)
             } catch {
                 note("table blobs, key \(KeyText.text(cursor.key)): \(error)")

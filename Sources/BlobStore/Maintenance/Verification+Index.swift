@@ -7,18 +7,17 @@ internal import LMDB
 extension Snapshot {
     /// That what is kept has a reason to be, and that a hold ends.
     borrowing func checkHold(
-        _ entry: BlobEntry, _ digest: Digest, _ recount: inout Recount,
-        _ report: inout VerifyReport
+        _ entry: BlobEntry, _ recount: inout Recount, _ report: inout VerifyReport
     ) throws(StoreError) {
         guard let end = entry.heldUntil else {
             if entry.referenceCount == 0 {
-                report.add("\(digest) has no reference and no hold")
+                report.add("\(entry.blob.digest) has no reference and no hold")
             }
             return
         }
         recount.counters.heldBlobs += 1
-        if try !hasIndexEntry(IndexKeys.holdEnd(end, digest)) {
-            report.add("the hold of \(digest) has no expiry in the index")
+        if try !hasIndexEntry(IndexKeys.holdEnd(end, entry.blob.digest)) {
+            report.add("the hold of \(entry.blob.digest) has no expiry in the index")
         }
     }
 

@@ -63,8 +63,8 @@ extension Snapshot {
     ) throws(StoreError) {
         try walk(tables.blobs, &report) { (cursor, report) throws(StoreError) in
             report.blobs += 1
-            let (blob, entry) = try cursor.blob()
-            let digest = blob.digest
+            let entry = try cursor.blobEntry()
+            let (blob, digest) = (entry.blob, entry.blob.digest)
             let referenced = recount.references.removeValue(forKey: digest)
             if (referenced?.count ?? 0) != entry.referenceCount {
                 report.add(
@@ -74,7 +74,7 @@ extension Snapshot {
             if let referenced, referenced.blob != blob {
                 report.add("\(digest) has another location than in its parts")
             }
-            try checkHold(entry, digest, &recount, &report)
+            try checkHold(entry, &recount, &report)
             recount.counters.blobs += 1
             recount.counters.bytes += UInt64(blob.byteCount)
             recount.counters.bytesStored += UInt64(blob.storedByteCount)

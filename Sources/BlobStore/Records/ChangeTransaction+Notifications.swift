@@ -53,7 +53,7 @@ extension ChangeTransaction {
             guard case .stored(let digest) = part.content else { continue }
             guard let entry = try usableEntry(digest) else { throw .unknownDigest(digest) }
             try part.limit?.check(
-                byteCount: Int(clamping: entry.byteCount), part: part.name,
+                byteCount: entry.blob.byteCount, part: part.name,
                 mediaType: part.mediaType)
         }
         guard !draft.isEmpty else { throw .emptyNotification }

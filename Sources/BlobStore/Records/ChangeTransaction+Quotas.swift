@@ -37,7 +37,7 @@ extension ChangeTransaction {
             case .payload(let payload): effect.add(payload)
             case .stored(let digest):
                 guard let entry = try blobEntry(digest) else { continue }
-                effect.add(entry.reference(digest))
+                effect.add(entry.blob)
             }
         }
         for part in old?.parts ?? [] { effect.remove(part.blob) }
@@ -70,7 +70,7 @@ extension ChangeTransaction {
             // Those to a damaged blob of the same bytes are not counted here.
             let removed = change.removed.count { $0 == entry.number }
             let isLast = Int(clamping: entry.referenceCount) + change.added - removed <= 0
-            if isLast, entry.heldUntil == nil { growth -= Int(entry.storedByteCount) }
+            if isLast, entry.heldUntil == nil { growth -= entry.blob.storedByteCount }
         }
         return growth
     }

@@ -23,6 +23,13 @@ enum Creation {
         try finishStaging(in: directory)
     }
 
+    /// Calls `body` while a store is built.
+    static func converting<Result: ~Copyable>(
+        _ body: () throws(LMDBError) -> Result
+    ) throws(StoreError) -> Result {
+        do throws(LMDBError) { return try body() } catch { throw failure(error) }
+    }
+
     /// What LMDB answered while a store is built: a disk without room shows as either of two errors.
     static func failure(_ error: LMDBError) -> StoreError {
         error.systemError == EIO || error.systemError == ENOSPC ? .full : StoreError(error)
@@ -71,14 +78,20 @@ enum Creation {
         removeLeftovers(in: directory)
     }
 
-    private static func writeFormat(
-        in directory: String, options: StoreOptions, asOf now: Timestamp
-    ) throws(LMDBError) {
-        let environment = try Environment(
+    static func environment(
+        in directory: String, _ options: StoreOptions, isReadOnly: Bool = false
+    ) throws(LMDBError) -> Environment {
+        try Environment(
             directory: directory,
             Environment.Configuration(
                 mapByteCount: options.mapByteCountMax, readerCountMax: options.readerCountMax,
-                tableCountMax: Tables.countMax))
+                tableCountMax: Tables.countMax, isReadOnly: isReadOnly))
+    }
+
+    private static func writeFormat(
+        in directory: String, options: StoreOptions, asOf now: Timestamp
+    ) throws(LMDBError) {
+        let environment = try environment(in: directory, options)
         var transaction = try environment.beginWrite()
         let tables = try Tables(creatingIn: &transaction)
         let format = FormatRecord(storeID: .random(), createdAt: now)

@@ -81,9 +81,7 @@ public struct Snapshot: ~Copyable, TableReader {
 }
 
 extension Cursor {
-    borrowing func blob() throws(StoreError) -> (reference: BlobReference, entry: BlobEntry) {
-        try BlobEntry.read(key, value)
-    }
+    borrowing func blobEntry() throws(StoreError) -> BlobEntry { try BlobEntry(key, value) }
 
     borrowing func record() throws(StoreError) -> Record {
         let view = try RecordView(value)

@@ -59,7 +59,7 @@ extension TableReader where Self: ~Copyable {
         _ digest: Digest, number: UInt64
     ) throws(StoreError) -> (reference: BlobReference, referenceCount: UInt64)? {
         if let entry = try blobEntry(digest), entry.number == number {
-            return (entry.reference(digest), entry.referenceCount)
+            return (entry.blob, entry.referenceCount)
         }
         return try quarantineEntry(number).map { ($0.blob, $0.referenceCount) }
     }
