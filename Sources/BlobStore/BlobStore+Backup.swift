@@ -157,9 +157,7 @@ extension BlobStore {
         try restoration.putEvicted(evicted)
     }
 
-    /// Checks everything that a restored store has.
-    ///
-    /// - Returns: bytes that its file takes on the disk.
+    /// Checks everything that a restored store has. Returns bytes that its file takes on the disk.
     @discardableResult
     static func verifyRestored(
         _ directory: String, _ options: Options

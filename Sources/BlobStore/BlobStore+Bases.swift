@@ -43,10 +43,7 @@ extension BlobStore {
         // Before the look: what is live then is not freed before this returns.
         let lease = lease(blob)
         defer { withExtendedLifetime(lease) {} }
-        let isLive = try core.withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.isStored(blob.digest, number: blob.number)
-        }
-        guard isLive else { return nil }
+        guard try isStored(blob.digest, number: blob.number) else { return nil }
         do throws(StoreError) {
             return try storedBytes(of: blob)
         } catch {
@@ -62,10 +59,9 @@ extension BlobStore {
         }
     }
 
-    /// Whether this store has a blob with this digest under this number. One lookup.
     package func isStored(_ digest: Digest, number: UInt64) throws(StoreError) -> Bool {
         try core.withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.isStored(digest, number: number)
+            try snapshot.blobEntry(digest)?.number == number
         }
     }
 
@@ -100,7 +96,7 @@ extension BlobStore {
         }
         try forEachLongBlobs { numbers += $0.map(\.number) }
         numbers += try core.withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.quarantinedNumbers()
+            try snapshot.quarantineEntries().map(\.blob.number)
         }
         var next: [UInt8]? = IndexKeys.retired(sequence + 1, 0)
         while let key = next {
@@ -162,10 +158,7 @@ extension BlobStore {
         while let block = try reader.nextBlock(from: read) {
             guard block.table == .blobs else { continue }
             try block.forEachEntry { key, value in
-                guard let digest = Digest(bytes: key) else {
-                    throw StoreError.corrupt("a key of the table blobs")
-                }
-                let blob = try BlobEntry(value, digest: digest).reference(digest)
+                let blob = try BlobEntry(key, value).blob
                 if !blob.isShippedWithBatch { try body(blob) }
             }
         }
@@ -242,10 +235,8 @@ extension BlobStore {
 }
 
 extension Snapshot {
-    /// The number of the last batch that the tables have.
     borrowing func lastBatch() throws(StoreError) -> UInt64 {
-        guard let value = try meta(ReplicationState.name) else { return 0 }
-        let state = try ReplicationState(value)
+        guard let state = try meta(ReplicationState.self) else { return 0 }
         var last = state.sequence
         // What a follower has in its outbox is yet to be removed.
         guard state.role != .follower else { return last }
@@ -255,18 +246,6 @@ extension Snapshot {
         return last
     }
 
-    /// Whether a blob has its entry.
-    fileprivate borrowing func isStored(
-        _ digest: Digest, number: UInt64
-    ) throws(StoreError) -> Bool {
-        let key = digest.rawWords
-        guard let value = try transaction.view.get(key.span.bytes, in: store.tables.blobs) else {
-            return false
-        }
-        return try BlobEntry(value, digest: digest).number == number
-    }
-
-    /// Numbers of blobs that are written ahead.
     fileprivate borrowing func stagedNumbers() throws(StoreError) -> [UInt64] {
         var numbers: [UInt64] = []
         try forEachState(in: .toBeFreed) { (number, entry) throws(StoreError) in
@@ -275,46 +254,40 @@ extension Snapshot {
         return numbers
     }
 
-    /// Numbers of blobs that gave way to others, and that notifications refer to still.
-    fileprivate borrowing func quarantinedNumbers() throws(StoreError) -> [UInt64] {
-        var cursor = try transaction.cursor(in: store.tables.index)
-        return try cursor.quarantineEntries().map(\.blob.number)
-    }
-
-    /// Numbers of retired blobs from a key on, and where to go on; nil: there are no more.
     fileprivate borrowing func retiredNumbers(
         from key: [UInt8], countMax: Int, to numbers: inout [UInt64]
     ) throws(StoreError) -> [UInt8]? {
-        var cursor = try transaction.cursor(in: store.tables.index)
-        var isThere = try cursor.seek(key.span.bytes)
+        var next: [UInt8]?
         var count = 0
-        while isThere, cursor.key.byte(0) == IndexKeys.retiredPrefix {
-            guard count < countMax else { return cursor.key.array() }
+        try walk(tables.index, from: key.span.bytes) { (cursor) throws(StoreError) in
+            guard cursor.key.byte(0) == IndexKeys.retiredPrefix else { return false }
+            guard count < countMax else {
+                next = cursor.key.array()
+                return false
+            }
             numbers.append(try IndexKeys.retired(cursor.key).number)
             count += 1
-            isThere = try cursor.next()
+            return true
         }
-        return nil
+        return next
     }
 
-    /// Long blobs whose digest is at or behind some bytes, and where to go on; nil: there are no more.
     fileprivate borrowing func longBlobs(
         from digest: [UInt8], countMax: Int
     ) throws(StoreError) -> ([BlobReference], next: [UInt8]?) {
         var blobs: [BlobReference] = []
-        var cursor = try transaction.cursor(in: store.tables.blobs)
-        var isThere = try cursor.seek(digest.span.bytes)
+        var next: [UInt8]?
         var count = 0
-        while isThere {
-            guard count < countMax else { return (blobs, cursor.key.array()) }
-            guard let digest = Digest(bytes: cursor.key) else {
-                throw .corrupt("a key of the table blobs")
+        try walk(tables.blobs, from: digest.span.bytes) { (cursor) throws(StoreError) in
+            guard count < countMax else {
+                next = cursor.key.array()
+                return false
             }
-            let blob = try BlobEntry(cursor.value, digest: digest).reference(digest)
+            let blob = try cursor.blobEntry().blob
             if !blob.isShippedWithBatch { blobs.append(blob) }
             count += 1
-            isThere = try cursor.next()
+            return true
         }
-        return (blobs, nil)
+        return (blobs, next)
     }
 }

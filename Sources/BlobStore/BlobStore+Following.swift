@@ -53,15 +53,13 @@ extension BlobStore {
         replication.knowledge.withLock { $0.state = state }
     }
 
-    /// Applies some batches in one transaction.
-    ///
-    /// - Parameter state: behind them.
+    /// Applies some batches in one transaction. `state`: behind them.
     private func apply(
         _ part: ArraySlice<(batch: ReplicatedBatch, contents: [ArraySlice<UInt8>])>,
         _ longBlobs: [UInt64: LongBlob], _ state: ReplicationState
     ) throws(StoreError) {
         var sequence = state.sequence - UInt64(part.count)
-        var growth = part.count * Change.bookkeepingByteCount * core.environment.pageScale
+        var growth = part.count * core.environment.bookkeepingGrowth
         for item in part {
             sequence += 1
             guard item.batch.sequence == sequence else {
@@ -69,14 +67,13 @@ extension BlobStore {
             }
             growth += 2 * Self.byteCount(of: item, longBlobs)
         }
-        let epochs = try pipeline.inTransaction(
-            growth: growth, asOf: Timestamp(milliseconds: 0), isPublishing: true
-        ) { (transaction) throws(StoreError) in
+        let epochs = try pipeline.inTransaction(growth: growth, isPublishing: true) {
+            (transaction) throws(StoreError) in
             for item in part {
                 try transaction.apply(item.batch, item.contents, longBlobs: longBlobs)
             }
-            try transaction.setMeta(ReplicationState.name, to: state.bytes)
-            return try transaction.epochs()
+            try transaction.set(state)
+            return try transaction.meta() ?? EpochList()
         }
         let replication = core.replication
         replication.noteSaved(state, core.leases, epochs: epochs)
@@ -84,20 +81,11 @@ extension BlobStore {
         replication.shippedSequence.store(state.sequence, ordering: .releasing)
     }
 
-    /// Bytes of a batch, and of the blobs that are stored with it.
     private static func byteCount(
         of item: (batch: ReplicatedBatch, contents: [ArraySlice<UInt8>]),
         _ longBlobs: [UInt64: LongBlob]
     ) -> Int {
         item.contents.reduce(item.batch.bytes.count) { $0 + $1.count }
             + item.batch.blobs.reduce(0) { $0 + (longBlobs[$1.number]?.byteCount ?? 0) }
-    }
-}
-
-extension ChangeTransaction {
-    /// The epochs as they are now.
-    fileprivate borrowing func epochs() throws(StoreError) -> EpochList {
-        guard let value = try meta(EpochList.name) else { return EpochList() }
-        return try EpochList(value)
     }
 }

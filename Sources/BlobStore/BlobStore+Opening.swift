@@ -18,7 +18,7 @@ extension BlobStore {
         at directory: String, options: Options = Options()
     ) throws(StoreError) -> BlobStore {
         try options.check(directory)
-        return try oneAtATime { () throws(StoreError) in
+        return try opening.locking { () throws(StoreError) in
             try makeDirectory(directory)
             try refuseSecondOpening(directory)
             return try openLocked(directory, options)
@@ -66,7 +66,7 @@ extension BlobStore {
         at directory: String, options: Options = Options()
     ) throws(StoreError) -> BlobStore {
         try options.check(directory)
-        return try oneAtATime { () throws(StoreError) in
+        return try opening.locking { () throws(StoreError) in
             try refuseSecondOpening(directory)
             return try openUnlocked(directory, options)
         }
@@ -101,19 +101,6 @@ extension BlobStore {
     /// look at it and the opening.
     private static let opening = Mutex<Void>(())
 
-    private static func oneAtATime(
-        _ body: () throws(StoreError) -> BlobStore
-    ) throws(StoreError) -> BlobStore {
-        var result: Result<BlobStore, StoreError>?
-        opening.withLock { _ in
-            do throws(StoreError) { result = .success(try body()) } catch {
-                result = .failure(error)
-            }
-        }
-        guard let result else { preconditionFailure("the lock ran its body") }
-        return try result.get()
-    }
-
     /// Before any of its files is touched: closing `lock.mdb` once more would drop the locks that
     /// say that this process's readers live (POSIX record locks go with the first descriptor that
     /// is closed), and another process would then take their slots away.
@@ -128,12 +115,7 @@ extension BlobStore {
     ) throws(StoreError) -> BlobStore {
         let environment: Environment
         do throws(LMDBError) {
-            environment = try Environment(
-                directory: directory,
-                Environment.Configuration(
-                    mapByteCount: options.mapByteCountMax,
-                    readerCountMax: options.readerCountMax, tableCountMax: Tables.countMax,
-                    isReadOnly: isReadOnly))
+            environment = try Creation.environment(in: directory, options, isReadOnly: isReadOnly)
         } catch {
             let reason =
                 error.systemError == EBUSY
@@ -194,7 +176,7 @@ extension BlobStore {
             let transaction = try environment.readers.begin()
             let name = Array(FormatRecord.name.utf8)
             let value = try transaction.view.value(forKey: name.span.bytes, in: meta)
-            if let value { found = FormatRecord(value) } else { found = nil }
+            if let value { found = try? FormatRecord(value) } else { found = nil }
         } catch {
             throw refuse(error.description)
         }
@@ -233,5 +215,58 @@ extension BlobStore {
         var now = timespec()
         clock_gettime(CLOCK_REALTIME, &now)
         return Timestamp(milliseconds: Int64(now.tv_sec) * 1_000 + Int64(now.tv_nsec) / 1_000_000)
+    }
+}
+
+extension BlobStore {
+    /// Makes a store of format version 1 one of version 2: counts what each owner has, in one transaction.
+    /// Nothing happens in a store of version 2.
+    ///
+    /// Reads every record once, and keeps about 100 bytes an owner in memory meanwhile. A crash leaves the
+    /// store as it was, or with all of it.
+    func upgrade() throws(StoreError) {
+        let usages = try core.withSnapshot { (snapshot) throws(StoreError) in
+            try snapshot.format().countsOwners ? nil : try snapshot.countedUsages()
+        }
+        guard let usages else { return }
+        let growth = try core.withSnapshot { (snapshot) throws(StoreError) in
+            try snapshot.growth(of: usages.count)
+        }
+        try pipeline.change(growth: growth, isPublishing: true) {
+            (transaction) throws(StoreError) in
+            for (owner, usage) in usages {
+                try transaction.set(usage, of: String(decoding: owner, as: UTF8.self))
+            }
+            try transaction.requireFormat(FormatRecord.version)
+        }
+    }
+}
+
+extension Snapshot {
+    /// What each owner has, as the records say, in the order of their keys.
+    fileprivate borrowing func countedUsages() throws(StoreError) -> [([UInt8], OwnerUsage)] {
+        // By bytes: as texts, two owners may be the same.
+        var usages: [[UInt8]: OwnerUsage] = [:]
+        try walk(tables.notifications) { (cursor) throws(StoreError) in
+            // One that is damaged does not count; `verify` names it.
+            if let record = try? cursor.record(), let owner = record.owner {
+                usages[Array(owner.utf8), default: OwnerUsage()].add(record.byteCount)
+            }
+            return true
+        }
+        return usages.sorted { $0.key.lexicographicallyPrecedes($1.key) }
+            .map { ($0.key, $0.value) }
+    }
+
+    /// Bytes of the pages that are copied and added for so many owners: not more than two for each, and
+    /// not more than twice all that there are.
+    fileprivate borrowing func growth(of ownerCount: Int) throws(StoreError) -> Int {
+        let pageByteCount = store.environment.pageByteCount
+        do throws(LMDBError) {
+            let pageCount = try transaction.pageCount(of: [store.tables.index])
+            return (min(2 * ownerCount, 2 * pageCount) + 16) * pageByteCount + ownerCount * 384
+        } catch {
+            throw StoreError(error)
+        }
     }
 }

@@ -3,7 +3,6 @@ internal import LMDB
 internal import Synchronization
 
 extension BlobStore {
-    /// Reads from the table what is damaged.
     func loadQuarantine() throws(StoreError) {
         var entries: [DamagedBlob] = []
         try core.withSnapshot { (snapshot) throws(StoreError) in
@@ -64,26 +63,20 @@ extension BlobStore {
                     try snapshot.unshippedBatch(storing: blob.number, after: shipped)
                 }
                 guard let batch = batch?.marking(absent: blob.number) else { return }
-                let growth =
-                    2 * batch.bytes.count
-                    + Change.bookkeepingByteCount * core.environment.pageScale
+                let growth = 2 * batch.bytes.count + core.environment.bookkeepingGrowth
                 try pipeline.inTransaction(
                     growth: growth, asOf: now, isPublishing: false
                 ) { (transaction) throws(StoreError) in
-                    let key = IndexKeys.outbox(batch.sequence)
-                    try transaction.transaction.set(
-                        key.span.bytes, to: batch.bytes.span.bytes, in: core.tables.index)
+                    try transaction.putOutbox(batch.bytes, at: batch.sequence)
                 }
             }
             core.quarantine.confirm(blob, chunkCount: 1)
         }
     }
 
-    /// One step of giving notifications the blobs that were published again: looks at up to
-    /// `recordCountMax` records.
-    ///
-    /// - Parameter position: how far the records were looked at; it is moved on, and nil at the end.
-    /// - Returns: whether there is more to do.
+    /// One step of giving notifications the blobs that were published again: looks at up to `recordCountMax`
+    /// records. `position`: how far the records were looked at; it is moved on, and nil at the end. Returns
+    /// whether there is more to do.
     private func heal(
         _ position: inout HealingPosition, recordCountMax: Int, asOf now: Timestamp
     ) throws(StoreError) -> Bool {
@@ -100,7 +93,7 @@ extension BlobStore {
         }
         let numbers = position.numbers
         if !ids.isEmpty {
-            let growth = ids.count * Change.bookkeepingByteCount * core.environment.pageScale
+            let growth = ids.count * core.environment.bookkeepingGrowth
             try pipeline.change(growth: growth, asOf: now, isPublishing: true) {
                 (transaction) throws(StoreError) in
                 for id in ids { _ = try transaction.repoint(id, from: numbers) }
@@ -120,8 +113,7 @@ extension BlobStore {
         // What is in the log alone may be one of them.
         try pipeline.whileWriting { () throws(StoreError) in }
         return try core.withSnapshot { (snapshot) throws(StoreError) in
-            var cursor = try snapshot.transaction.cursor(in: core.tables.index)
-            let entries = try cursor.quarantineEntries()
+            let entries = try snapshot.quarantineEntries()
             var numbers: Set<UInt64> = []
             for entry in entries where try snapshot.blobEntry(entry.blob.digest) != nil {
                 numbers.insert(entry.blob.number)
@@ -140,7 +132,6 @@ package struct HealingPosition: Sendable {
 
     init(numbers: Set<UInt64>) { self.numbers = numbers }
 
-    /// Nothing is to be done.
     package init() {}
 }
 

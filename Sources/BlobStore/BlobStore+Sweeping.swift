@@ -14,7 +14,6 @@ public struct SweepResult: Sendable, Hashable {
     /// not agree with itself. They stay unreadable; `verify` names them.
     public var damaged = 0
 
-    /// What was done in all.
     var count: Int { expired + forgotten + holdsEnded }
 }
 
@@ -36,7 +35,12 @@ extension BlobStore {
     public func sweepExpired(asOf now: Timestamp, limit: Int) throws(StoreError) -> SweepResult {
         var result = SweepResult()
         let due = try due(asOf: now)
-        if due.hasEntry { result = try sweepDue(asOf: now, limit: limit) }
+        if due.hasEntry {
+            result = try pipeline.changeInSteps(of: limit, asOf: now, isPublishing: false) {
+                (transaction, limit) throws(StoreError) in
+                try transaction.sweep(limit: limit)
+            }
+        }
         guard due.hasCategoryEdit else { return result }
         do throws(StoreError) {
             if try announceCategoryEdits(asOf: now) { result.more = true }
@@ -47,45 +51,16 @@ extension BlobStore {
         return result
     }
 
-    private func sweepDue(asOf now: Timestamp, limit: Int) throws(StoreError) -> SweepResult {
-        try pipeline.whileWriting { () throws(StoreError) in
-            try pipeline.inShrinkingSteps(of: limit) { (limit) throws(StoreError) in
-                try pipeline.inTransaction(
-                    growth: 0, asOf: now, isPublishing: false
-                ) { (transaction) throws(StoreError) in
-                    try transaction.sweep(limit: limit)
-                }
-            }
-        }
-    }
-
     /// What there is to do: two seeks in one snapshot.
     private func due(
         asOf now: Timestamp
     ) throws(StoreError) -> (hasEntry: Bool, hasCategoryEdit: Bool) {
         try core.withSnapshot { (snapshot) throws(StoreError) in
-            var cursor = try snapshot.transaction.cursor(in: core.tables.index)
-            let hasEntry = try !cursor.dueEntries(asOf: now, limit: 1).isEmpty
-            return (hasEntry, try cursor.firstCategoryEdit() != nil)
+            (
+                try !snapshot.dueEntries(asOf: now, limit: 1).isEmpty,
+                try snapshot.firstCategoryEdit() != nil
+            )
         }
-    }
-}
-
-extension Cursor {
-    /// Entries from the start of the index that are due at `now`, at most `limit`.
-    @_lifetime(self: copy self)
-    fileprivate mutating func dueEntries(
-        asOf now: Timestamp, limit: Int
-    ) throws(StoreError) -> [TimeEntry] {
-        var entries: [TimeEntry] = []
-        var isThere = try first()
-        while isThere, entries.count < limit {
-            // Owners' keys stand behind all times.
-            guard let entry = try TimeEntry(key), entry.time <= now else { break }
-            entries.append(entry)
-            isThere = try next()
-        }
-        return entries
     }
 }
 
@@ -93,7 +68,7 @@ extension ChangeTransaction {
     fileprivate mutating func sweep(limit: Int) throws(StoreError) -> SweepResult {
         let limit = min(max(limit, 1), StoreLimits.transactionPutCountMax)
         // One more than may be removed, and as many as may be stepped over.
-        let entries = try dueEntries(limit: limit + 1 + StoreLimits.damagedCountMax)
+        let entries = try dueEntries(asOf: now, limit: limit + 1 + StoreLimits.damagedCountMax)
         var result = SweepResult()
         var puts = 0
         for entry in entries {
@@ -106,9 +81,8 @@ extension ChangeTransaction {
         return result
     }
 
-    /// Does what is to be done at the time of `entry`, unless something is damaged.
-    ///
-    /// - Returns: how many puts and deletes it took, about.
+    /// Does what is to be done at the time of `entry`, unless something is damaged. Returns how many puts and
+    /// deletes it took, about.
     private mutating func end(
         _ entry: TimeEntry, _ result: inout SweepResult
     ) throws(StoreError) -> Int {
@@ -174,10 +148,5 @@ extension ChangeTransaction {
             if case .corrupt = error { return false }
             throw error
         }
-    }
-
-    private borrowing func dueEntries(limit: Int) throws(StoreError) -> [TimeEntry] {
-        var cursor = try transaction.cursor(in: tables.index)
-        return try cursor.dueEntries(asOf: now, limit: limit)
     }
 }

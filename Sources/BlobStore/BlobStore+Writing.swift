@@ -100,21 +100,48 @@ extension BlobStore {
     ///
     /// - Throws: ``StoreError/full`` when there is no room for the log: batches are then committed
     ///   one by one. ``StoreError/io(operation:errno:)``, ``StoreError/outcomeUnknown(_:)``.
-    package func beginLogging() throws(StoreError) { try pipeline.beginLogging() }
+    package func beginLogging() throws(StoreError) {
+        try pipeline.whileWriting { () throws(StoreError) in
+            // The file is another log from here on, so `data.mdb` must not ask for the last one.
+            try pipeline.noteLogEnded()
+            guard let log = try WriteAheadLog(core.directory, of: .random(), .creating) else {
+                return
+            }
+            _ = try pipeline.setLogState(log.id, isInUse: true) { (number) throws(StoreError) in
+                try log.begin(in: number)
+            }
+            pipeline.open.log = log
+        }
+    }
 
     /// Commits what is in the log and not in `data.mdb`, and commits each batch from now on. Call it
     /// before the thread that writes ends.
-    package func endLogging() throws(StoreError) { try pipeline.endLogging() }
+    package func endLogging() throws(StoreError) {
+        try pipeline.whileWriting { () throws(StoreError) in
+            guard let log = pipeline.open.log else { return }
+            pipeline.open.log = nil
+            do throws(StoreError) {
+                try log.end(in: try pipeline.setLogState(log.id, isInUse: false))
+            } catch {
+                // Then the log stays as it is, and the next start finds it so.
+                guard case .full = error else { throw error }
+            }
+        }
+    }
 
     /// Commits what is in the log and not in `data.mdb`: as many disk flushes as any commit. Nothing
     /// happens when there is nothing.
     ///
     /// - Throws: ``StoreError/outcomeUnknown(_:)``: nothing is lost, but the process must be started
     ///   again.
-    package func commitPending() throws(StoreError) { try pipeline.commitPending() }
+    package func commitPending() throws(StoreError) {
+        try pipeline.whileWriting { () throws(StoreError) in }
+    }
 
     /// What is in the log and not in `data.mdb`. Waits while a change is under way.
-    package var pendingChanges: PendingBatches { pipeline.pendingBatches }
+    package var pendingChanges: PendingBatches {
+        pipeline.writing.withLock { _ in pipeline.open.pendingBatches }
+    }
 }
 
 extension BlobStore {
@@ -129,15 +156,12 @@ extension BlobStore {
     /// - Throws: ``StoreError/full``, with what earlier steps did done;
     ///   ``StoreError/outcomeUnknown(_:)``.
     package func announceCategoryEdits(asOf now: Timestamp) throws(StoreError) -> Bool {
-        let hasMore = try pipeline.whileWriting { () throws(StoreError) in
-            try pipeline.inShrinkingSteps(of: StoreLimits.categoryEditOwnerCountMax) {
-                (countMax) throws(StoreError) in
-                try pipeline.inTransaction(
-                    growth: countMax * Change.categoryLineByteCount, asOf: now, isPublishing: true
-                ) { (transaction) throws(StoreError) in
-                    try transaction.announceCategoryEdit(ownerCountMax: countMax)
-                }
-            }
+        let hasMore = try pipeline.changeInSteps(
+            of: StoreLimits.categoryEditOwnerCountMax,
+            growth: { (count) throws(StoreError) in count * Change.categoryLineByteCount },
+            asOf: now, isPublishing: true
+        ) { (transaction, countMax) throws(StoreError) in
+            try transaction.announceCategoryEdit(ownerCountMax: countMax)
         }
         if !hasMore { pipeline.categoryEdits.store(false, ordering: .relaxed) }
         return hasMore
@@ -147,8 +171,7 @@ extension BlobStore {
     /// client that repeats one of them waits for that, as the first time. One lookup.
     func loadCategoryEdits() throws(StoreError) {
         let isLeft = try core.withSnapshot { (snapshot) throws(StoreError) in
-            var cursor = try snapshot.transaction.cursor(in: core.tables.index)
-            return try cursor.firstCategoryEdit() != nil
+            try snapshot.firstCategoryEdit() != nil
         }
         pipeline.categoryEdits.store(isLeft, ordering: .relaxed)
     }
@@ -160,6 +183,78 @@ extension BlobStore {
         } catch {
             guard case .full = error else { throw error }
             pipeline.categoryEdits.store(false, ordering: .relaxed)
+        }
+    }
+}
+
+extension BlobStore {
+    /// Whether a publish could be stored now. Call it where changes are made.
+    ///
+    /// While none was refused this costs a look at the room there is. After a publish was refused
+    /// for want of room, the same room is tried for in a transaction that is not committed, until it
+    /// is there: so ask about once a second. A publish that would not fit an empty store says nothing
+    /// of this one.
+    ///
+    /// - Parameter byteCount: stored bytes that the publish would add, as far as ``Quotas`` go.
+    /// - Throws: ``StoreError/full`` when there is no room, ``StoreError/quotaExceeded(_:)`` when a quota
+    ///   of the store is used up, ``StoreError/outcomeUnknown(_:)`` when a sync has failed.
+    public func checkWritable(byteCount: Int = 1) throws(StoreError) {
+        try pipeline.checkSyncs()
+        try pipeline.space.prepare(growth: core.environment.bookkeepingGrowth)
+        let refused = pipeline.space.refused
+        if refused.isAny {
+            guard pipeline.space.hasRoom(incoming: refused.incomingByteCount) else { throw .full }
+            if refused.growth > 0 { try tryGrowth(refused) }
+            pipeline.space.forget(refused)
+        }
+        try checkQuotas(byteCount: byteCount)
+    }
+
+    /// Throws ``StoreError/quotaExceeded(_:)`` where a notification with so many new stored bytes would
+    /// make the store pass a quota. Costs nothing where there is none.
+    private func checkQuotas(byteCount: Int) throws(StoreError) {
+        let quotas = core.quotas.withLock { $0 }
+        guard quotas.isAny else { return }
+        let free =
+            quotas.freeDiskByteCountMin > 0
+            ? Disk(core.environment.dataDescriptor)?.availableByteCount : nil
+        try pipeline.counters().check(
+            quotas, freeDiskByteCount: free, storedGrowth: byteCount, notificationGrowth: 1)
+    }
+
+    /// Puts so many bytes, or as many as one transaction of a large blob has, into a transaction that
+    /// is not committed.
+    private func tryGrowth(_ refused: Refused) throws(StoreError) {
+        let growth = refused.growth
+        try pipeline.whileWriting { () throws(StoreError) in
+            // The bytes on their way in take room of the same disk meanwhile.
+            let room = try pipeline.space.prepare(growth: growth + refused.incomingByteCount)
+            do throws(StoreError) {
+                try putAndAbort(growth)
+            } catch {
+                // Pages that the last commit freed are not free before the next one.
+                guard case .full = error, room == .inFreePages else { throw error }
+                try pipeline.commitNothing()
+                try putAndAbort(growth)
+            }
+        }
+    }
+
+    private func putAndAbort(_ growth: Int) throws(StoreError) {
+        let chunk = [UInt8](repeating: 0, count: StoreLimits.chunkByteCountMax)
+        var rest = min(growth, StoreLimits.stagedBatchByteCount)
+        var index: UInt32 = 0
+        do throws(LMDBError) {
+            var transaction = try core.environment.beginWrite()
+            while rest > 0 {
+                // Behind all chunks: no blob has this number.
+                let key = ChunkKey(number: .max, index: index)
+                try transaction.put(chunk.span.bytes, forKey: key.bytes, in: core.tables.chunks)
+                rest -= chunk.count
+                index += 1
+            }
+        } catch {
+            throw pipeline.failure(of: error, growth: growth)
         }
     }
 }

@@ -41,9 +41,7 @@ public final class BlobStore: Sendable {
 
     /// The tables, and what all parts share.
     let core: StoreCore
-    /// The write-ahead log, for who reads.
     let log: LogReader
-    /// The way of all changes.
     let pipeline: CommitPipeline
 
     init(

@@ -71,7 +71,6 @@ public struct ChangeFeed: AsyncSequence, Sendable {
             return nil
         }
 
-        /// A page in a snapshot of its own.
         private func look() throws(StoreError) -> FeedPage {
             let snapshot = try store.makeSnapshot()
             return try snapshot.changes(

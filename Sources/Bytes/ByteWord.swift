@@ -112,7 +112,6 @@ package struct ByteWord {
         ByteWord(bits: bits &>> UInt64(truncatingIfNeeded: 8 &* count))
     }
 
-    /// Whether one of them is `byte`.
     @inlinable
     @inline(__always)
     func has(_ byte: UInt8) -> Bool { position(of: byte) < 8 }

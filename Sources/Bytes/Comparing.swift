@@ -1,7 +1,6 @@
 // Comparing spans and texts by their bytes, and spans with literals without making a `String`.
 
 extension RawSpan {
-    /// Whether the bytes are those of the literal.
     @inlinable
     @inline(__always)
     package func equals(_ literal: StaticString) -> Bool {
@@ -126,6 +125,25 @@ extension RawSpan {
     }
 }
 
+extension RawSpan {
+    /// Less than, equal to or greater than 0 as `memcmp` has it; of two that begin alike the shorter one is
+    /// first.
+    package func order(to other: RawSpan) -> Int {
+        let count = Swift.min(byteCount, other.byteCount)
+        var start = 0
+        while start &+ 8 <= count {
+            let (left, right) = (word(start).bigEndian, other.word(start).bigEndian)
+            if left != right { return left < right ? -1 : 1 }
+            start &+= 8
+        }
+        for offset in start..<count {
+            let (left, right) = (byte(offset), other.byte(offset))
+            if left != right { return left < right ? -1 : 1 }
+        }
+        return byteCount < other.byteCount ? -1 : byteCount > other.byteCount ? 1 : 0
+    }
+}
+
 extension String {
     /// Whether both are the same bytes. `==` takes é as one scalar and as two for the same text. Most
     /// that differ, differ in length.
@@ -136,7 +154,6 @@ extension String {
 }
 
 extension String? {
-    /// Whether both are nil, or the same bytes.
     package func isSame(as other: String?) -> Bool {
         switch (self, other) {
         case (nil, nil): true

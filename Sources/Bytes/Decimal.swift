@@ -1,7 +1,5 @@
-/// Numbers written in decimal digits.
 @usableFromInline
 package enum Decimal {
-    /// What came of reading one.
     package enum Parsed: Sendable, Hashable {
         /// The number.
         case value(UInt64)

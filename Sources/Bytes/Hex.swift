@@ -1,7 +1,5 @@
-/// Bytes written as hexadecimal digits.
 @usableFromInline
 package enum Hex {
-    /// The value of a digit of either case, or nil.
     @inlinable
     @inline(__always)
     package static func value(_ byte: UInt8) -> UInt8? {
@@ -13,7 +11,6 @@ package enum Hex {
         }
     }
 
-    /// The value of a digit in lower case, or nil.
     @inlinable
     @inline(__always)
     package static func lowercaseValue(_ byte: UInt8) -> UInt8? {

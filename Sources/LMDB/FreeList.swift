@@ -33,10 +33,8 @@ internal import CLMDB
     @_lifetime(self: copy self)
     package mutating func moveToPrevious() throws(LMDBError) -> Bool { try cursor.moveToPrevious() }
 
-    /// The commit whose record it is.
     package var commit: UInt64 { Self.number(cursor.key, 0) }
 
-    /// How many pages the record has.
     package var count: Int {
         // The first number says how many follow; a record that has fewer is damaged.
         min(Int(clamping: Self.number(cursor.value, 0)), max(0, cursor.value.byteCount / 8 - 1))

@@ -62,7 +62,6 @@ package struct LMDBError: Error, Equatable, CustomStringConvertible {
         return "\(call): \(words) (\(code))"
     }
 
-    /// Throws unless `code` is `MDB_SUCCESS`.
     static func check(_ code: Int32, _ call: StaticString) throws(LMDBError) {
         guard code == MDB_SUCCESS else { throw LMDBError(code: code, call: call) }
     }

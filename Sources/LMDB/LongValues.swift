@@ -42,7 +42,6 @@ package struct LongValuePlace: Equatable, Sendable {
         /// Where in the memory they would begin.
         let restOffset: Int
 
-        /// Writes the flags of the header.
         func set(_ flags: UInt16) {
             unsafe memory.storeBytes(
                 of: flags, toByteOffset: PageLayout.flagsOffset, as: UInt16.self)
@@ -106,7 +105,6 @@ package struct LongValuePlace: Equatable, Sendable {
         return unsafe LongValuePlace(pageNumber: number, byteCount: value.mv_size)
     }
 
-    /// Whether there are any that are not written yet.
     var isEmpty: Bool { runs.isEmpty }
 
     /// Whether a value is one of another transaction, or shares its page. If not, its memory may have

@@ -23,9 +23,7 @@ internal import Glibc
     /// of the allocation holds the commit of the view that is open.
     private let lines: UnsafeMutablePointer<Line>
 
-    /// The longest key that is remembered, in bytes.
     static let keyByteCountMax = 40
-    /// How many keys it can remember at the most.
     static let entryCount = 1 << 14
     private static let wayCount = 2
     private static let setMask = UInt64(entryCount / wayCount - 1)
@@ -111,7 +109,6 @@ extension LookupCache.Line {
     }
 }
 
-/// A short key in words, with its table.
 struct LookupKey {
     /// The bits of a shape that hold the length of a value.
     fileprivate static let valueMask: UInt64 = 0xFFFF_FFFF

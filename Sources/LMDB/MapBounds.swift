@@ -53,15 +53,13 @@ internal import Synchronization
         get { unsafe state.pointee.pageByteCount }
     }
 
-    /// Whether its pages are laid out as ``PageLayout`` says.
     var isSearchable: Bool {
         @inline(__always)
         get { unsafe state.pointee.isSearchable }
     }
 
-    /// Where a page begins. For pages of read transactions, where ``isSearchable``.
-    ///
-    /// - Returns: nil when it is not in use, or not as many bytes from its first on.
+    /// Where a page begins. For pages of read transactions, where ``isSearchable``. Returns nil when it is not
+    /// in use, or not as many bytes from its first on.
     @inline(__always)
     func page(_ number: UInt64, atLeast byteCount: UInt) -> UnsafeRawPointer? {
         // Page numbers have 48 bits, and a page at most 64 KiB.
@@ -149,7 +147,6 @@ internal import Synchronization
         return header.isOverflow(of: byteCount, kind, pageByteCount: page)
     }
 
-    /// What is looked at.
     enum Kind {
         /// A key, which is always in a leaf.
         case key
@@ -169,10 +166,9 @@ internal import Synchronization
         }
     }
 
-    /// Whether the entries of the leaf in which `value` is fill the end of it, one behind the other,
-    /// as liblmdb puts them. True for what is not in the map: it was looked at when it was.
-    ///
-    /// - Parameter value: of an entry that was found, not empty.
+    /// Whether the entries of the leaf in which `value` is fill the end of it, one behind the other, as liblmdb
+    /// puts them. True for what is not in the map: it was looked at when it was. `value`: of an entry that was
+    /// found, not empty.
     func isOnSoundLeaf(_ value: UnsafeRawPointer?) -> Bool {
         guard let value = unsafe value, unsafe state.pointee.mapByteCount != .max else {
             return true

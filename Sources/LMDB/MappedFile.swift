@@ -14,9 +14,8 @@ internal import Glibc
     /// The address of the first byte.
     var startAddress: UInt { unsafe UInt(bitPattern: start) }
 
-    /// Finds the map of an environment.
-    ///
-    /// - Returns: nil where there is no `/proc`, or what is mapped does not agree with the file.
+    /// Finds the map of an environment. Returns nil where there is no `/proc`, or what is mapped does not agree
+    /// with the file.
     init?(_ environment: OpaquePointer, pageByteCount: Int) {
         var data: Int32 = -1
         _ = unsafe mdb_env_get_fd(environment, &data)

@@ -104,7 +104,6 @@
         note(.delete, key, RawSpan(), RawSpan(), in: table)
     }
 
-    /// What was done.
     fileprivate enum Kind: UInt8 {
         case put = 1
         case delete = 2
@@ -240,6 +239,5 @@ package struct OperationReader: ~Escapable {
             key: bytes.extracting(keyStart..<valueStart), value: value, place: place)
     }
 
-    /// Whether all operations have been given.
     package var isAtEnd: Bool { offset == bytes.byteCount }
 }

@@ -45,10 +45,8 @@ internal import Synchronization
         get { unsafe slot }
     }
 
-    /// The bounds of its values.
     var bounds: MapBounds { unsafe slot.pointee.bounds }
 
-    /// This transaction, borrowed.
     package var view: ReadView {
         @inline(__always)
         @_lifetime(borrow self)

@@ -26,7 +26,6 @@ internal import Synchronization
         let triedCount = Atomic(0)
     }
 
-    /// How many views may be open at once.
     var capacity: Int { unsafe rest.pointee.capacity }
 
     /// Threads are told apart by eight bits: two that fall together only change slots more often.
@@ -174,9 +173,7 @@ internal import Synchronization
     var transaction: OpaquePointer?
     /// What its views have found; nil until it is first used, and in processes that only read.
     var cache: LookupCache?
-    /// The bounds of its views' values.
     let bounds: MapBounds
-    /// Where its view's tables begin.
     var roots: TableRoots
     private let padding: UInt64 = 0
 
@@ -185,7 +182,6 @@ internal import Synchronization
         roots = TableRoots(bounds)
     }
 
-    /// No view is open.
     static let idle = UInt64.max
     /// A view is being opened: which commit it will see is not known yet.
     static let opening: UInt64 = 0
@@ -207,7 +203,6 @@ internal import Synchronization
         return true
     }
 
-    /// A view of `commit` is open.
     @inline(__always)
     mutating func begin(_ commit: UInt64) {
         mark.store(commit, ordering: .relaxed)
@@ -235,7 +230,6 @@ package final class ReaderPool: Sendable {
     /// This pool without reference counting. The caller must keep this one alive.
     package let slots: ReaderSlots
 
-    /// How many views may be open at once.
     package var capacity: Int { slots.capacity }
 
     init(_ environment: EnvironmentHandle, capacity: Int, remembersLookups: Bool) {

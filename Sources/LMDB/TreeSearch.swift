@@ -9,7 +9,6 @@ internal import CLMDB
 ///
 /// The pages of a view that is open do not change: no page that the view can see is written again.
 @safe struct TreeSearch {
-    /// Where the pages are, and which are in use.
     let bounds: MapBounds
 
     /// The root of a table that is empty (`P_INVALID`).
@@ -23,10 +22,8 @@ internal import CLMDB
         let byteCount: Int
     }
 
-    /// The value of `key` in the table that begins at page `root`; nil when it is not there.
-    ///
-    /// - Returns: bytes inside of pages in use.
-    /// - Throws: ``LMDBError/isCorruption``.
+    /// The value of `key` in the table that begins at page `root`; nil when it is not there. Returns bytes
+    /// inside of pages in use. Throws ``LMDBError/isCorruption``.
     @inline(never)
     func value(of key: RawSpan, root: UInt64) throws(LMDBError) -> MDB_val? {
         guard let entry = try entry(of: key, root: root) else { return nil }
@@ -50,9 +47,8 @@ internal import CLMDB
             mv_data: UnsafeMutableRawPointer(mutating: page + PageLayout.headerByteCount))
     }
 
-    /// The root of the table of that name; nil where it is not a table as ours are.
-    ///
-    /// - Parameter main: the root of the main table.
+    /// The root of the table of that name; nil where it is not a table as ours are. `main`: the root of the
+    /// main table.
     @inline(never)
     func root(of name: StaticString, main: UInt64) throws(LMDBError) -> UInt64? {
         let bytes = unsafe RawSpan(
@@ -155,10 +151,8 @@ internal import CLMDB
         }
     }
 
-    /// Less than 0 when `key` comes before the key of an entry, 0 when it is the same
-    /// (`mdb_cmp_memn`).
-    ///
-    /// - Parameter entry: its key is inside of its page.
+    /// Less than 0 when `key` comes before the key of an entry, 0 when it is the same (`mdb_cmp_memn`).
+    /// `entry`: its key is inside of its page.
     @inline(__always)
     private func order(_ key: RawSpan, _ entry: UnsafeRawPointer) -> Int {
         let otherCount = unsafe Int(entry.loadUnaligned(fromByteOffset: 6, as: UInt16.self))

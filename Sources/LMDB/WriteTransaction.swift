@@ -205,7 +205,6 @@ internal import Glibc
         return true
     }
 
-    /// What the transaction may believe.
     var bounds: MapBounds { environment.bounds }
 
     /// Throws unless a value is where a page can have it.

@@ -20,7 +20,6 @@ package struct ZStream: ~Copyable {
         case finish
     }
 
-    /// What came of a call.
     package enum Outcome: Sendable {
         /// It goes on. Where all the room was used, there may be more to come out.
         case goesOn

@@ -7,7 +7,6 @@ enum BackupFormat {
     static let magic = Array("blobdbak".utf8)
     /// The only version this program writes and reads.
     static let version: UInt32 = 1
-    /// Kind and byte count, in front of a block's body.
     static let blockHeadByteCount = 8
     /// A body with so many bytes takes no further entry.
     static let bodyByteCountMin = 1 << 20
@@ -17,16 +16,13 @@ enum BackupFormat {
     static let entryHeadByteCount = 8
     /// What the end has: entries of each table, then a SHA-256.
     static let endByteCount = BackupTable.allCases.count * 8 + 32
-    /// The kind of the end's block.
     static let endKind: UInt8 = 255
 }
 
-/// The tables of a backup, in its order.
 enum BackupTable: UInt8, CaseIterable {
     case meta = 1
     case notifications, blobs, index, states, chunks
 
-    /// The table of a store.
     func table(of tables: Tables) -> Table {
         switch self {
         case .meta: tables.meta
@@ -53,7 +49,6 @@ public struct BackupHead: Sendable, Hashable {
     /// Bytes behind the head, about.
     public let byteCount: UInt64
 
-    /// Bytes of a head.
     package static let byteCount = 64
     private static let checkedByteCount = 56
 
@@ -70,7 +65,6 @@ public struct BackupHead: Sendable, Hashable {
         return bytes
     }
 
-    /// Reads a head.
     init(_ bytes: RawSpan) throws(BackupError) {
         guard bytes.byteCount == Self.byteCount,
             bytes.extracting(first: 8).equals(BackupFormat.magic.span.bytes)
@@ -109,15 +103,87 @@ public struct BackupError: Error, CustomStringConvertible {
 }
 
 extension BackupTable {
-    /// The blob that an entry is of, once that is checked; nil: of none.
-    func blob(_ key: RawSpan, _ value: RawSpan) throws(StoreError) -> BlobReference? {
+    /// Checks an entry, but those that can be made again of others. Returns the blob that it is of; nil: of
+    /// none.
+    func check(_ key: RawSpan, _ value: RawSpan) throws(StoreError) -> BlobReference? {
         switch self {
-        case .blobs:
-            guard let digest = Digest(bytes: key) else { throw .corrupt("a key of the blob table") }
-            return try BlobEntry(value, digest: digest).reference(digest)
+        case .notifications:
+            try RecordView(value).check(id: key)
+            return nil
+        case .blobs: return try BlobEntry(key, value).blob
         case .index where key.byte(0) == IndexKeys.quarantinePrefix:
             return try QuarantineEntry(value, key: key).blob
-        case .meta, .notifications, .index, .states, .chunks: return nil
+        case .meta, .index, .states, .chunks: return nil
+        }
+    }
+}
+
+/// Which moment of a store a base is of.
+package struct BaseMoment: Sendable, Hashable {
+    /// The last batch that it has.
+    package var sequence: UInt64
+    /// The blobs that it has are below this number.
+    package var nextBlobNumber: UInt64
+
+    package init(sequence: UInt64, nextBlobNumber: UInt64) {
+        self.sequence = sequence
+        self.nextBlobNumber = nextBlobNumber
+    }
+}
+
+/// What a backup is taken for, which decides what is in it.
+enum BackupPurpose {
+    /// To be restored as another store.
+    case backup
+    /// To be restored as another store, of one that was made of a bucket: what the bucket has lost is noted.
+    case copy
+    /// To be the same store in another file.
+    case compaction
+    /// To be where a follower begins: the bytes of long blobs are objects of their own.
+    case base
+
+    var requiresAllPayloads: Bool { if case .base = self { false } else { true } }
+
+    /// Whether it says which blobs are damaged, and lacks their bytes: who begins with a base looks for them
+    /// in the bucket.
+    var keepsDamage: Bool {
+        switch self {
+        case .base, .copy: true
+        case .backup, .compaction: false
+        }
+    }
+
+    /// What it has of `meta` beside the counters, in the order of the names.
+    var metaNames: [String] {
+        switch self {
+        case .backup, .copy: [FormatRecord.name, Predecessors.name]
+        case .compaction:
+            [EpochList.name, FormatRecord.name, Predecessors.name, ReplicationState.name]
+        case .base: [EpochList.name, FormatRecord.name, Predecessors.name]
+        }
+    }
+
+    /// Whether it has an entry. What waits to be shipped is this host's alone, and another store has nothing
+    /// to do with the shard.
+    func includes(_ key: RawSpan, of table: BackupTable) -> Bool {
+        guard case .index = table else { return true }
+        let prefix = key.byte(0)
+        switch self {
+        case .backup, .copy:
+            return prefix != IndexKeys.outboxPrefix && prefix != IndexKeys.retiredPrefix
+        case .compaction: return true
+        case .base: return prefix != IndexKeys.outboxPrefix
+        }
+    }
+
+    /// The format record that it has. A store that is restored is not replicated.
+    func format(_ format: FormatRecord) -> FormatRecord {
+        switch self {
+        case .backup, .copy:
+            var format = format
+            format.version = min(format.version, FormatRecord.version)
+            return format
+        case .compaction, .base: return format
         }
     }
 }

@@ -4,7 +4,6 @@ internal import Synchronization
 
 /// Hands a backup from the thread that writes it to the one that reads it, through a pipe.
 enum BackupPipe {
-    /// Nobody reads any more.
     private struct Closed: Error {}
 
     /// What the writing thread is given: it is not used by another meanwhile.
@@ -18,8 +17,7 @@ enum BackupPipe {
     }
 
     /// Runs `writing` on a thread of its own and `reading` on this one, and returns when both have ended.
-    ///
-    /// - Throws: what `writing` throws, or else what `reading` does.
+    /// Throws what `writing` throws, or else what `reading` does.
     static func run(
         writing: (_ write: (RawSpan) throws -> Void) throws -> Void,
         reading: (_ read: (inout [UInt8], Int) throws -> Void) throws -> Void

@@ -24,7 +24,6 @@ struct BackupWriter: ~Copyable {
     /// Those of them whose bytes are fetched.
     private var fetched: [UInt64: BlobReference] = [:]
 
-    /// A blob of the backup.
     private struct Blob {
         let number: UInt64
         let storedByteCount: Int
@@ -41,7 +40,6 @@ struct BackupWriter: ~Copyable {
         source = missing
     }
 
-    /// Writes the backup.
     consuming func run(
         asOf now: Timestamp, progress: (_ byteCount: Int, _ total: Int) -> Void,
         noting moment: (BaseMoment) -> Void = { _ in },
@@ -133,25 +131,21 @@ struct BackupWriter: ~Copyable {
                     if writer.isFull { try spool.append(writer.take().span.bytes) }
                 }
             case .notifications, .blobs, .index:
-                let source = table.table(of: core.tables)
-                var cursor = try snapshot.transaction.cursor(in: source)
-                var isThere = try cursor.first()
-                while isThere {
+                try snapshot.walk(table.table(of: core.tables)) { (cursor) throws(StoreError) in
                     if purpose.includes(cursor.key, of: table) {
                         try check(cursor, table, &blobs)
                         writer.append(cursor.key, cursor.value, of: table)
                     }
                     if writer.isFull { try spool.append(writer.take().span.bytes) }
-                    isThere = try cursor.next()
+                    return true
                 }
             }
             try spool.append(writer.take().span.bytes)
         }
     }
 
-    /// Notes which blobs are not whole here, and what is copied of the states.
-    ///
-    /// - Throws: where the bytes of some cannot be had.
+    /// Notes which blobs are not whole here, and what is copied of the states. Throws where the bytes of some
+    /// cannot be had.
     private mutating func collectStates(
         of snapshot: borrowing Snapshot, _ blobs: inout [Blob]
     ) throws(StoreError) {
@@ -164,7 +158,10 @@ struct BackupWriter: ~Copyable {
             }
         }
         try snapshot.forEachState(in: .damaged) { (number, entry) throws(StoreError) in
-            guard let blob = try snapshot.damagedBlob(number, entry) else { return }
+            // It may have gone.
+            guard let blob = try snapshot.liveBlob(entry.digest, number: number)?.reference else {
+                return
+            }
             if purpose.keepsDamage {
                 damaged.append((number, entry))
             } else if core.isInBucket(blob) {
@@ -219,14 +216,10 @@ struct BackupWriter: ~Copyable {
         return kept.sorted { $0.number < $1.number }
     }
 
-    /// Checks an entry before it is copied, and notes which blob it is of.
     private mutating func check(
         _ cursor: borrowing Cursor, _ table: BackupTable, _ blobs: inout [Blob]
     ) throws(StoreError) {
-        if case .notifications = table {
-            return try RecordView(cursor.value).check(id: cursor.key)
-        }
-        guard let blob = try table.blob(cursor.key, cursor.value) else { return }
+        guard let blob = try table.check(cursor.key, cursor.value) else { return }
         blobs.append(Blob(number: blob.number, storedByteCount: blob.storedByteCount))
         if case .backup = purpose, absent.contains(blob.number) { fetched[blob.number] = blob }
     }
@@ -240,15 +233,15 @@ struct BackupWriter: ~Copyable {
         let kept = states.lazy.filter { $0.entry.state == .released }
         counters.orphanBlobs = UInt64(kept.count)
         counters.orphanBytes = kept.reduce(0) { $0 + $1.entry.storedByteCount }
-        let words = counters.words
-        writer.append(Counters.name.utf8.span.bytes, words.span.bytes, of: .meta)
+        writer.append(Counters.name.utf8.span.bytes, counters.value.span.bytes, of: .meta)
         // In the order of their names.
         for name in purpose.metaNames {
             let key = Array(name.utf8)
-            let value = try snapshot.transaction.view.get(key.span.bytes, in: core.tables.meta)
-            guard let value else { continue }
-            if name == FormatRecord.name, let format = FormatRecord(value) {
-                writer.append(key.span.bytes, purpose.format(format).bytes.span.bytes, of: .meta)
+            guard let value = try snapshot.get(key.span.bytes, in: core.tables.meta) else {
+                continue
+            }
+            if name == FormatRecord.name, let format = try? FormatRecord(value) {
+                writer.append(key.span.bytes, purpose.format(format).value.span.bytes, of: .meta)
             } else {
                 writer.append(key.span.bytes, value, of: .meta)
             }
@@ -263,7 +256,7 @@ struct BackupWriter: ~Copyable {
     private mutating func gather(
         _ blobs: [Blob], _ next: inout Int, _ index: inout Int, in snapshot: borrowing Snapshot
     ) throws(StoreError) {
-        var cursor = try snapshot.transaction.cursor(in: core.tables.chunks)
+        var cursor = try snapshot.cursor(in: core.tables.chunks)
         while next < blobs.count, !writer.isFull, fetched[blobs[next].number] == nil {
             let blob = blobs[next]
             let key = Keys.chunk(blob.number, index)
@@ -276,7 +269,10 @@ struct BackupWriter: ~Copyable {
                 guard try cursor.seek(key.bytes), cursor.key.equals(key.bytes) else {
                     throw .corrupt("chunk \(index) of blob \(blob.number) is missing")
                 }
-                try Self.check(cursor.value, key, index, of: blob)
+                let byteCount = ChunkLayout.byteCount(at: index, of: blob.storedByteCount)
+                guard Chunk.isWhole(cursor.value, key: key.bytes, byteCount: byteCount) else {
+                    throw .corrupt("chunk \(index) of blob \(blob.number) failed its checksum")
+                }
             } catch {
                 // Once that is known the next attempt says so, and has all else.
                 if let damaged = try snapshot.blob(numbered: blob.number) {
@@ -289,19 +285,6 @@ struct BackupWriter: ~Copyable {
         }
     }
 
-    private static func check(
-        _ value: RawSpan, _ key: ChunkKey, _ index: Int, of blob: Blob
-    ) throws(StoreError) {
-        let byteCount = ChunkLayout.byteCount(at: index, of: blob.storedByteCount)
-        guard value.byteCount == ChunkLayout.prefixByteCount(before: byteCount) + byteCount else {
-            throw .corrupt("chunk \(index) of blob \(blob.number) has another length")
-        }
-        guard Chunk.isWhole(value, key: key.bytes, byteCount: byteCount) else {
-            throw .corrupt("chunk \(index) of blob \(blob.number) failed its checksum")
-        }
-    }
-
-    /// Fetches a blob, and sends its chunks.
     private mutating func append(
         _ blob: BlobReference, to write: (RawSpan) throws -> Void
     ) throws {
@@ -328,38 +311,21 @@ struct BackupWriter: ~Copyable {
 }
 
 extension Snapshot {
-    /// Whether every chunk of a blob is here, whole or not.
     fileprivate borrowing func hasAllChunks(of blob: BlobReference) throws(StoreError) -> Bool {
         for index in 0..<blob.chunkCount {
             let key = Keys.chunk(blob.number, index)
-            guard try transaction.view.get(key.bytes, in: store.tables.chunks) != nil else {
-                return false
-            }
+            guard try get(key.bytes, in: tables.chunks) != nil else { return false }
         }
         return true
     }
 
     /// The blob with a number that some notification has; nil: none does. It reads all entries of blobs.
     fileprivate borrowing func blob(numbered number: UInt64) throws(StoreError) -> BlobReference? {
-        var cursor = try transaction.cursor(in: store.tables.blobs)
-        var isThere = try cursor.first()
-        while isThere {
-            if let digest = Digest(bytes: cursor.key) {
-                let blob = try BlobEntry(cursor.value, digest: digest).reference(digest)
-                if blob.number == number { return blob }
-            }
-            isThere = try cursor.next()
+        var found: BlobReference?
+        try walk(tables.blobs) { (cursor) throws(StoreError) in
+            if let blob = try? cursor.blobEntry().blob, blob.number == number { found = blob }
+            return found == nil
         }
-        return nil
-    }
-
-    /// The blob that a state says is damaged; nil: it has gone.
-    borrowing func damagedBlob(
-        _ number: UInt64, _ entry: BlobStateEntry
-    ) throws(StoreError) -> BlobReference? {
-        if let live = try blobEntry(entry.digest), live.number == number {
-            return live.reference(entry.digest)
-        }
-        return try quarantineEntry(number)?.blob
+        return found
     }
 }

@@ -14,7 +14,6 @@ struct Restoration {
     private var oldFormat: FormatRecord?
     private var predecessors = Predecessors()
 
-    /// Which store it becomes.
     enum Identity {
         /// Another one, whose feeds begin anew.
         case new
@@ -26,7 +25,6 @@ struct Restoration {
 
     /// How many of the blobs have their bytes in the bucket, as the states say.
     private var evictionCount = EvictionCount()
-    /// Numbers of blobs that were damaged where the backup was taken.
     private var damaged: Set<UInt64> = []
     /// Blobs whose bytes the backup does not have.
     private(set) var longBlobs: [BlobReference] = []
@@ -41,11 +39,7 @@ struct Restoration {
         self.now = now
         self.identity = identity
         do throws(LMDBError) {
-            environment = try Environment(
-                directory: directory,
-                Environment.Configuration(
-                    mapByteCount: options.mapByteCountMax,
-                    readerCountMax: options.readerCountMax, tableCountMax: Tables.countMax))
+            environment = try Creation.environment(in: directory, options)
             var transaction = try environment.beginWrite()
             tables = try Tables(creatingIn: &transaction)
             try transaction.commit()
@@ -75,24 +69,15 @@ struct Restoration {
                 switch identity {
                 case .new: try putIdentity(of: reader.head, in: &transaction)
                 case .same: break
-                case .follower(let state):
-                    try transaction.set(
-                        ReplicationState.name.utf8.span.bytes, to: state.bytes.span.bytes,
-                        in: tables.meta)
+                case .follower(let state): try set(state, in: &transaction)
                 }
             }
-            do throws(LMDBError) {
-                try transaction.commit()
-            } catch {
-                throw Creation.failure(error)
-            }
+            try commit(transaction)
         }
     }
 
-    /// Stores the chunks of a long blob. Each transaction puts about
-    /// ``StoreLimits/transactionByteCountMax`` bytes.
-    ///
-    /// - Parameter bytes: as stored.
+    /// Stores the chunks of a long blob. Each transaction puts about ``StoreLimits/transactionByteCountMax``
+    /// bytes. `bytes`: as stored.
     mutating func put(_ blob: BlobReference, _ bytes: [UInt8]) throws {
         let step = StoreLimits.transactionByteCountMax / StoreLimits.chunkByteCountMax
         for start in stride(from: 0, to: blob.chunkCount, by: step) {
@@ -104,9 +89,7 @@ struct Restoration {
                 let key = Keys.state(blob.number, .damaged)
                 try transaction.remove(key.span.bytes, in: tables.orphans)
             }
-            do throws(LMDBError) { try transaction.commit() } catch {
-                throw Creation.failure(error)
-            }
+            try commit(transaction)
         }
     }
 
@@ -124,23 +107,19 @@ struct Restoration {
                 count.add(entry)
             }
             rest = rest.dropFirst(StoreLimits.transactionPutCountMax)
-            if count.blobs > 0 {
-                let name = Array(EvictionCount.name.utf8)
-                try transaction.set(name.span.bytes, to: count.value.span.bytes, in: tables.meta)
-            }
-            do throws(LMDBError) { try transaction.commit() } catch {
-                throw Creation.failure(error)
-            }
+            if count.blobs > 0 { try set(count, in: &transaction) }
+            try commit(transaction)
         } while !rest.isEmpty
     }
 
-    /// Whether a blob was damaged where the backup was taken, and its bytes were not had since.
     func isDamaged(_ blob: BlobReference) -> Bool { damaged.contains(blob.number) }
 
     private func begin() throws(StoreError) -> WriteTransaction {
-        do throws(LMDBError) { return try environment.beginWrite() } catch {
-            throw Creation.failure(error)
-        }
+        try Creation.converting { () throws(LMDBError) in try environment.beginWrite() }
+    }
+
+    private func commit(_ transaction: consuming WriteTransaction) throws(StoreError) {
+        do throws(LMDBError) { try transaction.commit() } catch { throw Creation.failure(error) }
     }
 
     /// Puts an entry behind all others of its table.
@@ -152,7 +131,7 @@ struct Restoration {
             return try putMeta(key, value, in: &transaction)
         }
         if case .follower = identity {
-            let blob = try table.blob(key, value)
+            let blob = try table.check(key, value)
             if let blob, !blob.isShippedWithBatch { longBlobs.append(blob) }
         }
         if case .states = table, let key = Keys.state(key) {
@@ -162,10 +141,8 @@ struct Restoration {
             case .damaged: damaged.insert(key.number)
             }
         }
-        do throws(LMDBError) {
+        try Creation.converting { () throws(LMDBError) in
             try transaction.put(value, RawSpan(), forKey: key, in: table.table(of: tables))
-        } catch {
-            throw Creation.failure(error)
         }
     }
 
@@ -177,17 +154,17 @@ struct Restoration {
         case Counters.name:
             var counters = try Counters(value)
             counters.revision += StoreLimits.restoredRevisionGap
-            let words = counters.words
-            try transaction.set(key, to: words.span.bytes, in: tables.meta)
+            try set(counters, in: &transaction)
         case FormatRecord.name:
-            guard let format = FormatRecord(value) else { throw BackupError("has no valid format") }
+            guard let format = try? FormatRecord(value) else {
+                throw BackupError("has no valid format")
+            }
             oldFormat = format
         case Predecessors.name: predecessors = try Predecessors(value)
         case let name: throw BackupError("has an unknown entry \"\(name)\"")
         }
     }
 
-    /// A new id, and where the store comes from.
     private func putIdentity(
         of head: BackupHead, in transaction: inout WriteTransaction
     ) throws {
@@ -197,10 +174,14 @@ struct Restoration {
         // What the version does not have yet is added when the store is opened.
         var format = FormatRecord(storeID: .random(), createdAt: now)
         format.version = oldFormat.version
+        try set(format, in: &transaction)
+        try set(predecessors.adding(oldFormat.storeID), in: &transaction)
+    }
+
+    private func set<Value: MetaValue>(
+        _ value: Value, in transaction: inout WriteTransaction
+    ) throws(StoreError) {
         try transaction.set(
-            FormatRecord.name.utf8.span.bytes, to: format.bytes.span.bytes, in: tables.meta)
-        try transaction.set(
-            Predecessors.name.utf8.span.bytes,
-            to: predecessors.adding(oldFormat.storeID).bytes.span.bytes, in: tables.meta)
+            Value.name.utf8.span.bytes, to: value.value.span.bytes, in: tables.meta)
     }
 }

@@ -33,7 +33,6 @@ public struct HeldBlob: Sendable, Hashable {
 }
 
 extension BlobHold {
-    /// Every rule that does not depend on what is stored.
     func check(asOf now: Timestamp) throws(StoreError) {
         try Rules.check(end, asOf: now)
         if let expected, expected != payload.digest {
@@ -65,20 +64,19 @@ extension ChangeTransaction {
         let old = entry.heldUntil
         let until = max(end, old ?? end)
         if quarantine.contains(entry.number) {
-            try giveWay(entry, digest)
+            try giveWay(entry)
             let blob = try store(hold.payload, heldUntil: until, staged: staged[digest])
             if until != old { try noteHold(digest, from: old, to: until) }
             return .held(HeldBlob(blob: blob, until: until), created: true)
         }
         if until != old {
             entry.heldUntil = until
-            try write(entry, digest)
+            try write(entry)
             try noteHold(digest, from: old, to: until)
         }
-        return .held(HeldBlob(blob: entry.reference(digest), until: until), created: false)
+        return .held(HeldBlob(blob: entry.blob, until: until), created: false)
     }
 
-    /// Throws ``StoreError/quotaExceeded(_:)`` where a blob that is kept makes the store pass a quota.
     borrowing func checkQuotas(_ hold: BlobHold) throws(StoreError) {
         guard quotas.needsStoredByteCount, try blobEntry(hold.payload.digest) == nil else { return }
         try counters.check(
@@ -92,9 +90,9 @@ extension ChangeTransaction {
         entry.heldUntil = nil
         try noteHold(digest, from: end, to: nil)
         if entry.referenceCount > 0 {
-            try write(entry, digest)
+            try write(entry)
         } else {
-            try abandon(entry.reference(digest))
+            try abandon(entry.blob)
         }
     }
 
@@ -102,14 +100,8 @@ extension ChangeTransaction {
     mutating func noteHold(
         _ digest: Digest, from old: Timestamp?, to new: Timestamp?
     ) throws(StoreError) {
-        if let old {
-            let key = IndexKeys.holdEnd(old, digest)
-            try transaction.remove(key.span.bytes, in: tables.index)
-        }
-        if let new {
-            let key = IndexKeys.holdEnd(new, digest)
-            try transaction.set(key.span.bytes, to: RawSpan(), in: tables.index)
-        }
+        if let old { try removeIndex(IndexKeys.holdEnd(old, digest)) }
+        if let new { try setIndex(IndexKeys.holdEnd(new, digest)) }
         let difference = (new == nil ? 0 : 1) - (old == nil ? 0 : 1)
         guard difference != 0 else { return }
         counters.heldBlobs = try counters.heldBlobs.changed(by: difference, "held blobs")

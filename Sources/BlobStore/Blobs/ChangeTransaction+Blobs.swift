@@ -3,9 +3,8 @@ internal import LMDB
 // References to blobs, counted in the transaction that makes and drops them.
 
 extension ChangeTransaction {
-    /// Counts one more reference to the blob of `payload`, storing it when it is not there.
-    ///
-    /// - Parameter staged: the number its chunks were written under already, if they were.
+    /// Counts one more reference to the blob of `payload`, storing it when it is not there. `staged`: the
+    /// number its chunks were written under already, if they were.
     mutating func reference(
         _ payload: PreparedPayload, until expiry: Timestamp, staged: UInt64?
     ) throws(StoreError) -> BlobReference {
@@ -15,20 +14,20 @@ extension ChangeTransaction {
         let number = staged ?? counters.nextBlobNumber
         let reference = BlobReference(payload, number: number)
         let new = BlobEntry(reference, referenceCount: 1, expiryBound: expiry)
-        guard try insert(new, payload.digest) else {
+        guard try insert(new) else {
             guard var entry = try blobEntry(payload.digest) else {
                 throw .corrupt("the blob entry of \(payload.digest) is inconsistent")
             }
             guard quarantine.contains(entry.number) else {
                 entry.referenceCount += 1
                 entry.expiryBound = max(entry.expiryBound, expiry)
-                try write(entry, payload.digest)
-                return entry.reference(payload.digest)
+                try write(entry)
+                return entry.blob
             }
             var healed = new
             healed.heldUntil = entry.heldUntil
-            try giveWay(entry, payload.digest)
-            try write(healed, payload.digest)
+            try giveWay(entry)
+            try write(healed)
             try enter(payload, reference, staged: staged)
             return reference
         }
@@ -36,22 +35,20 @@ extension ChangeTransaction {
         return reference
     }
 
-    /// Counts one more reference to a blob that is stored.
-    ///
-    /// - Throws: ``StoreError/corrupt(_:)`` when it is not; ask first.
+    /// Counts one more reference to a blob that is stored. Throws ``StoreError/corrupt(_:)`` when it is not;
+    /// ask first.
     mutating func reference(
         _ digest: Digest, until expiry: Timestamp
     ) throws(StoreError) -> BlobReference {
         guard var entry = try blobEntry(digest) else {
             throw .corrupt("the blob entry of \(digest) is missing")
         }
-        let blob = entry.reference(digest)
         counters.bytesReferenced = try counters.bytesReferenced.changed(
-            by: blob.byteCount, "bytes referenced")
+            by: entry.blob.byteCount, "bytes referenced")
         entry.referenceCount += 1
         entry.expiryBound = max(entry.expiryBound, expiry)
-        try write(entry, digest)
-        return blob
+        try write(entry)
+        return entry.blob
     }
 
     /// Stores a blob that is not there and that nothing refers to yet.
@@ -60,13 +57,11 @@ extension ChangeTransaction {
     ) throws(StoreError) -> BlobReference {
         let blob = BlobReference(payload, number: staged ?? counters.nextBlobNumber)
         let never = Timestamp(milliseconds: 0)
-        try write(
-            BlobEntry(blob, referenceCount: 0, expiryBound: never, heldUntil: end), blob.digest)
+        try write(BlobEntry(blob, referenceCount: 0, expiryBound: never, heldUntil: end))
         try enter(payload, blob, staged: staged)
         return blob
     }
 
-    /// Stores the chunks of a blob whose entry is new, and counts it.
     private mutating func enter(
         _ payload: PreparedPayload, _ blob: BlobReference, staged: UInt64?
     ) throws(StoreError) {
@@ -93,7 +88,7 @@ extension ChangeTransaction {
             by: -blob.byteCount, "bytes referenced")
         entry.referenceCount -= 1
         if entry.referenceCount > 0 || entry.heldUntil != nil {
-            try write(entry, blob.digest)
+            try write(entry)
         } else {
             try abandon(blob)
         }
@@ -113,7 +108,6 @@ extension ChangeTransaction {
         }
     }
 
-    /// Removes a blob's entry, and counts it no more.
     mutating func removeEntry(of blob: BlobReference) throws(StoreError) {
         let key = blob.digest.rawWords
         try transaction.remove(key.span.bytes, in: tables.blobs)
@@ -128,7 +122,7 @@ extension ChangeTransaction {
     mutating func extend(_ blob: BlobReference, until expiry: Timestamp) throws(StoreError) {
         guard var entry = try blobEntry(blob.digest), entry.expiryBound < expiry else { return }
         entry.expiryBound = expiry
-        try write(entry, blob.digest)
+        try write(entry)
     }
 
     /// Takes the next number for a blob. A chunk's ordinal is the blob's number plus its index, so
@@ -139,7 +133,6 @@ extension ChangeTransaction {
         return number
     }
 
-    /// Writes chunks `from` and on, at most `count`.
     mutating func writeChunks(
         of payload: PreparedPayload, number: UInt64, from: Int = 0, count: Int = .max
     ) throws(StoreError) {
@@ -161,15 +154,13 @@ extension ChangeTransaction {
         }
     }
 
-    /// Notes that nothing refers to a blob any more.
     mutating func addReleased(_ blob: BlobReference) throws(StoreError) {
         let entry = BlobStateEntry(
             digest: blob.digest, transaction: transaction.id,
             storedByteCount: blob.storedByteCount, state: .released)
         try move(blob.number, from: try state(ofLive: blob), to: entry)
         guard sequence > 0, !blob.isShippedWithBatch else { return }
-        let retired = IndexKeys.retired(sequence, blob.number)
-        try transaction.set(retired.span.bytes, to: RawSpan(), in: tables.index)
+        try setIndex(IndexKeys.retired(sequence, blob.number))
     }
 
     /// Notes that a blob is being written ahead. One that was before is so still: what an attempt that
@@ -181,18 +172,11 @@ extension ChangeTransaction {
         try move(blob.number, from: try state(of: blob.number), to: entry)
     }
 
-    /// Makes a blob that was written ahead one that is here.
     mutating func adopt(_ number: UInt64) throws(StoreError) {
         guard let entry = try state(of: number, in: .toBeFreed), entry.state == .staged else {
             throw .corrupt("the staged blob \(number) is missing")
         }
         try move(number, from: entry, to: nil)
-    }
-
-    borrowing func blobEntry(_ digest: Digest) throws(StoreError) -> BlobEntry? {
-        let key = digest.rawWords
-        guard let value = try transaction.get(key.span.bytes, in: tables.blobs) else { return nil }
-        return try BlobEntry(value, digest: digest)
     }
 
     /// The entry of a blob that others may be given by its digest: not of a damaged one, whose bytes have to
@@ -205,17 +189,13 @@ extension ChangeTransaction {
     }
 
     /// - Returns: false when there is one already.
-    private mutating func insert(
-        _ entry: BlobEntry, _ digest: Digest
-    ) throws(StoreError) -> Bool {
-        let key = digest.rawWords
-        let value = entry.words(digest: digest)
+    private mutating func insert(_ entry: BlobEntry) throws(StoreError) -> Bool {
+        let (key, value) = (entry.blob.digest.rawWords, entry.words)
         return try transaction.insert(key.span.bytes, value.span.bytes, in: tables.blobs)
     }
 
-    mutating func write(_ entry: BlobEntry, _ digest: Digest) throws(StoreError) {
-        let key = digest.rawWords
-        let value = entry.words(digest: digest)
+    mutating func write(_ entry: BlobEntry) throws(StoreError) {
+        let (key, value) = (entry.blob.digest.rawWords, entry.words)
         try transaction.set(key.span.bytes, to: value.span.bytes, in: tables.blobs)
     }
 }

@@ -13,7 +13,6 @@ package enum LongBlob: Sendable {
     /// Nothing, and the bucket has none either: it is damaged.
     case missing
 
-    /// Bytes that it takes here.
     package var byteCount: Int {
         switch self {
         case .bytes(let bytes): bytes.count
@@ -133,7 +132,6 @@ extension ChangeTransaction {
         }
     }
 
-    /// Stores the chunks of a blob whose stored bytes are here.
     private mutating func putChunks(
         of blob: BlobReference, _ bytes: [UInt8]
     ) throws(StoreError) {

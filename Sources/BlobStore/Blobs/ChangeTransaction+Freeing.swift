@@ -29,7 +29,6 @@ struct FreeingProgress {
     var isClosed = false
 }
 
-/// Orphans that may be freed.
 struct ReadyOrphans {
     var ready: [(UInt64, BlobStateEntry)] = []
     /// Whether the table was walked to its end.
@@ -46,25 +45,41 @@ extension Cursor {
         return (number, try BlobStateEntry(value, number: number))
     }
 
-    /// Whether the cursor stands at a blob to be freed.
-    var isAtOrphan: Bool { Keys.state(key).map { $0.queue == .toBeFreed } ?? true }
+    fileprivate var isAtOrphan: Bool { Keys.state(key).map { $0.queue == .toBeFreed } ?? true }
+}
+
+extension TableReader where Self: ~Copyable {
+    borrowing func hasOrphan() throws(StoreError) -> Bool {
+        var isThere = false
+        try walk(tables.orphans) { (cursor) throws(StoreError) in
+            isThere = cursor.isAtOrphan
+            return false
+        }
+        return isThere
+    }
 
     /// Orphans that may be freed, from number `first` on, up to about `byteCountMax` stored bytes.
-    @_lifetime(self: copy self)
-    mutating func orphans(
+    borrowing func orphans(
         allowedBy rule: FreeingRule, from first: UInt64 = 0, byteCountMax: Int,
         lookingAt countMax: Int = .max
     ) throws(StoreError) -> ReadyOrphans {
         var result = ReadyOrphans(nextNumber: first)
         var bytes = 0
         let start = Keys.state(first, .toBeFreed)
-        var isThere = try seek(start.span.bytes)
-        while isThere, isAtOrphan, bytes <= byteCountMax, result.ready.count < Self.readyCountMax,
-            result.lookedAt < countMax
-        {
+        // Each takes at least two deletes of the transaction that frees it.
+        let readyCountMax = StoreLimits.transactionPutCountMax / 2
+        result.isAll = true
+        try walk(tables.orphans, from: start.span.bytes) { (cursor) throws(StoreError) in
+            guard cursor.isAtOrphan else { return false }
+            guard bytes <= byteCountMax, result.ready.count < readyCountMax,
+                result.lookedAt < countMax
+            else {
+                result.isAll = false
+                return false
+            }
             // A damaged one is stepped over, so that it does not keep the others' space for ever;
             // `verify` names it.
-            if let (number, entry) = try? state() {
+            if let (number, entry) = try? cursor.state() {
                 result.nextNumber = number &+ 1
                 if rule.allows(number, entry) {
                     result.ready.append((number, entry))
@@ -72,21 +87,15 @@ extension Cursor {
                 }
             }
             result.lookedAt += 1
-            isThere = try next()
+            return true
         }
-        result.isAll = !isThere || !isAtOrphan
         return result
     }
-
-    /// Orphans freed in one transaction: each takes at least two deletes.
-    private static var readyCountMax: Int { StoreLimits.transactionPutCountMax / 2 }
 }
 
 extension ChangeTransaction {
-    /// Frees some of what may be freed, in the transaction of other changes: it costs no sync of its
-    /// own, and the file does not grow by what waits for one.
-    ///
-    /// - Parameter progress: where to go on looking, which is moved on.
+    /// Frees some of what may be freed, in the transaction of other changes: it costs no sync of its own, and
+    /// the file does not grow by what waits for one. `progress`: where to go on looking, which is moved on.
     mutating func freeBeside(
         _ rule: FreeingRule, byteCountMax: Int, _ progress: inout FreeingProgress
     ) throws(StoreError) {
@@ -100,7 +109,9 @@ extension ChangeTransaction {
         // an orphan.
         var rule = rule
         rule.oldestViewed = min(rule.oldestViewed, transaction.id - 1)
-        let found = try readyOrphans(rule, from: progress.nextNumber, byteCountMax: byteCountMax)
+        let found = try orphans(
+            allowedBy: rule, from: progress.nextNumber, byteCountMax: byteCountMax,
+            lookingAt: StoreLimits.freedWithChangesCountMax)
         // At the end it begins at the start again, with the next change.
         progress.nextNumber = found.isAll ? 0 : found.nextNumber
         if !found.ready.isEmpty { progress.fruitless = 0 }
@@ -112,15 +123,6 @@ extension ChangeTransaction {
             guard case .corrupt = error else { throw error }
             progress.isClosed = true
         }
-    }
-
-    private borrowing func readyOrphans(
-        _ rule: FreeingRule, from first: UInt64, byteCountMax: Int
-    ) throws(StoreError) -> ReadyOrphans {
-        var cursor = try transaction.cursor(in: tables.orphans)
-        return try cursor.orphans(
-            allowedBy: rule, from: first, byteCountMax: byteCountMax,
-            lookingAt: StoreLimits.freedWithChangesCountMax)
     }
 
     mutating func free(
@@ -168,9 +170,7 @@ extension ChangeTransaction {
         storedByteCount <= 4 * StoreLimits.chunkByteCountMax
     }
 
-    /// Removes all chunks of a blob.
-    ///
-    /// - Returns: how many deletes it took.
+    /// Removes all chunks of a blob. Returns how many deletes it took.
     mutating func removeChunks(
         of number: UInt64, storedByteCount: Int
     ) throws(StoreError) -> Int {
@@ -187,7 +187,7 @@ extension ChangeTransaction {
     private borrowing func firstChunk(
         of number: UInt64, _ entry: BlobStateEntry
     ) throws(StoreError) -> ([UInt8], Int)? {
-        var cursor = try transaction.cursor(in: tables.chunks)
+        var cursor = try cursor(in: tables.chunks)
         let start = Keys.chunk(number, 0)
         guard try cursor.seek(start.bytes), cursor.key.byteCount == ChunkKey.byteCount,
             UInt64(bigEndian: cursor.key.word(0)) == number

@@ -23,16 +23,6 @@ extension ChangeTransaction {
         return try state(of: blob.number, in: .inBucket)
     }
 
-    borrowing func state(
-        of number: UInt64, in queue: StateQueue
-    ) throws(StoreError) -> BlobStateEntry? {
-        let key = Keys.state(number, queue)
-        guard let value = try transaction.get(key.span.bytes, in: tables.orphans) else {
-            return nil
-        }
-        return try BlobStateEntry(value, number: number)
-    }
-
     /// Changes the state of a blob, and counts it.
     ///
     /// - Parameters:
@@ -69,50 +59,192 @@ extension ChangeTransaction {
             counters.orphanBytes = try counters.orphanBytes.changed(
                 by: byteCount, "orphan bytes")
         case .inBucket:
-            var count = EvictionCount()
-            if let value = try meta(EvictionCount.name) { count = try EvictionCount(value) }
+            var count = try evictionCount()
             count.blobs = try count.blobs.changed(by: sign, "evicted blobs")
             count.bytes = try count.bytes.changed(by: byteCount, "evicted bytes")
-            try setMeta(EvictionCount.name, to: count.value)
+            try set(count)
         case .damaged: break
         }
     }
 }
 
-extension Snapshot {
-    /// What is noted of a blob in one of the queues.
-    borrowing func state(
-        of number: UInt64, in queue: StateQueue
-    ) throws(StoreError) -> BlobStateEntry? {
-        let key = Keys.state(number, queue)
-        guard let value = try transaction.view.get(key.span.bytes, in: store.tables.orphans)
-        else { return nil }
-        return try BlobStateEntry(value, number: number)
+// Blobs whose bytes are in the bucket, and not here. What is said of them belongs to this host: it is not
+// shipped.
+
+extension ChangeTransaction {
+    /// Notes that a blob's chunks may be missing here. Returns false when it is no live blob any more, or is
+    /// damaged.
+    mutating func noteEvicted(_ blob: EvictableBlob) throws(StoreError) -> Bool {
+        // One that was freed since it was found has no chunk.
+        let key = Keys.chunk(blob.number, blob.chunkCount - 1)
+        guard try transaction.get(key.bytes, in: tables.chunks) != nil,
+            try quarantineEntry(blob.number) == nil
+        else { return false }
+        guard let old = try state(of: blob.number) else {
+            try move(
+                blob.number, from: nil, to: BlobStateEntry(inBucket: blob.storedByteCount))
+            return true
+        }
+        return old.state == .inBucket
     }
 
-    /// All states of a queue, in the order of the numbers.
-    ///
-    /// - Parameter body: is called with each. An entry that is damaged is stepped over; `verify` names it.
-    borrowing func forEachState(
-        in queue: StateQueue, _ body: (UInt64, BlobStateEntry) throws(StoreError) -> Void
-    ) throws(StoreError) {
-        var cursor = try transaction.cursor(in: store.tables.orphans)
-        let first = Keys.state(0, queue)
-        var isThere = try cursor.seek(first.span.bytes)
-        while isThere {
-            if let key = Keys.state(cursor.key) {
-                guard key.queue == queue else { return }
-                if let entry = try? BlobStateEntry(cursor.value, number: key.number) {
-                    try body(key.number, entry)
+    /// Forgets that a blob's chunks may be missing, where all are here: an earlier run may have been cut
+    /// short while it fetched them.
+    mutating func keepEvicted(_ blob: EvictableBlob) throws(StoreError) {
+        guard let old = try state(of: blob.number, in: .inBucket),
+            old.storedByteCount == UInt64(blob.storedByteCount)
+        else { return }
+        try move(blob.number, from: old, to: nil)
+    }
+
+    /// Removes the chunks of blobs, the first of each first, up to about `countMax`. Returns how many of the
+    /// blobs have none left.
+    mutating func removeChunks(
+        of blobs: ArraySlice<EvictableBlob>, countMax: Int
+    ) throws(StoreError) -> Int {
+        var (done, count) = (0, 0)
+        for blob in blobs {
+            guard count == 0 || count + blob.chunkCount <= countMax else { break }
+            for index in 0..<blob.chunkCount {
+                let key = Keys.chunk(blob.number, index)
+                try transaction.remove(key.bytes, in: tables.chunks)
+            }
+            count += blob.chunkCount
+            done += 1
+        }
+        return done
+    }
+}
+
+extension Snapshot {
+    borrowing func evictableBlobs(
+        from number: UInt64, byteCountMax: Int, lookingAt countMax: Int
+    ) throws(StoreError) -> (blobs: [EvictableBlob], next: UInt64?) {
+        var blobs: [EvictableBlob] = []
+        var current = EvictableBlob(number: number, chunkCount: 0, storedByteCount: 0)
+        var (byteCount, count) = (0, 0)
+        func add() {
+            guard current.chunkCount > 1 else { return }
+            blobs.append(current)
+            byteCount += current.storedByteCount
+        }
+        var next: UInt64?
+        let first = Keys.chunk(number, 0)
+        try walk(tables.chunks, from: first.bytes) { (cursor) throws(StoreError) in
+            guard cursor.key.byteCount == ChunkKey.byteCount else { return false }
+            let (number, index) = ChunkKey.numbers(cursor.key)
+            if number != current.number {
+                add()
+                current = EvictableBlob(number: number, chunkCount: 0, storedByteCount: 0)
+                guard byteCount < byteCountMax, count < countMax else {
+                    next = number
+                    return false
                 }
             }
-            isThere = try cursor.next()
+            current.chunkCount = index + 1
+            current.storedByteCount += ChunkLayout.byteCount(ofValue: cursor.value.byteCount)
+            count += 1
+            return true
         }
+        add()
+        return (blobs, next)
+    }
+}
+
+// Damaged blobs. Damage is this host's own: the blob keeps its entry, and its state says that none of its
+// bytes is sent. Where the bucket has its bytes they are put back. Where its bytes are published again
+// they become a new blob, to which the old one gives way: its entry moves to the quarantine, and the parts
+// that refer to it are given the new one (`repoint`). Those are changes like any other, and are shipped.
+
+extension ChangeTransaction {
+    /// Notes that a blob is damaged here. Returns false when it has gone, or is known to lack chunks already.
+    mutating func noteDamaged(_ blob: BlobReference) throws(StoreError) -> Bool {
+        guard try liveBlob(blob.digest, number: blob.number) != nil,
+            try state(of: blob.number) == nil
+        else { return false }
+        try move(blob.number, from: nil, to: BlobStateEntry(damaged: blob, foundAt: now))
+        return true
     }
 
-    /// How many blobs may have chunks missing here.
-    borrowing func evictionCount() throws(StoreError) -> EvictionCount {
-        guard let value = try meta(EvictionCount.name) else { return EvictionCount() }
-        return try EvictionCount(value)
+    /// Takes a damaged blob's entry away, since another blob with its bytes takes its place. A hold of the
+    /// digest is the other one's from then on.
+    mutating func giveWay(_ entry: BlobEntry) throws(StoreError) {
+        let blob = entry.blob
+        try removeEntry(of: blob)
+        guard entry.referenceCount > 0 else { return try addReleased(blob) }
+        try set(
+            QuarantineEntry(blob, referenceCount: entry.referenceCount, foundAt: now),
+            at: IndexKeys.quarantine(blob.number))
+        quarantine.noteGivenWay()
+    }
+
+    /// Counts one reference to a quarantined blob less. The last one moves it to the orphans. Throws
+    /// ``StoreError/corrupt(_:)`` when it is not in the quarantine.
+    mutating func releaseQuarantined(_ blob: BlobReference) throws(StoreError) {
+        guard var entry = try quarantineEntry(blob.number) else {
+            throw .corrupt("a notification refers to the missing blob \(blob.digest)")
+        }
+        counters.bytesReferenced = try counters.bytesReferenced.changed(
+            by: -blob.byteCount, "bytes referenced")
+        entry.referenceCount -= 1
+        let key = IndexKeys.quarantine(blob.number)
+        guard entry.referenceCount == 0 else { return try set(entry, at: key) }
+        try removeIndex(key)
+        try addReleased(blob)
+    }
+
+    /// Gives a notification, expired or not, the blobs that have the same bytes as damaged ones. Nobody hears
+    /// of it: its bytes are those that they were. Returns how many parts have another blob now.
+    mutating func repoint(
+        _ id: String, from numbers: Set<UInt64>
+    ) throws(StoreError) -> Int {
+        guard var record = try record(id) else { return 0 }
+        var count = 0
+        for index in record.parts.indices {
+            let old = record.parts[index].blob
+            guard numbers.contains(old.number), try quarantineEntry(old.number) != nil,
+                try blobEntry(old.digest) != nil
+            else { continue }
+            record.parts[index].blob = try reference(old.digest, until: record.expiresAt)
+            try releaseQuarantined(old)
+            count += 1
+        }
+        guard count > 0 else { return 0 }
+        let value = RecordEncoder.bytes(record)
+        try transaction.set(id.utf8.span.bytes, to: value.span.bytes, in: tables.notifications)
+        return count
+    }
+}
+
+extension Snapshot {
+    /// Notifications behind an id that refer to one of some blobs. `matchCountMax`: at most so many. Returns
+    /// their ids, and the last id that was looked at; nil: there are no more.
+    borrowing func ids(
+        after id: [UInt8], referringTo numbers: Set<UInt64>, countMax: Int, matchCountMax: Int = 64
+    ) throws(StoreError) -> (ids: [String], last: [UInt8]?) {
+        var ids: [String] = []
+        var count = 0
+        var last: [UInt8] = []
+        let isAll = try walk(tables.notifications, after: id.span.bytes) {
+            (cursor) throws(StoreError) in
+            guard count < countMax, ids.count < matchCountMax else { return false }
+            if (try? Self.refers(RecordView(cursor.value), to: numbers)) == true {
+                ids.append(cursor.key.text())
+            }
+            last = cursor.key.array()
+            count += 1
+            return true
+        }
+        return (ids, isAll ? nil : last)
+    }
+
+    private static func refers(
+        _ record: RecordView, to numbers: Set<UInt64>
+    ) throws(StoreError) -> Bool {
+        for index in 0..<record.partCount
+        where numbers.contains(try record.part(at: index).blob().number) {
+            return true
+        }
+        return false
     }
 }

@@ -59,7 +59,6 @@ struct ChunkReader: ~Escapable {
         return bytes
     }
 
-    /// Why nothing of a blob is sent of which a chunk could not be read.
     private func failure(_ error: StoreError, of blob: BlobReference) -> StoreError {
         guard case .corrupt = error else { return error }
         return store._withUnsafeGuaranteedRef { store in
@@ -80,9 +79,8 @@ struct ChunkReader: ~Escapable {
         return bytes
     }
 
-    /// Computes the checksum of a chunk as the disk has it, which is read whatever is in memory.
-    ///
-    /// - Throws: ``StoreError/corrupt(_:)`` also where the disk cannot read it.
+    /// Computes the checksum of a chunk as the disk has it, which is read whatever is in memory. Throws
+    /// ``StoreError/corrupt(_:)`` also where the disk cannot read it.
     func checkOnDisk(
         of blob: BlobReference, at index: Int, _ disk: DiskReader?, in file: MappedFile?
     ) throws(StoreError) {
@@ -108,10 +106,9 @@ struct ChunkReader: ~Escapable {
         if isRead == nil { _ = try checkedChunk(of: blob, at: index) }
     }
 
-    /// Writes the right bytes of a chunk over damaged ones, in the pages that it has. A peer that is still being
-    /// sent these pages gets what the chunk always had. One `pwrite`; the caller syncs.
-    ///
-    /// - Parameter stored: all bytes of the blob, as stored and checked.
+    /// Writes the right bytes of a chunk over damaged ones, in the pages that it has. A peer that is still
+    /// being sent these pages gets what the chunk always had. One `pwrite`; the caller syncs. `stored`: all
+    /// bytes of the blob, as stored and checked.
     func rewrite(
         of blob: BlobReference, at index: Int, from stored: [UInt8], _ descriptor: Int32,
         in file: MappedFile
@@ -146,7 +143,6 @@ struct ChunkReader: ~Escapable {
         return value
     }
 
-    /// Why a chunk is not there.
     @inline(never)
     private func missing(_ blob: BlobReference, _ index: Int) -> StoreError {
         do throws(StoreError) {
@@ -155,7 +151,6 @@ struct ChunkReader: ~Escapable {
         return .corrupt("chunk \(index) of \(blob.digest) is missing or has another length")
     }
 
-    /// Whether the bucket has a blob's bytes and chunks may be missing here.
     private func isInBucket(_ number: UInt64) throws(StoreError) -> Bool {
         let key = Keys.state(number, .inBucket)
         let table = store._withUnsafeGuaranteedRef { $0.tables.orphans }
@@ -170,7 +165,6 @@ extension StoreCore {
     /// shipped is not there.
     func isInBucket(_ blob: BlobReference) -> Bool { blob.isEvictable && isShipped(blob) }
 
-    /// Whether the bucket was given a blob, by itself or with its batch.
     func isShipped(_ blob: BlobReference) -> Bool {
         replication.isReplicated.load(ordering: .relaxed)
             && blob.number < leases.keepsFrom.load(ordering: .acquiring)
@@ -183,7 +177,6 @@ extension StoreCore {
             : .corrupt("\(blob.digest) is quarantined: some of its bytes are damaged")
     }
 
-    /// Whether a blob counts as not stored: its bytes are damaged, and only who publishes them has them.
     func isLost(_ blob: BlobReference) -> Bool {
         quarantine.contains(blob.number) && !isInBucket(blob)
     }
@@ -199,9 +192,10 @@ enum Chunk {
         return Checksum(key.bytes).followed(by: bytes, byteCount: byteCount).value
     }
 
-    /// Whether the last `byteCount` bytes of a value have the checksum that it begins with.
+    /// Whether a value is as long as one of `byteCount` bytes, and has the checksum that it begins with.
     static func isWhole(_ value: RawSpan, key: RawSpan, byteCount: Int) -> Bool {
-        Checksum(key: key, value.extracting(last: byteCount)).value == value.integer(0)
+        value.byteCount == ChunkLayout.prefixByteCount(before: byteCount) + byteCount
+            && Checksum(key: key, value.extracting(last: byteCount)).value == value.integer(0)
     }
 
     static func check(
@@ -215,9 +209,7 @@ enum Chunk {
 }
 
 extension WriteTransaction {
-    /// Stores one chunk of a blob.
-    ///
-    /// - Parameter bytes: of the whole blob, as stored.
+    /// Stores one chunk of a blob. `bytes`: of the whole blob, as stored.
     mutating func putChunk(
         of blob: BlobReference, at index: Int, _ bytes: [UInt8], in table: Table
     ) throws(StoreError) {

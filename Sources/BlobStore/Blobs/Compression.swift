@@ -76,7 +76,6 @@ enum Compression {
     }
 }
 
-/// zlib's `deflate` over pieces.
 final class Deflater {
     private let stream: ZStream
     private static let level: Int32 = 6
@@ -91,7 +90,6 @@ final class Deflater {
         }
     }
 
-    /// Appends what comes out for `bytes` to `output`.
     func deflate(
         _ bytes: RawSpan, _ flush: ZStream.Flush, into output: inout [UInt8]
     ) throws(StoreError) {

@@ -1,3 +1,4 @@
+internal import Hashing
 internal import Zlib
 
 /// Decodes a gzip coding (RFC 1952) that comes in pieces: one member, or several behind each other; or
@@ -5,16 +6,13 @@ internal import Zlib
 ///
 /// It needs some 110 KiB, whatever it decodes. One thread at a time.
 final class GzipDecoder {
-    /// Which container the bytes come in.
     enum Container: String { case gzip, deflate }
 
     private let stream: ZStream
     private let container: Container
     private var output = [UInt8](repeating: 0, count: pieceByteCount)
     private var isInMember = false
-    /// Members that have begun.
     private(set) var memberCount = 0
-    /// Bytes that came out.
     private(set) var byteCount = 0
     private let byteCountMax: Int
 
@@ -32,10 +30,9 @@ final class GzipDecoder {
         }
     }
 
-    /// Decodes `input` and hands on what comes out, in pieces that are good for the time of a call.
-    ///
-    /// - Throws: what `take` throws, and ``StoreError/invalid(_:)`` for what is no gzip coding, or
-    ///   as soon as more comes out than may.
+    /// Decodes `input` and hands on what comes out, in pieces that are good for the time of a call. Throws what
+    /// `take` throws, and ``StoreError/invalid(_:)`` for what is no gzip coding, or as soon as more comes out
+    /// than may.
     func decode(
         _ input: RawSpan, _ take: (RawSpan) throws(StoreError) -> Void
     ) throws(StoreError) {
@@ -63,10 +60,8 @@ final class GzipDecoder {
         isInMember = true
     }
 
-    /// Calls `inflate` until it has used all of `input` and given all that there is of it, or a
-    /// member ends.
-    ///
-    /// - Returns: how many bytes were used.
+    /// Calls `inflate` until it has used all of `input` and given all that there is of it, or a member ends.
+    /// Returns how many bytes were used.
     private func step(
         _ input: RawSpan, _ take: (RawSpan) throws(StoreError) -> Void
     ) throws(StoreError) -> Int {
@@ -120,5 +115,58 @@ extension BodyCoding {
         case .gzip: .gzip
         case .deflate: .deflate
         }
+    }
+}
+
+/// What is inside a gzip or deflate coding that was handed in.
+struct CodedContent {
+    private let container: GzipDecoder.Container
+    let digest: Digest
+    let byteCount: Int
+    let memberCount: Int
+
+    /// Decodes `content` once and keeps nothing of it: bounded memory, whatever is inside. It ends as soon as
+    /// more comes out than `byteCountMax`. Throws ``StoreError/invalid(_:)`` for what is no such coding, or has
+    /// more inside.
+    init(
+        of content: StoredContent, _ container: GzipDecoder.Container, byteCountMax: Int
+    ) throws(StoreError) {
+        self.container = container
+        let decoder = try GzipDecoder(container, byteCountMax: byteCountMax)
+        var hash = SHA256()
+        try content.forEachChunk { (_, bytes) throws(StoreError) in
+            try decoder.decode(bytes.span.bytes) { (piece) throws(StoreError) in
+                hash.update(piece)
+            }
+        }
+        try decoder.finish()
+        digest = Digest(hash.digest())
+        byteCount = decoder.byteCount
+        memberCount = decoder.memberCount
+    }
+
+    /// Whether the coding may be stored as it came: one gzip member, which saves enough, and of which no
+    /// range costs too much to inflate.
+    func isStorable(codedByteCount: Int) -> Bool {
+        container == .gzip && memberCount == 1 && byteCount >= StoreLimits.compressedByteCountMin
+            && byteCount <= StoreLimits.storedAsSentByteCountMax
+            && codedByteCount <= Compression.byteCountMax(of: byteCount)
+    }
+
+    /// The bytes inside, decoded once more. They are in memory only where they take no more of it
+    /// than the coding did.
+    func inflated(
+        _ content: StoredContent, directory: String
+    ) throws(StoreError) -> StoredContent {
+        let decoder = try GzipDecoder(container, byteCountMax: byteCount)
+        var inflated = StoredContent.memory([])
+        if byteCount > content.heldByteCount { try inflated.spool(directory: directory) }
+        try content.forEachChunk { (_, bytes) throws(StoreError) in
+            try decoder.decode(bytes.span.bytes) { (piece) throws(StoreError) in
+                try inflated.append(piece, directory: directory)
+            }
+        }
+        try decoder.finish()
+        return inflated
     }
 }

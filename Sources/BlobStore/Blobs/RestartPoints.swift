@@ -28,7 +28,6 @@ struct RestartPoints {
     private static let mark: [UInt8] = Array("bd".utf8)
     private static let countMax = (Int(UInt16.max) - 4) / pointByteCount
 
-    /// - Parameter byteCount: bytes as given.
     init(byteCount: Int) {
         let last = max(0, byteCount - 1)
         var interval = StoreLimits.restartIntervalByteCount
@@ -37,7 +36,6 @@ struct RestartPoints {
         count = last / interval
     }
 
-    /// Where the compressed bytes begin.
     private var end: Int { Self.headerByteCount + count * Self.pointByteCount }
 
     /// The extra field, with zeros for points.
@@ -58,7 +56,6 @@ struct RestartPoints {
         return bytes
     }
 
-    /// Whether a blob's header has these points.
     private func stands(in header: [UInt8]) -> Bool {
         guard header.count == Self.headerByteCount else { return false }
         let byteCount = count * Self.pointByteCount
@@ -69,12 +66,10 @@ struct RestartPoints {
             && Int(header[14]) + Int(header[15]) << 8 == byteCount
     }
 
-    /// The last point at or before a position.
-    ///
-    /// - Parameter position: in bytes as given.
-    /// - Returns: the position at which it begins, and the stored byte; nil where there is none: the
-    ///   blob is short, or was stored without points. Two chunks are looked at.
-    /// - Throws: ``StoreError/corrupt(_:)`` when a chunk is damaged, or the point cannot be one.
+    /// The last point at or before a position. `position`: in bytes as given. Returns the position at which it
+    /// begins, and the stored byte; nil where there is none: the blob is short, or was stored without points.
+    /// Two chunks are looked at. Throws ``StoreError/corrupt(_:)`` when a chunk is damaged, or the point cannot
+    /// be one.
     static func point(
         before position: Int, of blob: BlobReference, _ reader: ChunkReader
     ) throws(StoreError) -> (position: Int, storedOffset: Int)? {

@@ -44,7 +44,6 @@ extension Snapshot {
         return try payload(for: id.bytes, part: part.bytes, asOf: now)
     }
 
-    /// Computes a record's checksum, the first time it is read.
     @inline(never)
     private borrowing func verify(_ record: RecordView, id: RawSpan) throws(StoreError) {
         try record.check(id: id)
@@ -82,4 +81,89 @@ public enum PayloadLookup: ~Escapable {
     case expired(at: Timestamp?)
     /// There is none.
     case missing
+}
+
+// Reading by digest: which parts refer to a blob is counted, not listed, so that a million
+// notifications of one picture cost one entry.
+
+extension Snapshot {
+    /// A blob by its digest, whatever notifications refer to it.
+    ///
+    /// Two B-tree lookups while the sweeper keeps up. Otherwise those that have expired and are not
+    /// swept yet are looked at, up to ``StoreLimits/dueEntryCountMax``: each may be one of those
+    /// that refer to the blob.
+    ///
+    /// A held blob is found until its hold ends, with or without references.
+    ///
+    /// - Returns: its bytes without a media type, and as expiry the latest that a part which refers
+    ///   to it was ever given, or the end of its hold where that is later; missing when nothing
+    ///   refers to it and it was not held; expired when everything that does has expired, or is too
+    ///   far behind to tell.
+    @_lifetime(borrow self)
+    public borrowing func blob(
+        _ digest: Digest, asOf now: Timestamp
+    ) throws(StoreError) -> PayloadLookup {
+        guard let entry = try blobEntry(digest), !store.isLost(entry.blob) else {
+            return .missing
+        }
+        var expiresAt = entry.expiryBound
+        if let held = entry.heldUntil, held > now {
+            expiresAt = max(expiresAt, held)
+        } else {
+            // The bound is not lowered when the part that had it goes, so it alone does not say
+            // that one is left.
+            guard expiresAt > now, entry.referenceCount > 0,
+                try hasLiveReference(digest, among: entry.referenceCount, asOf: now)
+            else { return .expired(at: entry.end(before: now)) }
+        }
+        return .found(Payload(ChunkReader(self), blob: entry.blob, expiresAt: expiresAt))
+    }
+
+    /// Whether not all of the `count` parts that refer to a blob belong to notifications that have
+    /// expired. Those stand at the head of the index until they are swept, among other things whose
+    /// time is over.
+    private borrowing func hasLiveReference(
+        _ digest: Digest, among count: UInt64, asOf now: Timestamp
+    ) throws(StoreError) -> Bool {
+        var expired: UInt64 = 0
+        var entryCount = 0
+        var isLive = true
+        try walk(tables.index) { (cursor) throws(StoreError) in
+            guard let entry = try TimeEntry(cursor.key), entry.time <= now else { return false }
+            entryCount += 1
+            if case .notification(_, let id) = entry {
+                expired += try referenceCount(of: id, to: digest)
+            }
+            isLive = expired < count && entryCount <= StoreLimits.dueEntryCountMax
+            return isLive
+        }
+        return isLive
+    }
+
+    /// How many parts of a notification are that blob; 0 when its record cannot be read.
+    private borrowing func referenceCount(
+        of id: String, to digest: Digest
+    ) throws(StoreError) -> UInt64 {
+        guard let value = try get(id.utf8.span.bytes, in: tables.notifications) else { return 0 }
+        do throws(StoreError) {
+            let record = try RecordView(value)
+            var count: UInt64 = 0
+            for index in 0..<record.partCount
+            where try record.part(at: index).blob().digest == digest {
+                count += 1
+            }
+            return count
+        } catch {
+            return 0
+        }
+    }
+}
+
+extension StoreCore {
+    func contains(_ digest: Digest) throws(StoreError) -> Bool {
+        try withSnapshot { (snapshot) throws(StoreError) in
+            guard let entry = try snapshot.blobEntry(digest) else { return false }
+            return !quarantine.contains(entry.number)
+        }
+    }
 }

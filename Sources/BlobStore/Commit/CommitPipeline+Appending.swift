@@ -14,10 +14,8 @@ extension CommitPipeline {
         return disk.availableByteCount >= 2 * byteCount
     }
 
-    /// Appends what the last batch did to the log.
-    ///
-    /// - Returns: false when it goes elsewhere, is too long for the log, or finds no room on the disk: it is to be
-    ///   committed.
+    /// Appends what the last batch did to the log. Returns false when it goes elsewhere, is too long for the
+    /// log, or finds no room on the disk: it is to be committed.
     func append(
         _ transaction: inout ChangeTransaction, changeCount: Int
     ) throws(StoreError) -> Bool {

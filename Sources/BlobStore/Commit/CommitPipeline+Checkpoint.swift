@@ -1,5 +1,65 @@
 internal import LMDB
 
+/// What the pipeline keeps between two batches that share a commit: the open transaction, and the log
+/// that has what was done in it. Used inside `CommitPipeline.writing` alone.
+final class OpenTransaction: @unchecked Sendable {
+    // Sendable: its user holds `CommitPipeline.writing`, and LMDB's transaction, which belongs
+    // to a thread, is made and ended by the one that called `BlobStore.beginLogging`.
+
+    /// Where batches are written before they are acknowledged; nil: each batch is committed.
+    var log: WriteAheadLog?
+    /// The transaction that has what is in the log. It is open while there is something.
+    var transaction: ChangeTransaction?
+    var growth = OpenGrowth()
+    /// Stored bytes of the batches whose long values are in pages, and not in the log.
+    var placedByteCount = 0
+    /// How many of the owners that it touches are noted as pending.
+    var notedOwnerCount = 0
+    /// Whether somebody waits for the changes of an owner that it touches.
+    var isAwaited = false
+
+    /// Whether there are changes in the log that are not committed.
+    var isPending: Bool { (log?.recordCount ?? 0) > 0 }
+
+    var pendingBatches: PendingBatches {
+        var batches = PendingBatches()
+        batches.isPending = isPending
+        batches.isAwaited = isAwaited
+        batches.batchCount = Int(log?.recordCount ?? 0)
+        batches.byteCount = log?.offset ?? 0
+        return batches
+    }
+
+    /// All of it is committed: the log begins again at its start.
+    func restart() {
+        log?.restart()
+        growth = OpenGrowth()
+        placedByteCount = 0
+        notedOwnerCount = 0
+        isAwaited = false
+    }
+}
+
+/// What is in the write-ahead log and not in `data.mdb`.
+package struct PendingBatches: Sendable {
+    package var isPending = false
+    /// Whether it has changes of an owner that somebody waits for.
+    package var isAwaited = false
+    package var batchCount = 0
+    /// Bytes of the log that they take.
+    package var byteCount = 0
+
+    package init() {}
+}
+
+extension ChangeTransaction {
+    /// Writes what the store says of its log where that changes; commits and syncs.
+    consuming func commit(noting state: LogState?) throws(LMDBError) {
+        if let state { try transaction.put(state, in: tables.meta) }
+        try commit()
+    }
+}
+
 // A checkpoint brings what the log has to `data.mdb`, with the batch that asked for it. Wherever it fails, what was
 // acknowledged is committed by a replay of the log, or this process writes nothing any more.
 
@@ -18,10 +78,32 @@ extension CommitPipeline {
             "acknowledged changes are in \(WriteAheadLog.fileName) and not committed")
     }
 
-    /// Commits the open transaction, after which the log begins again at its start.
-    ///
-    /// - Returns: false when there was no room for what the log does not have; what it has is
-    ///   committed.
+    /// Commits that no log is in use, if one was. Only inside ``whileWriting(committing:_:)``, with
+    /// all that was in the log committed.
+    func noteLogEnded() throws(StoreError) {
+        guard let state = try logReader.stateNow().state, state.isInUse else { return }
+        _ = try setLogState(state.id, isInUse: false)
+    }
+
+    /// Commits whether a log is in use. `body`: what is done before it is committed, with the transaction's
+    /// number. Returns the transaction's number.
+    func setLogState(
+        _ id: LogID, isInUse: Bool,
+        _ body: (UInt64) throws(StoreError) -> Void = { (_) throws(StoreError) in () }
+    ) throws(StoreError) -> UInt64 {
+        try inTransaction(
+            isPublishing: false
+        ) { (transaction) throws(StoreError) in
+            let number = transaction.transaction.id
+            try body(number)
+            let state = LogState(id: id, isInUse: isInUse, firstTransaction: number)
+            try transaction.set(state)
+            return number
+        }
+    }
+
+    /// Commits the open transaction, after which the log begins again at its start. Returns false when there
+    /// was no room for what the log does not have; what it has is committed.
     func checkpoint(
         _ begun: consuming ChangeTransaction
     ) throws(StoreError) -> Bool {

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Glibc
 internal import LMDB
 internal import Synchronization
@@ -29,11 +30,9 @@ extension CommitPipeline {
         feedWatch.notify(owners, at: counters.revision)
     }
 
-    /// Replays, and commits, what the log has and `data.mdb` has not, instead of a transaction in
-    /// which a later batch failed.
-    ///
-    /// - Throws: ``StoreError/corrupt(_:)`` when the log has not what was written to it;
-    ///   ``StoreError/full``; ``StoreError/outcomeUnknown(_:)``.
+    /// Replays, and commits, what the log has and `data.mdb` has not, instead of a transaction in which a later
+    /// batch failed. Throws ``StoreError/corrupt(_:)`` when the log has not what was written to it;
+    /// ``StoreError/full``; ``StoreError/outcomeUnknown(_:)``.
     func replayLog() throws(StoreError) {
         guard let log = open.log else { return }
         try completeLog()
@@ -49,9 +48,8 @@ extension CommitPipeline {
         noteAllCommitted()
     }
 
-    /// Puts the values into the log that it refers to. Nothing happens where it refers to none.
-    ///
-    /// - Throws: ``StoreError/outcomeUnknown(_:)``: the next start does it.
+    /// Puts the values into the log that it refers to. Nothing happens where it refers to none. Throws
+    /// ``StoreError/outcomeUnknown(_:)``: the next start does it.
     func completeLog() throws(StoreError) {
         guard open.placedByteCount > 0, let log = open.log else { return }
         do throws(StoreError) {
@@ -78,11 +76,10 @@ extension CommitPipeline {
         return whole
     }
 
-    /// Replays what the log has when the store is opened, and commits that no log is in use.
-    ///
-    /// - Throws: ``StoreError/cannotOpen(path:reason:)`` when the log is not what it has to be, and
-    ///   ``Options/discardsLog`` does not say to go on without it; ``StoreError/full``;
-    ///   ``StoreError/outcomeUnknown(_:)``.
+    /// Replays what the log has when the store is opened, and commits that no log is in use. Throws
+    /// ``StoreError/cannotOpen(path:reason:)`` when the log is not what it has to be, and
+    /// ``Options/discardsLog`` does not say to go on without it; ``StoreError/full``;
+    /// ``StoreError/outcomeUnknown(_:)``.
     func recoverLog() throws(StoreError) {
         // What a crash has left of one that was being made whole.
         unlink("\(core.directory)/\(WriteAheadLog.fileName).new")
@@ -127,7 +124,6 @@ extension CommitPipeline {
         }
     }
 
-    /// Replays records, and commits them.
     private func replay(
         _ records: [[UInt8]], _ begun: consuming WriteTransaction, of id: LogID, isInUse: Bool
     ) throws(StoreError) {
@@ -152,13 +148,10 @@ extension CommitPipeline {
 }
 
 extension WriteTransaction {
-    /// Stores what the store says of its log.
     mutating func put(_ state: LogState, in meta: Table) throws(LMDBError) {
-        let value = state.bytes
-        try put(value.span.bytes, forKey: LogState.name.utf8.span.bytes, in: meta)
+        try put(state.value.span.bytes, forKey: LogState.name.utf8.span.bytes, in: meta)
     }
 
-    /// Replays the puts and deletes of a record of the log.
     fileprivate mutating func replay(_ record: RawSpan, _ tables: Tables) throws(StoreError) {
         let all = tables.all
         var reader = OperationReader(record.extracting(droppingFirst: LogRecord.byteCount))
@@ -176,5 +169,69 @@ extension WriteTransaction {
         guard reader.isAtEnd else {
             throw .corrupt("a record of the write-ahead log ends inside an operation")
         }
+    }
+}
+
+/// Makes records of the log whole: long values that are in pages of `data.mdb` are put into the record.
+///
+/// Replaying a record that refers to pages may write over these pages before it is committed: they are
+/// free, as far as `data.mdb` says. So a log is made whole first. A power cut then finds all of it.
+struct WholeRecords {
+    let core: StoreCore
+
+    /// The record with the values in it. One `pread` for each of them. `record`: a whole one, without the zeros
+    /// behind it. Throws ``StoreError/corrupt(_:)`` where a page does not have what was synced before the
+    /// record was written.
+    func whole(_ record: RawSpan) throws(StoreError) -> [UInt8] {
+        guard var head = LogRecord(record, byteCountMax: record.byteCount) else {
+            throw .corrupt("a record of the write-ahead log has no head")
+        }
+        guard head.hasPlaces else { return record.array() }
+        var bytes = [UInt8](repeating: 0, count: LogRecord.byteCount)
+        var reader = OperationReader(
+            record.extracting(droppingFirst: LogRecord.byteCount), hasPlaces: true)
+        while let operation = reader.next() {
+            if let place = operation.place {
+                let value = try value(at: place, operation.key, in: operation.table)
+                bytes.append(operation, value.span.bytes)
+            } else {
+                bytes.append(operation, operation.value)
+            }
+        }
+        guard reader.isAtEnd else {
+            throw .corrupt("a record of the write-ahead log ends inside an operation")
+        }
+        head.hasPlaces = false
+        head.operationByteCount = bytes.count - LogRecord.byteCount
+        var span = bytes.mutableSpan
+        var target = span.mutableBytes
+        head.write(into: &target)
+        return bytes
+    }
+
+    private func value(
+        at place: LongValuePlace, _ key: RawSpan, in table: Int
+    ) throws(StoreError) -> [UInt8] {
+        let byteCountMax = ChunkLayout.alignedPrefixByteCount + ChunkLayout.byteCountMax
+        guard table == Int(core.tables.chunks.number), key.byteCount == ChunkKey.byteCount,
+            ChunkLayout.alignedPrefixByteCount...byteCountMax ~= place.byteCount,
+            let offset = place.offset(pageByteCount: core.environment.pageByteCount)
+        else {
+            throw .corrupt("a record of the write-ahead log refers to what is no chunk")
+        }
+        // Where the file is shorter than it was, the checksum shows it.
+        var bytes = [UInt8](repeating: 0, count: place.byteCount)
+        guard FileBytes.read(core.environment.dataDescriptor, at: offset, into: &bytes) >= 0 else {
+            throw .system("read \(DataFile.name)")
+        }
+        let value = bytes.span.bytes
+        let byteCount = ChunkLayout.byteCount(ofValue: value.byteCount)
+        guard Chunk.isWhole(value, key: key, byteCount: byteCount) else {
+            let (number, index) = ChunkKey.numbers(key)
+            throw .corrupt(
+                "chunk \(index) of blob \(number), to which \(WriteAheadLog.fileName) refers, failed its checksum"
+            )
+        }
+        return bytes
     }
 }

@@ -3,28 +3,22 @@ internal import LMDB
 internal import Synchronization
 
 extension CommitPipeline {
-    /// Runs `body` as the only writer of this process, unless a sync has failed before.
-    ///
-    /// - Parameter committing: whether the open transaction is committed first. If not, `body` works in
-    ///   it.
+    /// Runs `body` as the only writer of this process, unless a sync has failed before. `committing`: whether
+    /// the open transaction is committed first. If not, `body` works in it.
     func whileWriting<Result>(
         committing: Bool = true, _ body: () throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
         precondition(!core.environment.isReadOnly, "the store was opened for reading only")
-        // The closure of `withLock` cannot throw `StoreError` here, so the result is a value.
-        var result: Swift.Result<Result, StoreError>?
-        writing.withLock { _ in
+        return try writing.locking { () throws(StoreError) in
             do throws(StoreError) {
                 try checkSyncs()
                 if committing { try commitOpen() }
-                result = .success(try body())
+                return try body()
             } catch {
                 if case .outcomeUnknown(let why) = error { syncFailure.withLock { $0 = why } }
-                result = .failure(error)
+                throw error
             }
         }
-        guard let result else { preconditionFailure("the lock ran its body") }
-        return try result.get()
     }
 
     /// Throws ``StoreError/outcomeUnknown(_:)`` when a sync of this process has failed.
@@ -43,6 +37,28 @@ extension CommitPipeline {
         }
     }
 
+    /// Like ``change(growth:asOf:isPublishing:_:)``, for a change that can be done in part: where there is no room
+    /// for all of it at once, a change copies pages before any are freed, and less of it is tried.
+    ///
+    /// - Parameters:
+    ///   - count: how much `body` may do at the most.
+    ///   - growth: bytes that so much of it may add to the file.
+    func changeInSteps<Result>(
+        of count: Int, growth: (Int) throws(StoreError) -> Int = { (_) throws(StoreError) in 0 },
+        asOf now: Timestamp = Timestamp(milliseconds: 0), isPublishing: Bool,
+        _ body: (inout ChangeTransaction, Int) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        try whileWriting { () throws(StoreError) in
+            try inShrinkingSteps(of: count) { (count) throws(StoreError) in
+                try inTransaction(
+                    growth: try growth(count), asOf: now, isPublishing: isPublishing
+                ) { (transaction) throws(StoreError) in
+                    try body(&transaction, count)
+                }
+            }
+        }
+    }
+
     /// Runs `body` in a transaction and commits it. Only inside ``whileWriting(committing:_:)``.
     ///
     /// - Parameters:
@@ -52,7 +68,8 @@ extension CommitPipeline {
     /// - Throws: what `body` throws, with nothing changed; ``StoreError/full``;
     ///   ``StoreError/outcomeUnknown(_:)``.
     func inTransaction<Result>(
-        growth: Int, asOf now: Timestamp, isPublishing: Bool, isLong: Bool = false,
+        growth: Int = 0, asOf now: Timestamp = Timestamp(milliseconds: 0), isPublishing: Bool,
+        isLong: Bool = false,
         _ body: (inout ChangeTransaction) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
         var remembersRemovals = true
@@ -91,8 +108,7 @@ extension CommitPipeline {
         reclaimer.reclaimForWriting(byteCount: 4 * space.reserveByteCount)
     }
 
-    /// Calls `body` with `count`, and with a quarter of it as long as there is no space for so many at
-    /// once: a change copies pages before any are freed.
+    /// Calls `body` with `count`, and with a quarter of it as long as there is no space for so many at once.
     func inShrinkingSteps<Result>(
         of count: Int, _ body: (Int) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
@@ -111,7 +127,7 @@ extension CommitPipeline {
     ///
     /// When the file cannot grow, a change has only free pages. One that needs those of the last commit
     /// would fail, and fail again each time, because a failed change commits nothing.
-    func commitNothing(asOf now: Timestamp) throws(StoreError) {
+    func commitNothing(asOf now: Timestamp = Timestamp(milliseconds: 0)) throws(StoreError) {
         let transaction = try ChangeTransaction(core, asOf: now)
         do throws(LMDBError) {
             try transaction.commit()

@@ -17,7 +17,6 @@ final class CommitPipeline: Sendable {
     let core: StoreCore
     let space: SpaceReserve
     let reclaimer: FreePageReclaimer
-    /// Which notifications, blobs and owners have changes that no snapshot has yet.
     let pending: PendingKeys
     let logReader: LogReader
     let feedWatch: FeedWatch
@@ -51,7 +50,13 @@ final class CommitPipeline: Sendable {
         reclaimer = FreePageReclaimer(core.environment, core.tables, core.adjustable)
     }
 
-    /// What is freed beside changes.
+    /// The counters with all that was acknowledged before.
+    func counters() throws(StoreError) -> Counters {
+        // They are asked first: what is committed between the two questions is in the snapshot.
+        if let pending = pendingCounters.withLock({ $0 }) { return pending }
+        return try core.withSnapshot { (snapshot) throws(StoreError) in try snapshot.counters() }
+    }
+
     struct SideFreeing {
         var byteCountMax: Int
         var bootMilliseconds: Int64?
@@ -61,10 +66,8 @@ final class CommitPipeline: Sendable {
     // MARK: 1. Take a batch
 
     /// Applies `changes`, in order, and returns once they are on disk: see
-    /// ``BlobStore/apply(_:asOf:freeing:bootMilliseconds:)``.
-    ///
-    /// - Parameter isCommitting: whether they are committed, with all that is in the log alone, even
-    ///   where the log would do.
+    /// ``BlobStore/apply(_:asOf:freeing:bootMilliseconds:)``. `isCommitting`: whether they are committed, with
+    /// all that is in the log alone, even where the log would do.
     func apply(
         _ changes: [CheckedChange], asOf now: Timestamp, _ side: SideFreeing, isCommitting: Bool
     ) throws(StoreError) -> [Outcome] {
@@ -257,7 +260,6 @@ final class CommitPipeline: Sendable {
         }
     }
 
-    /// What is to be done after every commit.
     func finish(_ commit: Commit) {
         core.lastCommit.store(commit.number, ordering: .releasing)
         // Only then: who finds nothing pending finds the commit.
@@ -268,7 +270,6 @@ final class CommitPipeline: Sendable {
         if !commit.owners.isEmpty { feedWatch.notify(commit.owners, at: commit.revision) }
     }
 
-    /// All that is in the log is in `data.mdb`, too.
     func noteAllCommitted() {
         open.restart()
         logByteCount.store(0, ordering: .relaxed)

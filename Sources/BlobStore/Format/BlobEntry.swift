@@ -2,14 +2,11 @@ internal import Bytes
 
 /// A value of the table `blobs`: where a digest's bytes are and how many parts refer to them.
 struct BlobEntry: Equatable {
-    var number: UInt64
+    var blob: BlobReference
     var referenceCount: UInt64
-    var byteCount: UInt64
-    var storedByteCount: UInt64
     /// The latest expiry any part that refers to it was given: an upper bound, since deletes do not
     /// lower it.
     var expiryBound: Timestamp
-    var coding: Coding
     /// Until when the blob is kept without a reference; nil: no longer than it has one. The
     /// reference count may be 0 only where there is such a time.
     var heldUntil: Timestamp?
@@ -20,52 +17,52 @@ struct BlobEntry: Equatable {
     private static let holdMax: UInt64 = 1 << 48 - 1
     private static let form = ValueForm("", byteCount: byteCount, checksumAt: 48)
 
-    /// Reads and checks a value.
     init(_ value: RawSpan, digest: Digest) throws(StoreError) {
         let key = digest.rawWords
-        guard Self.form.isWhole(value, key: key.span.bytes),
-            let coding = Coding(rawValue: value.byte(40))
-        else { throw .corrupt("the blob entry of \(digest)") }
-        number = value.integer(0)
+        guard Self.form.isWhole(value, key: key.span.bytes) else {
+            throw .corrupt("the blob entry of \(digest)")
+        }
+        let blob = BlobReference(
+            digest, number: value.integer(0), byteCount: value.integer(16),
+            storedByteCount: value.integer(24), coding: value.byte(40))
+        guard let blob else { throw .corrupt("the byte counts of \(digest)") }
+        self.blob = blob
         referenceCount = value.integer(8)
-        byteCount = value.integer(16)
-        storedByteCount = value.integer(24)
         expiryBound = Timestamp(milliseconds: value.integer(32))
-        self.coding = coding
         let hold = value.integer(40, as: UInt64.self) >> Self.holdShift
         if hold > 0 { heldUntil = Timestamp(milliseconds: Int64(hold)) }
-        guard byteCount <= StoreLimits.payloadByteCountMax,
-            storedByteCount <= StoreLimits.payloadByteCountMax,
-            coding != .identity || byteCount == storedByteCount
-        else { throw .corrupt("the byte counts of \(digest)") }
         // Both are added to.
         guard number <= StoreLimits.counterMax, referenceCount <= StoreLimits.counterMax else {
             throw .corrupt("the numbers of \(digest)")
         }
     }
 
+    init(_ key: RawSpan, _ value: RawSpan) throws(StoreError) {
+        guard let digest = Digest(bytes: key) else { throw .corrupt("a key of the blob table") }
+        try self.init(value, digest: digest)
+    }
+
     init(
-        _ reference: BlobReference, referenceCount: UInt64, expiryBound: Timestamp,
+        _ blob: BlobReference, referenceCount: UInt64, expiryBound: Timestamp,
         heldUntil: Timestamp? = nil
     ) {
-        number = reference.number
+        self.blob = blob
         self.referenceCount = referenceCount
-        byteCount = UInt64(reference.byteCount)
-        storedByteCount = UInt64(reference.storedByteCount)
         self.expiryBound = expiryBound
-        coding = reference.coding
         self.heldUntil = heldUntil
     }
 
-    /// The value's 56 bytes, as words in the order of their bytes.
-    func words(digest: Digest) -> InlineArray<7, UInt64> {
+    var number: UInt64 { blob.number }
+
+    var words: InlineArray<7, UInt64> {
         let hold = min(UInt64(clamping: heldUntil?.milliseconds ?? 0), Self.holdMax)
         var words: InlineArray<7, UInt64> = [
-            number.littleEndian, referenceCount.littleEndian, byteCount.littleEndian,
-            storedByteCount.littleEndian, UInt64(bitPattern: expiryBound.milliseconds).littleEndian,
-            (UInt64(coding.rawValue) | hold << Self.holdShift).littleEndian, 0,
+            number.littleEndian, referenceCount.littleEndian, UInt64(blob.byteCount).littleEndian,
+            UInt64(blob.storedByteCount).littleEndian,
+            UInt64(bitPattern: expiryBound.milliseconds).littleEndian,
+            (UInt64(blob.coding.rawValue) | hold << Self.holdShift).littleEndian, 0,
         ]
-        let key = digest.rawWords
+        let key = blob.digest.rawWords
         let checksum = Self.form.checksum(of: words.span.bytes, key: key.span.bytes)
         words[6] = UInt64(checksum).littleEndian
         return words
@@ -77,10 +74,169 @@ struct BlobEntry: Equatable {
         let end = max(expiryBound, heldUntil ?? expiryBound)
         return end <= now ? end : nil
     }
+}
 
-    func reference(_ digest: Digest) -> BlobReference {
-        BlobReference(
+extension BlobReference {
+    /// What an entry says of a blob; nil where no blob can be so.
+    init?(
+        _ digest: Digest, number: UInt64, byteCount: UInt64, storedByteCount: UInt64, coding: UInt8
+    ) {
+        guard let coding = Coding(rawValue: coding),
+            byteCount <= StoreLimits.payloadByteCountMax,
+            storedByteCount <= StoreLimits.payloadByteCountMax,
+            // Bytes as given are looked up by their positions as stored.
+            coding != .identity || byteCount == storedByteCount
+        else { return nil }
+        self.init(
             digest: digest, number: number, byteCount: Int(byteCount),
             storedByteCount: Int(storedByteCount), coding: coding)
+    }
+}
+
+/// A value of the table `orphans`: what this host has of a blob's bytes, where that is not simply all of
+/// them. A blob has at most one state, and one without an entry is here and whole. States are this host's
+/// own: none is shipped, but that a blob was released.
+struct BlobStateEntry: Equatable {
+    enum State: UInt8 {
+        /// Its last reference was dropped. Its chunks are freed, some of them perhaps already.
+        case released = 0
+        /// It is being written ahead in several transactions; nothing has referred to it yet.
+        case staged = 1
+        /// It is evicted: the bucket has its bytes, and chunks may be missing here.
+        case inBucket = 2
+        /// A chunk failed its checksum here, or was never there. None of its bytes is sent.
+        case damaged = 3
+    }
+
+    /// Of the blob; zeros of one that is in the bucket.
+    var digest: Digest
+    /// Of a blob to be freed, the transaction that made it one: a view that contains it cannot find the
+    /// blob any more. Of a damaged one, when the damage was found, in milliseconds.
+    var transaction: UInt64
+    var storedByteCount: UInt64
+    var state: State
+
+    static let byteCount = 56
+    private static let form = ValueForm("", byteCount: byteCount, checksumAt: 52)
+    private static let noDigest = Digest(
+        [UInt8](repeating: 0, count: Digest.byteCount).span.bytes, at: 0)
+
+    init(digest: Digest, transaction: UInt64, storedByteCount: Int, state: State) {
+        self.digest = digest
+        self.transaction = transaction
+        self.storedByteCount = UInt64(storedByteCount)
+        self.state = state
+    }
+
+    init(inBucket storedByteCount: Int) {
+        self.init(
+            digest: Self.noDigest, transaction: 0, storedByteCount: storedByteCount,
+            state: .inBucket)
+    }
+
+    init(damaged blob: BlobReference, foundAt now: Timestamp) {
+        self.init(
+            digest: blob.digest, transaction: UInt64(clamping: now.milliseconds),
+            storedByteCount: blob.storedByteCount, state: .damaged)
+    }
+
+    /// Reads and checks a value. Its checksum covers its key too: freeing by a key that was damaged
+    /// would take another blob's chunks.
+    init(_ value: RawSpan, number: UInt64) throws(StoreError) {
+        let damaged = StoreError.corrupt("the state of blob \(number)")
+        guard value.byteCount == Self.byteCount, let state = State(rawValue: value.byte(48))
+        else { throw damaged }
+        let key = Keys.state(number, state.queue)
+        guard Self.form.isWhole(value, key: key.span.bytes),
+            value.integer(40, as: UInt64.self) <= StoreLimits.payloadByteCountMax,
+            number < StoreLimits.counterMax
+        else { throw damaged }
+        digest = Digest(value, at: 0)
+        transaction = value.integer(32)
+        storedByteCount = value.integer(40)
+        self.state = state
+    }
+
+    func words(number: UInt64) -> InlineArray<7, UInt64> {
+        let digest = digest.rawWords
+        var words: InlineArray<7, UInt64> = [
+            digest[0], digest[1], digest[2], digest[3], transaction.littleEndian,
+            storedByteCount.littleEndian, UInt64(state.rawValue).littleEndian,
+        ]
+        let key = Keys.state(number, state.queue)
+        let checksum = Self.form.checksum(of: words.span.bytes, key: key.span.bytes)
+        // The upper half of the last word.
+        words[6] = (UInt64(state.rawValue) | UInt64(checksum) << 32).littleEndian
+        return words
+    }
+}
+
+/// Where in the table an entry stands: blobs in the bucket may be millions, and freeing walks over those to
+/// be freed alone.
+enum StateQueue: UInt64, CaseIterable {
+    case toBeFreed = 0
+    case inBucket = 1
+    case damaged = 2
+
+    /// Below the queue's bits in a key there is the number.
+    static let shift: UInt64 = 62
+}
+
+extension BlobStateEntry.State {
+    var queue: StateQueue {
+        switch self {
+        case .released, .staged: .toBeFreed
+        case .inBucket: .inBucket
+        case .damaged: .damaged
+        }
+    }
+
+    /// Whether a blob may change from one state to another; nil: it is here and whole, or is not there at
+    /// all. A blob to be freed never lives again, since readers of its number may have ended for good.
+    static func allows(_ old: Self?, _ new: Self?) -> Bool {
+        switch (old, new) {
+        case (nil, _), (_, nil): true
+        // Staged again after an attempt that failed, or left in the bucket then.
+        case (.staged, .staged), (.staged, .inBucket): true
+        case (.inBucket, .released), (.damaged, .released): true
+        default: false
+        }
+    }
+}
+
+/// The value `evicted` of the table `meta`: how many blobs are in the bucket and perhaps not here. Of this
+/// host alone.
+struct EvictionCount: Equatable, MetaValue {
+    var blobs: UInt64 = 0
+    /// As stored.
+    var bytes: UInt64 = 0
+
+    static let name = "evicted"
+    private static let form = ValueForm(
+        "the count of evicted blobs", byteCount: 20, checksumAt: 16)
+
+    init() {}
+
+    mutating func add(_ entry: BlobStateEntry) {
+        blobs += 1
+        bytes += entry.storedByteCount
+    }
+
+    init(_ value: RawSpan) throws(StoreError) {
+        try Self.form.check(value)
+        blobs = value.integer(0)
+        bytes = value.integer(8)
+        guard blobs <= StoreLimits.counterMax, bytes <= StoreLimits.counterMax else {
+            throw Self.form.damaged
+        }
+    }
+
+    var value: [UInt8] {
+        var value: [UInt8] = []
+        value.append(littleEndian: blobs)
+        value.append(littleEndian: bytes)
+        value.appendZeros(4)
+        Self.form.seal(&value)
+        return value
     }
 }

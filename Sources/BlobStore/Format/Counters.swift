@@ -2,7 +2,7 @@ internal import Bytes
 
 /// The value `counters` of the table `meta`: what the store holds, and the next numbers. It changes
 /// in the transaction that changes what it counts, so it is exact.
-struct Counters: Equatable {
+struct Counters: Equatable, MetaValue {
     var notifications: UInt64 = 0
     var parts: UInt64 = 0
     var blobs: UInt64 = 0
@@ -61,7 +61,6 @@ struct Counters: Equatable {
         }
     }
 
-    /// The value's 128 bytes, as words in the order of their bytes.
     var words: InlineArray<16, UInt64> {
         var words: InlineArray<16, UInt64> = [
             notifications.littleEndian, parts.littleEndian, blobs.littleEndian, bytes.littleEndian,
@@ -76,6 +75,8 @@ struct Counters: Equatable {
 }
 
 extension Counters {
+    var value: [UInt8] { words.span.bytes.array() }
+
     /// Throws ``StoreError/quotaExceeded(_:)`` where the store would grow beyond one of its quotas.
     ///
     /// - Parameters:

@@ -2,8 +2,7 @@ internal import Bytes
 
 /// The value `format` of the table `meta`: whose store it is and which version of `docs/FORMAT.md`
 /// it follows.
-struct FormatRecord: Equatable {
-    /// The version this program writes.
+struct FormatRecord: Equatable, MetaValue {
     static let version: UInt32 = 2
     /// Those it opens. In a store of version 1 nothing is counted for owners; it is when the store is
     /// opened for writing.
@@ -21,7 +20,6 @@ struct FormatRecord: Equatable {
         "the format record", byteCounts: 48...4_096, checksumAt: 40, restAt: nil)
     private static let magic = Array("blobdfmt".utf8)
 
-    /// The version it was written in.
     var version: UInt32
     var storeID: StoreID
     var createdAt: Timestamp
@@ -32,17 +30,18 @@ struct FormatRecord: Equatable {
         self.createdAt = createdAt
     }
 
-    /// Reads it; nil when it is not a format record or a damaged one. Later versions may append to
-    /// it, and are still named.
-    init?(_ value: RawSpan) {
-        guard Self.form.isWhole(value), value.extracting(first: 8).equals(Self.magic.span.bytes)
-        else { return nil }
+    /// Reads and checks a value. Later versions may append to it, and are still named.
+    init(_ value: RawSpan) throws(StoreError) {
+        try Self.form.check(value)
+        guard value.extracting(first: 8).equals(Self.magic.span.bytes) else {
+            throw Self.form.damaged
+        }
         version = value.integer(8)
         storeID = StoreID(high: value.integer(16), low: value.integer(24))
         createdAt = Timestamp(milliseconds: value.integer(32))
     }
 
-    var bytes: [UInt8] {
+    var value: [UInt8] {
         var bytes = Self.magic
         bytes.append(littleEndian: version)
         bytes.append(littleEndian: UInt32(0))
@@ -108,7 +107,7 @@ public struct StoreID: Sendable, Hashable, CustomStringConvertible {
 
 /// The value `predecessors` of the table `meta`: the stores whose backups this one comes from, the
 /// latest first. Their cursors mean nothing here, and are answered with `resync`.
-struct Predecessors: Equatable {
+struct Predecessors: Equatable, MetaValue {
     static let name = "predecessors"
     private static let idByteCount = 16
     private static let form = ValueForm(
@@ -120,7 +119,6 @@ struct Predecessors: Equatable {
 
     init() {}
 
-    /// Reads and checks a value.
     init(_ value: RawSpan) throws(StoreError) {
         try Self.form.check(value)
         let idsByteCount = value.byteCount - 4
@@ -138,7 +136,7 @@ struct Predecessors: Equatable {
         return result
     }
 
-    var bytes: [UInt8] {
+    var value: [UInt8] {
         var bytes: [UInt8] = []
         for id in storeIDs { id.append(to: &bytes) }
         bytes.appendZeros(4)

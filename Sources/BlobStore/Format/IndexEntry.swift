@@ -18,7 +18,6 @@ enum IndexEntry {
     case mark(PurgeMarker, owner: String)
     case usage(OwnerUsage, owner: String)
 
-    /// - Throws: ``StoreError/corrupt(_:)``.
     init(_ key: RawSpan, _ value: RawSpan) throws(StoreError) {
         if let entry = try TimeEntry(key) {
             self = .time(entry)
@@ -26,7 +25,7 @@ enum IndexEntry {
         }
         switch key.byte(0) {
         case IndexKeys.categoriesPrefix:
-            self = .category(try CategoryEntry.category(value, key: key))
+            self = .category(try Category(value, key: key))
         case IndexKeys.categoryEditsPrefix:
             self = .categoryEdit(try CategoryEditEntry(value, key: key))
         case IndexKeys.quarantinePrefix: self = .quarantine(try QuarantineEntry(value, key: key))
@@ -55,6 +54,67 @@ enum IndexEntry {
             .mark(_, let owner), .usage(_, let owner):
             owner
         default: nil
+        }
+    }
+}
+
+/// A key of the index that says what ends when. The byte behind the time tells notifications, whose
+/// ids never begin with a control character, from everything else.
+enum TimeEntry: Equatable {
+    /// The byte behind the byte 00 behind the time.
+    enum Kind: UInt8 {
+        case tombstone = 1
+        case hold = 2
+        case mark = 3
+    }
+
+    /// A notification expires.
+    case notification(Timestamp, id: String)
+    /// A tombstone's retention ends.
+    case tombstone(Timestamp, owner: String, revision: UInt64)
+    /// A blob is no longer kept without a reference.
+    case hold(Timestamp, Digest)
+    /// a purge marker's retention ends.
+    case mark(Timestamp, owner: String)
+
+    /// Takes a key apart; nil behind the times, where owners' keys and categories are. Those may be shorter
+    /// than a time. Throws ``StoreError/corrupt(_:)`` when it begins as a time does and is none.
+    init?(_ key: RawSpan) throws(StoreError) {
+        let damaged = StoreError.corrupt("an entry of the expiry table")
+        guard key.byteCount > 0 else { throw damaged }
+        guard key.byte(0) == IndexKeys.timesPrefix else { return nil }
+        let offset = IndexKeys.timeByteCount
+        guard key.byteCount > offset else { throw damaged }
+        let time = Timestamp(
+            milliseconds: Int64(bitPattern: UInt64(bigEndian: key.word(0))))
+        guard key.byte(offset) == 0 else {
+            self = .notification(time, id: key.extracting(offset..<key.byteCount).text())
+            return
+        }
+        guard key.byteCount > offset + 1, let kind = Kind(rawValue: key.byte(offset + 1))
+        else { throw damaged }
+        let rest = key.extracting(offset + 2..<key.byteCount)
+        switch kind {
+        case .tombstone:
+            // The owner, 00, and eight bytes.
+            let end = rest.byteCount - 9
+            guard end >= 0, rest.byte(end) == 0 else { throw damaged }
+            self = .tombstone(
+                time, owner: rest.extracting(0..<end).text(),
+                revision: UInt64(bigEndian: rest.word(end + 1)))
+        case .hold:
+            guard let digest = Digest(bytes: rest) else { throw damaged }
+            self = .hold(time, digest)
+        case .mark:
+            self = .mark(time, owner: rest.text())
+        }
+    }
+
+    var time: Timestamp {
+        switch self {
+        case .notification(let time, _), .tombstone(let time, _, _), .hold(let time, _),
+            .mark(let time, _):
+            time
         }
     }
 }

@@ -9,16 +9,13 @@ internal import Hashing
 enum IndexKeys {
     /// The first byte of times: the years until 9999 leave the first two bytes 00.
     static let timesPrefix: UInt8 = 0
-    /// The first byte of owners' keys.
     static let ownersPrefix: UInt8 = 1
-    /// The first byte of categories' keys.
     static let categoriesPrefix: UInt8 = 2
     /// The first byte of the keys of edits of categories that owners are yet to be told of.
     static let categoryEditsPrefix: UInt8 = 3
 
     /// The first byte of the keys of blobs that others with the same bytes have taken the place of.
     static let quarantinePrefix: UInt8 = 4
-    static let quarantineByteCount = 9
     /// The first byte of the keys of batches that wait to be shipped.
     static let outboxPrefix: UInt8 = 5
     /// The first byte of the keys of blobs of several chunks that nothing refers to any more.
@@ -87,10 +84,8 @@ enum IndexKeys {
         return hash.span.bytes.extracting(first: finderHashByteCount).array()
     }
 
-    /// Where an owner's purge marker stands.
     static func mark(_ owner: String) -> [UInt8] { prefix(.mark, owner.utf8.span.bytes) }
 
-    /// Where stands how much an owner has.
     static func usage(_ owner: String) -> [UInt8] { prefix(.usage, owner.utf8.span.bytes) }
 
     /// A category, whose name is at most 64 bytes long, of all apps or of one.
@@ -112,14 +107,12 @@ enum IndexKeys {
         return key
     }
 
-    /// A blob that another one has taken the place of.
     static func quarantine(_ number: UInt64) -> [UInt8] {
         var key: [UInt8] = [quarantinePrefix]
         key.append(bigEndian: number)
         return key
     }
 
-    /// A batch that waits to be shipped.
     static func outbox(_ sequence: UInt64) -> [UInt8] {
         var key = [outboxPrefix]
         key.append(bigEndian: sequence)
@@ -139,7 +132,6 @@ enum IndexKeys {
         return key
     }
 
-    /// What the key of a retired blob says.
     static func retired(
         _ key: RawSpan
     ) throws(StoreError) -> (sequence: UInt64, number: UInt64) {
@@ -158,14 +150,12 @@ enum IndexKeys {
         return key
     }
 
-    /// When a blob's hold ends.
     static func holdEnd(_ end: Timestamp, _ digest: Digest) -> [UInt8] {
         var key = time(end, .hold)
         digest.rawWords.span.bytes.withUnsafeBytes { key.append(contentsOf: $0) }
         return key
     }
 
-    /// When a purge marker's retention ends.
     static func markEnd(_ end: Timestamp, _ owner: String) -> [UInt8] {
         var key = time(end, .mark)
         key.append(contentsOf: owner.utf8)
@@ -198,7 +188,6 @@ enum OwnerKey: Equatable {
     case mark(owner: String)
     case usage(owner: String)
 
-    /// - Throws: ``StoreError/corrupt(_:)`` when it is no key of an owner.
     init(_ key: RawSpan) throws(StoreError) {
         let damaged = StoreError.corrupt("a key of an owner in the index")
         guard key.byteCount > 0, key.byte(0) == IndexKeys.ownersPrefix else { throw damaged }
@@ -229,6 +218,71 @@ enum OwnerKey: Equatable {
         case .usage:
             guard rest.isEmpty else { throw damaged }
             self = .usage(owner: owner)
+        }
+    }
+}
+
+/// The keys of the tables that are not simply a name or a digest. Numbers are big-endian in keys,
+/// so that keys sort by number.
+enum Keys {
+    /// `chunks`: blob number, then index.
+    static func chunk(_ number: UInt64, _ index: Int) -> ChunkKey {
+        ChunkKey(number: number, index: UInt32(truncatingIfNeeded: index))
+    }
+
+    /// `expiry`: milliseconds, then id. The other keys of that table are ``IndexKeys``.
+    static func expiry(_ expiresAt: Timestamp, _ id: String) -> [UInt8] {
+        var key: [UInt8] = []
+        expiry(expiresAt, id, into: &key)
+        return key
+    }
+
+    /// - Parameter key: what is there is replaced, in its memory where that is enough.
+    static func expiry(_ expiresAt: Timestamp, _ id: String, into key: inout [UInt8]) {
+        key.removeAll(keepingCapacity: true)
+        key.reserveCapacity(IndexKeys.timeByteCount + id.utf8.count)
+        key.append(bigEndian: expiresAt.milliseconds)
+        id.utf8.span.bytes.withUnsafeBytes { key.append(contentsOf: $0) }
+    }
+
+    /// `orphans`: the queue, two bits, then the blob's number.
+    static func state(_ number: UInt64, _ queue: StateQueue) -> InlineArray<1, UInt64> {
+        [(number | queue.rawValue << StateQueue.shift).bigEndian]
+    }
+
+    /// The queue and the number of a key of `orphans`; nil when it is none.
+    static func state(_ key: RawSpan) -> (queue: StateQueue, number: UInt64)? {
+        guard key.byteCount == 8 else { return nil }
+        let word = UInt64(bigEndian: key.word(0))
+        guard let queue = StateQueue(rawValue: word >> StateQueue.shift) else { return nil }
+        return (queue, word & (1 << StateQueue.shift - 1))
+    }
+}
+
+/// A key of `chunks`, built in place: the read path makes one for each chunk.
+struct ChunkKey {
+    // 12 bytes: the number's eight, the index's four; the last four are not part of the key.
+    private var words: InlineArray<2, UInt64>
+
+    static let byteCount = 12
+
+    init(number: UInt64, index: UInt32) {
+        words = [number.bigEndian, UInt64(index.bigEndian)]
+    }
+
+    static func numbers(_ key: RawSpan) -> (number: UInt64, index: Int) {
+        (
+            UInt64(bigEndian: key.word(0)),
+            Int(UInt32(bigEndian: key.integer(8, as: UInt32.self)))
+        )
+    }
+
+    var bytes: RawSpan {
+        @inline(__always)
+        @_lifetime(borrow self)
+        borrowing get {
+            // On a little-endian machine the index's bytes come first in its word.
+            words.span.bytes.extracting(first: Self.byteCount)
         }
     }
 }

@@ -13,7 +13,6 @@ package struct ReplicatedBatch: Sendable {
     package let time: Timestamp
     /// The store's last revision behind it.
     package let revision: UInt64
-    /// Blobs that it stored.
     package let blobs: [BlobReference]
     /// Numbers of those that are shipped without their bytes: the leader's were damaged before it shipped them.
     package let absent: Set<UInt64>
@@ -48,23 +47,13 @@ package struct ReplicatedBatch: Sendable {
         var absent: Set<UInt64> = []
         for index in 0..<blobCount {
             let start = Self.headByteCount + operationByteCount + index * Self.blobByteCount
-            let (byteCount, storedByteCount) = (
-                span.integer(start + 40, as: UInt64.self), span.integer(start + 48, as: UInt64.self)
-            )
-            guard let coding = Coding(rawValue: span.byte(start + 56)),
-                byteCount <= StoreLimits.payloadByteCountMax,
-                storedByteCount <= StoreLimits.payloadByteCountMax,
-                coding != .identity || byteCount == storedByteCount,
-                span.integer(start + 32, as: UInt64.self) <= StoreLimits.counterMax
-            else { throw damaged }
-            if span.byte(start + Self.absentOffset) & 1 != 0 {
-                absent.insert(span.integer(start + 32))
-            }
-            blobs.append(
-                BlobReference(
-                    digest: Digest(span, at: start), number: span.integer(start + 32),
-                    byteCount: Int(byteCount), storedByteCount: Int(storedByteCount),
-                    coding: coding))
+            let blob = BlobReference(
+                Digest(span, at: start), number: span.integer(start + 32),
+                byteCount: span.integer(start + 40), storedByteCount: span.integer(start + 48),
+                coding: span.byte(start + 56))
+            guard let blob, blob.number <= StoreLimits.counterMax else { throw damaged }
+            if span.byte(start + Self.absentOffset) & 1 != 0 { absent.insert(blob.number) }
+            blobs.append(blob)
         }
         self.blobs = blobs
         self.absent = absent

@@ -10,7 +10,6 @@ package struct LogPosition: Sendable, Hashable {
     /// Before the first name of a log.
     package static let start = LogPosition(number: 0, hash: Digest(InlineArray(repeating: 0)))
 
-    /// A position.
     package init(number: UInt64, hash: Digest) {
         self.number = number
         self.hash = hash
@@ -19,9 +18,7 @@ package struct LogPosition: Sendable, Hashable {
 
 /// 16 random bytes that tell one run of a leader from every other.
 package struct Nonce: Sendable, Hashable, CustomStringConvertible {
-    /// The first eight bytes.
     package let high: UInt64
-    /// The others.
     package let low: UInt64
 
     /// One that was never used.
@@ -29,13 +26,11 @@ package struct Nonce: Sendable, Hashable, CustomStringConvertible {
         Nonce(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
     }
 
-    /// Of bytes that were read.
     package init(high: UInt64, low: UInt64) {
         self.high = high
         self.low = low
     }
 
-    /// 32 hexadecimal digits.
     package var description: String {
         var bytes: [UInt8] = []
         bytes.append(bigEndian: high)
@@ -48,8 +43,7 @@ package struct Nonce: Sendable, Hashable, CustomStringConvertible {
 
 /// The value `replication` of the table `meta`: how this store belongs to a shard. Absent in a store that
 /// never began to.
-package struct ReplicationState: Equatable, Sendable {
-    /// What a store is in its shard.
+package struct ReplicationState: Equatable, Sendable, MetaValue {
     package enum Role: UInt8, Sendable {
         /// It is changed here, and its changes are shipped.
         case leader = 1
@@ -60,7 +54,6 @@ package struct ReplicationState: Equatable, Sendable {
         case deposed = 3
     }
 
-    /// What this store is.
     package var role: Role
     /// The epoch in which it leads, or the one of the last segment that it applied. The first is 1. 0: it was
     /// about to lead that one, and belongs to no shard until it knows that it does.
@@ -98,10 +91,8 @@ package struct ReplicationState: Equatable, Sendable {
         self.sequence = sequence
     }
 
-    /// The newest run.
     package var nonce: Nonce { nonces[nonces.count - 1] }
 
-    /// Whether a run is this store's.
     package func isOwn(_ nonce: Nonce) -> Bool { nonces.contains(nonce) }
 
     /// Adds a run, where there is room for one more; ``nonce`` is the one to use.
@@ -110,7 +101,6 @@ package struct ReplicationState: Equatable, Sendable {
         nonces.append(nonce)
     }
 
-    /// Reads and checks a value.
     init(_ value: RawSpan) throws(StoreError) {
         try Self.form.check(value)
         let count = Int(value.byte(1))
@@ -130,7 +120,7 @@ package struct ReplicationState: Equatable, Sendable {
         else { throw Self.form.damaged }
     }
 
-    var bytes: [UInt8] {
+    var value: [UInt8] {
         var bytes = [role.rawValue, UInt8(nonces.count)]
         bytes.appendZeros(6)
         bytes.append(littleEndian: epoch)
@@ -144,5 +134,91 @@ package struct ReplicationState: Equatable, Sendable {
         bytes.appendZeros(8)
         Self.form.seal(&bytes)
         return bytes
+    }
+}
+
+/// The value `epochs` of the table `meta`: where each leader's history begins. It is shipped with the
+/// changes, so every store of a shard has the same.
+///
+/// The numbers of an epoch begin behind a gap, and so do those of a leader that was started without its
+/// bucket, in the epoch that it led before. Numbers in a gap were given by another leader, or another copy of
+/// this one, to changes that were lost with it: what has one of them belongs to no history.
+struct EpochList: Equatable, MetaValue {
+    /// One epoch, or a start in it.
+    struct Epoch: Equatable {
+        var epoch: UInt64
+        /// The last revision before the gap.
+        var revisionBefore: UInt64
+        /// The revision that the epoch begins behind.
+        var revision: UInt64
+        /// The last batch before this epoch's first.
+        var sequence: UInt64
+
+        fileprivate static let byteCount = 32
+    }
+
+    static let name = "epochs"
+    private static let form = ValueForm(
+        "the epochs of the replication",
+        byteCounts: 4...StoreLimits.epochCountMax * Epoch.byteCount + 4, checksumAt: -4,
+        restAt: nil)
+    /// In the order of their epochs, and of their revisions.
+    private(set) var epochs: [Epoch] = []
+
+    init() {}
+
+    init(_ value: RawSpan) throws(StoreError) {
+        try Self.form.check(value)
+        let count = (value.byteCount - 4) / Epoch.byteCount
+        guard value.byteCount == count * Epoch.byteCount + 4 else { throw Self.form.damaged }
+        for index in 0..<count {
+            let offset = index * Epoch.byteCount
+            let epoch = Epoch(
+                epoch: value.integer(offset), revisionBefore: value.integer(offset + 8),
+                revision: value.integer(offset + 16), sequence: value.integer(offset + 24))
+            guard epoch.revisionBefore <= epoch.revision,
+                epochs.last.map({ $0.epoch <= epoch.epoch && $0.revision <= epoch.revisionBefore })
+                    != false
+            else { throw Self.form.damaged }
+            epochs.append(epoch)
+        }
+    }
+
+    var value: [UInt8] {
+        var bytes: [UInt8] = []
+        for epoch in epochs {
+            bytes.append(littleEndian: epoch.epoch)
+            bytes.append(littleEndian: epoch.revisionBefore)
+            bytes.append(littleEndian: epoch.revision)
+            bytes.append(littleEndian: epoch.sequence)
+        }
+        bytes.appendZeros(4)
+        Self.form.seal(&bytes)
+        return bytes
+    }
+
+    /// With a new epoch. Of too many the oldest go.
+    func adding(_ epoch: Epoch) -> EpochList {
+        var list = self
+        list.epochs = (epochs + [epoch]).suffix(StoreLimits.epochCountMax)
+        return list
+    }
+
+    /// Whether a revision was, or may be, given in the history that this list is of.
+    ///
+    /// One before the oldest epoch that is known counts as none, unless that is the first.
+    func hasRevision(_ revision: UInt64) -> Bool {
+        guard let first = epochs.first else { return true }
+        guard let index = epochs.lastIndex(where: { $0.revision <= revision }) else {
+            return first.epoch == 1 && revision <= first.revisionBefore
+        }
+        return index + 1 == epochs.count || revision <= epochs[index + 1].revisionBefore
+    }
+
+    /// Whether a batch of an epoch belongs to the history that this list is of: it does not if it was given
+    /// by a leader after the point where the next one took over.
+    func hasSequence(_ sequence: UInt64, of epoch: UInt64) -> Bool {
+        guard let next = epochs.first(where: { $0.epoch > epoch }) else { return true }
+        return sequence <= next.sequence
     }
 }

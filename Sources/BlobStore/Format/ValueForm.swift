@@ -2,6 +2,19 @@ internal import Bytes
 internal import CChecksum
 internal import CZlib
 
+/// A value of the table `meta`, which stands under its name.
+protocol MetaValue {
+    static var name: String { get }
+    init(_ value: RawSpan) throws(StoreError)
+    var value: [UInt8] { get }
+}
+
+/// A value of the table `index`. What it says of itself depends on its key, which its checksum covers.
+protocol IndexValue {
+    init(_ value: RawSpan, key: RawSpan) throws(StoreError)
+    func bytes(key: [UInt8]) -> [UInt8]
+}
+
 /// How a value of a table is guarded: its length, and the place of its checksum, a CRC-32 of the key
 /// (where that is not the same in every store) and of the bytes before the checksum. What is reserved
 /// behind it is not covered. The fields of each entry stand where `docs/FORMAT.md` has them.
@@ -14,7 +27,6 @@ struct ValueForm: Sendable {
     /// What stands here and behind is covered as well; nil: nothing.
     private let restOffset: Int?
 
-    /// A value of fixed length.
     init(_ thing: StaticString, byteCount: Int, checksumAt offset: Int) {
         self.init(thing, byteCounts: byteCount...byteCount, checksumAt: offset, restAt: nil)
     }
@@ -48,7 +60,6 @@ struct ValueForm: Sendable {
         return checksum.value
     }
 
-    /// Puts the checksum in its place.
     func seal(_ value: inout [UInt8], key: RawSpan = RawSpan()) {
         let checksum = checksum(of: value.span.bytes, key: key)
         value.replace(at: offset(in: value.span.bytes), littleEndian: checksum)
@@ -68,7 +79,6 @@ struct Checksum: Equatable {
 
     init() {}
 
-    /// The checksum of `bytes`.
     init(_ bytes: RawSpan) { update(bytes) }
 
     /// The checksum of a key and the bytes that are kept under it, so that what stands in another's
@@ -78,7 +88,6 @@ struct Checksum: Equatable {
         update(bytes)
     }
 
-    /// Continues with `bytes`.
     @inline(__always)
     mutating func update(_ bytes: RawSpan) {
         bytes.withUnsafeBytes { value = cchecksum_crc32(value, $0.baseAddress, $0.count) }

@@ -8,7 +8,7 @@ internal import Bytes
 /// to go by; the next one takes its place once its grace is over. So a daemon that restarts again
 /// and again frees what it released within two graces, and what earlier runs sent is never
 /// overwritten too early.
-struct ZeroCopyMark: Equatable {
+struct ZeroCopyMark: Equatable, MetaValue {
     /// Which boot the moment is of. Runs of an earlier boot have no peers left.
     var bootID: BootID
     /// Orphans of transactions up to this one are with nobody.
@@ -29,7 +29,6 @@ struct ZeroCopyMark: Equatable {
         self.moment = moment
     }
 
-    /// Reads and checks a value.
     init(_ value: RawSpan) throws(StoreError) {
         try Self.form.check(value)
         bootID = BootID(high: value.integer(0), low: value.integer(8))
@@ -38,8 +37,7 @@ struct ZeroCopyMark: Equatable {
         moment = value.integer(32)
     }
 
-    /// The value's 48 bytes.
-    var bytes: [UInt8] {
+    var value: [UInt8] {
         var bytes: [UInt8] = []
         bytes.append(littleEndian: bootID.high)
         bytes.append(littleEndian: bootID.low)
@@ -68,5 +66,56 @@ struct ZeroCopyMark: Equatable {
         guard let now else { return false }
         let (waited, overflow) = now.subtractingReportingOverflow(moment)
         return !overflow && waited >= milliseconds
+    }
+}
+
+/// The value `scrub` of the table `meta`: how far the store was read again. It is written rarely; what
+/// was read since is read once more after a restart.
+struct ScrubMark: Equatable, MetaValue {
+    enum Phase: UInt8 {
+        case records = 0
+        case index, blobs
+    }
+
+    /// When the present round began; nil: none has.
+    var beganAt: Timestamp?
+    /// When the last whole round ended; nil: none has.
+    var endedAt: Timestamp?
+    /// Bytes that the present round has read.
+    var byteCount = 0
+    var phase = Phase.records
+    /// The last key that was read of the phase's table; empty before the first.
+    var key: [UInt8] = []
+
+    static let name = "scrub"
+    private static let headByteCount = 32
+    /// The key is the name.
+    private static let form = ValueForm(
+        "the scrub mark", byteCounts: headByteCount...headByteCount + StoreLimits.keyByteCountMax,
+        checksumAt: 28, restAt: headByteCount)
+
+    init() {}
+
+    init(_ value: RawSpan) throws(StoreError) {
+        try Self.form.check(value, key: Self.name.utf8.span.bytes)
+        guard let phase = Phase(rawValue: value.byte(24)) else { throw Self.form.damaged }
+        let times: (Int64, Int64) = (value.integer(0), value.integer(8))
+        if times.0 > 0 { beganAt = Timestamp(milliseconds: times.0) }
+        if times.1 > 0 { endedAt = Timestamp(milliseconds: times.1) }
+        byteCount = Int(clamping: value.integer(16, as: UInt64.self))
+        self.phase = phase
+        key = value.extracting(droppingFirst: Self.headByteCount).array()
+    }
+
+    var value: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.append(littleEndian: beganAt?.milliseconds ?? 0)
+        bytes.append(littleEndian: endedAt?.milliseconds ?? 0)
+        bytes.append(littleEndian: UInt64(byteCount))
+        bytes.append(littleEndian: UInt32(phase.rawValue))
+        bytes.append(littleEndian: UInt32(0))
+        bytes += key
+        Self.form.seal(&bytes, key: Self.name.utf8.span.bytes)
+        return bytes
     }
 }

@@ -25,17 +25,14 @@ struct LeaseCounts: ~Copyable {
         return slots
     }
 
-    /// How many leases there are in all.
     var total: Int {
         var total = 0
         for index in 0..<capacity { total += slots[index].count }
         return total
     }
 
-    /// Whether a number has a lease.
     func contains(_ number: UInt64) -> Bool { slots[index(of: number)].count > 0 }
 
-    /// Counts one more.
     mutating func add(_ number: UInt64) {
         let index = index(of: number)
         if slots[index].count == 0 {

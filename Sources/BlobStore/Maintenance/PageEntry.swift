@@ -8,7 +8,6 @@ struct PageEntry: ~Escapable {
 
     private static let headerByteCount = PageLayout.entryHeaderByteCount
 
-    /// - Parameter bytes: one of ``ranges(on:page:_:)``.
     @_lifetime(copy bytes)
     init(_ bytes: RawSpan, isLeaf: Bool) {
         self.bytes = bytes
@@ -18,10 +17,8 @@ struct PageEntry: ~Escapable {
     private var flags: UInt16 { bytes.integer(4) }
     private var keyByteCount: Int { Int(bytes.integer(6, as: UInt16.self)) }
 
-    /// Whether its value is another table's root.
     var isTable: Bool { flags & PageLayout.isTable != 0 }
 
-    /// How long its value is.
     var valueByteCount: Int { Int(bytes.integer(0, as: UInt32.self)) }
 
     var key: RawSpan {
@@ -54,10 +51,9 @@ struct PageEntry: ~Escapable {
 
     /// Where the entries of a page are, in the order of their keys.
     ///
-    /// liblmdb puts each in front of the one that was put before it and closes every gap, so they
-    /// fill the page's end: a length that is wrong makes them too many bytes, or too few.
-    ///
-    /// - Throws: ``StoreError/corrupt(_:)``, in words that follow the page's number.
+    /// liblmdb puts each in front of the one that was put before it and closes every gap, so they fill the
+    /// page's end: a length that is wrong makes them too many bytes, or too few. Throws
+    /// ``StoreError/corrupt(_:)``, in words that follow the page's number.
     static func ranges(
         on bytes: RawSpan, page: UInt64, _ kind: PageFile.Kind
     ) throws(StoreError) -> [Range<Int>] {

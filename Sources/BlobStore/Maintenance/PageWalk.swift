@@ -24,7 +24,6 @@ struct PageWalk: ~Copyable {
     /// The flags of the free list's tree (`MDB_INTEGERKEY`).
     private static let numberKeys: UInt16 = 8
 
-    /// How much of a store is walked.
     enum Extent {
         /// All of it.
         case all
@@ -231,9 +230,7 @@ struct PageWalk: ~Copyable {
         return UInt64(bytes.integer(PageLayout.pageCountOffset, as: UInt32.self))
     }
 
-    /// Notes the pages that a value has of its own, if it has.
-    ///
-    /// - Returns: false when they make no sense.
+    /// Notes the pages that a value has of its own, if it has. Returns false when they make no sense.
     private mutating func visitLongValue(
         of entry: borrowing PageEntry, on page: UInt64, _ walked: inout WalkedTree
     ) -> Bool {
@@ -266,7 +263,6 @@ struct PageWalk: ~Copyable {
     }
 }
 
-/// Which pages of a file were seen: a bit for each.
 private struct PageSet {
     private var words: [UInt64]
 

@@ -8,7 +8,6 @@ internal import Synchronization
 package struct Scrubber {
     private let core: StoreCore
     private let disk: DiskReader?
-    /// How far it is.
     package private(set) var position: ScrubPosition
     /// What was found since it was asked last, in words for the log.
     private var findings: [String] = []
@@ -21,11 +20,13 @@ package struct Scrubber {
     init(_ core: StoreCore) throws(StoreError) {
         self.core = core
         disk = DiskReader("\(core.directory)/\(DataFile.name)")
+        // Where it is not known how far the last one was, a round begins at the start.
         position = ScrubPosition(
-            try core.withSnapshot { (snapshot) throws(StoreError) in try snapshot.scrubMark() })
+            (try? core.withSnapshot { (snapshot) throws(StoreError) in
+                try snapshot.meta()
+            }) ?? ScrubMark())
     }
 
-    /// Begins a round at the start.
     package mutating func begin(asOf now: Timestamp) {
         position.mark.beganAt = now
         position.mark.byteCount = 0
@@ -33,7 +34,6 @@ package struct Scrubber {
         position.mark.key = []
     }
 
-    /// What was found since, in words.
     package mutating func takeFindings() -> [String] {
         defer { findings = [] }
         return findings
@@ -87,14 +87,16 @@ package struct Scrubber {
     private mutating func readEntries(
         of table: Table, _ byteCountMax: Int
     ) throws(StoreError) -> Bool {
-        let snapshot = try Snapshot(core, isKept: true)
-        var cursor = try snapshot.transaction.cursor(in: table)
-        var isThere = try cursor.seek(behind: position.mark.key)
+        let isRecord = table == core.tables.notifications
+        let key = position.mark.key
         var byteCount = 0
         var count = 0
-        while isThere, count < Self.entryCountMax, byteCount < byteCountMax {
+        defer { position.mark.byteCount += byteCount }
+        return try Snapshot(core, isKept: true).walk(table, after: key.span.bytes) {
+            (cursor) throws(StoreError) in
+            guard count < Self.entryCountMax, byteCount < byteCountMax else { return false }
             do throws(StoreError) {
-                if table == core.tables.notifications {
+                if isRecord {
                     try RecordView(cursor.value).check(id: cursor.key)
                 } else {
                     _ = try IndexEntry(cursor.key, cursor.value)
@@ -102,15 +104,13 @@ package struct Scrubber {
             } catch {
                 note(
                     "table \(table.name), key \(KeyText.text(cursor.key)): \(error)",
-                    isRecord: table == core.tables.notifications)
+                    isRecord: isRecord)
             }
             byteCount += cursor.key.byteCount + cursor.value.byteCount
             position.mark.key = cursor.key.array()
             count += 1
-            isThere = try cursor.next()
+            return true
         }
-        position.mark.byteCount += byteCount
-        return !isThere
     }
 
     private mutating func note(_ finding: String, isRecord: Bool = false) {
@@ -122,10 +122,8 @@ package struct Scrubber {
         if findings.count < Self.findingCountMax { findings.append(finding) }
     }
 
-    /// Reads blobs chunk by chunk. The key of the mark is a digest, and behind it, where not all of that
-    /// blob was read, the number of the next chunk.
-    ///
-    /// - Returns: whether there are no more.
+    /// Reads blobs chunk by chunk. The key of the mark is a digest, and behind it, where not all of that blob
+    /// was read, the number of the next chunk. Returns whether there are no more.
     private mutating func readBlobs(_ byteCountMax: Int) throws(StoreError) -> Bool {
         var byteCount = 0
         var count = 0
@@ -155,93 +153,67 @@ package struct Scrubber {
 
     /// The blob to go on with, and its next chunk. Without a blob where its entry is damaged.
     private mutating func nextBlob() throws(StoreError) -> ([UInt8], BlobReference?, Int)? {
-        let snapshot = try Snapshot(core, isKept: true)
-        var cursor = try snapshot.transaction.cursor(in: core.tables.blobs)
-        var first = 0
         let key = position.mark.key
-        var isThere: Bool
-        if key.count == Self.digestByteCount + 4 {
-            let digest = Array(key.prefix(Self.digestByteCount))
-            isThere = try cursor.seek(digest.span.bytes)
-            if isThere, cursor.key.equals(digest.span.bytes) {
-                first = Int(UInt32(bigEndian: key.span.bytes.integer(Self.digestByteCount)))
+        let digest = Array(key.prefix(Digest.byteCount))
+        let next =
+            key.count > digest.count
+            ? Int(UInt32(bigEndian: key.span.bytes.integer(Digest.byteCount))) : nil
+        var found: ([UInt8], BlobReference?, Int)?
+        try Snapshot(core, isKept: true).walk(core.tables.blobs, from: digest.span.bytes) {
+            (cursor) throws(StoreError) in
+            let isSame = cursor.key.equals(digest.span.bytes)
+            if isSame, next == nil { return true }
+            do throws(StoreError) {
+                let blob = try cursor.blobEntry().blob
+                found = (cursor.key.array(), blob, isSame ? next ?? 0 : 0)
+            } catch {
+                note("table blobs, key \(KeyText.text(cursor.key)): \(error)")
+                found = (cursor.key.array(), nil, 0)
             }
-        } else {
-            isThere = try cursor.seek(behind: key)
+            return false
         }
-        guard isThere else { return nil }
-        let digestBytes = cursor.key.array()
-        do throws(StoreError) {
-            guard let digest = Digest(bytes: cursor.key) else {
-                throw .corrupt("a key of the blob table")
-            }
-            return (
-                digestBytes, try BlobEntry(cursor.value, digest: digest).reference(digest), first
-            )
-        } catch {
-            note("table blobs, key \(KeyText.text(digestBytes.span.bytes)): \(error)")
-            return (digestBytes, nil, 0)
-        }
+        return found
     }
 
-    /// Reads a chunk, in a snapshot of its own.
-    ///
-    /// - Returns: false where the blob has gone meanwhile, or is damaged.
+    /// Reads a chunk, in a snapshot of its own. Returns false where the blob has gone meanwhile, or is damaged.
     private func readChunk(of blob: BlobReference, at index: Int) throws(StoreError) -> Bool {
         guard !core.quarantine.contains(blob.number) else { return false }
-        guard try isDamaged(blob, at: index) else { return try isStored(blob) }
-        try confirm(blob)
-        return false
-    }
-
-    /// Whether a chunk of a blob that is stored fails its checksum.
-    private func isDamaged(_ blob: BlobReference, at index: Int) throws(StoreError) -> Bool {
-        let snapshot = try Snapshot(core, isKept: true)
-        guard let entry = try? snapshot.blobEntry(blob.digest), entry.number == blob.number else {
+        if try isDamaged(blob, at: index, inMemory: false) {
+            try confirm(blob)
             return false
         }
-        do throws(StoreError) {
-            try ChunkReader(snapshot).checkOnDisk(
-                of: blob, at: index, disk, in: core.environment.mappedFile)
-            return false
-        } catch {
-            switch error {
-            case .corrupt: return true
-            // The bucket has its bytes.
-            case .evicted: return false
-            default: throw error
+        return try core.withSnapshot { (snapshot) throws(StoreError) in
+            snapshot.isStored(blob)
+        }
+    }
+
+    /// Whether a chunk of a blob that is stored fails its checksum, as the disk has it or as it is in memory.
+    private func isDamaged(
+        _ blob: BlobReference, at index: Int, inMemory: Bool
+    ) throws(StoreError) -> Bool {
+        try core.withSnapshot { (snapshot) throws(StoreError) in
+            guard snapshot.isStored(blob) else { return false }
+            do throws(StoreError) {
+                let reader = ChunkReader(snapshot)
+                try reader.checkOnDisk(of: blob, at: index, disk, in: core.environment.mappedFile)
+                if inMemory { _ = try reader.checkedChunk(of: blob, at: index) }
+                return false
+            } catch {
+                switch error {
+                case .corrupt: return true
+                // The bucket has its bytes.
+                case .evicted: return false
+                default: throw error
+                }
             }
         }
     }
 
-    private func isStored(_ blob: BlobReference) throws(StoreError) -> Bool {
-        try core.withSnapshot { (snapshot) throws(StoreError) in
-            (try? snapshot.blobEntry(blob.digest))?.number == blob.number
-        }
-    }
-
-    /// Counts the damaged chunks of a blob, and has it quarantined. It is read from the disk, and as it is
-    /// in memory.
+    /// Counts the damaged chunks of a blob, and has it quarantined.
     private func confirm(_ blob: BlobReference) throws(StoreError) {
         var chunkCount = 0
-        for index in 0..<blob.chunkCount {
-            if try isDamaged(blob, at: index) {
-                chunkCount += 1
-            } else {
-                let isWrongInMemory = try core.withSnapshot { (snapshot) throws(StoreError) in
-                    guard (try? snapshot.blobEntry(blob.digest))?.number == blob.number else {
-                        return false
-                    }
-                    do throws(StoreError) {
-                        _ = try ChunkReader(snapshot).checkedChunk(of: blob, at: index)
-                        return false
-                    } catch {
-                        if case .evicted = error { return false }
-                        return true
-                    }
-                }
-                if isWrongInMemory { chunkCount += 1 }
-            }
+        for index in 0..<blob.chunkCount where try isDamaged(blob, at: index, inMemory: true) {
+            chunkCount += 1
         }
         guard chunkCount > 0 else { return }
         core.quarantine.confirm(blob, chunkCount: chunkCount)
@@ -271,38 +243,20 @@ package struct Scrubber {
         }
         return ids
     }
-
-    private static let digestByteCount = 32
 }
 
-/// How far a round is.
 package struct ScrubPosition: Sendable {
     var mark: ScrubMark
 
     init(_ mark: ScrubMark) { self.mark = mark }
 
-    /// When the present round began; nil: there is none.
     package var beganAt: Timestamp? { mark.beganAt }
-    /// When the last whole round ended.
     package var endedAt: Timestamp? { mark.endedAt }
-    /// Bytes that the present round has read, or the last one.
     package var byteCount: Int { mark.byteCount }
 }
 
 extension Snapshot {
-    /// How far the store was read again; nothing where it is not known.
-    borrowing func scrubMark() throws(StoreError) -> ScrubMark {
-        guard let value = try meta(ScrubMark.name) else { return ScrubMark() }
-        return (try? ScrubMark(value)) ?? ScrubMark()
-    }
-}
-
-extension Cursor {
-    /// Moves to the first entry behind a key; to the first of all behind an empty one.
-    @_lifetime(self: copy self)
-    fileprivate mutating func seek(behind key: [UInt8]) throws(StoreError) -> Bool {
-        guard !key.isEmpty else { return try first() }
-        guard try seek(key.span.bytes) else { return false }
-        return self.key.equals(key.span.bytes) ? try next() : true
+    fileprivate borrowing func isStored(_ blob: BlobReference) -> Bool {
+        (try? blobEntry(blob.digest))?.number == blob.number
     }
 }

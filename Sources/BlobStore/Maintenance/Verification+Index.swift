@@ -7,18 +7,17 @@ internal import LMDB
 extension Snapshot {
     /// That what is kept has a reason to be, and that a hold ends.
     borrowing func checkHold(
-        _ entry: BlobEntry, _ digest: Digest, _ recount: inout Recount,
-        _ report: inout VerifyReport
+        _ entry: BlobEntry, _ recount: inout Recount, _ report: inout VerifyReport
     ) throws(StoreError) {
         guard let end = entry.heldUntil else {
             if entry.referenceCount == 0 {
-                report.add("\(digest) has no reference and no hold")
+                report.add("\(entry.blob.digest) has no reference and no hold")
             }
             return
         }
         recount.counters.heldBlobs += 1
-        if try !isThere(IndexKeys.holdEnd(end, digest)) {
-            report.add("the hold of \(digest) has no expiry in the index")
+        if try !hasIndexEntry(IndexKeys.holdEnd(end, entry.blob.digest)) {
+            report.add("the hold of \(entry.blob.digest) has no expiry in the index")
         }
     }
 
@@ -28,7 +27,7 @@ extension Snapshot {
         var expirySum: UInt64 = 0
         var expiryCount = 0
         var places = PlaceSums(countsOwners: recount.places.countsOwners)
-        try walk(store.tables.index, &report) { (cursor, report) throws(StoreError) in
+        try walk(tables.index, &report) { (cursor, report) throws(StoreError) in
             let key = cursor.key
             switch try IndexEntry(key, cursor.value) {
             case .time(.notification):
@@ -67,7 +66,7 @@ extension Snapshot {
                 }
             case .mark(let mark, let owner):
                 recount.revisionMax = max(recount.revisionMax, mark.revision)
-                if try !isThere(IndexKeys.markEnd(mark.end, owner)) {
+                if try !hasIndexEntry(IndexKeys.markEnd(mark.end, owner)) {
                     report.add("the purge marker of \(owner) has no expiry in the index")
                 }
             case .usage(let usage, let owner): places.add(usage, of: owner)
@@ -96,12 +95,8 @@ extension Snapshot {
                 report.add("the expiry of a hold of \(digest) has no hold")
             }
         case .mark(let end, let owner):
-            let key = IndexKeys.mark(owner)
-            guard let value = try indexValue(key),
-                try PurgeMarker(value, key: key.span.bytes).end == end
-            else {
+            if try purgeMarker(owner)?.end != end {
                 report.add("the expiry of a purge marker of \(owner) has no purge marker")
-                return
             }
         }
     }
@@ -110,50 +105,16 @@ extension Snapshot {
         tombstone entry: SequenceEntry, of owner: String, at revision: UInt64,
         _ report: inout VerifyReport
     ) throws(StoreError) {
-        if entry.kind != .category, let record = try storedRecord(entry.id),
+        if entry.kind != .category, let record = try record(entry.id),
             record.owner.isSame(as: owner), record.app.isSame(as: entry.app)
         {
             report.add("notification \(entry.id) of \(owner) exists and has a tombstone")
         }
-        let key = entry.finderKey(owner)
-        let finder: TombstoneIndexEntry?
-        if let value = try indexValue(key) {
-            finder = try TombstoneIndexEntry(value, key: key.span.bytes)
-        } else {
-            finder = nil
-        }
-        if finder?.revision != revision {
+        if try foundRevision(entry.finderKey(owner)) != revision {
             report.add("tombstone \(revision) of \(owner) has no tombstone index entry")
         }
-        if let end = entry.end, try !isThere(IndexKeys.tombstoneEnd(end, owner, revision)) {
+        if let end = entry.end, try !hasIndexEntry(IndexKeys.tombstoneEnd(end, owner, revision)) {
             report.add("tombstone \(revision) of \(owner) has no expiry in the index")
         }
-    }
-
-    borrowing func sequenceEntry(
-        _ owner: String, _ number: UInt64
-    ) throws(StoreError) -> SequenceEntry? {
-        let key = IndexKeys.sequence(owner, number)
-        guard let value = try indexValue(key) else { return nil }
-        return try SequenceEntry(value, key: key.span.bytes)
-    }
-
-    /// A record, expired or not; nil when there is none.
-    borrowing func storedRecord(_ id: String) throws(StoreError) -> Record? {
-        let key = Array(id.utf8)
-        guard let value = try transaction.view.get(key.span.bytes, in: store.tables.notifications)
-        else { return nil }
-        let view = try RecordView(value)
-        try view.check(id: key.span.bytes)
-        return try view.record(id: id)
-    }
-
-    borrowing func isThere(_ key: [UInt8]) throws(StoreError) -> Bool {
-        try indexValue(key) != nil
-    }
-
-    @_lifetime(borrow self)
-    private borrowing func indexValue(_ key: [UInt8]) throws(StoreError) -> RawSpan? {
-        try transaction.view.get(key.span.bytes, in: store.tables.index)
     }
 }

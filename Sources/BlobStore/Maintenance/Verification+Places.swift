@@ -16,7 +16,6 @@ struct PlaceSums: Equatable {
 
     init(countsOwners: Bool = false) { self.countsOwners = countsOwners }
 
-    /// Adds the places that a notification must have.
     mutating func add(_ record: Record) {
         guard let owner = record.owner else { return }
         // Most have never changed, and then both places are one entry.
@@ -41,7 +40,6 @@ struct PlaceSums: Equatable {
         add(entry, key: IndexKeys.sequence(owner, number).span.bytes)
     }
 
-    /// Adds a place of a notification that is there.
     mutating func add(_ entry: SequenceEntry, key: RawSpan) {
         var hasher = Hasher()
         hasher.combine(entry.indexes.rawValue)
@@ -75,12 +73,12 @@ extension Snapshot {
     borrowing func findMisplaced(_ report: inout VerifyReport) throws(StoreError) {
         // What cannot be read was said when it was read first.
         var said = VerifyReport()
-        try walk(store.tables.notifications, &said) { (cursor, _) throws(StoreError) in
+        try walk(tables.notifications, &said) { (cursor, _) throws(StoreError) in
             try checkEntries(of: cursor.record(), &report)
         }
         let countsOwners = try format().countsOwners
         var recount = OwnerRecount()
-        try walk(store.tables.index, &said) { (cursor, _) throws(StoreError) in
+        try walk(tables.index, &said) { (cursor, _) throws(StoreError) in
             let key = cursor.key
             guard key.byteCount > 0, key.byte(0) == IndexKeys.ownersPrefix else { return }
             let entry = try IndexEntry(key, cursor.value)
@@ -100,7 +98,6 @@ extension Snapshot {
         if report.isClean { report.add("the index does not agree with the notifications") }
     }
 
-    /// A record's place in the feed, in the history and in its group.
     private borrowing func checkEntries(
         of record: Record, _ report: inout VerifyReport
     ) throws(StoreError) {
@@ -123,19 +120,18 @@ extension Snapshot {
             }
         }
         guard let group = record.details.group else { return }
-        if try !isThere(IndexKeys.group(owner, group, record.sequence)) {
+        if try !hasIndexEntry(IndexKeys.group(owner, group, record.sequence)) {
             report.add("notification \(record.id) is missing in the group \(group) of \(owner)")
         }
     }
 
-    /// A place of a notification that is there.
-    ///
-    /// - Returns: the bytes of its parts where it is its place in the history; nil where not.
+    /// A place of a notification that is there. Returns the bytes of its parts where it is its place in the
+    /// history; nil where not.
     private borrowing func check(
         _ entry: SequenceEntry, of owner: String, at number: UInt64,
         _ report: inout VerifyReport
     ) throws(StoreError) -> Int? {
-        guard let record = try storedRecord(entry.id), record.owner.isSame(as: owner),
+        guard let record = try record(entry.id), record.owner.isSame(as: owner),
             !entry.indexes.contains(.feed) || record.revision == number,
             !entry.indexes.contains(.history) || record.sequence == number
         else {
@@ -149,7 +145,7 @@ extension Snapshot {
         of group: String, _ owner: String, _ sequence: UInt64, _ report: inout VerifyReport
     ) throws(StoreError) {
         guard let entry = try sequenceEntry(owner, sequence), entry.indexes.contains(.history),
-            let record = try storedRecord(entry.id), record.details.group.isSame(as: group)
+            let record = try record(entry.id), record.details.group.isSame(as: group)
         else {
             report.add("member \(sequence) of the group \(group) of \(owner) does not exist")
             return
@@ -173,7 +169,6 @@ struct OwnerRecount {
         self.owner = owner
     }
 
-    /// The owner has no more entries.
     mutating func end(_ report: inout VerifyReport) {
         if let owner, stored ?? OwnerUsage() != counted {
             let stored = stored ?? OwnerUsage()

@@ -15,9 +15,7 @@ struct Recount {
     var partlyFreed: Set<UInt64> = []
     /// By blob number: stored bytes of those in the bucket, whose chunks may be missing.
     var evicted: [UInt64: UInt64] = [:]
-    /// Numbers of damaged blobs.
     var damaged: Set<UInt64> = []
-    /// The highest revision that anything has.
     var revisionMax: UInt64 = 0
     /// What the entries of all notifications in the index must come to.
     var places = PlaceSums()
@@ -30,7 +28,7 @@ extension Snapshot {
         _ recount: inout Recount, _ report: inout VerifyReport
     ) throws(StoreError) {
         recount.places = PlaceSums(countsOwners: try format().countsOwners)
-        try walk(store.tables.notifications, &report) { (cursor, report) throws(StoreError) in
+        try walk(tables.notifications, &report) { (cursor, report) throws(StoreError) in
             report.notifications += 1
             let record = try cursor.record()
             recount.counters.notifications += 1
@@ -63,13 +61,10 @@ extension Snapshot {
     borrowing func recountBlobs(
         _ recount: inout Recount, _ report: inout VerifyReport
     ) throws(StoreError) {
-        try walk(store.tables.blobs, &report) { (cursor, report) throws(StoreError) in
+        try walk(tables.blobs, &report) { (cursor, report) throws(StoreError) in
             report.blobs += 1
-            guard let digest = Digest(bytes: cursor.key) else {
-                throw .corrupt("a key of the blob table")
-            }
-            let entry = try BlobEntry(cursor.value, digest: digest)
-            let blob = entry.reference(digest)
+            let entry = try cursor.blobEntry()
+            let (blob, digest) = (entry.blob, entry.blob.digest)
             let referenced = recount.references.removeValue(forKey: digest)
             if (referenced?.count ?? 0) != entry.referenceCount {
                 report.add(
@@ -79,7 +74,7 @@ extension Snapshot {
             if let referenced, referenced.blob != blob {
                 report.add("\(digest) has another location than in its parts")
             }
-            try checkHold(entry, digest, &recount, &report)
+            try checkHold(entry, &recount, &report)
             recount.counters.blobs += 1
             recount.counters.bytes += UInt64(blob.byteCount)
             recount.counters.bytesStored += UInt64(blob.storedByteCount)
@@ -105,8 +100,7 @@ extension Snapshot {
 
     /// What the quarantine has, before the parts are counted that refer to it.
     borrowing func collectQuarantined(_ recount: inout Recount) throws(StoreError) {
-        var cursor = try transaction.cursor(in: store.tables.index)
-        for entry in try cursor.quarantineEntries() {
+        for entry in try quarantineEntries() {
             recount.quarantined[entry.blob.number] = (entry.blob, entry.referenceCount, 0)
         }
     }
@@ -115,7 +109,7 @@ extension Snapshot {
     borrowing func recountStates(
         _ recount: inout Recount, _ report: inout VerifyReport
     ) throws(StoreError) {
-        try walk(store.tables.orphans, &report) { (cursor, report) throws(StoreError) in
+        try walk(tables.orphans, &report) { (cursor, report) throws(StoreError) in
             let (number, entry) = try cursor.state()
             switch entry.state {
             case .released, .staged:
@@ -154,7 +148,7 @@ extension Snapshot {
         _ recount: inout Recount, _ report: inout VerifyReport
     ) throws(StoreError) {
         var found: [UInt64: Int] = [:]
-        try walk(store.tables.chunks, &report) { (cursor, report) throws(StoreError) in
+        try walk(tables.chunks, &report) { (cursor, report) throws(StoreError) in
             guard cursor.key.byteCount == ChunkKey.byteCount else {
                 report.add("a key of the chunk table has \(cursor.key.byteCount) bytes")
                 return
@@ -183,7 +177,7 @@ extension Snapshot {
         _ table: Table, _ report: inout VerifyReport,
         _ body: (borrowing Cursor, inout VerifyReport) throws(StoreError) -> Void
     ) throws(StoreError) {
-        var cursor = try transaction.cursor(in: table)
+        var cursor = try cursor(in: table)
         var movesLeft = try entryCount(of: table) + 1
         var isBegun = false
         while true {
@@ -221,24 +215,16 @@ extension Snapshot {
 
     /// Everything that `meta` has, in the words of who reads it.
     borrowing func checkMeta(_ report: inout VerifyReport) throws(StoreError) {
-        try walk(store.tables.meta, &report) { (cursor, _) throws(StoreError) in
-            let value = cursor.value
-            switch cursor.key.text() {
-            case FormatRecord.name:
-                guard FormatRecord(value) != nil else { throw .corrupt("the format record") }
-            case Counters.name: _ = try Counters(value)
-            case ZeroCopyMark.name: _ = try ZeroCopyMark(value)
-            case Predecessors.name: _ = try Predecessors(value)
-            case ScrubMark.name: _ = try ScrubMark(value)
-            case ReplicationState.name: _ = try ReplicationState(value)
-            case EpochList.name: _ = try EpochList(value)
-            case EvictionCount.name: _ = try EvictionCount(value)
-            case LogState.name:
-                guard LogState(value) != nil else {
-                    throw .corrupt("the state of the write-ahead log")
-                }
-            case let name: throw .corrupt("an unknown entry \"\(name)\"")
+        let known: [any MetaValue.Type] = [
+            FormatRecord.self, Counters.self, ZeroCopyMark.self, Predecessors.self, ScrubMark.self,
+            ReplicationState.self, EpochList.self, EvictionCount.self, LogState.self,
+        ]
+        try walk(tables.meta, &report) { (cursor, _) throws(StoreError) in
+            let name = cursor.key.text()
+            guard let kind = known.first(where: { $0.name == name }) else {
+                throw .corrupt("an unknown entry \"\(name)\"")
             }
+            _ = try kind.init(cursor.value)
         }
     }
 

@@ -1,3 +1,4 @@
+internal import Glibc
 internal import Hashing
 internal import LMDB
 
@@ -48,13 +49,11 @@ public struct VerifyReport: Sendable, Hashable {
     /// Whether everything agrees.
     public var isClean: Bool { problemCount == 0 }
 
-    /// Adds a problem, in words.
     package mutating func add(_ problem: String) {
         problemCount += 1
         if problems.count < Self.problemsDescribedMax { problems.append(problem) }
     }
 
-    /// Adds what is wrong with the pages.
     package mutating func add(pages report: VerifyReport) {
         for problem in report.problems { add(problem) }
         problemCount += report.problemCount - report.problems.count
@@ -72,7 +71,6 @@ package struct Verifier {
         self.log = log
     }
 
-    /// How far a verification goes.
     package enum Depth: Sendable {
         /// All entries of all tables.
         case entries
@@ -133,55 +131,27 @@ package struct Verifier {
         }
     }
 
-    /// What reading a blob found.
-    private enum Finding {
-        case nothing
-        case problem(String)
-        /// It is known to be damaged here.
-        case damaged(String)
-        /// Its bytes are elsewhere.
-        case evicted
-    }
-
     /// Reads all of a blob, unless it has gone meanwhile.
     private func check(_ blob: BlobReference, _ report: inout VerifyReport) throws(StoreError) {
-        let found = try core.withSnapshot { (snapshot) throws(StoreError) -> Finding in
-            let entry: BlobEntry?
-            do throws(StoreError) {
-                entry = try snapshot.blobEntry(blob.digest)
-            } catch {
-                // The recount has said so.
-                return .nothing
+        try core.withSnapshot { (snapshot) throws(StoreError) in
+            var problem: StoreError?
+            // An entry that cannot be read was named by the recount.
+            if (try? snapshot.liveBlob(blob.digest, number: blob.number)) != nil {
+                do throws(StoreError) { try snapshot.checkBytes(of: blob) } catch {
+                    // The bucket has its bytes; chunks that are here may be of any attempt to fetch them.
+                    if case .evicted = error { return }
+                    if try snapshot.state(of: blob.number, in: .inBucket) != nil { return }
+                    problem = error
+                }
             }
-            if entry?.number != blob.number, try snapshot.quarantineEntry(blob.number) == nil {
-                return .nothing
-            }
+            report.bytesStored += blob.storedByteCount
+            guard let problem else { return }
             let isQuarantined = try snapshot.state(of: blob.number, in: .damaged) != nil
-            do throws(StoreError) {
-                try snapshot.checkBytes(of: blob)
-                return .nothing
-            } catch {
-                // The bucket has its bytes; chunks that are here may be of any attempt to fetch them.
-                if case .evicted = error { return .evicted }
-                if try snapshot.state(of: blob.number, in: .inBucket) != nil { return .evicted }
-                return isQuarantined
-                    ? .damaged(error.description + " (quarantined)") : .problem(error.description)
-            }
-        }
-        switch found {
-        case .evicted: break
-        case .nothing: report.bytesStored += blob.storedByteCount
-        case .problem(let problem):
-            report.bytesStored += blob.storedByteCount
-            report.add(problem)
-        case .damaged(let problem):
-            report.bytesStored += blob.storedByteCount
-            report.add(problem)
-            report.quarantinedBlobs += 1
+            if isQuarantined { report.quarantinedBlobs += 1 }
+            report.add(problem.description + (isQuarantined ? " (quarantined)" : ""))
         }
     }
 
-    /// The structure of the pages, as of one snapshot, also while others write to it.
     static func checkPages(of core: StoreCore) throws(StoreError) -> VerifyReport {
         guard let file = PageFile(core.environment.dataDescriptor) else {
             var report = VerifyReport()
@@ -242,5 +212,41 @@ extension Snapshot {
         guard Digest(hash.digest()) == blob.digest else {
             throw .corrupt("a restart point of \(blob.digest) is at another position")
         }
+    }
+}
+
+enum PageCheck {
+    /// Walks the pages of `data.mdb` in `directory`: see ``BlobStore/checkPages(at:)``.
+    static func check(
+        _ directory: String, _ extent: PageWalk.Extent
+    ) throws(StoreError) -> VerifyReport {
+        let path = "\(directory)/\(DataFile.name)"
+        let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
+        guard descriptor >= 0 else {
+            throw .cannotOpen(path: directory, reason: "\(path): \(systemMessage(errno))")
+        }
+        defer { close(descriptor) }
+        guard let file = PageFile(descriptor) else {
+            throw .cannotOpen(path: directory, reason: "\(path) is not an LMDB file")
+        }
+        let metas = file.metas().compactMap { $0 }
+        guard let newest = metas.max(by: { $0.transaction < $1.transaction }) else {
+            throw .cannotOpen(path: directory, reason: "\(path) has damaged meta pages")
+        }
+        return PageWalk.report(on: file, asOf: newest, extent)
+    }
+
+    /// Checked before a store is opened for writing: a change of damaged trees takes pages that are in use, and
+    /// spreads the damage. Throws ``StoreError/cannotOpen(path:reason:)`` with the first page that is damaged.
+    static func beforeWriting(_ directory: String) throws(StoreError) {
+        let report = try check(
+            directory, .start(leafCountMax: StoreLimits.leafPagesReadAtStartMax))
+        guard let first = report.problems.first else { return }
+        let more = report.problemCount > 1 ? " (and \(report.problemCount - 1) more)" : ""
+        throw .cannotOpen(
+            path: directory,
+            reason:
+                "\(DataFile.name) is damaged: \(first)\(more). Nothing was changed. Restore the "
+                + "directory from a backup; `blobd verify` lists all damage")
     }
 }

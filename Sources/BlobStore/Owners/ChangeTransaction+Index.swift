@@ -5,12 +5,10 @@ internal import LMDB
 // and the owner's history, feed and groups are in step with it at the commit.
 
 extension ChangeTransaction {
-    /// A record has come to its owner, with its revision set: it gets its place in history and
-    /// feed, and in its group; the tombstone of an earlier one of its id and its app goes. That of
-    /// another app's stays, since that app's feed does not tell of this one.
-    ///
-    /// - Parameter expired: what it takes the place of, which nobody has swept: its places go
-    ///   without a tombstone.
+    /// A record has come to its owner, with its revision set: it gets its place in history and feed, and in its
+    /// group; the tombstone of an earlier one of its id and its app goes. That of another app's stays, since
+    /// that app's feed does not tell of this one. `expired`: what it takes the place of, which nobody has
+    /// swept: its places go without a tombstone.
     mutating func noteArrival(
         _ record: Record, after expired: Record? = nil
     ) throws(StoreError) {
@@ -42,10 +40,8 @@ extension ChangeTransaction {
         touch(owner)
     }
 
-    /// A record has left its owner with the present revision: a tombstone takes its place in the
-    /// feed.
-    ///
-    /// - Parameter device: who removed it.
+    /// A record has left its owner with the present revision: a tombstone takes its place in the feed.
+    /// `device`: who removed it.
     mutating func noteDeparture(
         _ record: Record, _ kind: SequenceEntry.Kind, device: String?
     ) throws(StoreError) {
@@ -77,7 +73,6 @@ extension ChangeTransaction {
         touch(owner)
     }
 
-    /// Where the line of a category's edit stands; nil when there is none.
     borrowing func categoryLineRevision(
         of name: String, app: String?, _ owner: String
     ) throws(StoreError) -> UInt64? {
@@ -89,7 +84,7 @@ extension ChangeTransaction {
         guard let tombstone = try tombstone(owner, revision) else { return }
         // A damaged store may have two tombstones of an id; the finder is of the later one.
         let finder = tombstone.finderKey(owner)
-        if try foundRevision(finder) == revision { try remove(finder) }
+        if try foundRevision(finder) == revision { try removeIndex(finder) }
         try remove(tombstone, owner, revision)
     }
 
@@ -97,10 +92,10 @@ extension ChangeTransaction {
     /// feed before must read the history anew.
     mutating func markAccount(_ owner: String) throws(StoreError) {
         let key = IndexKeys.mark(owner)
-        if let old = try purgeMarker(owner) { try remove(IndexKeys.markEnd(old.end, owner)) }
+        if let old = try purgeMarker(owner) { try removeIndex(IndexKeys.markEnd(old.end, owner)) }
         let mark = PurgeMarker(revision: counters.revision, end: endOfRetention)
-        try set(key, to: mark.bytes(key: key))
-        try set(IndexKeys.markEnd(mark.end, owner), to: [])
+        try set(mark, at: key)
+        try setIndex(IndexKeys.markEnd(mark.end, owner))
         touch(owner)
     }
 }
@@ -115,23 +110,13 @@ extension ChangeTransaction {
         counters.horizon = max(counters.horizon, revision)
     }
 
-    /// Forgets a purge marker whose retention has ended.
     mutating func forgetMark(owner: String) throws(StoreError) {
         guard let mark = try purgeMarker(owner) else { return }
-        try remove(IndexKeys.mark(owner))
-        try remove(IndexKeys.markEnd(mark.end, owner))
+        try removeIndex(IndexKeys.mark(owner))
+        try removeIndex(IndexKeys.markEnd(mark.end, owner))
         counters.horizon = max(counters.horizon, mark.revision)
     }
 
-    borrowing func purgeMarker(_ owner: String) throws(StoreError) -> PurgeMarker? {
-        let key = IndexKeys.mark(owner)
-        guard let value = try transaction.get(key.span.bytes, in: tables.index) else {
-            return nil
-        }
-        return try PurgeMarker(value, key: key.span.bytes)
-    }
-
-    /// The tombstone at a revision of an owner; nil when there is none.
     borrowing func tombstone(
         _ owner: String, _ revision: UInt64
     ) throws(StoreError) -> SequenceEntry? {
@@ -141,19 +126,10 @@ extension ChangeTransaction {
         return entry
     }
 
-    /// Where the tombstone of an id of an app stands; nil when there is none.
     borrowing func tombstoneRevision(
         of id: String, _ app: String?, _ owner: String
     ) throws(StoreError) -> UInt64? {
         try foundRevision(IndexKeys.finder(owner, id: id, app: app))
-    }
-
-    /// The revision that a finder says; nil when there is none.
-    borrowing func foundRevision(_ finder: [UInt8]) throws(StoreError) -> UInt64? {
-        guard let value = try transaction.get(finder.span.bytes, in: tables.index) else {
-            return nil
-        }
-        return try TombstoneIndexEntry(value, key: finder.span.bytes).revision
     }
 
     /// Takes a record out of its owner's history and feed, as if it had never been there.
@@ -161,17 +137,6 @@ extension ChangeTransaction {
         try removeSequence(owner, record.sequence)
         if record.revision != record.sequence { try removeSequence(owner, record.revision) }
         try removeGroup(of: record, owner)
-    }
-
-    /// What stands at a revision of an owner; nil when there is nothing.
-    borrowing func sequenceEntry(
-        _ owner: String, _ revision: UInt64
-    ) throws(StoreError) -> SequenceEntry? {
-        let key = IndexKeys.sequence(owner, revision)
-        guard let value = try transaction.get(key.span.bytes, in: tables.index) else {
-            return nil
-        }
-        return try SequenceEntry(value, key: key.span.bytes)
     }
 
     private var endOfRetention: Timestamp {
@@ -184,7 +149,7 @@ extension ChangeTransaction {
         of id: String, _ app: String?, _ owner: String
     ) throws(StoreError) {
         guard let revision = try tombstoneRevision(of: id, app, owner) else { return }
-        try remove(IndexKeys.finder(owner, id: id, app: app))
+        try removeIndex(IndexKeys.finder(owner, id: id, app: app))
         guard let tombstone = try tombstone(owner, revision) else { return }
         try remove(tombstone, owner, revision)
     }
@@ -193,50 +158,40 @@ extension ChangeTransaction {
         _ tombstone: SequenceEntry, _ owner: String, _ revision: UInt64
     ) throws(StoreError) {
         try removeSequence(owner, revision)
-        if let end = tombstone.end { try remove(IndexKeys.tombstoneEnd(end, owner, revision)) }
+        if let end = tombstone.end { try removeIndex(IndexKeys.tombstoneEnd(end, owner, revision)) }
         counters.tombstones = try counters.tombstones.changed(by: -1, "tombstones")
     }
 
-    /// Puts a tombstone, with what finds it and what ends it.
     private mutating func putTombstone(
         _ entry: SequenceEntry, _ owner: String, _ revision: UInt64
     ) throws(StoreError) {
         try put(entry, owner, revision)
         let finder = entry.finderKey(owner)
-        try set(finder, to: TombstoneIndexEntry(revision: revision).bytes(key: finder))
-        if let end = entry.end { try set(IndexKeys.tombstoneEnd(end, owner, revision), to: []) }
+        try set(TombstoneIndexEntry(revision: revision), at: finder)
+        if let end = entry.end { try setIndex(IndexKeys.tombstoneEnd(end, owner, revision)) }
         counters.tombstones += 1
     }
 
     private mutating func put(
         _ entry: SequenceEntry, _ owner: String, _ revision: UInt64
     ) throws(StoreError) {
-        let key = IndexKeys.sequence(owner, revision)
-        try set(key, to: entry.bytes(key: key))
+        try set(entry, at: IndexKeys.sequence(owner, revision))
     }
 
     private mutating func removeSequence(
         _ owner: String, _ revision: UInt64
     ) throws(StoreError) {
-        try remove(IndexKeys.sequence(owner, revision))
+        try removeIndex(IndexKeys.sequence(owner, revision))
     }
 
     private mutating func putGroup(of record: Record, _ owner: String) throws(StoreError) {
         guard let group = record.group else { return }
-        try set(IndexKeys.group(owner, group, record.sequence), to: [])
+        try setIndex(IndexKeys.group(owner, group, record.sequence))
     }
 
     private mutating func removeGroup(of record: Record, _ owner: String) throws(StoreError) {
         guard let group = record.group else { return }
-        try remove(IndexKeys.group(owner, group, record.sequence))
-    }
-
-    private mutating func set(_ key: [UInt8], to value: [UInt8]) throws(StoreError) {
-        try transaction.set(key.span.bytes, to: value.span.bytes, in: tables.index)
-    }
-
-    private mutating func remove(_ key: [UInt8]) throws(StoreError) {
-        try transaction.remove(key.span.bytes, in: tables.index)
+        try removeIndex(IndexKeys.group(owner, group, record.sequence))
     }
 
     private mutating func touch(_ owner: String) {
@@ -249,4 +204,55 @@ extension ChangeTransaction {
 extension Record {
     /// The group of ``details``, without a copy of all of them.
     fileprivate var group: String? { box?.value.group }
+}
+
+// What each owner has is counted where records are put and removed, in the same transaction.
+
+extension ChangeTransaction {
+    /// What an owner has. One that is damaged counts as none; `verify` names it.
+    borrowing func usage(of owner: String) throws(StoreError) -> OwnerUsage {
+        let key = IndexKeys.usage(owner)
+        guard let value = try get(key.span.bytes, in: tables.index) else { return OwnerUsage() }
+        return (try? OwnerUsage(value, key: key.span.bytes)) ?? OwnerUsage()
+    }
+
+    /// Counts that `new` takes the place of `old`. Costs nothing where their bytes are as many, and one
+    /// lookup and one put where not.
+    mutating func countUsage(_ old: Record?, _ new: Record?) throws(StoreError) {
+        let oldByteCount = old?.byteCount ?? 0
+        let newByteCount = new?.byteCount ?? 0
+        if let owner = new?.owner {
+            if let oldOwner = old?.owner, oldOwner.isSame(as: owner) {
+                return try changeUsage(
+                    of: owner, notifications: 0, bytes: newByteCount - oldByteCount)
+            }
+            try changeUsage(of: owner, notifications: 1, bytes: newByteCount)
+        }
+        if let owner = old?.owner {
+            try changeUsage(of: owner, notifications: -1, bytes: -oldByteCount)
+        }
+    }
+
+    private mutating func changeUsage(
+        of owner: String, notifications: Int, bytes: Int
+    ) throws(StoreError) {
+        guard notifications != 0 || bytes != 0 else { return }
+        let usage = try usage(of: owner).changed(notifications: notifications, bytes: bytes)
+        try set(usage, of: owner)
+    }
+
+    /// Stores what an owner has; an owner without notifications has no entry.
+    mutating func set(_ usage: OwnerUsage, of owner: String) throws(StoreError) {
+        let key = IndexKeys.usage(owner)
+        guard usage.notifications > 0 else {
+            try removeIndex(key)
+            return
+        }
+        let value = usage.words(key: key.span.bytes)
+        try transaction.set(key.span.bytes, to: value.span.bytes, in: tables.index)
+    }
+}
+
+extension Record {
+    var byteCount: Int { parts.reduce(0) { $0 + $1.byteCount } }
 }

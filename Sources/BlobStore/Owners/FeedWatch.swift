@@ -9,7 +9,6 @@ internal import Synchronization
 public final class FeedWatch: Sendable {
     typealias Wake = @Sendable () -> Void
 
-    /// How many may have a slot at once.
     struct Limits {
         var total: Int
         var perOwner = Int.max
@@ -58,7 +57,6 @@ public final class FeedWatch: Sendable {
         set { state.withLock { $0.limits = newValue } }
     }
 
-    /// How many there may be in all.
     package var countMax: Int { limits.total }
 
     /// Takes a slot for a waiter, who waits for nothing yet.
@@ -139,7 +137,6 @@ public final class FeedWatch: Sendable {
         for wake in woken { wake() }
     }
 
-    /// Whether somebody waits for the changes of one of `owners`.
     func isAwaited(_ owners: some Collection<String>) -> Bool {
         guard !owners.isEmpty else { return false }
         return state.withLock { state in

@@ -16,42 +16,34 @@ struct OwnerWalk: ~Copyable, ~Escapable {
     /// - Parameter prefix: of keys that end with a revision or a sequence.
     @_lifetime(borrow snapshot)
     init(_ snapshot: borrowing Snapshot, prefix: [UInt8]) throws(StoreError) {
-        let entries = try snapshot.transaction.cursor(in: snapshot.store.tables.index)
-        let records = try snapshot.transaction.cursor(in: snapshot.store.tables.notifications)
+        let entries = try snapshot.cursor(in: snapshot.tables.index)
+        let records = try snapshot.cursor(in: snapshot.tables.notifications)
         self.entries = entries
         self.records = records
         self.prefix = prefix
     }
 
-    /// Moves to the first entry whose number is `number` or more.
-    ///
-    /// - Returns: false when there is none.
+    /// Moves to the first entry whose number is `number` or more. Returns false when there is none.
     @_lifetime(self: copy self)
     mutating func seek(_ number: UInt64) throws(StoreError) -> Bool {
         try entries.seek(key(number).span.bytes) && isAtOwner
     }
 
-    /// Moves to the last entry whose number is less than `number`.
-    ///
-    /// - Returns: false when there is none.
+    /// Moves to the last entry whose number is less than `number`. Returns false when there is none.
     @_lifetime(self: copy self)
     mutating func seek(below number: UInt64) throws(StoreError) -> Bool {
         let isBehind = try entries.seek(key(number).span.bytes)
         return try (isBehind ? entries.previous() : entries.last()) && isAtOwner
     }
 
-    /// - Returns: false behind the last one.
     @_lifetime(self: copy self)
     mutating func next() throws(StoreError) -> Bool { try entries.next() && isAtOwner }
 
-    /// - Returns: false before the first one.
     @_lifetime(self: copy self)
     mutating func previous() throws(StoreError) -> Bool { try entries.previous() && isAtOwner }
 
-    /// The number in the key of the entry it stands at.
     var number: UInt64 { UInt64(bigEndian: entries.key.word(prefix.count)) }
 
-    /// The entry it stands at, of a walk over sequence entries.
     borrowing func entry() throws(StoreError) -> SequenceEntry {
         try SequenceEntry(entries.value, key: entries.key)
     }

@@ -79,6 +79,5 @@ public struct RecordFilter: Sendable, Hashable {
             && isOfApp(tombstone.app)
     }
 
-    /// Whether those of `app` may be among them.
     func isOfApp(_ app: String?) -> Bool { self.app == nil || self.app.isSame(as: app) }
 }

@@ -11,12 +11,7 @@ extension Snapshot {
     public borrowing func category(
         _ name: String, app: String? = nil
     ) throws(StoreError) -> Category? {
-        guard Category.mayBeStored(name, app: app) else { return nil }
-        let key = IndexKeys.category(name, app: app)
-        guard let value = try transaction.view.get(key.span.bytes, in: store.tables.index) else {
-            return nil
-        }
-        return try CategoryEntry.category(value, key: key.span.bytes)
+        try category(name, of: app)
     }
 
     /// All categories, by the bytes of their names, then of their apps; at most
@@ -55,16 +50,14 @@ extension Snapshot {
             byteCountMax: byteCountMax)
         var key = [IndexKeys.categoriesPrefix] + cursor.array()
         if nameEnd < cursor.byteCount { key[nameEnd + 1] = 0 }
-        var cursor = try transaction.cursor(in: store.tables.index)
-        var isThere = try cursor.seek(key.span.bytes)
-        if isThere, cursor.key.equals(key.span.bytes) { isThere = try cursor.next() }
-        while isThere, cursor.key.byte(0) == IndexKeys.categoriesPrefix {
+        try walk(tables.index, after: key.span.bytes) { (cursor) throws(StoreError) in
+            guard cursor.key.byte(0) == IndexKeys.categoriesPrefix else { return false }
             guard !budget.isSpent, budget.take(cursor.value.byteCount) else {
                 page.next = page.categories.last?.cursor
-                break
+                return false
             }
-            page.categories.append(try CategoryEntry.category(cursor.value, key: cursor.key))
-            isThere = try cursor.next()
+            page.categories.append(try Category(cursor.value, key: cursor.key))
+            return true
         }
         return page
     }
@@ -86,7 +79,6 @@ public struct CategoryPage: Sendable {
 }
 
 extension Category {
-    /// Its cursor among all categories.
     fileprivate var cursor: String { app.map { "\(name)/\($0)" } ?? name }
 
     /// Whether a category may have that name and app. Others are looked up by no key.

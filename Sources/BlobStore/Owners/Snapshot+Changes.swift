@@ -103,17 +103,17 @@ extension Snapshot {
         _ name: String, app: String?
     ) throws(StoreError) -> (category: Category?, byteCount: Int) {
         let key = IndexKeys.category(name, app: app)
-        var cursor = try transaction.cursor(in: store.tables.index)
+        var cursor = try cursor(in: tables.index)
         guard try cursor.seek(key.span.bytes), cursor.key.equals(key.span.bytes) else {
             return (nil, 0)
         }
-        return (try CategoryEntry.category(cursor.value, key: cursor.key), cursor.value.byteCount)
+        return (try Category(cursor.value, key: cursor.key), cursor.value.byteCount)
     }
 
     private borrowing func purgeMarker(of owner: RawSpan) throws(StoreError) -> PurgeMarker? {
         guard Self.mayBeOwner(owner) else { return nil }
         let key = IndexKeys.prefix(.mark, owner)
-        var cursor = try transaction.cursor(in: store.tables.index)
+        var cursor = try cursor(in: tables.index)
         guard try cursor.seek(key.span.bytes), cursor.key.equals(key.span.bytes) else {
             return nil
         }
@@ -130,11 +130,9 @@ extension Snapshot {
 }
 
 extension OwnerWalk {
-    /// What a cursor in the feed says to a reader with a filter, and how many bytes of a record were
-    /// copied for it; nil where it says nothing.
-    ///
-    /// - Parameter isOld: whether it was so when the reader began: what was gone or did not match
-    ///   then was never told to it.
+    /// What a cursor in the feed says to a reader with a filter, and how many bytes of a record were copied for
+    /// it; nil where it says nothing. `isOld`: whether it was so when the reader began: what was gone or did
+    /// not match then was never told to it.
     @_lifetime(self: copy self)
     fileprivate mutating func change(
         _ entry: SequenceEntry, at revision: UInt64, _ cursor: FeedCursor, _ filter: RecordFilter,

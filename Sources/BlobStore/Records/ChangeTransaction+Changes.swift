@@ -91,12 +91,10 @@ extension ChangeTransaction {
 }
 
 extension Publication {
-    /// Whether it has a condition.
     var isConditional: Bool {
         if case .none = condition { false } else { true }
     }
 
-    /// Every rule that does not depend on what is stored.
     func check(asOf now: Timestamp) throws(StoreError) {
         try TextKind.id.check(id)
         try TextKind.part.check(part)

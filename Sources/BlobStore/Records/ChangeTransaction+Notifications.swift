@@ -53,7 +53,7 @@ extension ChangeTransaction {
             guard case .stored(let digest) = part.content else { continue }
             guard let entry = try usableEntry(digest) else { throw .unknownDigest(digest) }
             try part.limit?.check(
-                byteCount: Int(clamping: entry.byteCount), part: part.name,
+                byteCount: entry.blob.byteCount, part: part.name,
                 mediaType: part.mediaType)
         }
         guard !draft.isEmpty else { throw .emptyNotification }
@@ -143,7 +143,6 @@ extension ChangeTransaction {
         }
     }
 
-    /// The next decimal number that no notification has.
     mutating func takeNotificationID() throws(StoreError) -> String {
         while true {
             let id = String(counters.nextNotificationNumber)
@@ -177,5 +176,54 @@ extension Record {
     mutating func setSequence(_ sequence: UInt64) {
         guard (box?.value.sequence ?? 0) != sequence else { return }
         details.sequence = sequence
+    }
+}
+
+extension ChangeTransaction {
+    mutating func respond(_ response: ActionResponse) throws(StoreError) -> Outcome {
+        let live = live(try existing(response.id))
+        do throws(StoreError) {
+            guard let live else { return .notFound }
+            if let earlier = live.details.responses.last(where: { $0.isRepeated(by: response) }) {
+                guard earlier.action.isSame(as: response.action),
+                    earlier.contentExtension == response.contentExtension
+                else {
+                    throw .responseConflict(key: response.key ?? "")
+                }
+                return .unchanged(live)
+            }
+            guard try offers(response.action, live) else {
+                throw .unknownAction(response.action)
+            }
+        } catch {
+            return try Self.refused(error)
+        }
+        guard let live else { return .notFound }
+        var record = response.applied(to: live, asOf: now, revision: counters.revision + 1)
+        try replace(live, by: &record)
+        return .changed(record)
+    }
+
+    /// Whether that may be chosen: its own actions count, or where it has none of its own, those of
+    /// the category that its name means to its app.
+    private borrowing func offers(
+        _ action: String, _ record: Record
+    ) throws(StoreError) -> Bool {
+        if ActionResponse.isReserved(action) { return true }
+        let details = record.details
+        var actions = details.actions
+        if actions == nil, let name = details.category {
+            actions = try category(name, for: record.app)?.actions
+        }
+        return actions?.contains { $0.identifier.isSame(as: action) } ?? false
+    }
+}
+
+extension RecordedResponse {
+    /// Whether that has its key and comes from its device. Two devices know nothing of each other's
+    /// keys: the same key from another one is another response.
+    fileprivate func isRepeated(by response: ActionResponse) -> Bool {
+        guard let own = self.key, let key = response.key else { return false }
+        return own.isSame(as: key) && device.isSame(as: response.device)
     }
 }

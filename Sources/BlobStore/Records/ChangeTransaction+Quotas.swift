@@ -37,7 +37,7 @@ extension ChangeTransaction {
             case .payload(let payload): effect.add(payload)
             case .stored(let digest):
                 guard let entry = try blobEntry(digest) else { continue }
-                effect.add(entry.reference(digest))
+                effect.add(entry.blob)
             }
         }
         for part in old?.parts ?? [] { effect.remove(part.blob) }
@@ -70,7 +70,7 @@ extension ChangeTransaction {
             // Those to a damaged blob of the same bytes are not counted here.
             let removed = change.removed.count { $0 == entry.number }
             let isLast = Int(clamping: entry.referenceCount) + change.added - removed <= 0
-            if isLast, entry.heldUntil == nil { growth -= Int(entry.storedByteCount) }
+            if isLast, entry.heldUntil == nil { growth -= entry.blob.storedByteCount }
         }
         return growth
     }
@@ -78,15 +78,11 @@ extension ChangeTransaction {
 
 /// What a publish makes of the counts that have quotas.
 private struct QuotaEffect {
-    /// Whose the notification is afterwards.
     let owner: String?
     /// Whether there was none, not even an expired one.
     let isNew: Bool
-    /// Whether its owner had it not.
     let isNewToOwner: Bool
-    /// Bytes of its parts before, as given.
     let oldByteCount: Int
-    /// Bytes of all its parts afterwards.
     var byteCount = 0
     /// How many references each blob gets, which it loses, by blob number, and what it takes if it is not
     /// stored.

@@ -43,9 +43,7 @@ extension ChangeTransaction {
         return (try? category(name, for: record.app))?.revision ?? 0
     }
 
-    /// Removes a notification with everything it refers to. Its owner hears of it.
-    ///
-    /// - Parameter device: who removed it.
+    /// Removes a notification with everything it refers to. Its owner hears of it. `device`: who removed it.
     mutating func remove(
         _ record: Record, _ kind: SequenceEntry.Kind, device: String?
     ) throws(StoreError) {
@@ -57,8 +55,7 @@ extension ChangeTransaction {
     mutating func drop(_ record: Record) throws(StoreError) {
         for part in record.parts { try release(part.blob) }
         try transaction.remove(record.id.utf8.span.bytes, in: tables.notifications)
-        let key = Keys.expiry(record.expiresAt, record.id)
-        try transaction.remove(key.span.bytes, in: tables.index)
+        try removeIndex(Keys.expiry(record.expiresAt, record.id))
         counters.revision += 1
         counters.notifications = try counters.notifications.changed(by: -1, "notifications")
         counters.parts = try counters.parts.changed(by: -record.parts.count, "parts")

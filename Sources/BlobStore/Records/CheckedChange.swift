@@ -41,7 +41,6 @@ package struct CheckedChange: Sendable {
         return CheckedChange(unchecked: .publish(publication))
     }
 
-    /// A whole notification, now with its parts.
     package func with(_ parts: [DraftPart]) throws(StoreError) -> CheckedChange {
         guard case .publishNotification(var draft) = change else {
             preconditionFailure("the change is not a whole notification")
@@ -51,12 +50,10 @@ package struct CheckedChange: Sendable {
         return CheckedChange(unchecked: .publishNotification(draft))
     }
 
-    /// A removal of whatever id.
     package static func delete(id: String) -> CheckedChange {
         CheckedChange(unchecked: .delete(id: id))
     }
 
-    /// A removal under a condition.
     package static func remove(
         id: String, device: DeviceName?, condition: Condition
     ) -> CheckedChange {
@@ -64,7 +61,6 @@ package struct CheckedChange: Sendable {
             unchecked: .remove(Removal(id: id, device: device?.text, condition: condition)))
     }
 
-    /// The removal of a category of whatever name.
     package static func removeCategory(
         name: String, app: String?, condition: Condition
     ) -> CheckedChange {
@@ -98,7 +94,6 @@ package struct CheckedLongChange: Sendable {
 
     private init(unchecked change: LongChange) { self.change = change }
 
-    /// The removal of a group.
     package static func deleteGroup(
         owner: OwnerID, group: GroupName, app: AppName?, device: DeviceName?
     ) -> CheckedLongChange {
@@ -107,7 +102,6 @@ package struct CheckedLongChange: Sendable {
                 owner: owner.text, group: group.text, app: app?.text, device: device?.text))
     }
 
-    /// The end of an account.
     package static func deleteOwner(_ owner: OwnerID) -> CheckedLongChange {
         CheckedLongChange(unchecked: .deleteOwner(owner.text))
     }

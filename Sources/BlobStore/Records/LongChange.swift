@@ -88,10 +88,8 @@ extension ChangeTransaction {
         }
     }
 
-    /// Calls `body` at each of `places` until the transaction is large enough.
-    ///
-    /// - Parameter body: returns how many puts and deletes it took, about.
-    /// - Returns: whether there are no more places than these.
+    /// Calls `body` at each of `places` until the transaction is large enough. `body`: returns how many puts
+    /// and deletes it took, about. Returns whether there are no more places than these.
     private mutating func walk(
         _ places: [UInt64], countMax: Int, _ change: inout LongChange,
         _ body: (
@@ -128,7 +126,6 @@ extension ChangeTransaction {
         return live(found)
     }
 
-    /// Removes a member of a group; its owner hears of it.
     private mutating func removeMember(
         _ owner: String, at sequence: UInt64, _ app: String?, device: String?,
         _ change: inout LongChange
@@ -141,7 +138,6 @@ extension ChangeTransaction {
         return 9 + 2 * live.parts.count
     }
 
-    /// Patches a member of a group.
     private mutating func patchMember(
         _ owner: String, at sequence: UInt64, _ app: String?, _ patch: NotificationPatch,
         _ change: inout LongChange
@@ -175,36 +171,5 @@ extension ChangeTransaction {
         try removeEntries(of: record, owner)
         change.changed += 1
         return 6 + 2 * record.parts.count
-    }
-
-    private borrowing func places(
-        from first: [UInt8], upTo last: [UInt8], countMax: Int
-    ) throws(StoreError) -> [UInt64] {
-        var cursor = try transaction.cursor(in: tables.index)
-        return try cursor.places(from: first, upTo: last, countMax: countMax)
-    }
-}
-
-extension Cursor {
-    /// The numbers that keys of the index from `first` to `last` end with; the two differ in
-    /// nothing else. At most `countMax`.
-    @_lifetime(self: copy self)
-    mutating func places(
-        from first: [UInt8], upTo last: [UInt8], countMax: Int
-    ) throws(StoreError) -> [UInt64] {
-        var places: [UInt64] = []
-        let prefixByteCount = first.count - 8
-        let lastPosition = UInt64(bigEndian: last.span.bytes.word(prefixByteCount))
-        var isThere = try seek(first.span.bytes)
-        while isThere, places.count < countMax, key.byteCount == first.count,
-            key.extracting(first: prefixByteCount)
-                .equals(first.span.bytes.extracting(first: prefixByteCount))
-        {
-            let place = UInt64(bigEndian: key.word(prefixByteCount))
-            guard place <= lastPosition else { break }
-            places.append(place)
-            isThere = try next()
-        }
-        return places
     }
 }

@@ -59,7 +59,6 @@ public struct DraftPart: Sendable {
 }
 
 extension NotificationDraft {
-    /// What it says in a text.
     package subscript(field: TextField) -> String? {
         get {
             switch field {
@@ -81,7 +80,6 @@ extension NotificationDraft {
         }
     }
 
-    /// Every rule that does not depend on what is stored.
     func check(asOf now: Timestamp) throws(StoreError) {
         try TextKind.id.check(id)
         for field in TextField.allCases { try field.kind.check(self[field]) }
@@ -109,7 +107,6 @@ extension NotificationDraft {
         }
     }
 
-    /// Whether nothing of it could be shown or read.
     var isEmpty: Bool {
         parts.isEmpty && (message ?? "").isEmpty && (details.title ?? "").isEmpty
             && details.data == nil

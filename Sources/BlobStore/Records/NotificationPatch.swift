@@ -83,7 +83,6 @@ extension NotificationPatch {
         }
     }
 
-    /// Every rule that does not depend on what is stored.
     func check(asOf now: Timestamp) throws(StoreError) {
         for field in TextField.patched { try field.kind.check(self[field]?.given) }
         try TextKind.device.check(device)
@@ -101,10 +100,9 @@ extension NotificationPatch {
         if case .set(let moment) = expiresAt { try Rules.check(end: moment, asOf: now) }
     }
 
-    /// What it makes of `live`, with no change of revision, device and parts.
-    ///
-    /// - Throws: ``StoreError/invalid(_:)`` when the merged data are too long;
-    ///   ``StoreError/emptyNotification`` when it takes away all that there was.
+    /// What it makes of `live`, with no change of revision, device and parts. Throws ``StoreError/invalid(_:)``
+    /// when the merged data are too long; ``StoreError/emptyNotification`` when it takes away all that there
+    /// was.
     func applied(to live: Record) throws(StoreError) -> Record {
         var record = live
         for field in TextField.patched {
@@ -153,12 +151,10 @@ extension NotificationPatch {
 }
 
 extension FieldPatch {
-    /// What it sets; nil when it sets nothing.
     var given: Value? {
         if case .set(let value) = self { value } else { nil }
     }
 
-    /// What it makes of a field.
     func applied(to old: Value?) -> Value? {
         switch self {
         case .keep: old

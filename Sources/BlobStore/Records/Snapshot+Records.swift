@@ -32,32 +32,19 @@ extension Snapshot {
         var budget = PageBudget(
             countMax: limit, entryCountMax: StoreLimits.listEntriesLookedAtMax,
             byteCountMax: byteCountMax)
-        var cursor = try transaction.cursor(in: store.tables.notifications)
-        var isThere = id.isEmpty ? try cursor.first() : try cursor.seek(id)
-        let isSeen = isThere && cursor.key.equals(id)
-        if isSeen { isThere = try cursor.next() }
         var last = id.text()
-        while isThere {
-            var isFull = budget.isSpent
-            if !isFull {
-                let byteCount = cursor.value.byteCount
-                if let record = try cursor.liveRecord(asOf: now) {
-                    isFull = !budget.take(byteCount)
-                    if !isFull {
-                        last = record.id
-                        page.records.append(record)
-                    }
-                } else {
-                    last = cursor.key.text()
-                }
-                budget.read(byteCount)
+        let isAll = try walk(tables.notifications, after: id) { (cursor) throws(StoreError) in
+            guard !budget.isSpent else { return false }
+            let byteCount = cursor.value.byteCount
+            if let record = try cursor.liveRecord(asOf: now) {
+                guard budget.take(byteCount) else { return false }
+                page.records.append(record)
             }
-            if isFull {
-                page.next = last
-                break
-            }
-            isThere = try cursor.next()
+            last = cursor.key.text()
+            budget.read(byteCount)
+            return true
         }
+        if !isAll { page.next = last }
         return page
     }
 }

@@ -15,13 +15,12 @@ enum BatchDestination {
 /// committed together, or nothing of it.
 ///
 /// A failure in the middle leaves it half done: end it without ``commit()``.
-struct ChangeTransaction: ~Copyable {
+struct ChangeTransaction: ~Copyable, TableReader {
     var transaction: WriteTransaction
     var counters: Counters
     let tables: Tables
     /// The time of the batch that is being done.
     var now: Timestamp
-    /// How long tombstones and purge markers are kept.
     let retentionMilliseconds: Int64
     /// Whether a notification that leaves its owner leaves a tombstone. False where a full store has
     /// no room for more of them: everyone who follows a feed must then read the history anew, which
@@ -31,12 +30,10 @@ struct ChangeTransaction: ~Copyable {
     let firstOwnBlobNumber: UInt64
     /// Owners whose feeds have changed, most of them once.
     var touchedOwners: [String] = []
-    /// Whether a category was edited, and owners are to be told of it.
     var hasCategoryEdit = false
     private let durations: WriteDurations
     /// Blobs that were stored in this batch, where changes are shipped.
     var storedBlobs: [BlobReference] = []
-    /// Where this batch goes.
     var destination = BatchDestination.checkpoint
     /// The number that this batch will have where changes are shipped; 0: they are not.
     var sequence: UInt64 = 0
@@ -44,11 +41,9 @@ struct ChangeTransaction: ~Copyable {
     var newEpochs: EpochList?
     /// Whether the store belongs to a shard: blobs may be evicted then.
     let isReplicated: Bool
-    /// What is known of damage.
     let quarantine: Quarantine
     /// Memory for one key after the other, taken out while it is used.
     var spareKey: [UInt8] = []
-    /// How much there may be.
     private(set) var quotas = Quotas()
     /// What the file system has free; nil where nobody asks, or it is not known.
     private(set) var freeDiskByteCount: Int?
@@ -94,7 +89,6 @@ struct ChangeTransaction: ~Copyable {
         return try Counters(found)
     }
 
-    /// Whether anything was changed.
     var isDirty: Bool { transaction.isDirty }
 
     /// Writes the counters, commits and syncs.
@@ -105,30 +99,46 @@ struct ChangeTransaction: ~Copyable {
         durations.commit.note(nanoseconds: clinux_monotonic_ns() - start)
     }
 
-    /// Stores a value under its name in the table `meta`.
     @_lifetime(borrow self)
-    borrowing func meta(_ name: String) throws(StoreError) -> RawSpan? {
-        try transaction.get(name.utf8.span.bytes, in: tables.meta)
+    borrowing func get(_ key: RawSpan, in table: Table) throws(StoreError) -> RawSpan? {
+        try transaction.get(key, in: table)
     }
 
-    mutating func setMeta(_ name: String, to value: [UInt8]) throws(StoreError) {
-        try transaction.set(name.utf8.span.bytes, to: value.span.bytes, in: tables.meta)
+    @_lifetime(borrow self)
+    borrowing func cursor(in table: Table) throws(StoreError) -> Cursor {
+        try transaction.cursor(in: table)
     }
 
-    /// Writes the counters as they are now.
+    mutating func set<Value: MetaValue>(_ value: Value) throws(StoreError) {
+        try transaction.set(
+            Value.name.utf8.span.bytes, to: value.value.span.bytes, in: tables.meta)
+    }
+
+    mutating func set(_ value: some IndexValue, at key: [UInt8]) throws(StoreError) {
+        try transaction.set(
+            key.span.bytes, to: value.bytes(key: key).span.bytes, in: tables.index)
+    }
+
+    /// Stores a key of the table `index` that says all by itself.
+    mutating func setIndex(_ key: [UInt8]) throws(StoreError) {
+        try transaction.set(key.span.bytes, to: RawSpan(), in: tables.index)
+    }
+
+    mutating func putOutbox(_ batch: [UInt8], at sequence: UInt64) throws(StoreError) {
+        try transaction.set(
+            IndexKeys.outbox(sequence).span.bytes, to: batch.span.bytes, in: tables.index)
+    }
+
+    /// - Returns: false when it was not there.
+    @discardableResult
+    mutating func removeIndex(_ key: [UInt8]) throws(StoreError) -> Bool {
+        try transaction.remove(key.span.bytes, in: tables.index)
+    }
+
     mutating func putCounters() throws(LMDBError) {
         let name = Array(Counters.name.utf8)
         let value = counters.words
         try transaction.put(value.span.bytes, forKey: name.span.bytes, in: tables.meta)
-    }
-
-    /// The record of `id` as it stands, expired or not; nil when there is none.
-    borrowing func record(_ id: String) throws(StoreError) -> Record? {
-        let key = id.utf8.span.bytes
-        guard let value = try transaction.get(key, in: tables.notifications) else { return nil }
-        let view = try RecordView(value)
-        try view.check(id: key)
-        return try view.record(id: id)
     }
 }
 
@@ -147,15 +157,9 @@ extension UInt64 {
 extension ChangeTransaction {
     /// Writes a format version, with all else that the format record says, unless it is that or higher.
     mutating func requireFormat(_ version: UInt32) throws(StoreError) {
-        var format = try storedFormat()
+        var format = try format()
         guard format.version < version else { return }
         format.version = version
-        try setMeta(FormatRecord.name, to: format.bytes)
-    }
-
-    private borrowing func storedFormat() throws(StoreError) -> FormatRecord {
-        guard let value = try meta(FormatRecord.name), let format = FormatRecord(value)
-        else { throw .corrupt("the format record") }
-        return format
+        try set(format)
     }
 }

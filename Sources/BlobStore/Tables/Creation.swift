@@ -23,14 +23,19 @@ enum Creation {
         try finishStaging(in: directory)
     }
 
+    /// Calls `body` while a store is built.
+    static func converting<Result: ~Copyable>(
+        _ body: () throws(LMDBError) -> Result
+    ) throws(StoreError) -> Result {
+        do throws(LMDBError) { return try body() } catch { throw failure(error) }
+    }
+
     /// What LMDB answered while a store is built: a disk without room shows as either of two errors.
     static func failure(_ error: LMDBError) -> StoreError {
         error.systemError == EIO || error.systemError == ENOSPC ? .full : StoreError(error)
     }
 
-    /// Makes the folder in which a store is built.
-    ///
-    /// - Returns: its path.
+    /// Makes the folder in which a store is built. Returns its path.
     static func beginStaging(
         in directory: String, options: StoreOptions
     ) throws(StoreError) -> String {
@@ -51,10 +56,9 @@ enum Creation {
         return staging
     }
 
-    /// Puts the file of a store that is built in its place. It is synced.
-    ///
-    /// - Parameter replacing: whether there is a file already. Its `lock.mdb` goes with it: LMDB keeps the
-    ///   number of the last transaction there while a process has it open, and the new file's is another.
+    /// Puts the file of a store that is built in its place. It is synced. `replacing`: whether there is a file
+    /// already. Its `lock.mdb` goes with it: LMDB keeps the number of the last transaction there while a
+    /// process has it open, and the new file's is another.
     static func finishStaging(
         in directory: String, replacing: Bool = false
     ) throws(StoreError) {
@@ -74,23 +78,27 @@ enum Creation {
         removeLeftovers(in: directory)
     }
 
-    private static func writeFormat(
-        in directory: String, options: StoreOptions, asOf now: Timestamp
-    ) throws(LMDBError) {
-        let environment = try Environment(
+    static func environment(
+        in directory: String, _ options: StoreOptions, isReadOnly: Bool = false
+    ) throws(LMDBError) -> Environment {
+        try Environment(
             directory: directory,
             Environment.Configuration(
                 mapByteCount: options.mapByteCountMax, readerCountMax: options.readerCountMax,
-                tableCountMax: Tables.countMax))
+                tableCountMax: Tables.countMax, isReadOnly: isReadOnly))
+    }
+
+    private static func writeFormat(
+        in directory: String, options: StoreOptions, asOf now: Timestamp
+    ) throws(LMDBError) {
+        let environment = try environment(in: directory, options)
         var transaction = try environment.beginWrite()
         let tables = try Tables(creatingIn: &transaction)
         let format = FormatRecord(storeID: .random(), createdAt: now)
-        let formatName = Array(FormatRecord.name.utf8)
-        let countersName = Array(Counters.name.utf8)
         try transaction.put(
-            format.bytes.span.bytes, forKey: formatName.span.bytes, in: tables.meta)
+            format.value.span.bytes, forKey: FormatRecord.name.utf8.span.bytes, in: tables.meta)
         try transaction.put(
-            Counters().words.span.bytes, forKey: countersName.span.bytes, in: tables.meta)
+            Counters().value.span.bytes, forKey: Counters.name.utf8.span.bytes, in: tables.meta)
         try transaction.commit()
     }
 

@@ -43,7 +43,6 @@ final class Evictions: Sendable {
     private let phases = Mutex<[UInt64: Phase]>([:])
     /// Changed by the thread that writes alone; nil: nothing is being evicted.
     let run = Mutex<Run?>(nil)
-    /// Blobs that were evicted by this process.
     let countEver = Atomic(0)
 
     init(_ leases: LeaseTable, isEnabled: Bool) {
@@ -116,9 +115,8 @@ final class Evictions: Sendable {
         }
     }
 
-    /// Has a blob stay that is closed and not removed yet.
-    ///
-    /// - Returns: false when its chunks are being removed, or were a moment ago; nil when it is not closed.
+    /// Has a blob stay that is closed and not removed yet. Returns false when its chunks are being removed, or
+    /// were a moment ago; nil when it is not closed.
     func keep(_ number: UInt64) -> Bool? {
         phases.withLock { phases in
             switch phases[number] {
@@ -130,4 +128,37 @@ final class Evictions: Sendable {
             }
         }
     }
+}
+
+/// A blob of several chunks that is here.
+package struct EvictableBlob: Sendable, Hashable {
+    package var number: UInt64
+    package var chunkCount: Int
+    /// Bytes of those that are here, as stored.
+    package var storedByteCount: Int
+}
+
+package enum EvictionStep: Sendable, Hashable {
+    /// Snapshots are open that may use what is to be removed: try again a moment later.
+    case waits
+    /// There is another step.
+    case goesOn
+    /// Nothing is being evicted any more.
+    case done
+}
+
+package enum PutBackOutcome: Sendable, Hashable {
+    /// They are here.
+    case stored
+    /// The blob is being removed this moment, or its damaged pages are being sent: try again a moment later.
+    case later
+    /// The blob is here already, or nobody needs it any more.
+    case gone
+}
+
+/// How many blobs may have chunks missing here, since the bucket has them.
+package struct EvictedBlobs: Sendable, Hashable {
+    package var blobs = 0
+    /// Their stored bytes.
+    package var bytes = 0
 }

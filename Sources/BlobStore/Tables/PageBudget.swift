@@ -31,9 +31,8 @@ struct PageBudget {
         byteCountRead += byteCount
     }
 
-    /// Takes something of so many stored bytes into the page.
-    ///
-    /// - Returns: false when the page is full; the first one is always taken.
+    /// Takes something of so many stored bytes into the page. Returns false when the page is full; the first
+    /// one is always taken.
     mutating func take(_ byteCount: Int) -> Bool {
         let (sum, overflow) = self.byteCount.addingReportingOverflow(byteCount)
         guard count == 0 || (!overflow && sum <= byteCountMax) else { return false }

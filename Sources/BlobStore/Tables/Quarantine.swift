@@ -1,6 +1,5 @@
 internal import Synchronization
 
-/// A blob that is damaged here.
 struct DamagedBlob: Equatable {
     var number: UInt64
     var digest: Digest
@@ -54,7 +53,6 @@ final class Quarantine: Sendable {
     /// A blob has given way to another.
     func noteGivenWay() { mayHaveGivenWay.store(true, ordering: .relaxed) }
 
-    /// Notes that a chunk failed.
     func suspect(_ blob: BlobReference) {
         state.withLock { state in
             guard state.entries[blob.number] == nil, state.confirmed[blob.number] == nil,
@@ -68,7 +66,6 @@ final class Quarantine: Sendable {
     /// Whether there are suspects, or some were quarantined and not reported. One load.
     var needsScrubber: Bool { hasWork.load(ordering: .acquiring) }
 
-    /// Takes what is to be read again.
     func takeSuspects() -> [BlobReference] {
         state.withLock { state in
             defer { state.suspects = [:] }
@@ -77,7 +74,6 @@ final class Quarantine: Sendable {
         }
     }
 
-    /// Notes that a blob is damaged.
     func confirm(_ blob: BlobReference, chunkCount: Int) {
         state.withLock { state in
             guard state.entries[blob.number] == nil else { return }
@@ -86,7 +82,6 @@ final class Quarantine: Sendable {
         }
     }
 
-    /// Notes that a blob cannot be shipped with its batch.
     func noteUnshippable(_ blob: BlobReference) {
         state.withLock { state in
             state.unshippable[blob.number] = blob
@@ -118,7 +113,6 @@ final class Quarantine: Sendable {
         }
     }
 
-    /// A blob is no longer damaged.
     func open(_ number: UInt64) {
         state.withLock { state in
             state.entries[number] = nil
@@ -126,9 +120,7 @@ final class Quarantine: Sendable {
         }
     }
 
-    /// A damaged blob is noted, or is gone.
-    ///
-    /// - Parameter transaction: the one that noted it; nil where it is gone.
+    /// A damaged blob is noted, or is gone. `transaction`: the one that noted it; nil where it is gone.
     func finish(_ blob: BlobReference, in transaction: UInt64?, chunkCount: Int) {
         if transaction == nil { open(blob.number) }
         state.withLock { state in
@@ -144,7 +136,6 @@ final class Quarantine: Sendable {
         if transaction != nil { corruptChunks.add(chunkCount, ordering: .relaxed) }
     }
 
-    /// Those that were noted and not reported yet.
     func takeUnreported() -> [DamagedBlob] {
         state.withLock { state in
             defer { state.unreported = [] }
@@ -155,7 +146,6 @@ final class Quarantine: Sendable {
 
     func entry(_ number: UInt64) -> DamagedBlob? { state.withLock { $0.entries[number] } }
 
-    /// All that are damaged, by number.
     var entries: [DamagedBlob] {
         state.withLock { $0.entries.values.sorted { $0.number < $1.number } }
     }

@@ -1,7 +1,6 @@
 internal import Bytes
 internal import LMDB
 
-/// Makes a batch out of what a transaction did.
 struct ReplicatedBatchWriter {
     private var bytes = [UInt8](repeating: 0, count: ReplicatedBatch.headByteCount)
     private(set) var isEmpty = true
@@ -31,9 +30,7 @@ struct ReplicatedBatchWriter {
         }
     }
 
-    /// The batch.
-    ///
-    /// - Parameter counters: behind it; those of orphans are left out.
+    /// The batch. `counters`: behind it; those of orphans are left out.
     mutating func finish(
         sequence: UInt64, asOf now: Timestamp, _ counters: Counters, in meta: Table,
         storing blobs: [BlobReference]
@@ -71,9 +68,8 @@ struct ReplicatedBatchWriter {
 }
 
 extension [UInt8] {
-    /// Appends an operation, as an ``OperationReader`` reads it.
-    ///
-    /// - Parameter value: of a put, wherever the operation has it.
+    /// Appends an operation, as an ``OperationReader`` reads it. `value`: of a put, wherever the operation has
+    /// it.
     mutating func append(_ operation: borrowing OperationReader.Operation, _ value: RawSpan) {
         append(operation.isPut ? 1 : 2)
         append(UInt8(operation.table))

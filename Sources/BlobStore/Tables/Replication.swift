@@ -16,22 +16,18 @@ final class Replication: Sendable {
     }
 
     let knowledge = Mutex(Knowledge())
-    /// Whether the store belongs to a shard.
     let isReplicated = Atomic(false)
     /// Whether changes are noted, to be shipped. One load where it is not.
     let capturesChanges = Atomic(false)
     /// Whether this store takes changes as a leader and does not know whether it still leads: the next batch
     /// begins behind a gap. Nothing but the thread that writes looks at it.
     let isUnconfirmed = Atomic(false)
-    /// The last batch of this store.
     let lastSequence = Atomic<UInt64>(0)
-    /// The last batch that is in the bucket.
     let shippedSequence = Atomic<UInt64>(0)
     /// What the batches have that were shipped, and all there were: both only grow.
     let byteCountEver = Atomic(0)
     let byteCountShipped = Atomic(0)
 
-    /// The store's state; nil when it was never about to belong to a shard.
     var state: ReplicationState? { knowledge.withLock { $0.state } }
 
     /// Notes a batch that is acknowledged, or will be.
@@ -59,9 +55,7 @@ final class Replication: Sendable {
         shippedSequence.store(sequence, ordering: .releasing)
     }
 
-    /// Notes a state that was committed. The bucket may have more by now.
-    ///
-    /// - Parameter epochs: nil: as they were.
+    /// Notes a state that was committed. The bucket may have more by now. `epochs`: nil: as they were.
     func noteSaved(
         _ state: ReplicationState, _ leases: LeaseTable, epochs: EpochList? = nil
     ) {
@@ -103,7 +97,6 @@ struct UnshippedBlobs {
         batches.append((sequence, number))
     }
 
-    /// Removes batches that are shipped.
     mutating func removeAll(upTo sequence: UInt64) {
         while first < batches.count, batches[first].sequence <= sequence { first += 1 }
         // Each time at most as many are moved as were removed since the last time.
@@ -120,6 +113,5 @@ struct CapturedBatch {
     var byteCount: Int
     /// The lowest number of a blob that it stored; nil: none.
     var firstBlobNumber: UInt64?
-    /// The epochs, where it changed them.
     var epochs: EpochList?
 }

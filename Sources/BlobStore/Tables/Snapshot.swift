@@ -7,7 +7,7 @@ internal import Synchronization
 /// What is borrowed from it is good until it ends, and the compiler holds callers to that. While it is open no
 /// space that it can see is used again, so do one bounded thing and leave: never wait for a client
 /// inside.
-public struct Snapshot: ~Copyable {
+public struct Snapshot: ~Copyable, TableReader {
     let transaction: ReadTransaction
     // Unretained: the transaction keeps the store, or the maker of this snapshot does. Counting
     // references here would cost more than the lookup's own bookkeeping.
@@ -16,6 +16,22 @@ public struct Snapshot: ~Copyable {
     var store: StoreCore {
         @inline(__always)
         get { unretainedStore.takeUnretainedValue() }
+    }
+
+    var tables: Tables {
+        @inline(__always)
+        get { store.tables }
+    }
+
+    @inline(__always)
+    @_lifetime(borrow self)
+    borrowing func get(_ key: RawSpan, in table: Table) throws(StoreError) -> RawSpan? {
+        try transaction.view.get(key, in: table)
+    }
+
+    @_lifetime(borrow self)
+    borrowing func cursor(in table: Table) throws(StoreError) -> Cursor {
+        try transaction.cursor(in: table)
     }
 
     /// - Parameter isKept: whether the snapshot keeps its store. Where it does not, no reference is
@@ -60,35 +76,13 @@ public struct Snapshot: ~Copyable {
         return try transaction.view.get(id, in: table)
     }
 
-    /// The number of the last change. One B-tree lookup.
     package borrowing func lastRevision() throws(StoreError) -> UInt64 { try counters().revision }
 
-    /// The counters as of this commit. One B-tree lookup.
-    borrowing func counters() throws(StoreError) -> Counters {
-        guard let value = try meta(Counters.name) else {
-            throw .corrupt("the counters are missing")
-        }
-        return try Counters(value)
-    }
-}
-
-extension Snapshot {
-    /// The format record as of this commit. One B-tree lookup.
-    borrowing func format() throws(StoreError) -> FormatRecord {
-        guard let value = try meta(FormatRecord.name), let format = FormatRecord(value)
-        else { throw .corrupt("the format record") }
-        return format
-    }
-
-    /// A value of the table `meta`; nil when there is none.
-    @_lifetime(borrow self)
-    borrowing func meta(_ name: String) throws(StoreError) -> RawSpan? {
-        try transaction.view.get(name.utf8.span.bytes, in: store.tables.meta)
-    }
 }
 
 extension Cursor {
-    /// A copy of the record the cursor stands at, in the table `notifications`.
+    borrowing func blobEntry() throws(StoreError) -> BlobEntry { try BlobEntry(key, value) }
+
     borrowing func record() throws(StoreError) -> Record {
         let view = try RecordView(value)
         let id = key

@@ -1,16 +1,23 @@
 internal import LMDB
 internal import Synchronization
 
+extension Mutex where Value == Void {
+    /// Calls `body` under the lock. `withLock` returns only what may be sent, and throws nothing of a closure's.
+    func locking<Result>(_ body: () throws(StoreError) -> Result) throws(StoreError) -> Result {
+        var result: Swift.Result<Result, StoreError>?
+        withLock { _ in result = Swift.Result { () throws(StoreError) in try body() } }
+        guard let result else { preconditionFailure("the lock ran its body") }
+        return try result.get()
+    }
+}
+
 /// What all parts of a store work with: its environment, its tables, and what this process knows of
 /// them. Each part gets it when it is made.
 final class StoreCore: Sendable {
-    /// Which store it is; made when it was created.
     let id: StoreID
     /// The stores whose backups it comes from.
     let predecessors: Predecessors
-    /// The folder it is in.
     let directory: String
-    /// How it was opened.
     let options: StoreOptions
     /// Those of the options that may change while it is open.
     let adjustable: AdjustableOptions
@@ -20,20 +27,16 @@ final class StoreCore: Sendable {
     /// reference on its way to them.
     let readers: ReaderSlots
     let tables: Tables
-    /// What keeps blobs from being freed.
     let leases = LeaseTable()
     /// Chunks and records whose checksums were computed by this process.
     let verifiedChunks = VerifiedSet()
     let verifiedRecords = VerifiedSet()
-    /// What is known of damage.
     let quarantine = Quarantine()
     /// How much there may be; ``BlobStore/setQuotas(_:)`` changes it.
     let quotas: Mutex<Quotas>
     /// Blobs that are being removed here, since the bucket has their bytes.
     let evictions: Evictions
-    /// Its part in a shard.
     let replication = Replication()
-    /// How long this process's writes took.
     let durations = WriteDurations()
     /// The last transaction that this process committed; 0: none yet.
     let lastCommit = Atomic<UInt64>(0)
@@ -62,9 +65,8 @@ final class StoreCore: Sendable {
         for index in 0..<blob.chunkCount { verifiedChunks.remove(blob.number &+ UInt64(index)) }
     }
 
-    /// Calls `body` with what is committed now. Opening costs about a hundred nanoseconds.
-    ///
-    /// - Throws: what `body` throws; ``StoreError/readersFull``.
+    /// Calls `body` with what is committed now. Opening costs about a hundred nanoseconds. Throws what `body`
+    /// throws; ``StoreError/readersFull``.
     func withSnapshot<Result>(
         _ body: (borrowing Snapshot) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {

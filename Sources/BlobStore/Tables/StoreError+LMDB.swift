@@ -40,7 +40,6 @@ extension StoreError {
     }
 }
 
-/// A key in words for a person.
 enum KeyText {
     private static let byteCountMax = 80
 
@@ -88,7 +87,6 @@ extension WriteTransaction {
         }
     }
 
-    /// - Returns: false when something is there already.
     mutating func insert(
         _ key: RawSpan, _ value: RawSpan, in table: Table
     ) throws(StoreError) -> Bool {
@@ -120,7 +118,6 @@ extension WriteTransaction {
         }
     }
 
-    /// - Returns: false when it was not there.
     @discardableResult
     mutating func remove(_ key: RawSpan, in table: Table) throws(StoreError) -> Bool {
         do throws(LMDBError) {
@@ -132,31 +129,26 @@ extension WriteTransaction {
 }
 
 extension Cursor {
-    /// - Returns: false when the table is empty.
     @_lifetime(self: copy self)
     mutating func first() throws(StoreError) -> Bool {
         do throws(LMDBError) { return try moveToFirst() } catch { throw failure(error) }
     }
 
-    /// - Returns: false at the end.
     @_lifetime(self: copy self)
     mutating func next() throws(StoreError) -> Bool {
         do throws(LMDBError) { return try moveToNext() } catch { throw failure(error) }
     }
 
-    /// - Returns: false when the table is empty.
     @_lifetime(self: copy self)
     mutating func last() throws(StoreError) -> Bool {
         do throws(LMDBError) { return try moveToLast() } catch { throw failure(error) }
     }
 
-    /// - Returns: false before the first entry.
     @_lifetime(self: copy self)
     mutating func previous() throws(StoreError) -> Bool {
         do throws(LMDBError) { return try moveToPrevious() } catch { throw failure(error) }
     }
 
-    /// - Returns: false when there is nothing at or behind `key`.
     @_lifetime(self: copy self)
     mutating func seek(_ key: RawSpan) throws(StoreError) -> Bool {
         do throws(LMDBError) {
@@ -166,7 +158,6 @@ extension Cursor {
         }
     }
 
-    /// What went wrong where it stands now.
     private borrowing func failure(_ error: LMDBError) -> StoreError {
         StoreError(error, at: key, in: table.name)
     }

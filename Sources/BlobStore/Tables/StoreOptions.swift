@@ -58,7 +58,6 @@ public struct StoreOptions: Sendable {
     /// The defaults.
     public init() {}
 
-    /// Refuses what no store can be opened with.
     func check(_ directory: String) throws(StoreError) {
         let rules = [
             ("mapByteCountMax", mapByteCountMax, StoreLimits.mapByteCountRange),
@@ -88,9 +87,7 @@ final class AdjustableOptions: Sendable {
     }
 
     var payloadByteCountMax: Int { payload.load(ordering: .relaxed) }
-    /// How long a deletion is remembered, in milliseconds.
     var tombstoneRetentionMilliseconds: Int64 { retention.load(ordering: .relaxed) }
-    /// Free pages stay allocated up to so many bytes.
     var freeAllocatedByteCountMin: Int { freeAllocated.load(ordering: .relaxed) }
 
     /// Takes them from `options`. Its other ones change nothing.
@@ -98,5 +95,26 @@ final class AdjustableOptions: Sendable {
         payload.store(options.payloadByteCountMax, ordering: .relaxed)
         retention.store(options.tombstoneRetentionMilliseconds, ordering: .relaxed)
         freeAllocated.store(options.freeAllocatedByteCountMin, ordering: .relaxed)
+    }
+}
+
+/// What opening a store found in its log (`changes.log`).
+public enum LogNotice: Sendable, Hashable, CustomStringConvertible {
+    /// Changes that were acknowledged and only in the log were committed.
+    case replayed(changes: Int)
+    /// The last record was not whole. It was being written when the process ended; or it was
+    /// acknowledged, and damaged later.
+    case lastRecordDropped
+    /// The log could not be used, and the store was opened without it (``StoreOptions/discardsLog``).
+    case discarded(reason: String)
+
+    /// What it means.
+    public var description: String {
+        switch self {
+        case .replayed(let changes): "Replayed \(changes) changes from changes.log"
+        case .lastRecordDropped:
+            "Dropped the incomplete last record of changes.log: an interrupted write, or an acknowledged change that was damaged later"
+        case .discarded(let reason): "Opened without changes.log: \(reason)"
+        }
     }
 }

@@ -43,12 +43,10 @@ struct Tables: Sendable {
         index = tables[3]
         orphans = tables[4]
         meta = tables[5]
-        let chunks = tables[2]
-        allButChunks = tables.filter { $0 != chunks }
     }
 
     /// Those whose pages changes copy; to the end of the chunks' they only add.
-    let allButChunks: [Table]
+    var allButChunks: [Table] { [notifications, blobs, index, orphans, meta] }
 
     var all: [Table] { [notifications, blobs, chunks, index, orphans, meta] }
 }

@@ -23,7 +23,6 @@ final class VerifiedSet: @unchecked Sendable {
         words.deallocate()
     }
 
-    /// How many numbers it can remember at the most.
     var capacity: Int { Self.wordCount << Int(Self.flagBits) }
 
     @inline(__always)

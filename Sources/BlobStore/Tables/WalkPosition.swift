@@ -6,7 +6,6 @@ package final class WalkPosition: @unchecked Sendable {
     // Sendable: one thread writes, as above.
     private let memory: UnsafeMutableRawPointer
 
-    /// The bytes that it takes.
     package static let byteCount = 4_096
     private static let keyByteCountMax = 511
     private static let nameByteCountMax = 64

@@ -36,7 +36,6 @@ extension ActionResponse {
         identifier.isSame(as: defaultAction) || identifier.isSame(as: dismissAction)
     }
 
-    /// Every rule that does not depend on what is stored.
     func check() throws(StoreError) {
         try TextKind.responseAction.check(action)
         try TextKind.responseKey.check(key)

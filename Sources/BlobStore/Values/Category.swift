@@ -28,7 +28,6 @@ public struct Category: Sendable, Hashable {
         self.options = options
     }
 
-    /// Every rule that does not depend on what is stored.
     func check() throws(StoreError) {
         try TextKind.category.check(name)
         try TextKind.app.check(app)
@@ -70,6 +69,5 @@ public struct CategoryOptions: OptionSet, Sendable, Hashable {
         ("allow_announcement", .allowAnnouncement),
     ]
 
-    /// All that there are.
     static let all = known.reduce(into: CategoryOptions()) { $0.formUnion($1.option) }
 }

@@ -4,7 +4,6 @@
 /// call, while whole pages are linked. The bytes of a long chunk begin 64 bytes into a page, a
 /// cache line: a copy out of the page is one of whole lines.
 enum ChunkLayout {
-    /// The checksum in front of the bytes.
     static let checksumByteCount = 4
     /// Checksum and reserved bytes in front of those of a long chunk: behind LMDB's page header of
     /// 16, the bytes begin at 64.
@@ -15,7 +14,6 @@ enum ChunkLayout {
     /// header, they fill sixteen pages.
     static let byteCountMax = StoreLimits.chunkByteCountMax
 
-    /// How many chunks so many stored bytes are cut into.
     @inline(__always)
     static func count(of storedByteCount: Int) -> Int {
         (storedByteCount + byteCountMax - 1) / byteCountMax
@@ -31,12 +29,10 @@ enum ChunkLayout {
         index > 0 ? byteCountMax : firstByteCount(of: storedByteCount)
     }
 
-    /// Where the bytes of chunk `index` begin.
     static func start(of index: Int, in storedByteCount: Int) -> Int {
         index == 0 ? 0 : firstByteCount(of: storedByteCount) + (index - 1) * byteCountMax
     }
 
-    /// Which chunk byte `offset` lies in, and where in it.
     @inline(__always)
     static func position(of offset: Int, in storedByteCount: Int) -> (index: Int, start: Int) {
         let first = firstByteCount(of: storedByteCount)
@@ -45,7 +41,6 @@ enum ChunkLayout {
         return (1 + index, start)
     }
 
-    /// How many bytes of a chunk's value come before its stored bytes.
     @inline(__always)
     static func prefixByteCount(before byteCount: Int) -> Int {
         byteCount < alignedByteCountMin ? checksumByteCount : alignedPrefixByteCount

@@ -43,7 +43,6 @@ public struct PresentState: Sendable, Hashable {
         self.part = part
     }
 
-    /// What is there, in words for a person.
     var description: String {
         guard let revision else { return "the notification does not exist" }
         let notification = "the notification has the revision \(revision)"

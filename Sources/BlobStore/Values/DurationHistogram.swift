@@ -15,7 +15,6 @@ package final class DurationHistogram: Sendable {
     private let buckets: InlineArray<20, Atomic<Int>> = .init { _ in Atomic(0) }
     private let sum = Atomic<Int>(0)
 
-    /// One without a duration.
     package init() {}
 
     /// Notes a duration that so many things had. About thirty instructions, and no lock.
@@ -27,7 +26,6 @@ package final class DurationHistogram: Sendable {
         sum.store(total &+ Int(nanoseconds) &* count, ordering: .relaxed)
     }
 
-    /// The bucket of a duration.
     fileprivate static func index(of nanoseconds: Int64) -> Int {
         var index = 0
         while index < bounds.count, nanoseconds > bounds[index] { index += 1 }
@@ -49,19 +47,15 @@ package final class DurationHistogram: Sendable {
 package struct DurationFigures: Sendable, Hashable {
     /// How many fell into each bucket, and behind the last bound; not cumulative.
     package var counts = [Int](repeating: 0, count: DurationHistogram.bounds.count + 1)
-    /// The sum of all durations.
     package var nanoseconds = 0
 
-    /// None.
     package init() {}
 
-    /// Adds one duration.
     package mutating func add(_ nanoseconds: Int64) {
         counts[DurationHistogram.index(of: nanoseconds)] += 1
         self.nanoseconds += Int(nanoseconds)
     }
 
-    /// Adds another's.
     package mutating func add(_ other: DurationFigures) {
         for index in counts.indices { counts[index] += other.counts[index] }
         nanoseconds += other.nanoseconds
@@ -70,7 +64,6 @@ package struct DurationFigures: Sendable, Hashable {
 
 /// How long the store's writes to disk took, each with its sync.
 package final class WriteDurations: Sendable {
-    /// Commits of `data.mdb`.
     package let commit = DurationHistogram()
     /// Records of the write-ahead log.
     package let log = DurationHistogram()

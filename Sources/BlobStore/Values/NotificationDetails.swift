@@ -102,7 +102,6 @@ extension Record {
         set { box = newValue == NotificationDetails() ? nil : DetailsBox(newValue) }
     }
 
-    /// A text of it; nil: there is none.
     package subscript(field: TextField) -> String? {
         get {
             switch field {
@@ -135,7 +134,6 @@ extension Record {
         set { self[.app] = newValue }
     }
 
-    /// The device that changed it last.
     var device: String? { box?.value.device }
 
     /// Whether it shows nothing and carries nothing: no title, no message, no data and no part.

@@ -19,7 +19,6 @@ public struct Quotas: Sendable, Hashable {
     /// No limits.
     public init() {}
 
-    /// The limit of a setting; 0: none.
     package func limit(of setting: QuotaSetting) -> Int {
         switch setting {
         case .byteCountMax: byteCountMax
@@ -30,16 +29,13 @@ public struct Quotas: Sendable, Hashable {
         }
     }
 
-    /// Whether there is a limit.
     var isAny: Bool {
         byteCountMax | notificationCountMax | ownerByteCountMax | ownerNotificationCountMax
             | freeDiskByteCountMin != 0
     }
 
-    /// Whether a limit depends on the bytes that blobs take.
     var needsStoredByteCount: Bool { byteCountMax | freeDiskByteCountMin != 0 }
 
-    /// Whether a limit is one of owners.
     var needsOwner: Bool { ownerByteCountMax | ownerNotificationCountMax != 0 }
 }
 

@@ -73,7 +73,6 @@ public struct BlobReference: Sendable, Hashable {
         ChunkLayout.byteCount(at: index, of: storedByteCount)
     }
 
-    /// Which chunk stored byte `offset` lies in, and where in it.
     @inline(__always)
     func chunkLocation(of offset: Int) -> (index: Int, start: Int) {
         ChunkLayout.position(of: offset, in: storedByteCount)

@@ -140,7 +140,6 @@ public struct InvalidInput: Error, Sendable, Hashable, CustomStringConvertible {
     public var description: String { "the \(name) \(reason)" }
 }
 
-/// An `errno` in words.
 func systemMessage(_ number: Int32) -> String {
     guard let words = strerror(number) else { return "error \(number)" }
     return "\(String(cString: words)) (\(number))"

@@ -246,7 +246,6 @@ public enum WatcherLimit: String, Sendable, Hashable {
     /// Of one peer.
     case peer = "max-watchers-per-peer"
 
-    /// For a person.
     var words: String {
         switch self {
         case .total: "watcher limit"

@@ -91,7 +91,7 @@ import Testing
         mark.byteCount = 4_096
         mark.phase = .blobs
         mark.key = GoldenBytesTests.digest.rawWords.span.bytes.array()
-        #expect(mark.bytes == Self.scrubMark)
+        #expect(mark.value == Self.scrubMark)
         #expect(try ScrubMark(Self.scrubMark.span.bytes) == mark)
         for bit in 0..<Self.scrubMark.count * 8 {
             #expect(throws: StoreError.self, "bit \(bit)") {
@@ -304,20 +304,20 @@ import Testing
             ], options: [.customDismissAction, .allowAnnouncement])
         value.revision = 14
         #expect(IndexKeys.category("reply") == Self.categoryKey)
-        #expect(CategoryEntry.bytes(value, key: Self.categoryKey) == Self.category)
+        #expect(value.bytes(key: Self.categoryKey) == Self.category)
         try Self.expectCovered(Self.categoryKey, Self.category, says: value) { key, value in
-            try CategoryEntry.category(value.span.bytes, key: key.span.bytes)
+            try Category(value.span.bytes, key: key.span.bytes)
         }
         var unknown = value
         unknown.options = CategoryOptions(rawValue: 32)
-        let unknownBytes = CategoryEntry.bytes(unknown, key: Self.categoryKey)
+        let unknownBytes = unknown.bytes(key: Self.categoryKey)
         #expect(throws: StoreError.self) {
-            _ = try CategoryEntry.category(
+            _ = try Category(
                 unknownBytes.span.bytes, key: Self.categoryKey.span.bytes)
         }
         let none = Category(name: "reply", actions: [])
-        let bytes = CategoryEntry.bytes(none, key: Self.categoryKey)
-        let empty = try CategoryEntry.category(bytes.span.bytes, key: Self.categoryKey.span.bytes)
+        let bytes = none.bytes(key: Self.categoryKey)
+        let empty = try Category(bytes.span.bytes, key: Self.categoryKey.span.bytes)
         #expect(empty == none)
     }
 
@@ -325,19 +325,19 @@ import Testing
     func categoryOfApp() throws {
         let key = FormatDocument.bytes("Categories", "key", 1)
         let bytes = FormatDocument.bytes("Categories", "value", 1)
-        var value = try CategoryEntry.category(
+        var value = try Category(
             Self.category.span.bytes, key: Self.categoryKey.span.bytes)
         value.app = "mail"
         #expect(IndexKeys.category("reply", app: "mail") == key)
-        #expect(CategoryEntry.bytes(value, key: key) == bytes)
+        #expect(value.bytes(key: key) == bytes)
         try Self.expectCovered(key, bytes, says: value) { key, value in
-            try CategoryEntry.category(value.span.bytes, key: key.span.bytes)
+            try Category(value.span.bytes, key: key.span.bytes)
         }
         // Half a key, with a right checksum.
         for key in [hex("02 72 00"), hex("02 00 6d")] {
-            let bytes = CategoryEntry.bytes(value, key: key)
+            let bytes = value.bytes(key: key)
             #expect(throws: StoreError.self) {
-                _ = try CategoryEntry.category(bytes.span.bytes, key: key.span.bytes)
+                _ = try Category(bytes.span.bytes, key: key.span.bytes)
             }
         }
     }

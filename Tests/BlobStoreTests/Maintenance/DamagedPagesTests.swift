@@ -245,7 +245,7 @@ import Testing
         try view.check(id: Array("42".utf8).span.bytes)
         #expect(throws: StoreError.self) { _ = try view.part(at: 0).blob() }
         let entry = BlobEntry(blob, referenceCount: 1, expiryBound: noon)
-        let words = entry.words(digest: blob.digest)
+        let words = entry.words
         #expect(throws: StoreError.self) {
             _ = try BlobEntry(words.span.bytes, digest: blob.digest)
         }
@@ -265,7 +265,7 @@ import Testing
             digest: GoldenBytesTests.digest, number: 7, byteCount: 5, storedByteCount: 5,
             coding: .identity)
         let entry = BlobEntry(blob, referenceCount: .max, expiryBound: noon)
-        let bytes = entry.words(digest: blob.digest)
+        let bytes = entry.words
         #expect(throws: StoreError.self) {
             _ = try BlobEntry(bytes.span.bytes, digest: blob.digest)
         }

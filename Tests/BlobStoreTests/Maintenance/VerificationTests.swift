@@ -158,7 +158,7 @@ import Testing
         #expect(blob.referenceCount == 0)
         for end in [nil, noon] as [Timestamp?] {
             blob.heldUntil = end
-            let value = blob.words(digest: digest).span.bytes.array()
+            let value = blob.words.span.bytes.array()
             try expectFound(tables.blobs, held.key, value, "held until \(String(describing: end))")
         }
     }

@@ -46,7 +46,7 @@ extension BlobStore {
         try pipeline.whileWriting { () throws(StoreError) in
             try pipeline.inTransaction(growth: 0, asOf: noon, isPublishing: false) {
                 (transaction) throws(StoreError) in
-                if let state { try transaction.setMeta(ReplicationState.name, to: state.bytes) }
+                if let state { try transaction.set(state) }
                 try body(&transaction)
             }
         }

@@ -29,7 +29,7 @@ import Testing
             role: .leader, epoch: 3, nonce: first,
             position: LogPosition(number: 4, hash: GoldenBytesTests.digest), sequence: 5)
         state.add(second)
-        #expect(state.bytes == Self.golden)
+        #expect(state.value == Self.golden)
         let read = try ReplicationState(Self.golden.span.bytes)
         #expect(read == state && read.nonce == second && read.isOwn(first))
         for index in Self.golden.indices.dropLast(4) {

@@ -93,7 +93,7 @@ import Testing
         let folder = TemporaryFolder()
         do { _ = try folder.open().put("a", [1]) }
         // A later version may have a longer record, and is named all the same.
-        try change(folder, "format", to: format.bytes + (version > 1 ? [1, 2, 3] : []))
+        try change(folder, "format", to: format.value + (version > 1 ? [1, 2, 3] : []))
         let data = try Files.read(folder.path + "/data.mdb")
         for isReadOnly in [false, true] {
             let error = try failure {

@@ -19,11 +19,11 @@ import Testing
         var keys: [[UInt8]] = []
         do {
             let found = try transaction.value(forKey: name.span.bytes, in: meta)?.array() ?? []
-            guard var format = FormatRecord(found.span.bytes) else {
+            guard var format = try? FormatRecord(found.span.bytes) else {
                 throw TestFailure("no format")
             }
             format.version = 1
-            try transaction.put(format.bytes.span.bytes, forKey: name.span.bytes, in: meta)
+            try transaction.put(format.value.span.bytes, forKey: name.span.bytes, in: meta)
         }
         do {
             var cursor = try transaction.cursor(in: index)

@@ -31,11 +31,9 @@ final class DirectFile {
         close(descriptor)
     }
 
-    /// Writes all of `bytes`, at most as many as it was made for: one `pwrite`, and a copy before it
-    /// where they do not begin at a page. Not synced.
-    ///
-    /// - Parameter offset: a multiple of 4,096, as is the length.
-    /// - Returns: false when it could not be done this way, or not wholly.
+    /// Writes all of `bytes`, at most as many as it was made for: one `pwrite`, and a copy before it where they
+    /// do not begin at a page. Not synced. `offset`: a multiple of 4,096, as is the length. Returns false when
+    /// it could not be done this way, or not wholly.
     func write(_ bytes: RawSpan, at offset: Int) -> Bool {
         guard bytes.byteCount <= buffer.count else { return false }
         return bytes.withUnsafeBytes { bytes in

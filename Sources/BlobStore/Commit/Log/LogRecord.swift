@@ -16,7 +16,6 @@ struct LogRecord: Equatable {
     private static let versionWithPlaces: UInt32 = 2
     private static let checkedFrom = 16
 
-    /// Whose it is.
     var logID: LogID
     /// The LMDB transaction that its changes belong to.
     var transaction: UInt64
@@ -26,12 +25,10 @@ struct LogRecord: Equatable {
     var operationByteCount: Int
     /// The changes that were acknowledged with it.
     var changeCount: UInt32
-    /// What it is.
     var kind: Kind
     /// Whether long values may be in pages of `data.mdb`, and their places in the record.
     var hasPlaces: Bool
 
-    /// What a record is.
     enum Kind: UInt32 {
         /// A batch of changes.
         case changes
@@ -41,10 +38,8 @@ struct LogRecord: Equatable {
         case ended
     }
 
-    /// The bytes it takes in the file.
     var paddedByteCount: Int { Self.padded(Self.byteCount + operationByteCount) }
 
-    /// The bytes that a record of so many takes in the file.
     static func padded(_ byteCount: Int) -> Int {
         (byteCount + alignment - 1) / alignment * alignment
     }
@@ -64,9 +59,8 @@ struct LogRecord: Equatable {
         self.operationByteCount = operationByteCount
     }
 
-    /// Reads a head, whose checksum is not looked at; nil when it is none.
-    ///
-    /// - Parameter byteCountMax: what the record may take at the most, with its head.
+    /// Reads a head, whose checksum is not looked at; nil when it is none. `byteCountMax`: what the record may
+    /// take at the most, with its head.
     init?(_ bytes: RawSpan, byteCountMax: Int) {
         guard bytes.byteCount >= Self.byteCount,
             bytes.extracting(first: 8).equals(Self.magic.span.bytes),
@@ -112,7 +106,6 @@ struct LogRecord: Equatable {
 }
 
 extension PendingKeys {
-    /// Takes note of the notifications and blobs that a record has changes of.
     func insertKeys(of record: RawSpan, _ head: LogRecord, _ tables: Tables) {
         let operations = record.extracting(
             LogRecord.byteCount..<LogRecord.byteCount + head.operationByteCount)
@@ -124,5 +117,63 @@ extension PendingKeys {
             default: break
             }
         }
+    }
+}
+
+/// What `data.mdb` says of the log: the value `log` of the table `meta`.
+///
+/// Each commit of what is in the log writes it, so it says at any moment with which record the log
+/// must begin. A log that does not was removed, emptied, or is another one. A store that was closed
+/// in order says that no log is in use, and is opened without one.
+struct LogState: Equatable, MetaValue {
+    var id: LogID
+    /// Whether the log may have changes that `data.mdb` has not.
+    var isInUse: Bool
+    /// The transaction of the record at the log's start; the next transaction's may have replaced it.
+    var firstTransaction: UInt64
+
+    static let name = "log"
+    /// The key is the name.
+    private static let form = ValueForm(
+        "the entry \"log\" of data.mdb is damaged", byteCount: 40, checksumAt: 32)
+
+    init(id: LogID, isInUse: Bool, firstTransaction: UInt64) {
+        self.id = id
+        self.isInUse = isInUse
+        self.firstTransaction = firstTransaction
+    }
+
+    init(_ value: RawSpan) throws(StoreError) {
+        try Self.form.check(value, key: Self.name.utf8.span.bytes)
+        id = LogID(high: value.integer(0), low: value.integer(8))
+        firstTransaction = value.integer(16)
+        switch value.integer(24, as: UInt32.self) {
+        case 0: isInUse = false
+        case 1: isInUse = true
+        default: throw Self.form.damaged
+        }
+    }
+
+    var value: [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.append(littleEndian: id.high)
+        bytes.append(littleEndian: id.low)
+        bytes.append(littleEndian: firstTransaction)
+        bytes.append(littleEndian: UInt32(isInUse ? 1 : 0))
+        bytes.appendZeros(12)
+        Self.form.seal(&bytes, key: Self.name.utf8.span.bytes)
+        return bytes
+    }
+}
+
+/// Which log belongs to a store. It is made anew whenever a process begins to log, and told to
+/// nobody: bytes that somebody has published cannot be taken for a record where old ones lie behind
+/// new ones in the log.
+struct LogID: Equatable {
+    let high: UInt64
+    let low: UInt64
+
+    static func random() -> LogID {
+        LogID(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
     }
 }

@@ -24,7 +24,6 @@ internal import Synchronization
     // Sendable: the pointers never change, and what they point to is atomic.
     private let words: UnsafeMutablePointer<Atomic<UInt64>>
     private let filter: UnsafeMutablePointer<Atomic<UInt64>>
-    /// Whether the file may be written to.
     private let canAsk: Bool
 
     static var fileName: String { DataFile.pendingName }
@@ -34,11 +33,9 @@ internal import Synchronization
 
     /// Maps the file of a store.
     ///
-    /// What an earlier writer left in it stays until ``clear()``: who opens the store for reading
-    /// waits for it meanwhile.
-    ///
-    /// - Parameter isWriter: whether it must be writable. Who reads where there is no such file, and
-    ///   cannot make one, takes it that nothing ever is pending.
+    /// What an earlier writer left in it stays until ``clear()``: who opens the store for reading waits for it
+    /// meanwhile. `isWriter`: whether it must be writable. Who reads where there is no such file, and cannot
+    /// make one, takes it that nothing ever is pending.
     init(_ directory: String, isWriter: Bool) throws(StoreError) {
         let path = "\(directory)/\(Self.fileName)"
         var descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o660)
@@ -107,7 +104,6 @@ internal import Synchronization
         isEmpty ? false : filterMayContain(.owner, owner)
     }
 
-    /// What a key names.
     enum Kind: UInt64 {
         case notification = 1
         case blob
@@ -126,12 +122,10 @@ internal import Synchronization
     /// How often all was committed: where this has changed, all that was acknowledged before is.
     package var commitCount: UInt64 { words[2].load(ordering: .acquiring) }
 
-    /// Asks the writer, another process, to commit soon.
     func requestCommit() {
         if canAsk { words[1].wrappingAdd(1, ordering: .relaxed) }
     }
 
-    /// How often that was asked.
     package var commitRequestCount: UInt64 { words[1].load(ordering: .relaxed) }
 
     // The writer's part.
@@ -160,9 +154,8 @@ internal import Synchronization
         words[0].wrappingAdd(1, ordering: .releasing)
     }
 
-    /// Takes back the batch that was counted last: it does not come into the log.
-    ///
-    /// - Parameter mark: before it was counted.
+    /// Takes back the batch that was counted last: it does not come into the log. `mark`: before it was
+    /// counted.
     func removeBatch(behind mark: Mark) {
         words[4].store(UInt64(mark.changeCount), ordering: .relaxed)
         words[3].store(
@@ -204,7 +197,6 @@ internal import Synchronization
     /// More than the log has room for.
     private static let batchCountMax: UInt64 = 0xFFFF
 
-    /// All is committed.
     func clear() {
         // The count first: a filter that is half empty must not be asked.
         words[0].store(0, ordering: .releasing)
@@ -223,7 +215,6 @@ internal import Synchronization
         filter[bit / 64].bitwiseOr(1 << UInt64(bit % 64), ordering: .relaxed)
     }
 
-    /// Two bits for a key, by multiplication and folding of its words.
     private static func bits(of key: RawSpan, _ kind: Kind) -> (Int, Int) {
         var hash = mixed(kind.rawValue << 32 | UInt64(key.byteCount))
         var offset = 0

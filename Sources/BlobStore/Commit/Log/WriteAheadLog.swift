@@ -14,14 +14,11 @@ final class WriteAheadLog {
     /// Past the page cache, for records; nil where the file system has no such way.
     private var direct: DirectFile?
     let path: String
-    /// Which one it is.
     let id: LogID
-    /// Where the next record goes.
     private(set) var offset = 0
     /// How many there are of the open transaction.
     private(set) var recordCount: UInt32 = 0
 
-    /// What it is opened for.
     enum Use {
         case reading
         case writing
@@ -59,7 +56,6 @@ final class WriteAheadLog {
 
     deinit { close(descriptor) }
 
-    /// Bytes of the file.
     func byteCount() throws(StoreError) -> Int {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .system("fstat \(path)") }
@@ -81,15 +77,12 @@ final class WriteAheadLog {
         try sync()
     }
 
-    /// Whether a record of so many bytes fits behind those that are there.
     func hasRoom(_ byteCount: Int) -> Bool { byteCount <= StoreLimits.logByteCount - offset }
 
-    /// Writes a record and syncs it: one `pwrite`, one `fdatasync`.
-    ///
-    /// - Parameter record: its bytes, of a multiple of ``LogRecord/alignment``, which fit. Those that
-    ///   begin at a page of memory are not copied.
-    /// - Returns: false when the disk has no room for it. Its place is empty then.
-    /// - Throws: ``StoreError/outcomeUnknown(_:)``: the record is on disk, or it is not.
+    /// Writes a record and syncs it: one `pwrite`, one `fdatasync`. `record`: its bytes, of a multiple of
+    /// ``LogRecord/alignment``, which fit. Those that begin at a page of memory are not copied. Returns false
+    /// when the disk has no room for it. Its place is empty then. Throws ``StoreError/outcomeUnknown(_:)``: the
+    /// record is on disk, or it is not.
     func append(_ record: RawSpan) throws(StoreError) -> Bool {
         precondition(hasRoom(record.byteCount) && record.byteCount % LogRecord.alignment == 0)
         do throws(StoreError) {
@@ -103,9 +96,8 @@ final class WriteAheadLog {
         return true
     }
 
-    /// The log is allocated, but not every file system (btrfs, ZFS) writes where it allocated.
-    ///
-    /// - Returns: false when the disk has no room.
+    /// The log is allocated, but not every file system (btrfs, ZFS) writes where it allocated. Returns false
+    /// when the disk has no room.
     private func writeUnlessFull(_ record: RawSpan) throws(StoreError) -> Bool {
         if direct?.write(record, at: offset) == true { return true }
         direct = nil
@@ -128,10 +120,8 @@ final class WriteAheadLog {
         recordCount = 0
     }
 
-    /// Puts a file with other records of the same transaction in the place of this one: after a crash
-    /// there is the one or the other. Three syncs.
-    ///
-    /// - Throws: ``StoreError/full``, with this one as it was.
+    /// Puts a file with other records of the same transaction in the place of this one: after a crash there is
+    /// the one or the other. Three syncs. Throws ``StoreError/full``, with this one as it was.
     func replaceRecords(by records: [[UInt8]]) throws(StoreError) {
         let new = "\(path).new"
         let flags = O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW
@@ -165,10 +155,8 @@ final class WriteAheadLog {
         direct = nil
     }
 
-    /// Writes what a log begins with before it has changes, and syncs it. Before `data.mdb` says
-    /// that this log is in use.
-    ///
-    /// - Parameter transaction: that in which it does.
+    /// Writes what a log begins with before it has changes, and syncs it. Before `data.mdb` says that this log
+    /// is in use. `transaction`: that in which it does.
     func begin(in transaction: UInt64) throws(StoreError) {
         try writeSign(.begun, transaction)
         try sync()
@@ -189,7 +177,6 @@ final class WriteAheadLog {
         try sync()
     }
 
-    /// Writes a record without changes at the start.
     private func writeSign(_ kind: LogRecord.Kind, _ transaction: UInt64) throws(StoreError) {
         var record = [UInt8](repeating: 0, count: LogRecord.alignment)
         let head = LogRecord(
@@ -209,12 +196,10 @@ final class WriteAheadLog {
 
     /// The records of a transaction, whole ones in their order.
     ///
-    /// A record that was being written when the power went is not whole; nobody was told of it. Once
-    /// a record was acknowledged the one before it is, too, so one that is missing before another is
-    /// damage.
-    ///
-    /// - Throws: ``StoreError/corrupt(_:)``; also when there is a record of a later transaction:
-    ///   `data.mdb` is older than the log then.
+    /// A record that was being written when the power went is not whole; nobody was told of it. Once a record
+    /// was acknowledged the one before it is, too, so one that is missing before another is damage. Throws
+    /// ``StoreError/corrupt(_:)``; also when there is a record of a later transaction: `data.mdb` is older than
+    /// the log then.
     func records(of transaction: UInt64) throws(StoreError) -> [[UInt8]] {
         var records: [[UInt8]] = []
         var offset = 0
@@ -278,34 +263,17 @@ final class WriteAheadLog {
     }
 
     private func read(_ count: Int, at offset: Int) throws(StoreError) -> [UInt8] {
+        // Where the file is shorter than it was, what is not there is zeros.
         var bytes = [UInt8](repeating: 0, count: count)
-        var filled = 0
-        while filled < count {
-            let got = bytes.withUnsafeMutableBytes { target in
-                pread(
-                    descriptor, target.baseAddress.map { $0 + filled }, count - filled,
-                    off_t(offset + filled))
-            }
-            if got < 0, errno == EINTR { continue }
-            // Shorter than it was: what is not there is zeros.
-            if got == 0 { return bytes }
-            guard got > 0 else { throw .system("read \(path)") }
-            filled += got
+        guard FileBytes.read(descriptor, at: offset, into: &bytes) >= 0 else {
+            throw .system("read \(path)")
         }
         return bytes
     }
 
     private func write(_ bytes: RawSpan, at offset: Int) throws(StoreError) {
-        var written = 0
-        while written < bytes.byteCount {
-            let count = bytes.withUnsafeBytes { source in
-                pwrite(
-                    descriptor, source.baseAddress.map { $0 + written }, source.count - written,
-                    off_t(offset + written))
-            }
-            if count < 0, errno == EINTR { continue }
-            guard count > 0 else { throw .system("write \(path)") }
-            written += count
+        guard FileBytes.write(bytes, at: offset, to: descriptor) else {
+            throw .system("write \(path)")
         }
     }
 

@@ -1,4 +1,5 @@
 internal import BlobJSON
+internal import LMDB
 
 // What changes cost a transaction, about: how many share one is decided before it begins.
 
@@ -30,7 +31,6 @@ extension Change {
         }
     }
 
-    /// Calls `body` with everything that it may have to store.
     func forEachPayload(_ body: (PreparedPayload) -> Void) {
         switch self {
         case .publish(let publication): body(publication.payload)
@@ -62,7 +62,6 @@ extension Change {
         return payloads
     }
 
-    /// About what it puts into a transaction beside chunks.
     var bookkeepingCost: (puts: Int, bytes: Int) {
         switch self {
         case .publish(let publication):
@@ -99,6 +98,16 @@ extension Change {
             cost.bytes += ownerByteCount
         }
         return cost
+    }
+}
+
+extension Environment {
+    /// Bytes of the pages that a change may copy or add, beside its chunks.
+    var bookkeepingGrowth: Int { Change.bookkeepingByteCount * pageScale }
+
+    /// Bytes that some chunks of a blob, and what is noted of it, may add.
+    func growth(ofChunks count: Int) -> Int {
+        count * (StoreLimits.chunkByteCountMax + pageByteCount) + bookkeepingGrowth
     }
 }
 

@@ -36,7 +36,6 @@ final class FreePageReclaimer: Sendable {
         var position: UInt64?
         /// Whether pages are punched until half of what may stay allocated is left.
         var isReclaiming = false
-        /// Whether the file system can punch holes.
         var isSupported = true
         /// When the list is walked again after a walk that found nothing to punch: what is free may
         /// be visible to a reader.
@@ -58,16 +57,13 @@ final class FreePageReclaimer: Sendable {
         self.options = options
     }
 
-    /// Bytes that are allocated for `data.mdb`.
     var allocatedByteCount: Int {
         FileExtent(environment.dataDescriptor)?.allocatedByteCount ?? 0
     }
 
-    /// Punches for about so long. Only while no transaction is open.
-    ///
-    /// - Parameter keptByteCount: bytes of free pages that stay allocated, if that is more than what
-    ///   stays anyway.
-    /// - Throws: ``StoreError/corrupt(_:)`` when the free list cannot be walked.
+    /// Punches for about so long. Only while no transaction is open. `keptByteCount`: bytes of free pages that
+    /// stay allocated, if that is more than what stays anyway. Throws ``StoreError/corrupt(_:)`` when the free
+    /// list cannot be walked.
     func reclaim(
         microsecondsMax: Int, keeping keptByteCount: Int
     ) throws(StoreError) -> ReclaimResult {
@@ -128,9 +124,7 @@ final class FreePageReclaimer: Sendable {
         }
     }
 
-    /// Punches free pages, those that were freed last first.
-    ///
-    /// - Returns: how many bytes were punched.
+    /// Punches free pages, those that were freed last first. Returns how many bytes were punched.
     private func punch(
         _ wanted: Int, microsecondsMax: Int, _ state: inout State
     ) throws(LMDBError) -> Int {
@@ -160,9 +154,8 @@ final class FreePageReclaimer: Sendable {
         return punched
     }
 
-    /// Punches pages, unless they are a hole already.
-    ///
-    /// - Returns: how many bytes they have; 0 when nothing was punched.
+    /// Punches pages, unless they are a hole already. Returns how many bytes they have; 0 when nothing was
+    /// punched.
     private func punch(_ pages: Range<Int>, _ state: inout State) -> Int {
         let descriptor = environment.dataDescriptor
         let lower = pages.lowerBound * environment.pageByteCount
@@ -188,12 +181,9 @@ final class FreePageReclaimer: Sendable {
 
 /// Collects descending page numbers to runs of neighbours.
 private struct PageRuns {
-    /// The run that may go on.
     private(set) var last: Range<Int>?
 
-    /// Adds a page.
-    ///
-    /// - Returns: the run before it, when the page does not belong to that.
+    /// Adds a page. Returns the run before it, when the page does not belong to that.
     mutating func add(_ page: Int) -> Range<Int>? {
         if let run = last, page == run.lowerBound - 1 {
             last = page..<run.upperBound

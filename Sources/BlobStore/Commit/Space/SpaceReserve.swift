@@ -62,9 +62,7 @@ final class SpaceReserve: Sendable {
         case inFreePages
     }
 
-    /// Makes sure that there is room for `growth` bytes.
-    ///
-    /// - Throws: ``StoreError/full``.
+    /// Makes sure that there is room for `growth` bytes. Throws ``StoreError/full``.
     @discardableResult
     func prepare(growth: Int) throws(StoreError) -> Room {
         let used = environment.usedByteCount
@@ -136,17 +134,7 @@ final class SpaceReserve: Sendable {
     private func writeZeros(from start: Int, to end: Int) {
         guard start < end, end - start <= Self.writtenStepByteCountMax * 4 else { return }
         let zeros = [UInt8](repeating: 0, count: end - start)
-        var written = 0
-        zeros.withUnsafeBytes { zeros in
-            while written < zeros.count {
-                let rest = UnsafeRawBufferPointer(rebasing: zeros[written...])
-                let count = pwrite(
-                    environment.dataDescriptor, rest.baseAddress, rest.count,
-                    off_t(start + written))
-                guard count > 0 else { return }
-                written += count
-            }
-        }
+        _ = FileBytes.write(zeros.span.bytes, at: start, to: environment.dataDescriptor)
     }
 
     /// Gives back room at the end of the file that changes have not asked for lately. Only while
@@ -236,35 +224,7 @@ final class SpaceReserve: Sendable {
         return disk.availableByteCount < byteCount + reserveByteCount
     }
 
-    /// The size of `data.mdb`.
     var fileByteCount: Int { FileExtent(environment.dataDescriptor)?.byteCount ?? 0 }
-}
-
-/// How large a file of this process may be (`RLIMIT_FSIZE`).
-enum FileSizeLimit {
-    static var byteCount: Int {
-        var limit = rlimit()
-        guard getrlimit(__rlimit_resource_t(RLIMIT_FSIZE.rawValue), &limit) == 0 else {
-            return .max
-        }
-        return Int(clamping: limit.rlim_cur)
-    }
-}
-
-/// How long a file is, and how much of it is allocated (`fstat`).
-struct FileExtent {
-    let byteCount: Int
-    let allocatedByteCount: Int
-
-    init?(_ descriptor: Int32) {
-        var status = stat()
-        guard fstat(descriptor, &status) == 0 else { return nil }
-        byteCount = Int(status.st_size)
-        allocatedByteCount = Int(status.st_blocks) * 512
-    }
-
-    /// Bytes that are not allocated.
-    var holeByteCount: Int { max(0, byteCount - allocatedByteCount) }
 }
 
 extension Environment {
@@ -280,5 +240,52 @@ extension Environment {
             let transaction = try readers.begin()
             return try transaction.pageCount(of: tables.all)
         }
+    }
+}
+
+/// What publishes were refused for want of room: what has to fit before the store counts as one that
+/// takes publishes again.
+struct Refused: Equatable {
+    /// The most that one would have added to `data.mdb`, in bytes; 0: none was refused.
+    var growth = 0
+    /// The most bytes that had come of one whose bytes could not be taken in; 0: none.
+    var incomingByteCount = 0
+
+    var isAny: Bool { growth > 0 || incomingByteCount > 0 }
+}
+
+extension SpaceReserve {
+    /// What was refused and has not been found to fit since.
+    var refused: Refused { state.withLock { $0.refused } }
+
+    /// Notes a publish that was refused, unless it would not fit an empty store either. `payloadByteCount`:
+    /// what it brings: where that is not kept in memory, it is on the same disk until the publish is done.
+    func noteRefused(growth: Int, payloadByteCount: Int) {
+        let diskByteCount = Disk(environment.dataDescriptor)?.byteCount ?? .max
+        let most = min(byteCountMax, diskByteCount, FileSizeLimit.byteCount)
+        guard growth <= most - reserveByteCount else { return }
+        state.withLock { $0.refused.growth = max($0.refused.growth, growth) }
+        if payloadByteCount > StoreLimits.payloadInMemoryByteCountMax {
+            noteRefused(incomingByteCount: payloadByteCount)
+        }
+    }
+
+    /// Notes a payload whose bytes could not be taken in.
+    func noteRefused(incomingByteCount: Int) {
+        guard incomingByteCount <= FileSizeLimit.byteCount else { return }
+        state.withLock {
+            $0.refused.incomingByteCount = max($0.refused.incomingByteCount, incomingByteCount)
+        }
+    }
+
+    /// What was refused has been found to fit; what was noted meanwhile stays.
+    func forget(_ refused: Refused) {
+        state.withLock { if $0.refused == refused { $0.refused = Refused() } }
+    }
+
+    /// Whether a payload of so many bytes could be taken in: the file for it is not the store's.
+    func hasRoom(incoming byteCount: Int) -> Bool {
+        guard byteCount > 0, let disk = Disk(environment.dataDescriptor) else { return true }
+        return disk.availableByteCount >= byteCount
     }
 }

@@ -259,7 +259,9 @@ import Testing
             try store.pipeline.whileWriting { () throws(StoreError) in
                 try store.pipeline.inTransaction(growth: 0, asOf: noon, isPublishing: false) {
                     (transaction) throws(StoreError) in
-                    try transaction.setMeta(LogState.name, to: [1, 2, 3])
+                    try transaction.transaction.set(
+                        LogState.name.utf8.span.bytes, to: [1, 2, 3].span.bytes,
+                        in: transaction.tables.meta)
                 }
             }
         }

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import LMDB
 internal import Synchronization
 
@@ -5,7 +6,6 @@ internal import Synchronization
 // outbox, where it waits to be shipped.
 
 extension ChangeTransaction {
-    /// Begins a batch, in a transaction that may have others.
     mutating func beginBatch(_ destination: BatchDestination, of replication: Replication) {
         self.destination = destination
         let isShipped = replication.capturesChanges.load(ordering: .relaxed)
@@ -50,10 +50,8 @@ extension ChangeTransaction {
         newEpochs = nil
     }
 
-    /// Puts what this batch did among what waits to be shipped.
-    ///
-    /// - Returns: nil where nothing is shipped, or nothing of it is.
-    /// - Throws: ``StoreError/full`` when it is too long; fewer changes are shorter.
+    /// Puts what this batch did among what waits to be shipped. Returns nil where nothing is shipped, or
+    /// nothing of it is. Throws ``StoreError/full`` when it is too long; fewer changes are shorter.
     mutating func capture() throws(StoreError) -> CapturedBatch? {
         guard sequence > 0 else { return nil }
         var writer = try batchWriter()
@@ -63,20 +61,18 @@ extension ChangeTransaction {
         }
         let epochs = newEpochs.take()
         if let epochs {
-            try setMeta(EpochList.name, to: epochs.bytes)
+            try set(epochs)
             writer = try batchWriter()
         }
         let batch = writer.finish(
             sequence: sequence, asOf: now, counters, in: tables.meta, storing: storedBlobs)
-        let key = IndexKeys.outbox(sequence)
-        try transaction.set(key.span.bytes, to: batch.span.bytes, in: tables.index)
+        try putOutbox(batch, at: sequence)
         return CapturedBatch(
             sequence: sequence,
             byteCount: storedBlobs.reduce(batch.count) { $0 + $1.storedByteCount },
             firstBlobNumber: storedBlobs.min { $0.number < $1.number }?.number, epochs: epochs)
     }
 
-    /// What this batch did so far.
     private borrowing func batchWriter() throws(StoreError) -> ReplicatedBatchWriter {
         guard !transaction.operations.isOverfull else { throw .full }
         var writer = ReplicatedBatchWriter()
@@ -84,5 +80,57 @@ extension ChangeTransaction {
             transaction.operations.bytes.extracting(
                 droppingFirst: transaction.operations.prefixByteCount), of: tables)
         return writer
+    }
+}
+
+// What the tables say of a shard: its state, and the batches that wait to be shipped.
+
+extension Snapshot {
+    borrowing func replicationKnowledge() throws(StoreError) -> Replication.Knowledge {
+        var knowledge = Replication.Knowledge()
+        knowledge.state = try meta()
+        knowledge.epochs = try meta() ?? EpochList()
+        knowledge.saved = knowledge.state
+        return knowledge
+    }
+
+    /// Batches that wait to be shipped, in order.
+    ///
+    /// - Parameters:
+    ///   - sequence: the one before the first.
+    ///   - last: the last one to give.
+    ///   - byteCountMax: with the bytes of the blobs that they stored. One batch is given however long it is.
+    borrowing func outbox(
+        after sequence: UInt64, upTo last: UInt64, byteCountMax: Int
+    ) throws(StoreError) -> [ReplicatedBatch] {
+        var batches: [ReplicatedBatch] = []
+        var byteCount = 0
+        let first = IndexKeys.outbox(sequence + 1)
+        try walk(tables.index, from: first.span.bytes) { (cursor) throws(StoreError) in
+            guard cursor.key.byte(0) == IndexKeys.outboxPrefix,
+                let number = IndexKeys.number(cursor.key), number <= last
+            else { return false }
+            let batch = try ReplicatedBatch(cursor.value.array())
+            guard batch.sequence == number, number == sequence + 1 + UInt64(batches.count) else {
+                throw .corrupt("the batch \(number) that waits to be shipped")
+            }
+            byteCount += batch.byteCountWithBlobs
+            guard batches.isEmpty || byteCount <= byteCountMax else { return false }
+            batches.append(batch)
+            return true
+        }
+        return batches
+    }
+}
+
+extension ReplicatedBatch {
+    /// Its bytes with those of the blobs that are shipped with it.
+    package var shippedByteCount: Int {
+        shippedBlobs.reduce(bytes.count) { $0 + $1.storedByteCount }
+    }
+
+    /// Its bytes with those of all blobs that it stored.
+    package var byteCountWithBlobs: Int {
+        blobs.reduce(bytes.count) { $0 + $1.storedByteCount }
     }
 }

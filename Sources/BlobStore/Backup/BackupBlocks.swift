@@ -7,9 +7,7 @@ package struct BackupReader: ~Copyable {
     /// Appends up to so many bytes; none at the end.
     package typealias Source = (_ buffer: inout [UInt8], _ byteCountMax: Int) throws -> Void
 
-    /// What it begins with.
     package let head: BackupHead
-    /// Bytes that were read.
     package private(set) var byteCount = 0
 
     private var hash = SHA256()
@@ -17,7 +15,6 @@ package struct BackupReader: ~Copyable {
     private var lastTable = BackupTable.meta
     private var lastKey: [UInt8] = []
 
-    /// Reads the head.
     package init(from source: Source) throws {
         var bytes: [UInt8] = []
         try Self.fill(&bytes, to: BackupHead.byteCount, from: source)
@@ -35,7 +32,6 @@ package struct BackupReader: ~Copyable {
         }
     }
 
-    /// Entries of one table.
     struct Block {
         let table: BackupTable
         let bytes: [UInt8]
@@ -106,7 +102,7 @@ package struct BackupReader: ~Copyable {
                 valueByteCount <= bytes.byteCount - index - keyByteCount
             else { throw damaged("an entry that is cut short") }
             let key = bytes.extracting(index..<index + keyByteCount)
-            guard lastKey.span.bytes.isBefore(key) else {
+            guard lastKey.span.bytes.order(to: key) < 0 else {
                 throw damaged("keys that do not ascend")
             }
             lastKey = key.array()
@@ -148,13 +144,56 @@ package struct BackupReader: ~Copyable {
     }
 }
 
-extension RawSpan {
-    /// Whether these bytes sort before others, as `memcmp` compares them and then the lengths.
-    fileprivate func isBefore(_ other: RawSpan) -> Bool {
-        let count = Swift.min(byteCount, other.byteCount)
-        for index in 0..<count where byte(index) != other.byte(index) {
-            return byte(index) < other.byte(index)
+/// Puts entries into blocks, which are handed on when they are full.
+struct BlockWriter: ~Copyable {
+    private var block: [UInt8] = []
+    private var table = BackupTable.meta
+    private(set) var counts = [UInt64](repeating: 0, count: BackupTable.allCases.count)
+
+    /// Whether the block should be taken.
+    var isFull: Bool {
+        block.count >= BackupFormat.blockHeadByteCount + BackupFormat.bodyByteCountMin
+    }
+
+    /// Adds an entry to a block of its own table: ``take()`` is called between two tables.
+    mutating func append(_ key: RawSpan, _ value: RawSpan, of table: BackupTable) {
+        if block.isEmpty {
+            self.table = table
+            block.reserveCapacity(BackupFormat.bodyByteCountMin + 80 << 10)
+            block.append(contentsOf: repeatElement(0, count: BackupFormat.blockHeadByteCount))
         }
-        return byteCount < other.byteCount
+        precondition(table == self.table)
+        block.append(littleEndian: UInt32(key.byteCount))
+        block.append(littleEndian: UInt32(value.byteCount))
+        block.append(contentsOf: key)
+        block.append(contentsOf: value)
+        counts[table.position] += 1
+    }
+
+    /// The block, whole; empty where nothing was added since the last one.
+    mutating func take() -> [UInt8] {
+        guard !block.isEmpty else { return [] }
+        var whole: [UInt8] = []
+        swap(&whole, &block)
+        Self.close(&whole, kind: table.rawValue)
+        return whole
+    }
+
+    /// The block that ends the backup. `digest`: of all bytes before it.
+    func end(_ digest: InlineArray<32, UInt8>) -> [UInt8] {
+        var block = [UInt8](repeating: 0, count: BackupFormat.blockHeadByteCount)
+        for count in counts { block.append(littleEndian: count) }
+        block.append(contentsOf: digest.span.bytes)
+        Self.close(&block, kind: BackupFormat.endKind)
+        return block
+    }
+
+    private static func close(_ block: inout [UInt8], kind: UInt8) {
+        block[0] = kind
+        let byteCount = UInt32(block.count - BackupFormat.blockHeadByteCount)
+        for index in 0..<4 {
+            block[4 + index] = UInt8(truncatingIfNeeded: byteCount >> UInt32(8 * index))
+        }
+        block.append(littleEndian: Checksum(block.span.bytes).value)
     }
 }
