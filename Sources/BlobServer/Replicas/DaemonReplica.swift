@@ -27,9 +27,9 @@ final class DaemonReplica: ReplicaHost {
 
     func wait(milliseconds: Int) -> Bool { context.access.wait(milliseconds: milliseconds) }
 
-    func write(
-        _ body: @escaping @Sendable (BlobStore) throws(StoreError) -> Void
-    ) throws(StoreError) { try context.writer.perform(body) }
+    func write<Value: Sendable>(
+        _ body: @escaping @Sendable (BlobStore) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value { try context.writer.perform(body) }
 
     func become(_ activity: ReplicaActivity) {
         // First that nothing is shipped any more, then that changes are refused.
@@ -68,4 +68,10 @@ final class DaemonReplica: ReplicaHost {
         let epoch = status.newestEpoch.load(ordering: .acquiring)
         return epoch == 0 ? nil : epoch
     }
+}
+
+extension WriterThread: StoreWriter {
+    func write<Value: Sendable>(
+        _ body: @escaping @Sendable (BlobStore) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value { try perform(body) }
 }

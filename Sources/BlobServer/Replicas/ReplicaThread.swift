@@ -72,7 +72,7 @@ final class ReplicaThread: Sendable {
                     return onDeposed()
                 }
             } catch {
-                if (error as? ReplicationError)?.isStop == true { continue }
+                if error as? ReplicationError == .stopped { continue }
                 let pause = failures.note(error)
                 refusePromotion(because: error)
                 host.complete(upTo: replica.reachedSequence)
