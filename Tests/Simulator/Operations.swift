@@ -68,7 +68,7 @@ extension World {
             return
         }
         let mayVanish = swarm.has(.upkeep) && swarm.retentionMilliseconds < 10_000_000 && !isSafe
-        if mayVanish, chance.below(100) == 0 { return try letPayloadVanish(host) }
+        if mayVanish, chance.below(60) == 0 { return try letPayloadVanish(host) }
         if swarm.has(.logging), chance.chance(6) {
             // So many bytes that the log has the places of the payloads alone.
             sometimes("changes too long for the log")
@@ -90,6 +90,9 @@ extension World {
     /// segment of that base: what follows it there names a payload that is gone.
     private func letPayloadVanish(_ host: Host) throws {
         sometimes("a payload vanished")
+        // Nothing fails meanwhile: all of these steps are needed.
+        isSafe = true
+        defer { isSafe = false }
         let (retention, number) = (swarm.retentionMilliseconds, chance.below(swarm.idCount))
         func run(_ name: String, of host: Host, _ count: Int) throws {
             for _ in 0..<count where host.isUp {
@@ -101,7 +104,7 @@ extension World {
             for other in hosts where other !== host { try run("replica", of: other, 4) }
         }
         for other in hosts where other !== host {
-            other.pausedUntil = max(other.pausedUntil, clock + retention * 3 / 2)
+            other.pausedUntil = max(other.pausedUntil, clock + retention * 2)
         }
         // The next base is due.
         clock += retention / 3
@@ -114,20 +117,17 @@ extension World {
         try apply([deletion], to: host, isAwaited: false)
         guard host.isUp, host.commit() else { return }
         try run("upkeep", of: host, 8)
-        // From base to base counts one interval: that one is the oldest of the retention after three.
-        for _ in 0..<3 {
+        // From base to base counts one interval: that one is the oldest of the retention after three, or four.
+        for _ in 0..<(retention % 3 == 0 ? 3 : 4) {
             clock += retention / 3
             try run("replica", of: host, 2)
             try run("upkeep", of: host, 20)
         }
-        if chance.chance(50) { try checkFollowers(of: host) }
+        try checkFollowers(of: host)
     }
 
     /// Throws where a follower waits for a payload that no longer exists, with nothing else in its way.
     private func checkFollowers(of leader: Host) throws {
-        let wasSafe = isSafe
-        isSafe = true
-        defer { isSafe = wasSafe }
         for other in hosts where other !== leader && other.life == .up && !other.leads {
             other.pausedUntil = clock
             for _ in 0..<8 where other.isUp {

@@ -8,10 +8,8 @@ package struct SegmentApplier {
     private let localByteCountMax: Int?
 
     /// - Parameters:
-    ///   - store: it follows.
     ///   - localByteCountMax: while the store has so many bytes, long blobs stay in the bucket; nil: all are
     ///     fetched.
-    ///   - writer: runs its changes.
     package init(
         _ store: BlobStore, localByteCountMax: Int? = nil, writer: any StoreWriter
     ) {
@@ -20,7 +18,6 @@ package struct SegmentApplier {
         self.writer = writer
     }
 
-    /// Applies a segment: long blobs first, then its batches.
     package func apply(_ segment: Segment, on bucket: some Bucket) throws {
         try apply(segment.items, of: segment.head.epoch, at: segment.position, on: bucket)
     }

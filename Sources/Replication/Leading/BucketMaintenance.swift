@@ -58,14 +58,9 @@ package struct BucketMaintenance {
     /// The maintenance of a leader's bucket. Lists the packs, the log and the bases.
     ///
     /// - Parameters:
-    ///   - store: it leads.
-    ///   - epoch: the one in which it does.
-    ///   - schedule: when bases are made, and how long they are kept.
-    ///   - bucket: this thread's.
     ///   - clock: the present, by the clock that the store's changes are stamped with.
     ///   - bootMilliseconds: the boot clock's present (`CLOCK_BOOTTIME`): while the first clock disagrees with it,
     ///     nothing is deleted.
-    ///   - writer: runs changes of the store.
     package init(
         _ store: BlobStore, epoch: UInt64, _ schedule: BaseSchedule, on bucket: some Bucket,
         clock: @escaping () -> Timestamp, bootMilliseconds: @escaping () -> Int64,

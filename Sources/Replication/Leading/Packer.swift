@@ -77,8 +77,6 @@ package struct Packer {
     ///
     /// - Parameters:
     ///   - position: the last name that is known to be in the log.
-    ///   - now: the present.
-    ///   - deletes: whether names may be deleted.
     /// - Throws: ``ReplicationError/deposed(epoch:leader:)`` when another store leads, and nothing is deleted.
     package mutating func step(
         upTo position: LogPosition, on bucket: some Bucket, asOf now: Timestamp, deletes: Bool

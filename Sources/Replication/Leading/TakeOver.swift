@@ -32,7 +32,6 @@ package struct TakeOver {
     ///   - log: behind what this store has applied. It is moved on.
     ///   - knownEpoch: the highest epoch that this store has seen: the new one is higher.
     ///   - sequence: the last batch that this store has, after each `apply`.
-    ///   - now: the present.
     ///   - apply: does what a segment says; false: this store cannot, and does not take over.
     package func run(
         _ log: inout LogFollower, knownEpoch: UInt64, on bucket: some Bucket,

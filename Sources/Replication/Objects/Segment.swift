@@ -73,8 +73,6 @@ package struct Segment: Sendable {
 
     /// Batches with the stored bytes that are shipped beside them. The objects of long blobs are in the bucket: what
     /// a segment names is there before it.
-    ///
-    /// - Parameter bytes: the stored bytes of a blob that is shipped with its batch.
     package static func items(
         of batches: [ReplicatedBatch], bytes: (BlobReference) throws -> [UInt8]
     ) throws -> [Item] {
@@ -114,8 +112,6 @@ package struct Segment: Sendable {
     }
 
     /// Reads a segment, and checks all of it.
-    ///
-    /// - Throws: ``DamagedObject`` with what is wrong.
     package init(_ bytes: [UInt8]) throws(DamagedObject) {
         let span = bytes.span.bytes
         guard bytes.count >= Self.headByteCount + Self.digestByteCount,

@@ -53,9 +53,7 @@ package struct Restorer {
     /// A restore.
     ///
     /// - Parameters:
-    ///   - options: how the store is opened to be built.
     ///   - now: the present, which the store bears as the moment it was made.
-    ///   - progress: called as it goes on.
     package init(
         _ target: Target, options: StoreOptions = StoreOptions(), asOf now: Timestamp,
         progress: @escaping (Progress) -> Void = { _ in }

@@ -36,8 +36,6 @@ package protocol ReplicaHost: ShardHost, StoreWriter {
     func noteLeader(_ host: String)
 
     /// A segment was shipped or found.
-    ///
-    /// - Parameter uptime: when.
     func noteMoved(at uptime: Int64)
 
     // MARK: Who waits
@@ -98,12 +96,10 @@ package enum ReplicaLogLevel: Sendable {
 
 /// A request to take the lead.
 package protocol PromotionRequest: Sendable {
-    /// Whether the leader is not asked.
     var isForced: Bool { get }
 
     func succeed(epoch: UInt64)
 
-    /// This host does not take the lead.
     func refuse(_ why: String)
 }
 

@@ -10,9 +10,7 @@ package struct ReplicaStart {
     private let open: () throws -> BlobStore
 
     /// - Parameters:
-    ///   - directory: where the store is, or will be.
     ///   - storeOptions: for a store that is made of a base.
-    ///   - open: opens the store.
     package init(
         _ directory: String, _ storeOptions: StoreOptions, _ host: any ShardHost,
         open: @escaping () throws -> BlobStore
