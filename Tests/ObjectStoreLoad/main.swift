@@ -42,7 +42,7 @@ func load(_ url: String, count: Int, byteCount: Int) throws(ObjectStoreError) {
         start = MonotonicClock.microseconds()
         let found = try client.get(name, byteCountMax: byteCount)
         gets.append(MonotonicClock.microseconds() - start)
-        guard found == .found(body) else {
+        guard found == body else {
             throw ObjectStoreError(.badAnswer, "\(name): other bytes")
         }
         if number % 10 == 0 { _ = try client.list("load/", keyCountMax: 100) }

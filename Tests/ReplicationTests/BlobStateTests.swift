@@ -74,19 +74,16 @@ import Testing
         for failing in [3, 14, 22, 23] {
             let follower = try Member("two", seededFrom: objects)
             var gets = 0
-            follower.bucket.onRequest = { (operation, name) throws(BucketError) in
+            follower.bucket.onRequest = { (operation, name) throws(ReplicationError) in
                 guard operation == .get, name.hasPrefix("blob/") else { return }
                 gets += 1
-                if gets == failing + 1 { throw BucketError("403") }
+                if gets == failing + 1 { throw ReplicationError.bucket("403") }
             }
             // It is behind, and applies several segments together.
             var log = follower.log
             var items: [Segment.Item] = []
-            while case .segment(let segment) = try log.peek(
-                on: follower.bucket, looksAtPacks: true)
-            {
+            while let segment = try log.next(on: follower.bucket, looksAtPacks: true) {
                 items += segment.items
-                log.accept()
             }
             #expect(throws: ReplicationError.self) {
                 try follower.applier.apply(

@@ -117,10 +117,10 @@ import Testing
     func deletedMeanwhile() throws {
         let history = try history()
         let bucket = MemoryBucket(history.objects)
-        bucket.onRequest = { (operation, name) throws(BucketError) in
+        bucket.onRequest = { (operation, name) throws(ReplicationError) in
             guard operation == .get, name.hasPrefix("pack/") else { return }
             bucket.onRequest = { _, _ in }
-            do { try history.work(minutes: 45) } catch { throw BucketError("\(error)") }
+            do { try history.work(minutes: 45) } catch { throw ReplicationError.bucket("\(error)") }
         }
         let report = try BucketVerifier().run(on: bucket)
         #expect(report.problems == [])

@@ -40,14 +40,14 @@ import Testing
             return [.stored]
         }
         let bucket = try bucket(server)
-        try bucket.forEach(100) { (index, bucket) throws(BucketError) in
+        try bucket.forEach(100) { (index, bucket) throws(ReplicationError) in
             try bucket.put("object-\(index)", [UInt8(index)])
         }
         #expect(crowd.most.load(ordering: .relaxed) == ObjectStoreLimits.connectionCountMax)
         let names = server.requests.map(\.target).sorted()
         #expect(names == (0..<100).map { "/test/p/object-\($0)" }.sorted())
         // The connections are used again.
-        try bucket.forEach(100) { (index, bucket) throws(BucketError) in
+        try bucket.forEach(100) { (index, bucket) throws(ReplicationError) in
             try bucket.put("object-\(index)", [UInt8(index)])
         }
         #expect(
@@ -60,8 +60,8 @@ import Testing
             request.target.hasSuffix("-7") ? [.error(403, "AccessDenied")] : [.stored]
         }
         let bucket = try bucket(server)
-        let error = #expect(throws: BucketError.self) {
-            try bucket.forEach(10_000) { (index, bucket) throws(BucketError) in
+        let error = #expect(throws: ReplicationError.self) {
+            try bucket.forEach(10_000) { (index, bucket) throws(ReplicationError) in
                 try bucket.put("object-\(index)", [])
             }
         }

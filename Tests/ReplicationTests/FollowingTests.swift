@@ -87,11 +87,11 @@ import Testing
         try old.store.put("a", [1])
         try old.ship()
         try old.store.put("lost", [2])
-        guard case .leads(let epoch, _, _) = try new.takeOver() else {
+        guard case .leads(let writer) = try new.takeOver() else {
             Issue.record("no lead")
             return
         }
-        #expect(epoch == 2)
+        #expect(writer.epoch == 2)
         try new.store.put("b", [3])
         try new.ship()
         #expect(
@@ -104,10 +104,30 @@ import Testing
         let revision = try #require(try third.store.record(for: "b", asOf: noon)).revision
         let lost = try #require(try old.store.record(for: "lost", asOf: noon)).revision
         #expect(revision > lost + (1 << 31))
-        guard case .leads(let later, _, _) = try third.takeOver() else {
+        guard case .leads(let later) = try third.takeOver() else {
             Issue.record("no lead")
             return
         }
-        #expect(later == 3)
+        #expect(later.epoch == 3)
+    }
+
+    @Test("Where a fence is deleted, the leader before goes on: so fences stay")
+    func deletedFence() throws {
+        let objects = MemoryObjects()
+        let old = try Member("old", objects)
+        try old.begin()
+        try old.writeBase()
+        let new = try Member("new", seededFrom: objects)
+        guard case .leads(let writer) = try new.takeOver() else {
+            Issue.record("no lead")
+            return
+        }
+        objects[ShardNames.log(writer.position.number)] = nil
+        try old.store.put("zombie", [1])
+        let step = try old.shipper?.step(on: old.bucket, asOf: noon, appendsEmpty: false)
+        guard case .shipped = step else {
+            Issue.record("without the fence the old leader must be able to go on: \(step as Any)")
+            return
+        }
     }
 }

@@ -155,8 +155,8 @@ import Testing
         let leader = try Member("one", objects, clock: clock)
         try leader.begin()
         try leader.ship()
-        leader.upkeep.onRequest = { (operation, name) throws(BucketError) in
-            if name.hasSuffix("manifest.json") { throw BucketError("away") }
+        leader.upkeep.onRequest = { (operation, name) throws(ReplicationError) in
+            if name.hasSuffix("manifest.json") { throw ReplicationError.bucket("away") }
         }
         #expect(throws: (any Error).self) { try leader.maintain() }
         leader.upkeep.onRequest = { _, _ in }
@@ -186,8 +186,8 @@ import Testing
         try leader.ship()
         // The base counts, and then the bucket is away for longer than the interval.
         var isAway = false
-        leader.upkeep.onRequest = { (operation, name) throws(BucketError) in
-            if isAway { throw BucketError("away") }
+        leader.upkeep.onRequest = { (operation, name) throws(ReplicationError) in
+            if isAway { throw ReplicationError.bucket("away") }
             if name.hasSuffix("manifest.json"), operation == .create { isAway = true }
         }
         #expect(throws: (any Error).self) { try leader.maintain() }
@@ -218,13 +218,13 @@ import Testing
         try leader.maintain()
         let first = objects.names.filter { $0.hasPrefix("base/") }
         var count = 0
-        leader.upkeep.onRequest = { (operation, name) throws(BucketError) in
+        leader.upkeep.onRequest = { (operation, name) throws(ReplicationError) in
             guard operation == .get, name.hasPrefix("log/") else { return }
             count += 1
             do {
                 try leader.store.put("n\(count % 10)", [UInt8(truncatingIfNeeded: count)])
                 try leader.ship()
-            } catch { throw BucketError("\(error)") }
+            } catch { throw ReplicationError.bucket("\(error)") }
         }
         try leader.store.put("first", [1])
         try leader.ship()

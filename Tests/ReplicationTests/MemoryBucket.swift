@@ -88,7 +88,7 @@ final class MemoryBucket: Bucket {
     enum Operation { case create, put, get, list, delete }
 
     /// Called before each request: as if this client was paused there.
-    var onRequest: (Operation, String) throws(BucketError) -> Void = { _, _ in }
+    var onRequest: (Operation, String) throws(ReplicationError) -> Void = { _, _ in }
     /// How often each was asked.
     private(set) var counts: [Operation: Int] = [:]
     /// Asked with the number of each request, from 0.
@@ -102,21 +102,21 @@ final class MemoryBucket: Bucket {
 
     private func request<Result>(
         _ operation: Operation, _ name: String, _ body: () -> Result
-    ) throws(BucketError) -> Result {
+    ) throws(ReplicationError) -> Result {
         try onRequest(operation, name)
         counts[operation, default: 0] += 1
         defer { requestCount += 1 }
         switch cut(requestCount) {
         case .none: return body()
-        case .before: throw BucketError("cut before the request")
+        case .before: throw .bucket("cut before the request")
         case .after:
             _ = body()
-            throw BucketError("cut after the request")
+            throw .bucket("cut after the request")
         }
     }
 
-    func create(_ name: String, _ bytes: [UInt8]) throws(BucketError) -> CreateOutcome {
-        do throws(BucketError) {
+    func create(_ name: String, _ bytes: [UInt8]) throws(ReplicationError) -> CreateOutcome {
+        do throws(ReplicationError) {
             return try request(.create, name) {
                 shared.create(name, bytes) ? .created : .exists
             }
@@ -125,25 +125,25 @@ final class MemoryBucket: Bucket {
         }
     }
 
-    func put(_ name: String, _ bytes: [UInt8]) throws(BucketError) {
+    func put(_ name: String, _ bytes: [UInt8]) throws(ReplicationError) {
         try request(.put, name) { shared[name] = bytes }
     }
 
-    func get(_ name: String, byteCountMax: Int) throws(BucketError) -> [UInt8]? {
+    func get(_ name: String, byteCountMax: Int) throws(ReplicationError) -> [UInt8]? {
         let found = try request(.get, name) { shared[name] }
-        guard (found?.count ?? 0) <= byteCountMax else { throw BucketError("\(name) is too long") }
+        guard (found?.count ?? 0) <= byteCountMax else { throw .bucket("\(name) is too long") }
         return found
     }
 
-    func list(_ prefix: String, after name: String) throws(BucketError) -> [String] {
+    func list(_ prefix: String, after name: String) throws(ReplicationError) -> [String] {
         try request(.list, prefix) {
             shared.names(prefix, after: name, countMax: 7)
         }
     }
 
-    func delete(_ name: String) throws(BucketError) {
+    func delete(_ name: String) throws(ReplicationError) {
         try request(.delete, name) { shared[name] = nil }
     }
 
-    func pause(beforeRetrying attempt: Int) throws(BucketError) {}
+    func pause(beforeRetrying attempt: Int) throws(ReplicationError) {}
 }

@@ -129,9 +129,9 @@ final class ReplicaUnderTest: ReplicaHost, @unchecked Sendable {
         uptime += Int64(milliseconds)
         return false
     }
-    func write(
-        _ body: @escaping @Sendable (BlobStore) throws(StoreError) -> Void
-    ) throws(StoreError) { try body(store) }
+    func write<Value: Sendable>(
+        _ body: @escaping @Sendable (BlobStore) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value { try body(store) }
     func become(_ activity: ReplicaActivity) { self.activity = activity }
     func noteLeader(_ host: String) {}
     func noteMoved(at uptime: Int64) {}

@@ -14,8 +14,8 @@ import Testing
     @Test("A store is restored to random batches of the retention, behind packing and collecting")
     func batches() throws {
         // 1,000 restores of 10,000 batches are the long turn.
-        let batchCount = Self.count("BLOBD_RESTORE_BATCHES", 400)
-        let restoreCount = Self.count("BLOBD_RESTORES", 40)
+        let batchCount = Self.count("BLOBD_RESTORE_BATCHES", 200)
+        let restoreCount = Self.count("BLOBD_RESTORES", 12)
         let seed = testSeed(4)
         print("restores: seed \(seed)")
         let span = Int64(batchCount) * 10_000

@@ -212,6 +212,28 @@ struct RoleTests {
         #expect(a.activity == .follows)
     }
 
+    // A leader that had something to ship at every step never looked whether it was asked to hand over.
+    @Test("A leader that ships all the time hands over, and loses nothing")
+    func plannedUnderPublishers() throws {
+        let a = try leader()
+        let b = try follower("b", of: a)
+        let promotion = TestPromotion()
+        b.promotion = promotion
+        var count = 0
+        try ReplicaUnderTest.run([a, b]) {
+            if a.isLeading {
+                try a.store.put("n\(count)", [1])
+                count += 1
+                // Shipping takes its time.
+                a.uptime += 300
+            }
+            return b.isLeading
+        }
+        #expect(promotion.answer == .leads(b.store.replicationState!.epoch))
+        #expect(count > 3)
+        for number in 0..<count { #expect(try b.store.get("n\(number)") == [1]) }
+    }
+
     // The follower gave up after ten seconds, the leader handed over after fourteen, and nobody led for twenty more.
     @Test("A request that was given up is not granted")
     func withdrawn() throws {
@@ -222,8 +244,8 @@ struct RoleTests {
         try b.step()
         // The leader has something to ship, which takes longer than the follower waits.
         try a.store.put("1", [1])
-        a.bucket.onRequest = { (operation, _) throws(BucketError) in
-            if operation == .create { throw BucketError("late") }
+        a.bucket.onRequest = { (operation, _) throws(ReplicationError) in
+            if operation == .create { throw ReplicationError.bucket("late") }
         }
         a.uptime += 1_000
         try a.run { a.activity == .changes }
@@ -246,8 +268,8 @@ struct RoleTests {
         try b.step()
         a.uptime += 1_000
         try a.run { a.activity == .changes }
-        a.bucket.onRequest = { (operation, _) throws(BucketError) in
-            if operation == .create { throw BucketError("403 AccessDenied") }
+        a.bucket.onRequest = { (operation, _) throws(ReplicationError) in
+            if operation == .create { throw ReplicationError.bucket("403 AccessDenied") }
         }
         for _ in 0..<5 { try a.step() }
         try b.run { promotion.answer != nil }

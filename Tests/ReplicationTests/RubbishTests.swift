@@ -103,7 +103,7 @@ import Testing
         }
         #expect(try sparse.bucket.names("epoch/") == ["epoch/1"])
         let round = try Proxy { page([], next: $0.number % 2 == 0 ? "a" : "b") }
-        #expect(throws: BucketError.self) { try round.bucket.names("epoch/") }
+        #expect(throws: ReplicationError.self) { try round.bucket.names("epoch/") }
     }
 
     @Test("A blob's name says its number and its digest, and nothing else is one")

@@ -81,7 +81,7 @@ final class Member {
         try bucket.put(ShardNames.store, StoreDocument(storeID: store.id.description).bytes)
         let document = EpochDocument(
             storeID: store.id.description, nonce: .random(), host: name, time: clock.now)
-        _ = try #require(try Epochs.create(1, document, on: bucket))
+        #expect(try Epochs.create(1, document, on: bucket))
         try store.lead(
             epoch: 1, nonce: document.nonce, behind: .start, isFirst: true, asOf: clock.now)
         try resume()
@@ -164,7 +164,7 @@ final class Member {
             maintenance = try BucketMaintenance(
                 store, epoch: try #require(store.replicationState).epoch, schedule, on: upkeep,
                 clock: { clock.now }, bootMilliseconds: { clock.bootMilliseconds },
-                onWriter: { body throws(StoreError) in try body(store) })
+                writer: DirectWriter(store))
         }
         var steps: [BucketMaintenance.Step] = []
         while let step = try maintenance?.step(on: upkeep), step != .nothing {
@@ -182,10 +182,8 @@ final class Member {
     var localByteCountMax: Int?
 
     var applier: SegmentApplier {
-        let store = store
-        return SegmentApplier(store, localByteCountMax: localByteCountMax) {
-            body throws(StoreError) in try body(store)
-        }
+        SegmentApplier(
+            store, localByteCountMax: localByteCountMax, writer: DirectWriter(store))
     }
 
     /// Evicts payloads by number, and goes on until that is done.
@@ -207,9 +205,10 @@ final class Member {
 
     /// Applies all there is.
     func follow() throws {
-        while case .segment(let segment) = try log.peek(on: bucket, looksAtPacks: true) {
+        var ahead = log
+        while let segment = try ahead.next(on: bucket, looksAtPacks: true) {
             try applier.apply(segment, on: bucket)
-            log.accept()
+            log = ahead
         }
     }
 
@@ -221,12 +220,14 @@ final class Member {
         let outcome = try takeOver.run(
             &log, knownEpoch: store.replicationState?.epoch ?? 0, on: bucket,
             sequence: { store.lastSequence }, asOf: clock.now
-        ) { (segment) throws(ReplicationError) in
+        ) { segment in
             try applier.apply(segment, on: bucket)
             return true
         }
-        guard case .leads(let epoch, let nonce, let fence) = outcome else { return outcome }
-        try store.lead(epoch: epoch, nonce: nonce, behind: fence, isFirst: false, asOf: clock.now)
+        guard case .leads(let writer) = outcome else { return outcome }
+        try store.lead(
+            epoch: writer.epoch, nonce: nonce, behind: writer.position, isFirst: false,
+            asOf: clock.now)
         try beginShipping()
         return outcome
     }

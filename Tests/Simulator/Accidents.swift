@@ -10,7 +10,7 @@ extension World {
     func accident() throws {
         let kinds: [Swarm.Feature] = [
             .kill, .crash, .powerCut, .syncFailure, .fullDisk, .bitFlip, .clockJump, .pause,
-            .promote, .force, .clone, .rollback, .lostDisk, .restart, .away, .compaction,
+            .promote, .force, .clone, .rollback, .lostDisk, .restart, .away, .compaction, .cutOff,
         ].filter { swarm.has($0) }
         guard !kinds.isEmpty else { return }
         let kind = kinds[chance.below(kinds.count)]
@@ -32,18 +32,35 @@ extension World {
             host.clockOffset = chance.chance(50) ? span : -span
             sometimes("set a clock")
         case .pause:
-            host.pausedUntil = clock + Int64(chance.logarithmic(1_000...300_000))
+            host.pausedUntil = clock + Int64(chance.logarithmic(1_000...2_000_000))
         case .promote, .force:
             guard host.isUp, !host.leads, host.promotion == nil else { return }
             host.promotion = Promotion(isForced: kind == .force)
             host.wake("replica")
         case .away: awayUntil = clock + Int64(chance.logarithmic(1_000...100_000))
+        case .cutOff: try cutOff(hosts.first { $0.isUp && $0.takesChanges } ?? host)
         case .clone: try clone(host)
         case .rollback: try rollBack(host)
         case .lostDisk: try loseDisk(host)
         case .compaction: try compact(host)
         default: break
         }
+    }
+
+    /// A host cannot reach the bucket, and its clients reach it still: what they are told of a leader's changes may be
+    /// lost when another host takes over.
+    private func cutOff(_ host: Host) throws {
+        host.cutOffUntil = clock + Int64(chance.logarithmic(5_000...200_000))
+        for _ in 0..<3 where host.isUp && host.takesChanges {
+            try change(host)
+            for index in devices.indices where chance.chance(50) { try devices[index].read(host) }
+        }
+        guard chance.chance(50), let other = hosts.first(where: { $0.isUp && !$0.leads }) else {
+            return
+        }
+        other.promotion = other.promotion ?? Promotion(isForced: true)
+        other.wake("replica")
+        sometimes("took over from a leader that was cut off")
     }
 
     /// Without a base the bucket is not yet a copy: no disk may fork or get lost.

@@ -1,17 +1,28 @@
 import BlobStore
+import TestSupport
 
-/// A device that keeps a copy of its owner's notifications by reading the feed from any host.
+/// A device that keeps a copy of its owner's notifications by reading the feed from any host: one that leads, that led,
+/// or that is behind. Whatever it has seen before, it gets all that it missed, or `resync`.
 struct Device {
+    /// What it knows: how far it has read, and by id the revision of the last change.
+    private struct State {
+        var cursor: [UInt8]?
+        var copy: [String: UInt64] = [:]
+    }
+
     let number: Int
-    private var cursor: [UInt8]?
-    /// By id: the revision of the last change.
-    private var copy: [String: UInt64] = [:]
+    private var state = State()
+    /// What it knew a while ago: a device is switched off for days, and an app is restored from a backup.
+    private var old = State()
 
     init(number: Int) { self.number = number }
 
     var owner: String { "owner-\(number % 3)" }
 
-    /// Reads what a host has.
+    /// Continues with what it knew a while ago.
+    mutating func forget() { state = old }
+
+    /// Reads all that a host has, and compares it with that host's store.
     ///
     /// - Returns: false where that is less than the device has seen already.
     @discardableResult
@@ -21,7 +32,7 @@ struct Device {
         for _ in 0..<100 {
             var start = FeedStart.beginning
             do {
-                if let text = cursor {
+                if let text = state.cursor {
                     guard
                         let found = try store.feedCursor(text.span.bytes, owner: bytes.span.bytes)
                     else { throw Finding("a cursor of this shard is refused", "by \(host.name)") }
@@ -37,27 +48,30 @@ struct Device {
                     if found.position > revision, !host.leads { return false }
                     start = .after(found)
                 } else {
-                    copy = [:]
+                    state.copy = [:]
                 }
                 let page = try store.changes(of: owner, from: start, limit: 7)
                 for change in page.changes {
-                    copy[change.id] = change.record == nil ? nil : change.revision
+                    state.copy[change.id] = change.record == nil ? nil : change.revision
                 }
                 var text: [UInt8] = []
                 page.next.append(owner: bytes.span.bytes, store: store.id, to: &text)
-                cursor = text
-                if !page.hasMore { return true }
+                state.cursor = text
+                if !page.hasMore {
+                    try check(host, store)
+                    if host.world.chance.chance(20) { old = state }
+                    return true
+                }
             } catch StoreError.resync {
                 host.world.sometimes("resync")
-                cursor = nil
+                state.cursor = nil
             }
         }
         throw Finding("a feed has no end", "\(host.name)")
     }
 
-    /// Throws unless the copy is what the owner has.
-    func check(_ host: Host) throws {
-        guard let store = host.store else { return }
+    /// Throws unless the copy is what the owner has on a host.
+    private func check(_ host: Host, _ store: BlobStore) throws {
         var truth: [String: UInt64] = [:]
         for number in 0..<host.world.swarm.idCount {
             guard let record = try store.record(for: "n\(number)", asOf: host.now),
@@ -65,12 +79,22 @@ struct Device {
             else { continue }
             truth[record.id] = record.revision
         }
-        let live = copy.filter { truth[$0.key] != nil || !host.world.swarm.has(.expiry) }
+        let live = state.copy.filter { truth[$0.key] != nil || !host.world.swarm.has(.expiry) }
         guard live == truth else {
             throw Finding(
                 "a device missed a change",
-                "\(number) has \(copy.sorted { $0.key < $1.key }) of \(truth.sorted { $0.key < $1.key })"
+                "\(number) has \(live.sorted { $0.key < $1.key }) of \(truth.sorted { $0.key < $1.key }) of \(host.name)"
             )
         }
+    }
+
+    /// Throws unless a store that was restored refuses the cursor: its history is another one from there on.
+    func checkRestored(_ store: BlobStore) throws {
+        guard let text = state.cursor else { return }
+        let bytes = Array(owner.utf8)
+        do {
+            _ = try store.feedCursor(text.span.bytes, owner: bytes.span.bytes)
+        } catch StoreError.resync { return }
+        throw Finding("a restored store does not answer an older cursor with resync")
     }
 }

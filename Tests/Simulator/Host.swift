@@ -32,6 +32,8 @@ final class Host: ReplicaHost, @unchecked Sendable {
     var newestEpoch: UInt64?
     var isShardChecked = false
     var startedAt: Int64 = 0
+    /// Until then it cannot reach the bucket.
+    var cutOffUntil: Int64 = 0
     /// Until then the process stands still.
     var pausedUntil: Int64 = 0
     /// Whether a reader waits for what is in the log alone.
@@ -127,12 +129,12 @@ final class Host: ReplicaHost, @unchecked Sendable {
 
     // MARK: - ReplicaHost
 
-    func write(
-        _ body: @escaping @Sendable (BlobStore) throws(StoreError) -> Void
-    ) throws(StoreError) {
+    func write<Value: Sendable>(
+        _ body: @escaping @Sendable (BlobStore) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value {
         guard let store, life == .up else { throw .outcomeUnknown("the process is dead") }
         defer { world.note { try self.noteState() } }
-        try body(store)
+        return try body(store)
     }
 
     func become(_ activity: ReplicaActivity) {
@@ -163,12 +165,12 @@ final class Host: ReplicaHost, @unchecked Sendable {
     // MARK: - Life
 
     /// Throws where the process is dead: what is on the stack of it ends.
-    func requireLife() throws(BucketError) {
+    func requireLife() throws(ReplicationError) {
         if disk.isFrozen, life == .up { life = .dying }
-        guard life == .up else { throw BucketError("the process is dead", isStop: true) }
+        guard life == .up else { throw .stopped }
     }
 
-    func dieInRequest() throws(BucketError) {
+    func dieInRequest() throws(ReplicationError) {
         kill()
         try requireLife()
     }

@@ -71,9 +71,6 @@ extension Host {
         world.sometimes("\(task.name) failed")
         task.due = world.clock + 5_000
         if let error = error as? StoreError, case .outcomeUnknown = error { return kill() }
-        if let error = error as? ReplicationError, case .store(.outcomeUnknown) = error {
-            return kill()
-        }
     }
 
     // MARK: - The replica's thread
@@ -93,6 +90,9 @@ extension Host {
             case .mustRestart(let why):
                 world.trace("\(name) must be started again: \(why)")
                 world.sometimes("must restart")
+                guard world.hasCopies || !why.contains("does not continue the one before it") else {
+                    throw Finding("the log is taken for another one's", "\(name): \(why)")
+                }
                 errors["start"] = why
                 try? store?.endLogging()
                 try noteState()
@@ -106,7 +106,6 @@ extension Host {
             guard life == .up, !disk.isFrozen else { throw error }
             errors["replica"] = "\(error)"
             world.trace("\(name) replica: \(error)")
-            if case .store(.outcomeUnknown)? = error as? ReplicationError { throw error }
             if case .outcomeUnknown? = error as? StoreError { throw error }
             takePromotion()?.refuse("\(error)")
             complete(upTo: replica.reachedSequence)
@@ -122,8 +121,7 @@ extension Host {
         if maintenance == nil {
             maintenance = try BucketMaintenance(
                 store, epoch: epoch, world.schedule, on: bucket, clock: { [self] in now },
-                bootMilliseconds: { [self] in world.clock }
-            ) { [self] body throws(StoreError) in try write(body) }
+                bootMilliseconds: { [self] in world.clock }, writer: self)
         }
         guard world.swarm.has(.upkeep) || maintenance?.bases.isEmpty == true,
             var current = maintenance

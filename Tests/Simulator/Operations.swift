@@ -19,7 +19,9 @@ extension World {
             if swarm.has(.readers), chance.chance(40) {
                 try readSlowly(host)
             } else if !devices.isEmpty, chance.chance(40) {
-                try devices[chance.below(devices.count)].read(host)
+                let index = chance.below(devices.count)
+                if chance.chance(20) { devices[index].forget() }
+                try devices[index].read(host)
             } else {
                 try read(chance.below(swarm.idCount), of: host)
             }
@@ -43,7 +45,7 @@ extension World {
 
     // MARK: - Changes
 
-    private func change(_ host: Host) throws {
+    func change(_ host: Host) throws {
         if swarm.has(.backlog), reached["backlog"] == nil, chance.chance(4) {
             sometimes("backlog")
             awayUntil = max(awayUntil, isSafe ? 0 : clock + 30_000)
@@ -66,7 +68,7 @@ extension World {
             return
         }
         let mayVanish = swarm.has(.upkeep) && swarm.retentionMilliseconds < 10_000_000 && !isSafe
-        if mayVanish, chance.below(200) == 0 { return try letPayloadVanish(host) }
+        if mayVanish, chance.below(60) == 0 { return try letPayloadVanish(host) }
         if swarm.has(.logging), chance.chance(6) {
             // So many bytes that the log has the places of the payloads alone.
             sometimes("changes too long for the log")
@@ -84,12 +86,25 @@ extension World {
     }
 
     /// A long payload comes and goes; a base of the moment behind that is made before it is shipped; and then so much
-    /// time passes that the payload is collected. All others stand still meanwhile, some at the segment of that base.
+    /// time passes that older bases and the payload are collected. All others stand still meanwhile, some at exactly the
+    /// segment of that base: what follows it there names a payload that is gone.
     private func letPayloadVanish(_ host: Host) throws {
         sometimes("a payload vanished")
+        // Nothing fails meanwhile: all of these steps are needed.
+        isSafe = true
+        defer { isSafe = false }
         let (retention, number) = (swarm.retentionMilliseconds, chance.below(swarm.idCount))
+        func run(_ name: String, of host: Host, _ count: Int) throws {
+            for _ in 0..<count where host.isUp {
+                for task in host.tasks where task.name == name { try host.run(task) }
+            }
+        }
+        if chance.chance(70), host.commit() {
+            try run("replica", of: host, 3)
+            for other in hosts where other !== host { try run("replica", of: other, 4) }
+        }
         for other in hosts where other !== host {
-            other.pausedUntil = max(other.pausedUntil, clock + retention * 5 / 2)
+            other.pausedUntil = max(other.pausedUntil, clock + retention * 2)
         }
         // The next base is due.
         clock += retention / 3
@@ -100,10 +115,30 @@ extension World {
             .delete(id: "n\(number)"), { contents, _ in contents[number] = nil }
         )
         try apply([deletion], to: host, isAwaited: false)
-        let upkeep = host.tasks.first { $0.name == "upkeep" }
-        guard host.isUp, host.commit(), let upkeep else { return }
-        for _ in 0..<8 { try host.run(upkeep) }
-        for _ in 0..<4 { pause(nil, retention / 2) }
+        guard host.isUp, host.commit() else { return }
+        try run("upkeep", of: host, 8)
+        // From base to base counts one interval: that one is the oldest of the retention after three, or four.
+        for _ in 0..<(retention % 3 == 0 ? 3 : 4) {
+            clock += retention / 3
+            try run("replica", of: host, 2)
+            try run("upkeep", of: host, 20)
+        }
+        try checkFollowers(of: host)
+    }
+
+    /// Throws where a follower waits for a payload that no longer exists, with nothing else in its way.
+    private func checkFollowers(of leader: Host) throws {
+        for other in hosts where other !== leader && other.life == .up && !other.leads {
+            other.pausedUntil = clock
+            for _ in 0..<8 where other.isUp {
+                for task in other.tasks where task.name == "replica" { try other.run(task) }
+            }
+            let words = (other.errors["replica"] ?? "").split(separator: " ").map(String.init)
+            guard let name = words.first(where: { $0.hasPrefix(ShardNames.blobPrefix) }),
+                words.contains("missing,"), objects[name] == nil
+            else { continue }
+            throw Finding("a follower waits for a payload that is gone", "\(other.name): \(name)")
+        }
     }
 
     private func anyChange(_ host: Host, isShort: Bool) throws -> Planned {
@@ -141,7 +176,9 @@ extension World {
             ? content + PayloadContents.bulkCount : content
     }
 
-    private func anyOwner() -> Int? { swarm.has(.owners) ? chance.below(3) : nil }
+    private func anyOwner() -> Int? {
+        swarm.has(.owners) || swarm.has(.feeds) ? chance.below(3) : nil
+    }
 
     private func anyEnd(_ host: Host) -> Timestamp {
         // Hosts whose clocks differ do not agree on what has expired.

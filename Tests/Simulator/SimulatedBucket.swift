@@ -26,6 +26,22 @@ final class SimulatedObjects {
         return Array(rest.prefix { $0.hasPrefix(prefix) }.prefix(50))
     }
 
+    /// A pack without one of the segments inside; nil where a name is none, or has too few.
+    func mixedPack(_ name: String) -> [UInt8]? {
+        guard name.hasPrefix(ShardNames.packPrefix), let bytes = bytes[name] else { return nil }
+        var starts: [Int] = []
+        var offset = 0
+        // 128 bytes of head, which end with how many follow; and a digest of 32.
+        while offset + 128 < bytes.count {
+            starts.append(offset)
+            let body = (0..<8).reduce(0) { $0 | Int(bytes[offset + 120 + $1]) << (8 * $1) }
+            offset += 128 + body + 32
+        }
+        guard starts.count > 2 else { return nil }
+        let index = starts.count / 2
+        return Array(bytes[..<starts[index]] + bytes[starts[min(index + 1, starts.count - 1)]...])
+    }
+
     /// Where the first name is that is not before another one.
     private func place(of name: String) -> Int {
         var (low, high) = (0, names.count)
@@ -50,7 +66,7 @@ final class SimulatedBucket: Bucket {
     private func request<Answer>(
         _ operation: Operation, _ name: String, absurd: ((Fault.Absurdity) -> Answer?)? = nil,
         _ effect: @escaping () -> Answer
-    ) throws(BucketError) -> Answer {
+    ) throws(ReplicationError) -> Answer {
         try host.requireLife()
         let world = world
         let fault = world.drawFault(operation, of: host)
@@ -61,11 +77,11 @@ final class SimulatedBucket: Bucket {
         try host.requireLife()
         switch fault {
         case nil, .crashBefore: break
-        case .failsBefore: throw BucketError("the connection was cut")
-        case .refused: throw BucketError("403 AccessDenied", isLasting: true)
+        case .failsBefore: throw .bucket("the connection was cut")
+        case .refused: throw .bucket("403 AccessDenied", isLasting: true)
         case .delayed:
             world.delay(effect: { _ = effect() })
-            throw BucketError("no answer within 5 s")
+            throw .bucket("no answer within 5 s")
         case .pauses(let milliseconds):
             world.pause(host, milliseconds)
             try host.requireLife()
@@ -81,7 +97,7 @@ final class SimulatedBucket: Bucket {
         world.actMeanwhile(host)
         try host.requireLife()
         switch fault {
-        case .failsAfter: throw BucketError("the answer was lost")
+        case .failsAfter: throw .bucket("the answer was lost")
         case .crashAfter: try host.dieInRequest()
         case .late(let milliseconds): world.pause(nil, milliseconds)
         default: break
@@ -90,10 +106,10 @@ final class SimulatedBucket: Bucket {
         return answer
     }
 
-    func create(_ name: String, _ bytes: [UInt8]) throws(BucketError) -> CreateOutcome {
+    func create(_ name: String, _ bytes: [UInt8]) throws(ReplicationError) -> CreateOutcome {
         let (world, host) = (world, host)
         let batches = world.batches(of: bytes, named: name, by: host)
-        do throws(BucketError) {
+        do throws(ReplicationError) {
             return try request(.create, name) { absurdity in
                 // A proxy has sent the request again.
                 guard absurdity == .existsAlready else { return nil }
@@ -105,17 +121,17 @@ final class SimulatedBucket: Bucket {
                 return .created
             }
         } catch {
-            if error.isStop || error.isLasting { throw error }
-            return .unknown(error.description)
+            guard case .bucket(let why, isLasting: false) = error else { throw error }
+            return .unknown(why)
         }
     }
 
-    func put(_ name: String, _ bytes: [UInt8]) throws(BucketError) {
+    func put(_ name: String, _ bytes: [UInt8]) throws(ReplicationError) {
         let world = world
         try request(.put, name) { world.objects.put(name, bytes) }
     }
 
-    func get(_ name: String, byteCountMax: Int) throws(BucketError) -> [UInt8]? {
+    func get(_ name: String, byteCountMax: Int) throws(ReplicationError) -> [UInt8]? {
         let world = world
         let found: [UInt8]? = try request(.get, name) { absurdity in
             switch absurdity {
@@ -125,23 +141,27 @@ final class SimulatedBucket: Bucket {
             case .existsAlready: nil
             }
         } _: {
-            world.objects[name]
+            if world.mixesPacks, let mixed = world.objects.mixedPack(name) {
+                world.sometimes("absurd answer: mixed")
+                return mixed
+            }
+            return world.objects[name]
         }
-        guard (found?.count ?? 0) <= byteCountMax else { throw BucketError("\(name) is too long") }
+        guard (found?.count ?? 0) <= byteCountMax else { throw .bucket("\(name) is too long") }
         return found
     }
 
-    func list(_ prefix: String, after name: String) throws(BucketError) -> [String] {
+    func list(_ prefix: String, after name: String) throws(ReplicationError) -> [String] {
         let world = world
         return try request(.list, prefix) { world.objects.list(prefix, after: name) }
     }
 
-    func delete(_ name: String) throws(BucketError) {
+    func delete(_ name: String) throws(ReplicationError) {
         let world = world
         try request(.delete, name) { world.delete(name) }
     }
 
-    func pause(beforeRetrying attempt: Int) throws(BucketError) {
+    func pause(beforeRetrying attempt: Int) throws(ReplicationError) {
         try host.requireLife()
         world.pause(nil, Int64(100 << min(attempt, 6)), of: host)
         try host.requireLife()

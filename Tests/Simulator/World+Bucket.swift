@@ -9,7 +9,7 @@ extension World {
     func drawFault(_ operation: SimulatedBucket.Operation, of host: Host) -> Fault? {
         countRequest()
         guard !isSafe else { return nil }
-        if clock < awayUntil { return .failsBefore }
+        if clock < max(awayUntil, host.cutOffUntil) { return .failsBefore }
         guard chance.below(1_000) < swarm.faultPermille else { return nil }
         countFault()
         var faults: [Fault] = []
@@ -31,6 +31,10 @@ extension World {
         if swarm.has(.pause) { faults.append(.pauses(Int64(chance.logarithmic(1_000...200_000)))) }
         return faults.isEmpty ? nil : faults[chance.below(faults.count)]
     }
+
+    /// Whether a pack is given without one of its segments, if that is asked for: each of the others is whole. Packs are
+    /// read seldom.
+    var mixesPacks: Bool { !isSafe && swarm.has(.absurd) && chance.chance(20) }
 
     /// What a segment's batches are, as its writer has them; nil: it is none.
     func batches(

@@ -49,9 +49,7 @@ final class BucketMaintenanceThread: Sendable {
                         )
                     }
                 }
-            } catch let error as ReplicationError where error.isStop {
-                continue
-            } catch let error as BucketError where error.isStop {
+            } catch ReplicationError.stopped {
                 continue
             } catch ReplicationError.deposed(let newest, _) {
                 // Nothing is collected until the leader of that epoch is known. The thread that ships sees to it.
@@ -83,14 +81,14 @@ final class BucketMaintenanceThread: Sendable {
     private func begin(
         _ epoch: UInt64, on bucket: any Bucket
     ) throws(ReplicationError) -> BucketMaintenance {
-        let (writer, options) = (context.writer, context.replica.options)
+        let options = context.replica.options
         return try BucketMaintenance(
             context.store, epoch: epoch,
             BaseSchedule(
                 intervalMilliseconds: Int64(options.baseIntervalMilliseconds),
                 retentionMilliseconds: Int64(options.retentionMilliseconds)),
-            on: bucket, clock: { .now }, bootMilliseconds: { .bootMilliseconds }
-        ) { body throws(StoreError) in try writer.perform(body) }
+            on: bucket, clock: { .now }, bootMilliseconds: { .bootMilliseconds },
+            writer: context.writer)
     }
 }
 

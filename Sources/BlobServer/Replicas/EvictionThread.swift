@@ -51,7 +51,7 @@ final class EvictionThread: Sendable {
                         "The store has more than \(byteCountMax) bytes (--local-bytes) without a long payload that could be evicted"
                     )
                 }
-            } catch let error as BucketError where error.isStop {
+            } catch ReplicationError.stopped {
                 continue
             } catch {
                 log.note(.warning, "Cannot evict payloads: \(error)")

@@ -61,7 +61,7 @@ final class ReplicaThread: Sendable {
                     return onDeposed()
                 }
             } catch {
-                if (error as? ReplicationError)?.isStop == true { continue }
+                if error as? ReplicationError == .stopped { continue }
                 let pause = failures.note(error)
                 refusePromotion(because: error)
                 host.complete(upTo: replica.reachedSequence)
@@ -125,9 +125,9 @@ final class DaemonReplica: ReplicaHost {
 
     func wait(milliseconds: Int) -> Bool { context.access.wait(milliseconds: milliseconds) }
 
-    func write(
-        _ body: @escaping @Sendable (BlobStore) throws(StoreError) -> Void
-    ) throws(StoreError) { try context.writer.perform(body) }
+    func write<Value: Sendable>(
+        _ body: @escaping @Sendable (BlobStore) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value { try context.writer.perform(body) }
 
     func become(_ activity: ReplicaActivity) {
         // First that nothing is shipped any more, then that changes are refused.
@@ -166,4 +166,10 @@ final class DaemonReplica: ReplicaHost {
         let epoch = status.newestEpoch.load(ordering: .acquiring)
         return epoch == 0 ? nil : epoch
     }
+}
+
+extension WriterThread: StoreWriter {
+    func write<Value: Sendable>(
+        _ body: @escaping @Sendable (BlobStore) throws(StoreError) -> Value
+    ) throws(StoreError) -> Value { try perform(body) }
 }

@@ -1,3 +1,5 @@
+import Glibc
+
 /// How to reach the server: from the variables that every SDK reads.
 package struct ObjectStoreAccess: Sendable {
     package let endpoint: Endpoint
@@ -28,5 +30,32 @@ package struct ObjectStoreAccess: Sendable {
         endpoint = try Endpoint(address ?? "https://s3.\(self.region).amazonaws.com")
         certificatesPath = environment["AWS_CA_BUNDLE"]
         credentials = try CredentialsProvider(environment)
+    }
+}
+
+/// Variables of the environment. Tests have others than the process.
+package struct ProcessEnvironment: Sendable {
+    private let variables: [String: String]?
+
+    /// The process's own. Nothing changes them while it runs.
+    package static let process = ProcessEnvironment(variables: nil)
+
+    package init(_ variables: [String: String]) { self.init(variables: variables) }
+
+    private init(variables: [String: String]?) { self.variables = variables }
+
+    /// A variable's value; nil also where it is empty.
+    package subscript(name: String) -> String? {
+        // `getenv` points into the environment; the text is copied at once.
+        let value = variables.map { $0[name] } ?? getenv(name).map { String(cString: $0) }
+        return value.flatMap { $0.isEmpty ? nil : $0 }
+    }
+
+    /// The first of these that is set.
+    func first(_ names: String...) -> (name: String, value: String)? {
+        for name in names {
+            if let value = self[name] { return (name, value) }
+        }
+        return nil
     }
 }

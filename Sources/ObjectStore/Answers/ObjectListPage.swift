@@ -1,6 +1,5 @@
 import Bytes
 
-/// A page of a listing.
 package struct ObjectListPage: Sendable, Equatable {
     package struct Object: Sendable, Equatable {
         /// Without the store's prefix.
@@ -12,8 +11,6 @@ package struct ObjectListPage: Sendable, Equatable {
 
     /// Sorted by the bytes of their keys.
     package var objects: [Object]
-    /// What keys have up to the delimiter, itself included, without the store's prefix; empty without a delimiter.
-    package var commonPrefixes: [String]
     /// Where the next page begins; nil on the last one.
     package var next: ObjectListPosition?
 }
@@ -38,35 +35,24 @@ extension ObjectListPage {
             return .failure("no ListBucketResult")
         }
         let isEncoded = root.text(of: "EncodingType") == "url"
-        var page = ObjectListPage(objects: [], commonPrefixes: [])
+        var page = ObjectListPage(objects: [])
         var last = startAfter
-        for element in root.children {
-            switch element.name {
-            case "Contents":
-                guard let raw = element.text(of: "Key"), let key = decoded(raw, isEncoded),
-                    key.utf8.starts(with: prefix.utf8)
-                else { return .failure("a key that was not asked for") }
-                if let last, !last.utf8.lexicographicallyPrecedes(key.utf8) {
-                    return .failure("keys out of order")
-                }
-                last = key
-                guard let size = element.text(of: "Size").flatMap({ Int($0) }), size >= 0 else {
-                    return .failure("an object without a size")
-                }
-                let time = Array((element.text(of: "LastModified") ?? "").utf8)
-                page.objects.append(
-                    Object(
-                        key: String(decoding: key.utf8.dropFirst(droppedByteCount), as: UTF8.self),
-                        byteCount: size,
-                        modifiedMilliseconds: RFC3339.milliseconds(time.span.bytes)))
-            case "CommonPrefixes":
-                guard let raw = element.text(of: "Prefix"), let name = decoded(raw, isEncoded),
-                    name.utf8.starts(with: prefix.utf8)
-                else { return .failure("a prefix that was not asked for") }
-                page.commonPrefixes.append(
-                    String(decoding: name.utf8.dropFirst(droppedByteCount), as: UTF8.self))
-            default: break
+        for element in root.children where element.name == "Contents" {
+            guard let raw = element.text(of: "Key"), let key = decoded(raw, isEncoded),
+                key.utf8.starts(with: prefix.utf8)
+            else { return .failure("a key that was not asked for") }
+            if let last, !last.utf8.lexicographicallyPrecedes(key.utf8) {
+                return .failure("keys out of order")
             }
+            last = key
+            guard let size = element.text(of: "Size").flatMap({ Int($0) }), size >= 0 else {
+                return .failure("an object without a size")
+            }
+            let time = Array((element.text(of: "LastModified") ?? "").utf8)
+            page.objects.append(
+                Object(
+                    key: String(decoding: key.utf8.dropFirst(droppedByteCount), as: UTF8.self),
+                    byteCount: size, modifiedMilliseconds: RFC3339.milliseconds(time.span.bytes)))
         }
         switch root.text(of: "IsTruncated") {
         case "false": break

@@ -5,10 +5,8 @@ struct XMLElement: Equatable {
     var text = ""
     var children: [XMLElement] = []
 
-    /// The first child of that name.
     subscript(name: String) -> XMLElement? { children.first { $0.name == name } }
 
-    /// The text of the first child of that name.
     func text(of name: String) -> String? { self[name]?.text }
 
     /// Reads a whole document: what S3's servers write, and nothing that XML has besides (no document types, no CDATA).

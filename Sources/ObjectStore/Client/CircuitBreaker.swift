@@ -15,7 +15,6 @@ final class CircuitBreaker: Sendable {
         case stopped
     }
 
-    /// The right to one attempt.
     struct Permit {
         fileprivate let period: Int
     }

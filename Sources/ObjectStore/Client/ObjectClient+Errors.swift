@@ -56,7 +56,7 @@ extension ObjectClient {
             return ObjectStoreError(
                 .tooLarge, "\(what): the answer has over \(question.byteCountMax) bytes")
         case .bad(let words): return bad(question, words)
-        case .refused, nil: break
+        case nil: break
         }
         let document = ErrorDocument(answer.kept)
         let words = "\(answer.status)\(document.map { " \($0.words)" } ?? "")"
@@ -93,8 +93,6 @@ extension ObjectClient {
                 .denied,
                 "\(what): \(words): the \(bucket.access.credentials.credentials) may not \(question.operation.rawValue) there. Allow s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket"
             )
-        case 416:
-            return ObjectStoreError(.invalidRange, "\(what): the range is not within the object")
         case _ where Self.isTransient(answer):
             return ObjectStoreError(.unavailable, "\(what): \(words)")
         case 501:
@@ -125,5 +123,36 @@ extension ObjectClient {
 
     private static func text(_ time: SigningTime) -> String {
         String(decoding: time.text, as: UTF8.self)
+    }
+}
+
+/// What S3's servers say in the body of an error.
+struct ErrorDocument: Equatable {
+    /// `NoSuchKey`, `AccessDenied` …
+    var code: String
+    var message: String
+    /// The region that a bucket is in, where the server says it.
+    var region: String?
+    /// Where the bucket is, in a redirect.
+    var endpoint: String?
+
+    /// Reads one; nil when the bytes are no such document.
+    init?(_ bytes: [UInt8]) {
+        guard var root = XMLElement.parse(bytes) else { return nil }
+        // Some servers wrap it.
+        if root.name == "ErrorResponse", let inner = root["Error"] { root = inner }
+        guard root.name == "Error", let code = root.text(of: "Code"), !code.isEmpty else {
+            return nil
+        }
+        self.code = code
+        message = root.text(of: "Message") ?? ""
+        region = root.text(of: "Region")
+        endpoint = root.text(of: "Endpoint")
+    }
+
+    /// For messages: `AccessDenied (Access Denied)`.
+    var words: String {
+        let code = ObjectText.line(code)
+        return message.isEmpty ? code : "\(code) (\(ObjectText.line(message)))"
     }
 }

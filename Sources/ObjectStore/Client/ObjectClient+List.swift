@@ -10,11 +10,10 @@ extension ObjectClient {
     ///   - prefix: of names, without the store's prefix: such as `log/`; empty: all of the store.
     ///   - startAfter: a name; the listing begins behind it. It need not be there.
     ///   - position: where the page before said that this one begins; `startAfter` is then ignored.
-    ///   - delimiter: names that have it behind `prefix` are listed as one common prefix.
     ///   - keyCountMax: the most names of the page.
     package func list(
         _ prefix: String, startAfter: String? = nil, from position: ObjectListPosition? = nil,
-        delimiter: String? = nil, keyCountMax: Int = 1_000
+        keyCountMax: Int = 1_000
     ) throws(ObjectStoreError) -> ObjectListPage {
         let storePrefix = bucket.url.prefix.isEmpty ? "" : bucket.url.prefix + "/"
         let wholePrefix = storePrefix + prefix
@@ -25,7 +24,6 @@ extension ObjectClient {
         ]
         if let after { query.append(("start-after", after)) }
         if let position { query.append(("continuation-token", position.token)) }
-        if let delimiter { query.append(("delimiter", delimiter)) }
         let question = Question(
             operation: .list, method: "GET", name: prefix, query: query,
             byteCountMax: limits.listByteCountMax)

@@ -24,7 +24,6 @@ package final class ObjectClient {
 
     var limits: ObjectStoreLimits { bucket.limits }
 
-    /// One question to the bucket.
     struct Question {
         var operation: ObjectOperation
         var method: String
@@ -112,7 +111,6 @@ package final class ObjectClient {
         return failure
     }
 
-    /// What an attempt came to.
     enum Attempt<Answer> {
         case done(Answer)
         /// The caller is told, and the bucket fails.
@@ -169,7 +167,7 @@ package final class ObjectClient {
         do throws(ObjectStoreError) { return try attempt() } catch {
             switch error.kind {
             case .stopped: breaker.leave(permit)
-            case .tooLarge, .invalidRange: breaker.succeed(permit)
+            case .tooLarge: breaker.succeed(permit)
             default: breaker.fail(permit, error, retryAfterMilliseconds: 0)
             }
             throw error

@@ -110,7 +110,6 @@ package struct ConditionalWriteProbe {
         return report
     }
 
-    /// What is wrong with one name; nil: nothing.
     private func fault(
         _ name: String, _ outcomes: [CreateOutcome?], _ client: ObjectClient,
         _ report: inout ProbeReport
@@ -146,8 +145,37 @@ package struct ConditionalWriteProbe {
     private func holder(
         _ name: String, among racers: [Int], _ client: ObjectClient
     ) throws(ObjectStoreError) -> Int? {
-        guard case .found(let bytes) = try client.get(name, byteCountMax: 2 * Self.objectByteCount)
-        else { return nil }
+        guard let bytes = try client.get(name, byteCountMax: 2 * Self.objectByteCount) else {
+            return nil
+        }
         return racers.first { Self.bytes(racer: $0, name: name) == bytes }
+    }
+}
+
+/// What a probe of conditional creates saw.
+package struct ProbeReport: Sendable, Equatable {
+    package var nameCount = 0
+    package var racerCount = 0
+    /// Names that exactly one client created, and that have its bytes.
+    package var soundNameCount = 0
+    /// Creates that were answered with an error or not at all. Their names are sound if what is there is one of theirs.
+    package var unknownCount = 0
+    /// What was wrong, a sentence for each name, at most 10.
+    package var faults: [String] = []
+    package var faultyNameCount = 0
+
+    /// Why what was made is there still; nil: it is deleted.
+    package var deletionError: ObjectStoreError?
+
+    /// Whether a store may rely on this server.
+    package var isSound: Bool {
+        faultyNameCount == 0 && soundNameCount == nameCount && nameCount > 0
+    }
+
+    static let faultCountMax = 10
+
+    mutating func append(fault: String) {
+        faultyNameCount += 1
+        if faults.count < Self.faultCountMax { faults.append(fault) }
     }
 }

@@ -190,3 +190,66 @@ final class CurlHandle {
         _ = ccurl_set_pointer(functions, easy, option, pointer)
     }
 }
+
+/// libcurl, loaded with the first client of the process.
+struct CurlLibrary: @unchecked Sendable {
+    /// Its functions. The table is written once, before anyone has it, and never freed.
+    let functions: UnsafePointer<ccurl_library>
+
+    static let name = "libcurl.so.4"
+
+    /// The library, or why there is none. Loaded once; what was missing then is looked for again at the next start.
+    static let loaded = load(name)
+
+    static func load(_ name: String) -> Result<CurlLibrary, ObjectStoreError> {
+        var words = [CChar](repeating: 0, count: 256)
+        if let functions = ccurl_load(name, &words, words.count) {
+            return .success(CurlLibrary(functions: functions))
+        }
+        let why = words.prefix { $0 != 0 }.map { UInt8(bitPattern: $0) }
+        return .failure(
+            ObjectStoreError(
+                .noLibrary,
+                "\(name) cannot be loaded (\(ObjectText.line(String(decoding: why, as: UTF8.self)))). A bucket needs it: apt-get install libcurl4"
+            ))
+    }
+}
+
+struct HTTPRequest {
+    var method: String
+    var url: String
+    /// `name: value` lines, without line ends.
+    var headers: [String]
+    var timeoutMilliseconds: Int
+}
+
+/// Why there is no whole answer.
+enum TransportFailure: Error, Equatable {
+    /// The server has got nothing of the request.
+    case notConnected(String)
+    /// The server may have got all of it.
+    case cut(String)
+    /// The stop signal came; `isBegun`: after the server may have got all of it.
+    case stopped(isBegun: Bool)
+}
+
+/// The bytes of a body on their way. They are valid during one request.
+final class HTTPUpload {
+    private let bytes: UnsafeRawBufferPointer
+    private(set) var sentByteCount = 0
+
+    init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+
+    var byteCount: Int { bytes.count }
+
+    /// Copies what comes next. Returns how many bytes, 0 at the end.
+    func read(into target: UnsafeMutableRawBufferPointer) -> Int {
+        let count = min(target.count, bytes.count - sentByteCount)
+        guard count > 0 else { return 0 }
+        let piece = UnsafeRawBufferPointer(
+            rebasing: bytes[sentByteCount..<sentByteCount + count])
+        target.copyMemory(from: piece)
+        sentByteCount += count
+        return count
+    }
+}

@@ -6,8 +6,8 @@ final class HTTPAnswer {
     private let limits: ObjectStoreLimits
     /// The largest body that `sink` is given.
     private let byteCountMax: Int
-    /// Takes the body of a success. False ends the request. nil: the body is kept, as that of an error is.
-    private let sink: ((RawSpan) -> Bool)?
+    /// Takes the body of a success. nil: the body is kept, as that of an error is.
+    private let sink: ((RawSpan) -> Void)?
     /// Looks at the head of a success before `sink` gets a byte. Returns what is wrong with it.
     private let headFault: ((HTTPAnswer) -> String?)?
 
@@ -31,12 +31,10 @@ final class HTTPAnswer {
     enum Fault: Equatable {
         case tooLarge
         case bad(String)
-        /// `sink` has said so.
-        case refused
     }
 
     init(
-        _ limits: ObjectStoreLimits, byteCountMax: Int, sink: ((RawSpan) -> Bool)? = nil,
+        _ limits: ObjectStoreLimits, byteCountMax: Int, sink: ((RawSpan) -> Void)? = nil,
         headFault: ((HTTPAnswer) -> String?)? = nil
     ) {
         self.limits = limits
@@ -141,10 +139,7 @@ final class HTTPAnswer {
                 fault = .tooLarge
                 return false
             }
-            guard sink(piece) else {
-                fault = .refused
-                return false
-            }
+            sink(piece)
             return true
         }
         let isSuccess = (200..<300).contains(status)

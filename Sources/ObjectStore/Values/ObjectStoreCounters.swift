@@ -8,22 +8,32 @@ package final class ObjectStoreCounters: Sendable {
         package var requests = 0
         /// Requests without an answer, and with one that is an error. A missing key, and 412 for a conditional put, are none.
         package var errors = 0
-        /// Requests that were sent again.
         package var retries = 0
-        /// Bytes of bodies that were sent.
         package var bytesUp = 0
-        /// Bytes of bodies that came.
         package var bytesDown = 0
     }
 
-    private let table: Table
+    private final class Cell: Sendable {
+        let value = Atomic(0)
+    }
 
-    package init() { table = Table() }
+    enum Field: Int, CaseIterable {
+        case requests, errors, retries, bytesUp, bytesDown
+    }
+
+    /// One for each operation and field.
+    private let cells = (0..<ObjectOperation.allCases.count * Field.allCases.count).map { _ in
+        Cell()
+    }
+
+    package init() {}
+
+    private func cell(_ operation: ObjectOperation, _ field: Field) -> Cell {
+        cells[operation.index * Field.allCases.count + field.rawValue]
+    }
 
     package subscript(operation: ObjectOperation) -> Counts {
-        func load(_ field: Field) -> Int {
-            table.cell(operation, field).value.load(ordering: .relaxed)
-        }
+        func load(_ field: Field) -> Int { cell(operation, field).value.load(ordering: .relaxed) }
         return Counts(
             requests: load(.requests), errors: load(.errors), retries: load(.retries),
             bytesUp: load(.bytesUp), bytesDown: load(.bytesDown))
@@ -31,25 +41,21 @@ package final class ObjectStoreCounters: Sendable {
 
     func add(_ field: Field, _ operation: ObjectOperation, count: Int = 1) {
         guard count > 0 else { return }
-        table.cell(operation, field).value.wrappingAdd(count, ordering: .relaxed)
+        cell(operation, field).value.wrappingAdd(count, ordering: .relaxed)
     }
+}
 
-    enum Field: Int, CaseIterable {
-        case requests, errors, retries, bytesUp, bytesDown
-    }
+/// What clients ask of a bucket.
+package enum ObjectOperation: String, CaseIterable, Sendable {
+    case get, put, list, delete
 
-    /// A cell for each operation and field.
-    private struct Table: Sendable {
-        final class Cell: Sendable {
-            let value = Atomic(0)
-        }
-
-        let cells: [Cell] = ObjectOperation.allCases.flatMap { _ in
-            Field.allCases.map { _ in Cell() }
-        }
-
-        func cell(_ operation: ObjectOperation, _ field: Field) -> Cell {
-            cells[operation.index * Field.allCases.count + field.rawValue]
+    /// Its place in ``allCases``.
+    var index: Int {
+        switch self {
+        case .get: 0
+        case .put: 1
+        case .list: 2
+        case .delete: 3
         }
     }
 }

@@ -5,7 +5,6 @@ package struct ObjectStoreError: Error, Equatable, CustomStringConvertible {
         case invalidAddress
         /// There are no credentials, or their file cannot be read.
         case noCredentials
-        /// libcurl is not installed.
         case noLibrary
         /// No connection, or it was cut. A put was not begun: where one was, its outcome is unknown and no error.
         case notReachable
@@ -13,7 +12,6 @@ package struct ObjectStoreError: Error, Equatable, CustomStringConvertible {
         case unavailable
         /// The credentials are good, but not for this.
         case denied
-        /// The bucket does not exist.
         case noBucket
         /// The credentials were refused as expired or unknown, also after they were read again.
         case expiredCredentials
@@ -23,11 +21,8 @@ package struct ObjectStoreError: Error, Equatable, CustomStringConvertible {
         case redirected
         /// The answer is larger than the caller accepts.
         case tooLarge
-        /// The range that was asked for is not within the object.
-        case invalidRange
         /// The answer breaks the protocol, or is not one of an object store.
         case badAnswer
-        /// The stop signal came.
         case stopped
     }
 
@@ -46,5 +41,21 @@ package struct ObjectStoreError: Error, Equatable, CustomStringConvertible {
         case .notReachable, .unavailable: true
         default: false
         }
+    }
+}
+
+/// Texts of others in messages.
+package enum ObjectText {
+    /// In one line, without control characters, and of at most 200 characters.
+    package static func line(_ text: String) -> String {
+        var out = ""
+        for (index, scalar) in text.unicodeScalars.enumerated() {
+            if index == 200 { return out + "…" }
+            let isControl =
+                scalar.value < 0x20 || (0x7F...0x9F).contains(scalar.value)
+                || (0x2028...0x202E).contains(scalar.value)
+            out.unicodeScalars.append(isControl ? "·" : scalar)
+        }
+        return out
     }
 }

@@ -20,7 +20,6 @@ package struct ObjectStoreLimits: Sendable {
     package var idleSecondsMax = 60
     /// All header lines of an answer.
     package var headerByteCountMax = 32 << 10
-    /// An error document. More of it is not read.
     package var errorByteCountMax = 16 << 10
     /// A page of a listing. AWS sends about 400 bytes a key, and 1,000 keys at most.
     package var listByteCountMax = 8 << 20
@@ -33,7 +32,6 @@ package struct ObjectStoreLimits: Sendable {
     package static let connectionCountMax = 16
     /// A key with its prefix, in UTF-8: S3's own limit.
     package static let keyByteCountMax = 1_024
-    /// The file of credentials.
     package static let credentialsByteCountMax = 64 << 10
     /// How deep elements of an answer are nested: S3's are at 4.
     package static let xmlDepthMax = 12

@@ -7,59 +7,38 @@ package import ObjectStore
 /// (strong consistency). Of their conditions only "create if absent" is used.
 package protocol Bucket: AnyObject {
     /// Stores bytes under a name unless something is there (`If-None-Match: *`). Tried once.
-    func create(_ name: String, _ bytes: [UInt8]) throws(BucketError) -> CreateOutcome
+    func create(_ name: String, _ bytes: [UInt8]) throws(ReplicationError) -> CreateOutcome
 
     /// Stores bytes under a name, whatever is there: for names that always get the same bytes. Tried again
     /// where that may help.
-    func put(_ name: String, _ bytes: [UInt8]) throws(BucketError)
+    func put(_ name: String, _ bytes: [UInt8]) throws(ReplicationError)
 
     /// The bytes of a name; nil when there is none. Tried again where that may help.
     ///
     /// - Parameter byteCountMax: a longer one is an error.
-    func get(_ name: String, byteCountMax: Int) throws(BucketError) -> [UInt8]?
+    func get(_ name: String, byteCountMax: Int) throws(ReplicationError) -> [UInt8]?
 
     /// Names that begin with a text, in order, behind one of them: at most about 1,000, and none at the end.
-    func list(_ prefix: String, after name: String) throws(BucketError) -> [String]
+    func list(_ prefix: String, after name: String) throws(ReplicationError) -> [String]
 
     /// Waits a moment, longer with each attempt, before what was tried is tried again.
     ///
     /// - Parameter attempt: 0 for the first.
     /// - Throws: where somebody asked for a stop.
-    func pause(beforeRetrying attempt: Int) throws(BucketError)
+    func pause(beforeRetrying attempt: Int) throws(ReplicationError)
 
     /// Removes a name; nothing where there is none.
-    func delete(_ name: String) throws(BucketError)
+    func delete(_ name: String) throws(ReplicationError)
 
     /// Calls `body` with each number below `count`, and with the client that it may use: several at the same
     /// time, where there are connections for that. Returns when all have returned.
     ///
     /// - Throws: one of the errors of `body`. It is not called again then.
-    func forEach<Failure: Error>(
-        _ count: Int, _ body: @Sendable (Int, any Bucket) throws(Failure) -> Void
-    ) throws(Failure)
-}
-
-/// Why a bucket did not do what it was asked for.
-package struct BucketError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What went wrong, and what to do.
-    package var description: String
-    /// Whether the caller is to stop: somebody asked for it.
-    package var isStop = false
-    /// Whether it is no use to try again before somebody changes something: a right is missing, say.
-    package var isLasting = false
-
-    /// An error.
-    package init(_ description: String, isStop: Bool = false, isLasting: Bool = false) {
-        self.description = description
-        self.isStop = isStop
-        self.isLasting = isLasting
-    }
+    func forEach(_ count: Int, _ body: @Sendable (Int, any Bucket) throws -> Void) throws
 }
 
 extension Bucket {
-    package func forEach<Failure: Error>(
-        _ count: Int, _ body: @Sendable (Int, any Bucket) throws(Failure) -> Void
-    ) throws(Failure) {
+    package func forEach(_ count: Int, _ body: @Sendable (Int, any Bucket) throws -> Void) throws {
         for index in 0..<count { try body(index, self) }
     }
 
@@ -69,14 +48,14 @@ extension Bucket {
     /// - Throws: also where a page does not move on: such a listing would never end.
     package func names(
         _ prefix: String, after name: String = "", upTo end: String? = nil
-    ) throws(BucketError) -> [String] {
+    ) throws(ReplicationError) -> [String] {
         var all: [String] = []
         var last = name
         while end.map({ last < $0 }) != false {
             let page = try list(prefix, after: last)
             guard let next = page.last else { break }
             guard last.utf8.lexicographicallyPrecedes(next.utf8) else {
-                throw BucketError("list \(prefix): the page behind \(last) ends with \(next)")
+                throw .bucket("list \(prefix): the page behind \(last) ends with \(next)")
             }
             all += page
             last = next
@@ -102,7 +81,7 @@ extension Bucket {
     /// - Parameter byteCountMax: of what is there.
     func createOwn(
         _ name: String, _ bytes: [UInt8], byteCountMax: Int
-    ) throws(BucketError) -> OwnCreation {
+    ) throws(ReplicationError) -> OwnCreation {
         switch try create(name, bytes) {
         case .created: return .done
         case .unknown(let why): return .unknown(why)
@@ -114,20 +93,51 @@ extension Bucket {
         return found == bytes ? .done : .other(found)
     }
 
-    /// Creates a name, as often as it takes until it is known that something is there.
+    /// Creates a name, as often as it takes until it is known what is there.
     ///
-    /// - Returns: whether it was created by the last attempt; else something was there, perhaps by an earlier one.
-    @discardableResult
-    package func createRepeatedly(_ name: String, _ bytes: [UInt8]) throws(BucketError) -> Bool {
+    /// - Parameter attemptCountMax: of this many attempts the last error is thrown.
+    /// - Returns: what is there instead; nil: these bytes are.
+    package func createUntilKnown(
+        _ name: String, _ bytes: [UInt8], byteCountMax: Int, attemptCountMax: Int = .max
+    ) throws(ReplicationError) -> [UInt8]? {
         var attempt = 0
         while true {
-            switch try create(name, bytes) {
-            case .created: return true
-            case .exists: return false
-            case .unknown:
+            switch try createOwn(name, bytes, byteCountMax: byteCountMax) {
+            case .done: return nil
+            case .other(let found): return found
+            case .unknown(let why):
+                guard attempt < attemptCountMax - 1 else { throw .bucket(why) }
                 try pause(beforeRetrying: attempt)
                 attempt += 1
             }
         }
+    }
+}
+
+extension Bucket {
+    /// Reads an object; nil where it is not there. One request.
+    ///
+    /// - Throws: ``ReplicationError/damaged(name:why:)`` with what `parse` finds wrong.
+    func read<Value>(
+        _ name: String, byteCountMax: Int = ReplicationLimits.documentByteCountMax,
+        _ parse: ([UInt8]) throws(DamagedObject) -> Value
+    ) throws(ReplicationError) -> Value? {
+        guard let bytes = try get(name, byteCountMax: byteCountMax) else { return nil }
+        do throws(DamagedObject) { return try parse(bytes) } catch {
+            throw .damaged(name: name, why: error.description)
+        }
+    }
+
+    /// Reads an object that has to be there. One request.
+    ///
+    /// - Parameter absence: what is wrong where it is not.
+    func readExisting<Value>(
+        _ name: String, byteCountMax: Int = ReplicationLimits.documentByteCountMax,
+        absence: String = "is missing", _ parse: ([UInt8]) throws(DamagedObject) -> Value
+    ) throws(ReplicationError) -> Value {
+        guard let value = try read(name, byteCountMax: byteCountMax, parse) else {
+            throw .damaged(name: name, why: absence)
+        }
+        return value
     }
 }

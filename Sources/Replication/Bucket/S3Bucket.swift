@@ -1,5 +1,6 @@
 internal import Bytes
 package import ObjectStore
+internal import Synchronization
 
 /// A shard's place in an S3-compatible bucket. It belongs to one thread, and has one connection; others for
 /// ``forEach(_:_:)``, from its first use on.
@@ -18,43 +19,37 @@ package final class S3Bucket: Bucket {
     ///   - bucket: where the shard is.
     ///   - stop: ends all requests and waits.
     /// - Throws: where libcurl is missing.
-    package init(_ bucket: ObjectBucket, stop: StopSignal) throws(BucketError) {
+    package init(_ bucket: ObjectBucket, stop: StopSignal) throws(ReplicationError) {
         self.bucket = bucket
         self.stop = stop
         do throws(ObjectStoreError) { client = try bucket.makeClient(stop: stop) } catch {
-            throw BucketError(error)
+            throw ReplicationError(error)
         }
     }
 
-    /// A client of a bucket that has no others.
     package convenience init(
         url: ObjectStoreURL, access: ObjectStoreAccess, stop: StopSignal
-    ) throws(BucketError) {
+    ) throws(ReplicationError) {
         try self.init(ObjectBucket(url, access: access), stop: stop)
     }
 
     package func create(
         _ name: String, _ bytes: [UInt8]
-    ) throws(BucketError) -> CreateOutcome {
+    ) throws(ReplicationError) -> CreateOutcome {
         try ask { () throws(ObjectStoreError) in try client.create(name, bytes.span.bytes) }
     }
 
-    package func put(_ name: String, _ bytes: [UInt8]) throws(BucketError) {
+    package func put(_ name: String, _ bytes: [UInt8]) throws(ReplicationError) {
         try ask { () throws(ObjectStoreError) in try client.put(name, bytes.span.bytes) }
     }
 
     package func get(
         _ name: String, byteCountMax: Int
-    ) throws(BucketError) -> [UInt8]? {
-        switch try ask({ () throws(ObjectStoreError) in
-            try client.get(name, byteCountMax: byteCountMax)
-        }) {
-        case .found(let bytes): bytes
-        case .absent: nil
-        }
+    ) throws(ReplicationError) -> [UInt8]? {
+        try ask { () throws(ObjectStoreError) in try client.get(name, byteCountMax: byteCountMax) }
     }
 
-    package func list(_ prefix: String, after name: String) throws(BucketError) -> [String] {
+    package func list(_ prefix: String, after name: String) throws(ReplicationError) -> [String] {
         // A page without names that is not the last one is allowed, and is not the end.
         var position: ObjectListPosition?
         for _ in 0..<Self.emptyPageCountMax {
@@ -64,28 +59,24 @@ package final class S3Bucket: Bucket {
             position = page.next
             guard page.objects.isEmpty, position != nil else { return page.objects.map(\.key) }
         }
-        throw BucketError("list \(prefix): \(Self.emptyPageCountMax) empty pages")
+        throw .bucket("list \(prefix): \(Self.emptyPageCountMax) empty pages")
     }
 
-    package func delete(_ name: String) throws(BucketError) {
+    package func delete(_ name: String) throws(ReplicationError) {
         try ask { () throws(ObjectStoreError) in try client.delete(name) }
     }
 
-    package func pause(beforeRetrying attempt: Int) throws(BucketError) {
+    package func pause(beforeRetrying attempt: Int) throws(ReplicationError) {
         var backoff = Backoff(attemptCount: attempt)
-        guard !stop.wait(milliseconds: backoff.next()) else {
-            throw BucketError("stopped", isStop: true)
-        }
+        guard !stop.wait(milliseconds: backoff.next()) else { throw .stopped }
     }
 
-    package func forEach<Failure: Error>(
-        _ count: Int, _ body: @Sendable (Int, any Bucket) throws(Failure) -> Void
-    ) throws(Failure) {
+    package func forEach(_ count: Int, _ body: @Sendable (Int, any Bucket) throws -> Void) throws {
         let helperCount = min(count, ObjectStoreLimits.connectionCountMax) - 1
         while helpers.count < helperCount, let helper = try? S3Bucket(bucket, stop: stop) {
             helpers.append(helper)
         }
-        let round = SharedRound<Failure>(count: count)
+        let round = SharedRound(count: count)
         withoutActuallyEscaping(body) { body in
             // Fewer, where the system gives no more threads: this one goes on in any case.
             let threads = helpers.prefix(max(0, helperCount)).compactMap { helper in
@@ -101,16 +92,38 @@ package final class S3Bucket: Bucket {
 
     private func ask<Answer>(
         _ body: () throws(ObjectStoreError) -> Answer
-    ) throws(BucketError) -> Answer {
-        do throws(ObjectStoreError) { return try body() } catch { throw BucketError(error) }
+    ) throws(ReplicationError) -> Answer {
+        do throws(ObjectStoreError) { return try body() } catch { throw ReplicationError(error) }
     }
 }
 
-extension BucketError {
+extension ReplicationError {
     /// The same error, as replication sees it.
-    package init(_ error: ObjectStoreError) {
-        self.init(
-            error.description, isStop: error.kind == .stopped,
-            isLasting: !error.isTransient && error.kind != .stopped)
+    fileprivate init(_ error: ObjectStoreError) {
+        switch error.kind {
+        case .stopped: self = .stopped
+        default: self = .bucket(error.description, isLasting: !error.isTransient)
+        }
+    }
+}
+
+/// Numbers that several threads take, one after the other, until there are no more or one has failed.
+private final class SharedRound: Sendable {
+    private let count: Int
+    private let next = Atomic(0)
+    private let failure = Mutex<(any Error)?>(nil)
+
+    init(count: Int) { self.count = count }
+
+    /// The first error; nil while there is none.
+    var error: (any Error)? { failure.withLock { $0 } }
+
+    /// Takes numbers until there are no more.
+    func run(on bucket: any Bucket, _ body: (Int, any Bucket) throws -> Void) {
+        while error == nil {
+            let index = next.wrappingAdd(1, ordering: .relaxed).oldValue
+            guard index < count else { return }
+            do { try body(index, bucket) } catch { failure.withLock { $0 = $0 ?? error } }
+        }
     }
 }

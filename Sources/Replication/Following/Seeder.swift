@@ -74,15 +74,15 @@ struct BaseReader {
     private func bytes(
         ofPart index: Int, on bucket: some Bucket
     ) throws(ReplicationError) -> [UInt8] {
-        let name = ShardNames.part(index, ofBase: manifest.position.number)
-        let bytes = try onBucket { () throws(BucketError) in
-            try bucket.get(name, byteCountMax: ReplicationLimits.partByteCountMax)
+        let part = manifest.parts[index]
+        return try bucket.readExisting(
+            ShardNames.part(index, ofBase: manifest.position.number),
+            byteCountMax: ReplicationLimits.partByteCountMax
+        ) { (bytes) throws(DamagedObject) in
+            guard bytes.count == part.byteCount,
+                Digest(SHA256.digest(of: bytes.span.bytes)) == part.digest
+            else { throw DamagedObject("is not what the manifest says") }
+            return bytes
         }
-        guard let bytes else { throw .damaged(name: name, why: "is missing") }
-        let hash = SHA256.digest(of: bytes.span.bytes)
-        guard bytes.count == manifest.parts[index].byteCount,
-            Digest(hash) == manifest.parts[index].digest
-        else { throw .damaged(name: name, why: "is not what the manifest says") }
-        return bytes
     }
 }

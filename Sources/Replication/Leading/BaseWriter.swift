@@ -5,7 +5,6 @@ internal import Hashing
 /// Puts a base of a leader's store into the bucket, beside the thread that ships: ``upload(on:clock:)``, then
 /// ``finish(on:)`` again and again until it is done.
 package struct BaseWriter {
-    /// What became of an attempt to finish.
     package enum Outcome: Sendable, Hashable {
         /// The base counts.
         case finished
@@ -39,7 +38,6 @@ package struct BaseWriter {
         self.uploadsAllBlobs = uploadsAllBlobs
     }
 
-    /// The segment that it is behind.
     package var number: UInt64 { position.number }
 
     /// Uploads all parts. The base counts only with its manifest.
@@ -51,8 +49,7 @@ package struct BaseWriter {
             let store = store
             try store.forEachLongBlobs { blobs in
                 try LongBlobs.put(blobs, of: store.id, on: bucket) {
-                    (blob) throws(ReplicationError) in
-                    try inStore { () throws(StoreError) in try store.storedBytes(ofLive: blob) }
+                    try store.storedBytes(ofLive: $0)
                 }
             }
         }
@@ -61,7 +58,12 @@ package struct BaseWriter {
         func send() throws(ReplicationError) {
             guard !part.isEmpty else { return }
             let hash = SHA256.digest(of: part.span.bytes)
-            try Self.create(ShardNames.part(parts.count, ofBase: position.number), part, on: bucket)
+            // Should a listing have left out that another base has the name, that one stays as it is.
+            let name = ShardNames.part(parts.count, ofBase: position.number)
+            let other = try bucket.createUntilKnown(
+                name, part, byteCountMax: ReplicationLimits.partByteCountMax,
+                attemptCountMax: Self.attemptCountMax)
+            guard other == nil else { throw Self.notOurs(name) }
             parts.append(BaseManifest.Part(byteCount: part.count, digest: Digest(hash)))
             part.removeAll(keepingCapacity: true)
         }
@@ -82,29 +84,8 @@ package struct BaseWriter {
             parts: parts)
     }
 
-    /// Creates a part: should a listing have left out that another base has the name, that one stays as it is.
-    private static func create(
-        _ name: String, _ bytes: [UInt8], on bucket: some Bucket
-    ) throws(ReplicationError) {
-        var attempt = 0
-        while true {
-            let outcome = try onBucket { () throws(BucketError) in
-                try bucket.createOwn(
-                    name, bytes, byteCountMax: ReplicationLimits.partByteCountMax)
-            }
-            switch outcome {
-            case .done: return
-            case .other: throw .damaged(name: name, why: "is another base's than the one made here")
-            case .unknown(let why):
-                guard attempt < Self.attemptCountMax else { throw .bucket(BucketError(why)) }
-                try onBucket { () throws(BucketError) in try bucket.pause(beforeRetrying: attempt) }
-                attempt += 1
-            }
-        }
-    }
-
     /// How often a part whose answer was lost is sent again.
-    private static let attemptCountMax = 5
+    private static let attemptCountMax = 6
 
     /// Makes the base count, when all that it has is in the log and this store leads still.
     ///
@@ -121,15 +102,16 @@ package struct BaseWriter {
         }
         try Epochs.requireNewest(epoch, on: bucket)
         let name = ShardNames.manifest(position.number)
-        let outcome = try onBucket { () throws(BucketError) in
-            try bucket.createOwn(
-                name, manifest.bytes, byteCountMax: ReplicationLimits.documentByteCountMax)
-        }
+        let outcome = try bucket.createOwn(
+            name, manifest.bytes, byteCountMax: ReplicationLimits.documentByteCountMax)
         switch outcome {
         case .done: return .finished
         case .unknown(let why): return .unknown(why)
-        case .other:
-            throw .damaged(name: name, why: "is another base's than the one made here")
+        case .other: throw Self.notOurs(name)
         }
+    }
+
+    private static func notOurs(_ name: String) -> ReplicationError {
+        .damaged(name: name, why: "is another base's than the one made here")
     }
 }

@@ -18,7 +18,6 @@ package struct BlobCollector {
     private let kept: [UInt64]
     private var next = 0
     private var last = ""
-    /// Objects that were deleted.
     package private(set) var deletedCount = 0
 
     /// A collector. It reads all keys of the store's long blobs; 8 bytes of memory for each.
@@ -39,9 +38,7 @@ package struct BlobCollector {
     /// - Throws: ``ReplicationError/deposed(epoch:leader:)`` when another store leads, and nothing is deleted.
     package mutating func step(on bucket: some Bucket) throws(ReplicationError) -> Bool {
         let after = last
-        let names = try onBucket { () throws(BucketError) in
-            try bucket.list(ShardNames.blobPrefix, after: after)
-        }
+        let names = try bucket.list(ShardNames.blobPrefix, after: after)
         guard let end = names.last else { return false }
         var garbage: [String] = []
         var isBehind = false
@@ -56,9 +53,7 @@ package struct BlobCollector {
         }
         if !garbage.isEmpty {
             try Epochs.requireNewest(epoch, on: bucket)
-            try onBucket { () throws(BucketError) in
-                for name in garbage { try bucket.delete(name) }
-            }
+            for name in garbage { try bucket.delete(name) }
             deletedCount += garbage.count
         }
         last = end

@@ -1,5 +1,4 @@
 package import BlobStore
-internal import Synchronization
 
 /// What a leader does in its bucket beside shipping: packs, bases, and deleting what nobody needs any more.
 ///
@@ -7,21 +6,16 @@ internal import Synchronization
 /// goes on meanwhile. Whatever it throws may be tried again with the next step, but
 /// ``ReplicationError/deposed(epoch:leader:)``: then it ends.
 package struct BucketMaintenance {
-    /// What a step did.
     package enum Step: Sendable, Hashable {
         /// Names of the log were read for the next pack.
         case read(Int)
-        /// A pack is in the bucket.
         case packed(ClosedRange<UInt64>, byteCount: Int)
-        /// Names of the log that a pack has were deleted.
         case deletedSegments(Int)
         /// The parts of a base are in the bucket.
         case uploadedBase(BaseManifest)
-        /// A base counts.
         case finishedBase(BaseManifest)
         /// Bases and packs that are older than the retention were deleted.
         case deletedHistory(Int)
-        /// Objects of blobs were deleted.
         case deletedBlobs(Int)
         /// Retired blobs were forgotten, in a batch of this store's.
         case prunedRetired(Int)
@@ -44,7 +38,7 @@ package struct BucketMaintenance {
     private let store: BlobStore
     private let epoch: UInt64
     private let schedule: BaseSchedule
-    private let onWriter: OnWriter
+    private let writer: any StoreWriter
     private let clock: () -> Timestamp
     private let bootMilliseconds: () -> Int64
     private var deletions = DeletionClock()
@@ -64,25 +58,20 @@ package struct BucketMaintenance {
     /// The maintenance of a leader's bucket. Lists the packs, the log and the bases.
     ///
     /// - Parameters:
-    ///   - store: it leads.
-    ///   - epoch: the one in which it does.
-    ///   - schedule: when bases are made, and how long they are kept.
-    ///   - bucket: this thread's.
     ///   - clock: the present, by the clock that the store's changes are stamped with.
     ///   - bootMilliseconds: the boot clock's present (`CLOCK_BOOTTIME`): while the first clock disagrees with it,
     ///     nothing is deleted.
-    ///   - onWriter: runs a change.
     package init(
         _ store: BlobStore, epoch: UInt64, _ schedule: BaseSchedule, on bucket: some Bucket,
         clock: @escaping () -> Timestamp, bootMilliseconds: @escaping () -> Int64,
-        onWriter: @escaping OnWriter
+        writer: any StoreWriter
     ) throws(ReplicationError) {
         self.store = store
         self.epoch = epoch
         self.schedule = schedule
         self.clock = clock
         self.bootMilliseconds = bootMilliseconds
-        self.onWriter = onWriter
+        self.writer = writer
         packer = try Packer(storeID: store.id, epoch: epoch, on: bucket, asOf: clock())
         history = HistoryCollector(epoch: epoch, schedule: schedule)
         collectedAt = clock()
@@ -100,15 +89,11 @@ package struct BucketMaintenance {
         _ = deletions.tick(wall: newest, boot: bootMilliseconds() - likely)
     }
 
-    /// The bases that count, in the order of their segments.
     package var bases: [BaseManifest] { catalog.bases }
 
     /// What is wrong with the bases that do not count, in the order of their segments.
-    package var damagedBases: [ObjectProblem] {
-        catalog.damaged.sorted { $0.key < $1.key }.map(\.value)
-    }
+    package var damagedBases: [ObjectProblem] { catalog.problems }
 
-    /// The first segment that is in no pack.
     package var firstUnpacked: UInt64 { packer.firstUnpacked }
 
     /// Does what comes next, if anything does: a piece of it, but for the upload of a base, which is one step
@@ -121,21 +106,19 @@ package struct BucketMaintenance {
         let deletes = verdict == .steady
         if let step = try finishBase(on: bucket) { return step }
         guard let position = store.replicationState?.position else { return .nothing }
-        var read = Step.nothing
-        let packed: Packer.Step
+        let packed: Step
         do throws(ReplicationError) {
             packed = try packer.step(upTo: position, on: bucket, asOf: clock(), deletes: deletes)
         } catch {
             guard let number = try lostSegment(error, on: bucket) else { throw error }
             return .lostSegment(number)
         }
-        switch packed {
         // Under constant changes there is always something to read: nothing else waits for that.
-        case .read(let count): read = .read(count)
-        case .packed(let range, let byteCount): return .packed(range, byteCount: byteCount)
-        case .deleted(let count): return .deletedSegments(count)
-        case .unknown(let why): return .unknown(why)
+        var read = Step.nothing
+        switch packed {
+        case .read: read = packed
         case .nothing: break
+        default: return packed
         }
         if let step = try beginBase(behind: position, on: bucket) { return step }
         let step = deletes ? try collect(on: bucket) : .nothing
@@ -153,9 +136,7 @@ package struct BucketMaintenance {
         guard case .damaged(name, _) = error else { return nil }
         missing = (number, missing.number == number ? missing.lookCount + 1 : 1)
         guard missing.lookCount >= ReplicationLimits.lostSegmentLookCount else { return nil }
-        let listed = try onBucket { () throws(BucketError) in
-            try bucket.list(ShardNames.logPrefix, after: ShardNames.log(number - 1))
-        }
+        let listed = try bucket.list(ShardNames.logPrefix, after: ShardNames.log(number - 1))
         guard let first = listed.first, first != name else { return nil }
         packer.skip(number)
         isBaseDue = (catalog.bases.last?.position.number ?? 0) < number
@@ -165,7 +146,7 @@ package struct BucketMaintenance {
     private mutating func beginBase(
         behind position: LogPosition, on bucket: some Bucket
     ) throws -> Step? {
-        guard base == nil,
+        guard self.base == nil,
             isBaseDue
                 || schedule.isDue(
                     behind: catalog.bases.last,
@@ -175,21 +156,21 @@ package struct BucketMaintenance {
             !catalog.hasNames(position.number)
         else { return nil }
         // Without a base nobody has said yet that all long blobs are in the bucket.
-        var writer = BaseWriter(
+        var base = BaseWriter(
             store, behind: position, of: epoch, uploadsAllBlobs: catalog.bases.isEmpty)
         let packed = packer.packedByteCount
         catalog.begin(position.number)
         do {
-            try writer.upload(on: bucket, clock: clock)
+            try base.upload(on: bucket, clock: clock)
         } catch {
             // What is there of it is never written over.
             try? catalog.refresh(on: bucket)
             throw error
         }
-        guard let manifest = writer.manifest else { return nil }
+        guard let manifest = base.manifest else { return nil }
         packedBefore = packed
         isBaseDue = false
-        base = writer
+        self.base = base
         return .uploadedBase(manifest)
     }
 
@@ -232,23 +213,11 @@ package struct BucketMaintenance {
             collecting = hasMore ? .blobs(collector, upTo: sequence) : .retired(upTo: sequence)
             return .deletedBlobs(collector.deletedCount - before)
         case .retired(let sequence):
-            let count = try prune(upTo: sequence, asOf: now)
+            let count = try writer.write { (store) throws(StoreError) in
+                try store.pruneRetired(upTo: sequence, asOf: now)
+            }
             if count < StoreLimits.transactionPutCountMax { collecting = nil }
             return .prunedRetired(count)
         }
     }
-
-    private func prune(upTo sequence: UInt64, asOf now: Timestamp) throws(StoreError) -> Int {
-        let count = PrunedCount()
-        try onWriter { (store) throws(StoreError) in
-            count.value.store(
-                try store.pruneRetired(upTo: sequence, asOf: now), ordering: .relaxed)
-        }
-        return count.value.load(ordering: .relaxed)
-    }
-}
-
-/// A count that the thread of all changes says.
-private final class PrunedCount: Sendable {
-    let value = Atomic(0)
 }

@@ -2,7 +2,6 @@ internal import BlobStore
 
 /// The epochs of a shard, as the bucket has them.
 package enum Epochs {
-    /// An epoch and who created it.
     package struct Found: Sendable, Hashable {
         package var number: UInt64
         package var document: EpochDocument
@@ -16,9 +15,7 @@ package enum Epochs {
 
     /// The number of the highest epoch; nil before the first. One request.
     static func newestNumber(on bucket: some Bucket) throws(ReplicationError) -> UInt64? {
-        let names = try onBucket { () throws(BucketError) in
-            try bucket.names(ShardNames.epochPrefix)
-        }
+        let names = try bucket.names(ShardNames.epochPrefix)
         return names.compactMap { ShardNames.number($0, behind: ShardNames.epochPrefix) }.max()
     }
 
@@ -28,9 +25,7 @@ package enum Epochs {
     static func requireNewest(
         _ epoch: UInt64, on bucket: some Bucket
     ) throws(ReplicationError) {
-        let newer = try onBucket { () throws(BucketError) in
-            try bucket.list(ShardNames.epochPrefix, after: ShardNames.epoch(epoch))
-        }
+        let newer = try bucket.list(ShardNames.epochPrefix, after: ShardNames.epoch(epoch))
         guard let name = newer.last,
             let number = ShardNames.number(name, behind: ShardNames.epochPrefix)
         else { return }
@@ -46,28 +41,20 @@ package enum Epochs {
     static func document(
         _ number: UInt64, on bucket: some Bucket
     ) throws(ReplicationError) -> EpochDocument {
-        let name = ShardNames.epoch(number)
-        let bytes = try onBucket { () throws(BucketError) in
-            try bucket.get(name, byteCountMax: ReplicationLimits.documentByteCountMax)
-        }
-        guard let bytes else { throw .damaged(name: name, why: "was listed and is not there") }
-        do throws(DamagedObject) { return try EpochDocument(bytes) } catch {
-            throw .damaged(name: name, why: error.description)
-        }
+        try bucket.readExisting(
+            ShardNames.epoch(number), absence: "was listed and is not there",
+            EpochDocument.init(_:))
     }
 
     /// Creates an epoch.
     ///
-    /// - Returns: nil when it is there already, made by somebody else.
+    /// - Returns: whether it is this one; false: somebody else made it.
+    @discardableResult
     package static func create(
         _ number: UInt64, _ document: EpochDocument, on bucket: some Bucket
-    ) throws(ReplicationError) -> Found? {
-        let isCreated = try onBucket { () throws(BucketError) in
-            try bucket.createRepeatedly(ShardNames.epoch(number), document.bytes)
-        }
-        if isCreated { return Found(number: number, document: document) }
-        // It may be the one whose answer was lost.
-        let found = try Self.document(number, on: bucket)
-        return found.nonce == document.nonce ? Found(number: number, document: found) : nil
+    ) throws(ReplicationError) -> Bool {
+        try bucket.createUntilKnown(
+            ShardNames.epoch(number), document.bytes,
+            byteCountMax: ReplicationLimits.documentByteCountMax) == nil
     }
 }

@@ -9,19 +9,7 @@ package import BlobStore
 /// packer that was paused for however long, in whatever step, changes nothing that a later leader has: the
 /// segments it knows are before the fence, and never change.
 package struct Packer {
-    /// What a step did.
-    package enum Step: Sendable, Hashable {
-        /// Names of the log were read.
-        case read(Int)
-        /// A pack is in the bucket.
-        case packed(ClosedRange<UInt64>, byteCount: Int)
-        /// Names that a pack has were deleted.
-        case deleted(Int)
-        /// What became of the last attempt is not known. Try again soon.
-        case unknown(String)
-        /// There is nothing to do yet.
-        case nothing
-    }
+    package typealias Step = BucketMaintenance.Step
 
     /// Names that are deleted, beside their pack.
     private struct Cleanup {
@@ -35,7 +23,6 @@ package struct Packer {
 
     private let storeID: StoreID
     private let epoch: UInt64
-    /// The next name to read.
     private var next: UInt64
     /// The last one that was read; nil: before the first.
     private var last: LogPosition?
@@ -60,9 +47,7 @@ package struct Packer {
         let ranges = try Pack.ranges(on: bucket)
         // The newest pack is never deleted: where there is none, there never was one.
         next = (ranges.map(\.upperBound).max() ?? 0) + 1
-        let names = try onBucket { () throws(BucketError) in
-            try bucket.names(ShardNames.logPrefix)
-        }
+        let names = try bucket.names(ShardNames.logPrefix)
         let numbers = names.compactMap { ShardNames.number($0, behind: ShardNames.logPrefix) }
         for range in ranges {
             let listed = numbers.filter { range.contains($0) }
@@ -74,7 +59,6 @@ package struct Packer {
         }
     }
 
-    /// The first segment that is in no pack.
     package var firstUnpacked: UInt64 { heads.first?.number ?? next }
 
     /// The next segment that is read for a pack.
@@ -93,8 +77,6 @@ package struct Packer {
     ///
     /// - Parameters:
     ///   - position: the last name that is known to be in the log.
-    ///   - now: the present.
-    ///   - deletes: whether names may be deleted.
     /// - Throws: ``ReplicationError/deposed(epoch:leader:)`` when another store leads, and nothing is deleted.
     package mutating func step(
         upTo position: LogPosition, on bucket: some Bucket, asOf now: Timestamp, deletes: Bool
@@ -148,9 +130,7 @@ package struct Packer {
         let range = first.number...final.number
         let name = ShardNames.pack(range)
         isPending = true
-        let outcome = try onBucket { () throws(BucketError) in
-            try bucket.createOwn(name, bytes, byteCountMax: Pack.byteCountMax)
-        }
+        let outcome = try bucket.createOwn(name, bytes, byteCountMax: Pack.byteCountMax)
         switch outcome {
         case .done: break
         case .unknown(let why): return .unknown(why)
@@ -180,16 +160,14 @@ package struct Packer {
             // What is a fence is said by the pack. A fence that was put where a pack is already is none.
             guard let segments = try Pack.segments(cleanup.range, on: bucket) else {
                 cleanups.removeFirst()
-                return .deleted(0)
+                return .deletedSegments(0)
             }
             let fences = Set(segments.filter { $0.head.kind == .fence }.map(\.head.number))
             numbers = cleanup.listed.filter { !fences.contains($0) }
         }
         if !numbers.isEmpty { try Epochs.requireNewest(epoch, on: bucket) }
         let part = numbers.prefix(ReplicationLimits.namesPerStep)
-        try onBucket { () throws(BucketError) in
-            for number in part { try bucket.delete(ShardNames.log(number)) }
-        }
+        for number in part { try bucket.delete(ShardNames.log(number)) }
         numbers.removeFirst(part.count)
         if numbers.isEmpty {
             cleanups.removeFirst()
@@ -197,6 +175,6 @@ package struct Packer {
             cleanup.numbers = numbers
             cleanups[0] = cleanup
         }
-        return .deleted(part.count)
+        return .deletedSegments(part.count)
     }
 }

@@ -17,18 +17,14 @@ package enum Resumption {
     /// Notes a segment as shipped if it is this store's own.
     ///
     /// - Returns: false for a segment of another run, and for one whose batches this store does not have.
-    package static func note(
-        _ segment: Segment, of store: BlobStore
-    ) throws(ReplicationError) -> Bool {
+    package static func note(_ segment: Segment, of store: BlobStore) throws -> Bool {
         guard let state = store.replicationState, state.isOwn(segment.head.nonce),
             segment.head.sequence <= store.lastSequence
         else { return false }
         let shipped = store.shippedSequence
         for item in segment.items where item.batch.sequence > shipped {
-            let own = try inStore { () throws(StoreError) in
-                try store.outboxBatch(item.batch.sequence)
-            }
-            guard let own, item.batch.isSame(as: own) else { return false }
+            guard let own = try store.outboxBatch(item.batch.sequence), item.batch.isSame(as: own)
+            else { return false }
         }
         let byteCount = segment.items.reduce(0) { $0 + $1.batch.byteCountWithBlobs }
         store.noteShipped(segment.head.sequence, byteCount: byteCount, at: segment.position)
@@ -39,13 +35,11 @@ package enum Resumption {
     ///
     /// What the fences in the log say decides. An epoch that was created without a fence was never led in: its
     /// host was interrupted, and may lead later or never.
-    package static func run(
-        _ store: BlobStore, on bucket: some Bucket
-    ) throws(ReplicationError) -> Outcome {
+    package static func run(_ store: BlobStore, on bucket: some Bucket) throws -> Outcome {
         guard let state = store.replicationState else { return .leads }
         var log = LogFollower(storeID: store.id, behind: state.position)
-        do throws(ReplicationError) {
-            while case .segment(let segment) = try log.next(on: bucket, looksAtPacks: true) {
+        do {
+            while let segment = try log.next(on: bucket, looksAtPacks: true) {
                 guard try note(segment, of: store) else {
                     return .deposed(
                         epoch: segment.head.epoch,
@@ -54,7 +48,7 @@ package enum Resumption {
                             : Epochs.host(of: segment.head.epoch, on: bucket))
                 }
             }
-        } catch {
+        } catch let error as ReplicationError {
             switch error {
             // What this store wrote last is in the log no more, or something else is: others led meanwhile.
             case .tooOld, .forked:

@@ -3,15 +3,11 @@ internal import Synchronization
 
 /// Ships what a leader's store did: one segment after the other.
 package struct Shipper {
-    /// What a step came to.
     package enum Step: Sendable, Hashable {
-        /// A segment is in the log.
         case shipped(sequence: UInt64, batchCount: Int, byteCount: Int)
-        /// There is nothing to ship.
         case nothing
         /// What became of the last attempt is not known. Try again soon.
         case unknown(String)
-        /// Another store leads since.
         case deposed(epoch: UInt64)
     }
 
@@ -25,27 +21,23 @@ package struct Shipper {
     /// knows yet.
     package private(set) var isEnding = false
 
-    /// A shipper of a store that leads.
     package init(_ store: BlobStore, _ writer: LogWriter) {
         self.store = store
         self.writer = writer
         pending = (store.shippedSequence, 0, 0)
     }
 
-    /// The last name that is known to be in the log.
     package var position: LogPosition { writer.position }
 
     /// Does one step: ships what waits, up to a segment. With nothing to ship it appends an empty segment
     /// where it is asked to, or one that ends the epoch.
     package mutating func step(
         on bucket: some Bucket, asOf now: Timestamp, appendsEmpty: Bool, ends: Bool = false
-    ) throws(ReplicationError) -> Step {
+    ) throws -> Step {
         if !writer.isPending {
             let last = store.shippedSequence
-            let batches = try inStore { () throws(StoreError) in
-                try store.outbox(
-                    after: last, byteCountMax: ReplicationLimits.segmentByteCount)
-            }
+            let batches = try store.outbox(
+                after: last, byteCountMax: ReplicationLimits.segmentByteCount)
             guard !batches.isEmpty || appendsEmpty || ends else { return .nothing }
             let items = try items(of: batches, on: bucket)
             let byteCount = batches.reduce(0) { $0 + $1.byteCountWithBlobs }
@@ -72,41 +64,33 @@ package struct Shipper {
     ///   so in their batches, and the next attempt ships those without them.
     private func items(
         of batches: [ReplicatedBatch], on bucket: some Bucket
-    ) throws(ReplicationError) -> [Segment.Item] {
+    ) throws -> [Segment.Item] {
         let (store, loss) = (store, Loss())
-        try LongBlobs.put(
-            LongBlobs.of(batches), of: store.id, on: bucket
-        ) { (blob) throws(ReplicationError) in
-            try inStore { () throws(StoreError) in
-                try loss.noting { () throws(StoreError) in try store.bytesToShip(of: blob) }
-            }
+        try LongBlobs.put(batches.flatMap(\.longBlobs), of: store.id, on: bucket) { blob in
+            try loss.noting { try store.bytesToShip(of: blob) }
         }
-        let items = try inStore { () throws(StoreError) in
-            try Segment.items(of: batches) { (blob) throws(StoreError) in
-                let bytes = try loss.noting { () throws(StoreError) in
-                    guard let bytes = try store.bytesToShip(of: blob) else { throw .evicted(blob) }
-                    return bytes
+        let items = try Segment.items(of: batches) { blob in
+            try loss.noting {
+                guard let bytes = try store.bytesToShip(of: blob) else {
+                    throw StoreError.evicted(blob)
                 }
-                return bytes ?? []
-            }
+                return bytes
+            } ?? []
         }
-        if let error = loss.error { throw .store(error) }
+        if let error = loss.error { throw error }
         return items
     }
 
     /// Whether bytes of some blobs are lost.
     private final class Loss: Sendable {
-        private let first = Mutex<StoreError?>(nil)
+        private let first = Mutex<(any Error)?>(nil)
 
-        var error: StoreError? { first.withLock { $0 } }
+        var error: (any Error)? { first.withLock { $0 } }
 
         /// What `body` returns; nil where it finds damage.
-        func noting(
-            _ body: () throws(StoreError) -> [UInt8]?
-        ) throws(StoreError) -> [UInt8]? {
-            do throws(StoreError) { return try body() } catch {
-                guard case .corrupt = error else { throw error }
-                first.withLock { $0 = $0 ?? error }
+        func noting(_ body: () throws -> [UInt8]?) throws -> [UInt8]? {
+            do { return try body() } catch StoreError.corrupt(let why) {
+                first.withLock { $0 = $0 ?? StoreError.corrupt(why) }
                 return nil
             }
         }

@@ -5,10 +5,9 @@ package import BlobStore
 /// The leader before has one name in flight at the most, and skips none. So the first name that is free is the
 /// one that it would write next; once the fence has it, nothing of that leader can follow.
 package struct TakeOver {
-    /// How a take-over ended.
     package enum Outcome: Sendable {
-        /// This store leads in this epoch, behind the fence.
-        case leads(epoch: UInt64, nonce: Nonce, fence: LogPosition)
+        /// This store leads, and writes the log with this, behind the fence.
+        case leads(LogWriter)
         /// Another store took a newer epoch meanwhile.
         case lost(epoch: UInt64, host: String)
     }
@@ -33,34 +32,37 @@ package struct TakeOver {
     ///   - log: behind what this store has applied. It is moved on.
     ///   - knownEpoch: the highest epoch that this store has seen: the new one is higher.
     ///   - sequence: the last batch that this store has, after each `apply`.
-    ///   - now: the present.
     ///   - apply: does what a segment says; false: this store cannot, and does not take over.
     package func run(
         _ log: inout LogFollower, knownEpoch: UInt64, on bucket: some Bucket,
-        sequence: () -> UInt64, asOf now: Timestamp,
-        apply: (Segment) throws(ReplicationError) -> Bool
-    ) throws(ReplicationError) -> Outcome {
+        sequence: () -> UInt64, asOf now: Timestamp, apply: (Segment) throws -> Bool
+    ) throws -> Outcome {
         let epoch = try createEpoch(above: knownEpoch, on: bucket, asOf: now)
         while true {
+            var ahead = log
             // Packs are looked at, too: a name that is free may have been packed and deleted.
-            while case .segment(let segment) = try log.peek(on: bucket, looksAtPacks: true) {
-                let isHistory = segment.head.epoch <= epoch ? try apply(segment) : false
-                guard isHistory else {
+            while let segment = try ahead.next(on: bucket, looksAtPacks: true) {
+                guard segment.head.epoch <= epoch, try apply(segment) else {
                     return .lost(
                         epoch: segment.head.epoch,
                         host: Epochs.host(of: segment.head.epoch, on: bucket))
                 }
-                log.accept()
+                log = ahead
             }
-            var writer = LogWriter(
-                storeID: storeID, epoch: epoch, nonce: nonce, behind: log.position)
-            writer.begin(.fence, [], sequence: sequence(), asOf: now)
-            guard let fence = try create(&writer, on: bucket) else { continue }
-            // The place of the fence decides alone. A store that has created a newer epoch finds this fence.
-            if try !isPacked(fence.number, on: bucket) {
-                return .leads(epoch: epoch, nonce: nonce, fence: fence)
+            let fence = Segment(
+                Segment.Head(
+                    kind: .fence, storeID: storeID, epoch: epoch, nonce: nonce,
+                    behind: log.position, sequence: sequence(), time: now))
+            let other = try bucket.createUntilKnown(
+                ShardNames.log(fence.head.number), fence.bytes,
+                byteCountMax: ReplicationLimits.segmentByteCountMax)
+            // The place of the fence decides alone. A store that has created a newer epoch finds this fence. Where the
+            // name was free because it had been packed, the log goes on elsewhere.
+            if other == nil, try !isPacked(fence.head.number, on: bucket) {
+                return .leads(
+                    LogWriter(
+                        storeID: storeID, epoch: epoch, nonce: nonce, behind: fence.position))
             }
-            // The name was free because it had been packed: the log goes on elsewhere.
         }
     }
 
@@ -73,29 +75,11 @@ package struct TakeOver {
         var attempt = 0
         while true {
             taken = max(taken, try Epochs.newestNumber(on: bucket) ?? 0)
-            if let created = try Epochs.create(taken + 1, document, on: bucket) {
-                return created.number
-            }
-            // Also where a listing does not show it.
+            // Also where a listing does not show the one that is there.
             taken += 1
-            try onBucket { () throws(BucketError) in try bucket.pause(beforeRetrying: attempt) }
+            if try Epochs.create(taken, document, on: bucket) { return taken }
+            try bucket.pause(beforeRetrying: attempt)
             attempt += 1
-        }
-    }
-
-    /// - Returns: nil when the name was taken.
-    private func create(
-        _ writer: inout LogWriter, on bucket: some Bucket
-    ) throws(ReplicationError) -> LogPosition? {
-        var attempt = 0
-        while true {
-            switch try writer.attempt(on: bucket) {
-            case .appended(let position): return position
-            case .unknown:
-                try onBucket { () throws(BucketError) in try bucket.pause(beforeRetrying: attempt) }
-                attempt += 1
-            case .taken: return nil
-            }
         }
     }
 

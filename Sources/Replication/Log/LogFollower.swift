@@ -1,19 +1,12 @@
 package import BlobStore
 
 /// Reads the log of a shard, segment by segment: from its names, and from packs where those are deleted.
+///
+/// A value: a copy reads the same again. Whoever must have applied a segment before it counts as read reads it with a
+/// copy, and keeps that then.
 package struct LogFollower {
-    /// What is behind a position.
-    package enum Next: Sendable {
-        case segment(Segment)
-        /// Nothing yet.
-        case nothing
-    }
-
     private let storeID: StoreID
-    /// The last segment that was read.
     package private(set) var position: LogPosition
-    /// What was given and is not accepted yet.
-    private var current: Segment?
     /// The packs that were there at the last look. Where one has the next segment it is read without another
     /// look: a restore reads thousands of them.
     private var packs: [ClosedRange<UInt64>] = []
@@ -21,46 +14,25 @@ package struct LogFollower {
     /// one moves nothing.
     private var packed: ArraySlice<Segment> = []
 
-    /// A reader.
     package init(storeID: StoreID, behind position: LogPosition) {
         self.storeID = storeID
         self.position = position
     }
 
-    /// The next segment, which counts as read. See ``peek(on:looksAtPacks:)``.
-    package mutating func next(
-        on bucket: some Bucket, looksAtPacks: Bool
-    ) throws(ReplicationError) -> Next {
-        let next = try peek(on: bucket, looksAtPacks: looksAtPacks)
-        accept()
-        return next
-    }
-
-    /// The next segment, which is given again until it is accepted. One request where it is there or not there
-    /// yet.
+    /// The next segment; nil where there is none yet. One request where it is there or not there yet.
     ///
     /// - Parameter looksAtPacks: whether it is found out why the name is missing: it may have been packed and
     ///   deleted, or there is a gap. Two requests more.
     /// - Throws: ``ReplicationError/tooOld(position:)`` when the bucket has it no more, and a newer base or
     ///   pack; ``ReplicationError/damaged(name:why:)`` when it is missing and later ones are there;
     ///   ``ReplicationError/forked(number:)`` when it does not continue what was read.
-    package mutating func peek(
+    package mutating func next(
         on bucket: some Bucket, looksAtPacks: Bool
-    ) throws(ReplicationError) -> Next {
-        if let current { return .segment(current) }
-        guard let segment = try read(on: bucket, looksAtPacks: looksAtPacks) else {
-            return .nothing
-        }
+    ) throws(ReplicationError) -> Segment? {
+        guard let segment = try read(on: bucket, looksAtPacks: looksAtPacks) else { return nil }
         try segment.require(of: storeID, behind: position)
-        current = segment
-        return .segment(segment)
-    }
-
-    /// What was given last is applied: the next one is behind it.
-    package mutating func accept() {
-        guard let segment = current else { return }
         position = segment.position
-        current = nil
+        return segment
     }
 
     private var wanted: UInt64 { position.number + 1 }
@@ -98,9 +70,7 @@ package struct LogFollower {
     /// since the last look, with others behind it. What is listed is there, whatever a GET says of it.
     private func readLate(on bucket: some Bucket) throws(ReplicationError) -> Segment? {
         let name = ShardNames.log(wanted)
-        let listed = try onBucket { () throws(BucketError) in
-            try bucket.list(ShardNames.logPrefix, after: ShardNames.log(position.number))
-        }
+        let listed = try bucket.list(ShardNames.logPrefix, after: ShardNames.log(position.number))
         guard let first = listed.first else { return nil }
         if first == name {
             if let segment = try Segment.read(wanted, on: bucket) { return segment }

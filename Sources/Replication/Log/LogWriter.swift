@@ -5,9 +5,7 @@ package import BlobStore
 /// A name is never skipped. When an answer was lost the same bytes are sent again under the same name; where
 /// the name is taken, what is there decides. So the first name that another leader took ends this one.
 package struct LogWriter {
-    /// What became of an attempt.
     package enum Outcome: Sendable {
-        /// It is in the log.
         case appended(LogPosition)
         /// It may be there or not. Try again.
         case unknown(String)
@@ -16,14 +14,13 @@ package struct LogWriter {
     }
 
     private let storeID: StoreID
-    private let epoch: UInt64
+    package let epoch: UInt64
     private let nonce: Nonce
     /// The last name that is known to be there.
     package private(set) var position: LogPosition
     /// What is being appended, until it is known what became of it.
     private var pending: Segment?
 
-    /// A writer for a leader.
     package init(
         storeID: StoreID, epoch: UInt64, nonce: Nonce, behind position: LogPosition
     ) {
@@ -33,7 +30,6 @@ package struct LogWriter {
         self.position = position
     }
 
-    /// Whether something is being appended.
     package var isPending: Bool { pending != nil }
 
     /// Begins to append: nothing may be pending.
@@ -51,10 +47,8 @@ package struct LogWriter {
     package mutating func attempt(on bucket: some Bucket) throws(ReplicationError) -> Outcome {
         guard let segment = pending else { preconditionFailure("nothing is pending") }
         let name = ShardNames.log(segment.head.number)
-        let outcome = try onBucket { () throws(BucketError) in
-            try bucket.createOwn(
-                name, segment.bytes, byteCountMax: ReplicationLimits.segmentByteCountMax)
-        }
+        let outcome = try bucket.createOwn(
+            name, segment.bytes, byteCountMax: ReplicationLimits.segmentByteCountMax)
         switch outcome {
         case .done: return confirm(segment)
         case .unknown(let why): return .unknown(why)

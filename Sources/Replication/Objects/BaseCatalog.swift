@@ -7,6 +7,8 @@ package struct BaseCatalog {
     /// What is wrong with those whose manifest cannot be read, or whose parts are missing, by their segments. They
     /// count for nothing, and everything else goes on with the others.
     package private(set) var damaged: [UInt64: ObjectProblem] = [:]
+    /// What is wrong, in the order of the segments.
+    package var problems: [ObjectProblem] { damaged.sorted { $0.key < $1.key }.map(\.value) }
     /// Names of bases without a manifest, by their segments.
     private(set) var unfinished: [UInt64: [String]] = [:]
     private let storeID: String
@@ -22,9 +24,7 @@ package struct BaseCatalog {
 
     /// Looks again. A LIST, another one for each 1,000 parts, and a GET for each manifest that is new or damaged.
     package mutating func refresh(on bucket: some Bucket) throws(ReplicationError) {
-        let all = try onBucket { () throws(BucketError) in
-            try bucket.names(ShardNames.basePrefix)
-        }
+        let all = try bucket.names(ShardNames.basePrefix)
         names = [:]
         for name in all {
             let digits = name.dropFirst(ShardNames.basePrefix.count).prefix { $0 != "/" }

@@ -5,7 +5,6 @@ internal import Bytes
 /// `base/…/manifest.json`: what a base has. It is created when all else of the base is in the bucket, and all
 /// that the base has is in the log.
 package struct BaseManifest: Sendable, Hashable {
-    /// A piece of a base.
     package struct Part: Sendable, Hashable {
         package var byteCount: Int
         package var digest: Digest
@@ -23,10 +22,8 @@ package struct BaseManifest: Sendable, Hashable {
     package var nextBlobNumber: UInt64
     package var parts: [Part]
 
-    /// Bytes of its parts.
     package var byteCount: Int { parts.reduce(0) { $0 + $1.byteCount } }
 
-    /// A follower's state when it has all of the base.
     package var state: ReplicationState {
         ReplicationState(
             role: .follower, epoch: epoch, nonce: .random(), position: position,
@@ -46,7 +43,6 @@ package struct BaseManifest: Sendable, Hashable {
         self.parts = parts
     }
 
-    /// Reads it.
     package init(_ bytes: [UInt8]) throws(DamagedObject) {
         let value = try Document.parse(bytes)
         func number(_ value: JSONValue, _ name: String) throws(DamagedObject) -> UInt64 {
@@ -112,29 +108,18 @@ extension BaseManifest {
     package static func read(
         _ number: UInt64, on bucket: some Bucket
     ) throws(ReplicationError) -> BaseManifest {
-        let name = ShardNames.manifest(number)
-        let bytes = try onBucket { () throws(BucketError) in
-            try bucket.get(name, byteCountMax: ReplicationLimits.documentByteCountMax)
-        }
-        guard let bytes else { throw .damaged(name: name, why: "is missing") }
-        do throws(DamagedObject) {
+        try bucket.readExisting(ShardNames.manifest(number)) { (bytes) throws(DamagedObject) in
             let manifest = try BaseManifest(bytes)
             guard manifest.position.number == number else {
                 throw DamagedObject("is of the segment \(manifest.position.number)")
             }
             return manifest
-        } catch {
-            throw .damaged(name: name, why: error.description)
         }
     }
-}
 
-extension BaseManifest {
     /// The numbers of the bases that have one, in order. A LIST for each 1,000 names.
     package static func numbers(on bucket: some Bucket) throws(ReplicationError) -> [UInt64] {
-        let names = try onBucket { () throws(BucketError) in
-            try bucket.names(ShardNames.basePrefix)
-        }
+        let names = try bucket.names(ShardNames.basePrefix)
         return names.compactMap { name in
             let parts = name.split(separator: "/")
             guard parts.count == 3, parts[2] == "manifest.json" else { return nil }

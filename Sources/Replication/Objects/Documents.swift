@@ -11,7 +11,6 @@ package struct StoreDocument: Sendable, Hashable {
 
     package init(storeID: String) { self.storeID = storeID }
 
-    /// Reads it.
     package init(_ bytes: [UInt8]) throws(DamagedObject) {
         let value = try Document.parse(bytes)
         let version = try Document.integer(value, "version")
@@ -35,21 +34,16 @@ extension StoreDocument {
     ///
     /// - Throws: ``ReplicationError/noShard`` where there is none.
     package static func read(on bucket: some Bucket) throws(ReplicationError) -> StoreDocument {
-        let bytes = try onBucket { () throws(BucketError) in
-            try bucket.get(
-                ShardNames.store, byteCountMax: ReplicationLimits.documentByteCountMax)
+        guard let document = try bucket.read(ShardNames.store, StoreDocument.init(_:)) else {
+            throw .noShard
         }
-        guard let bytes else { throw .noShard }
-        do throws(DamagedObject) { return try StoreDocument(bytes) } catch {
-            throw .damaged(name: ShardNames.store, why: error.description)
-        }
+        return document
     }
 }
 
 /// `epoch/…`: who leads from here.
 package struct EpochDocument: Sendable, Hashable {
     package var storeID: String
-    /// Of the run that created it.
     package var nonce: Nonce
     /// The host, and the address that it gives to clients of its followers.
     package var host: String
@@ -62,7 +56,6 @@ package struct EpochDocument: Sendable, Hashable {
         self.time = time
     }
 
-    /// Reads it.
     package init(_ bytes: [UInt8]) throws(DamagedObject) {
         let value = try Document.parse(bytes)
         storeID = try Document.text(value, "store")
@@ -84,11 +77,8 @@ package struct EpochDocument: Sendable, Hashable {
 /// `handover/…`: that a follower asks the leader of an epoch to hand over.
 package struct HandoverDocument: Sendable, Hashable {
     package var storeID: String
-    /// The epoch that is to end.
     package var epoch: UInt64
-    /// The host that asks.
     package var host: String
-    /// Of the request.
     package var nonce: Nonce
 
     package init(storeID: String, epoch: UInt64, host: String, nonce: Nonce) {
@@ -98,7 +88,6 @@ package struct HandoverDocument: Sendable, Hashable {
         self.nonce = nonce
     }
 
-    /// Reads it.
     package init(_ bytes: [UInt8]) throws(DamagedObject) {
         let value = try Document.parse(bytes)
         storeID = try Document.text(value, "store")
@@ -123,19 +112,14 @@ package struct HandoverDocument: Sendable, Hashable {
     package static func read(
         _ epoch: UInt64, of storeID: StoreID, on bucket: some Bucket
     ) throws(ReplicationError) -> HandoverDocument? {
-        let name = ShardNames.handover(epoch)
-        let bytes = try onBucket { () throws(BucketError) in
-            try bucket.get(name, byteCountMax: ReplicationLimits.handoverByteCountMax)
-        }
-        guard let bytes else { return nil }
-        do throws(DamagedObject) {
+        try bucket.read(
+            ShardNames.handover(epoch), byteCountMax: ReplicationLimits.handoverByteCountMax
+        ) { (bytes) throws(DamagedObject) in
             let document = try HandoverDocument(bytes)
             guard document.storeID == storeID.description, document.epoch == epoch else {
                 throw DamagedObject("asks the leader of another store or epoch")
             }
             return document
-        } catch {
-            throw .damaged(name: name, why: error.description)
         }
     }
 }

@@ -1,13 +1,10 @@
 package import BlobStore
-import Synchronization
+internal import Bytes
+internal import Hashing
+internal import Synchronization
 
 /// Long blobs on their way to a bucket and from it: several at the same time.
 package enum LongBlobs {
-    /// The long blobs that batches brought, in their order.
-    package static func of(_ batches: [ReplicatedBatch]) -> [BlobReference] {
-        batches.flatMap(\.longBlobs)
-    }
-
     /// Those of some blobs that stay in the bucket until somebody asks for them, and those that are
     /// fetched, in their order.
     ///
@@ -20,9 +17,9 @@ package enum LongBlobs {
     }
 
     /// Calls `body` with some blobs after the other, in their order: as many as may be held in memory together.
-    package static func inGroups<Failure: Error>(
-        _ blobs: [BlobReference], _ body: ([BlobReference]) throws(Failure) -> Void
-    ) throws(Failure) {
+    package static func inGroups(
+        _ blobs: [BlobReference], _ body: ([BlobReference]) throws -> Void
+    ) throws {
         var group: [BlobReference] = []
         var byteCount = 0
         for blob in blobs {
@@ -38,28 +35,18 @@ package enum LongBlobs {
         if !group.isEmpty { try body(group) }
     }
 
-    /// The object of a blob.
-    ///
-    /// - Parameter stored: its bytes as stored.
-    package static func object(
-        of blob: BlobReference, _ stored: [UInt8], storeID: StoreID
-    ) -> [UInt8] { BlobObject.bytes(blob, stored, storeID) }
-
     /// Stores the objects of blobs.
     ///
     /// - Parameter bytes: a blob's, as stored; nil: it has gone, and is left out. Called by several threads.
     static func put(
         _ blobs: [BlobReference], of storeID: StoreID, on bucket: some Bucket,
-        bytes: @Sendable (BlobReference) throws(ReplicationError) -> [UInt8]?
-    ) throws(ReplicationError) {
-        try inGroups(blobs) { (group) throws(ReplicationError) in
-            try bucket.forEach(group.count) { (index, bucket) throws(ReplicationError) in
+        bytes: @Sendable (BlobReference) throws -> [UInt8]?
+    ) throws {
+        try inGroups(blobs) { group in
+            try bucket.forEach(group.count) { index, bucket in
                 let blob = group[index]
                 guard let stored = try bytes(blob) else { return }
-                let object = object(of: blob, stored, storeID: storeID)
-                try onBucket { () throws(BucketError) in
-                    try bucket.put(ShardNames.blob(blob), object)
-                }
+                try bucket.put(ShardNames.blob(blob), BlobObject.bytes(blob, stored, storeID))
             }
         }
     }
@@ -68,32 +55,89 @@ package enum LongBlobs {
     package static func bytes(
         of blob: BlobReference, in storeID: StoreID, on bucket: some Bucket
     ) throws(ReplicationError) -> [UInt8] {
-        let name = ShardNames.blob(blob)
-        let object = try onBucket { () throws(BucketError) in
-            try bucket.get(name, byteCountMax: BlobObject.byteCount(of: blob))
-        }
-        guard let object else {
-            throw .damaged(name: name, why: "is missing, and \(blob.digest) is in it")
-        }
-        do throws(DamagedObject) { return try BlobObject.stored(object, blob, storeID) } catch {
-            throw .damaged(name: name, why: error.description)
-        }
+        try bucket.readExisting(
+            ShardNames.blob(blob), byteCountMax: BlobObject.byteCount(of: blob),
+            absence: "is missing, and \(blob.digest) is in it"
+        ) { (bytes) throws(DamagedObject) in try BlobObject.stored(bytes, blob, storeID) }
     }
 
     /// The stored bytes of some blobs, in their order. All are held in memory.
     static func bytes(
         of blobs: [BlobReference], in storeID: StoreID, on bucket: some Bucket
-    ) throws(ReplicationError) -> [[UInt8]] {
-        let found = Found(count: blobs.count)
-        try bucket.forEach(blobs.count) { (index, bucket) throws(ReplicationError) in
+    ) throws -> [[UInt8]] {
+        let found = Mutex(Array(repeating: [UInt8](), count: blobs.count))
+        try bucket.forEach(blobs.count) { index, bucket in
             let bytes = try bytes(of: blobs[index], in: storeID, on: bucket)
-            found.bytes.withLock { $0[index] = bytes }
+            found.withLock { $0[index] = bytes }
         }
-        return found.bytes.withLock { $0 }
+        return found.withLock { $0 }
+    }
+}
+
+/// A blob of several chunks, as an object of its own.
+///
+///     0    "blobdobj"
+///     8    version, 4 bytes: 1
+///     12   coding; reserved, 3 bytes
+///     16   store id, 16 bytes
+///     32   blob number
+///     40   digest of the payload as given, 32 bytes
+///     72   byte count as given
+///     80   byte count as stored
+///     88   stored bytes
+///     …    SHA-256 of all before
+enum BlobObject {
+    private static let magic = Array("blobdobj".utf8)
+    private static let version: UInt32 = 1
+    private static let headByteCount = 88
+    private static let digestByteCount = 32
+
+    static func byteCount(of blob: BlobReference) -> Int {
+        headByteCount + blob.storedByteCount + digestByteCount
     }
 
-    private final class Found: Sendable {
-        let bytes: Mutex<[[UInt8]]>
-        init(count: Int) { bytes = Mutex(Array(repeating: [], count: count)) }
+    static func bytes(_ blob: BlobReference, _ stored: [UInt8], _ storeID: StoreID) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(byteCount(of: blob))
+        appendHead(of: blob, storeID, to: &bytes)
+        bytes += stored
+        let hash = SHA256.digest(of: bytes.span.bytes)
+        bytes.append(contentsOf: hash.span.bytes)
+        return bytes
+    }
+
+    private static func appendHead(
+        of blob: BlobReference, _ storeID: StoreID, to bytes: inout [UInt8]
+    ) {
+        bytes += magic
+        bytes.append(littleEndian: version)
+        bytes.append(blob.coding.rawValue)
+        bytes.appendZeros(3)
+        storeID.append(to: &bytes)
+        bytes.append(littleEndian: blob.number)
+        bytes.append(contentsOf: blob.digest.rawWords.span.bytes)
+        bytes.append(littleEndian: UInt64(blob.byteCount))
+        bytes.append(littleEndian: UInt64(blob.storedByteCount))
+    }
+
+    /// The stored bytes of the blob that an object has to be of.
+    static func stored(
+        _ bytes: [UInt8], _ blob: BlobReference, _ storeID: StoreID
+    ) throws(DamagedObject) -> [UInt8] {
+        guard bytes.count == byteCount(of: blob) else {
+            throw DamagedObject(
+                "has \(bytes.count) bytes; the blob \(blob.number) takes \(byteCount(of: blob))")
+        }
+        let end = bytes.count - digestByteCount
+        let hash = SHA256.digest(of: bytes.span.bytes.extracting(first: end))
+        guard bytes.span.bytes.extracting(last: digestByteCount).equals(hash.span.bytes) else {
+            throw DamagedObject("fails its SHA-256")
+        }
+        var head: [UInt8] = []
+        appendHead(of: blob, storeID, to: &head)
+        guard bytes.span.bytes.extracting(first: headByteCount).equals(head.span.bytes) else {
+            throw DamagedObject("is another blob's")
+        }
+        return Array(bytes[headByteCount..<end])
     }
 }

@@ -3,7 +3,6 @@ internal import Bytes
 
 /// A pack: segments, fences included, one behind the other as they were in the log.
 enum Pack {
-    /// The longest that is read.
     static let byteCountMax =
         ReplicationLimits.packByteCount + ReplicationLimits.segmentByteCountMax
 
@@ -35,13 +34,8 @@ enum Pack {
     static func segments(
         _ range: ClosedRange<UInt64>, on bucket: some Bucket
     ) throws(ReplicationError) -> [Segment]? {
-        let name = ShardNames.pack(range)
-        let bytes = try onBucket { () throws(BucketError) in
-            try bucket.get(name, byteCountMax: byteCountMax)
-        }
-        guard let bytes else { return nil }
-        do throws(DamagedObject) { return try segments(bytes, range) } catch {
-            throw .damaged(name: name, why: error.description)
+        try bucket.read(ShardNames.pack(range), byteCountMax: byteCountMax) {
+            (bytes) throws(DamagedObject) in try segments(bytes, range)
         }
     }
 
@@ -54,38 +48,7 @@ enum Pack {
         // No pack that reaches it begins earlier.
         let span = UInt64(ReplicationLimits.packSegmentCountMax)
         let first = ShardNames.packs(from: number > span ? number - span : 0)
-        let names = try onBucket { () throws(BucketError) in
-            try bucket.names(ShardNames.packPrefix, after: first)
-        }
+        let names = try bucket.names(ShardNames.packPrefix, after: first)
         return names.compactMap(ShardNames.packRange)
-    }
-}
-
-extension Segment {
-    /// What a name of the log begins with; nil where it is not there. All of it is read and checked.
-    package static func head(
-        _ number: UInt64, on bucket: some Bucket
-    ) throws(ReplicationError) -> Head? {
-        try read(number, on: bucket)?.head
-    }
-
-    /// Reads a name of the log; nil where it is not there.
-    static func read(
-        _ number: UInt64, on bucket: some Bucket
-    ) throws(ReplicationError) -> Segment? {
-        let name = ShardNames.log(number)
-        let bytes = try onBucket { () throws(BucketError) in
-            try bucket.get(name, byteCountMax: ReplicationLimits.segmentByteCountMax)
-        }
-        guard let bytes else { return nil }
-        do throws(DamagedObject) {
-            let segment = try Segment(bytes)
-            guard segment.head.number == number else {
-                throw DamagedObject("is the segment \(segment.head.number)")
-            }
-            return segment
-        } catch {
-            throw .damaged(name: name, why: error.description)
-        }
     }
 }

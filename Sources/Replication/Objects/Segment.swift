@@ -23,7 +23,6 @@ internal import Hashing
 ///
 /// Integers are little-endian. The SHA-256 at the end is what the segment behind it names.
 package struct Segment: Sendable {
-    /// What a segment is for.
     package enum Kind: UInt8, Sendable {
         /// It has batches; none where it only says that its leader is alive.
         case batches = 0
@@ -33,20 +32,17 @@ package struct Segment: Sendable {
         case end = 2
     }
 
-    /// What it begins with.
     package struct Head: Sendable, Hashable {
         package var kind: Kind
         package var storeID: StoreID
         package var epoch: UInt64
         package var number: UInt64
         package var nonce: Nonce
-        /// The segment before it.
         package var previous: LogPosition
         /// The last batch of this segment, or of those before it.
         package var sequence: UInt64
         package var time: Timestamp
 
-        /// A head.
         package init(
             kind: Kind, storeID: StoreID, epoch: UInt64, nonce: Nonce, behind previous: LogPosition,
             sequence: UInt64, time: Timestamp
@@ -67,9 +63,7 @@ package struct Segment: Sendable {
 
     package let head: Head
     package let items: [Item]
-    /// Where it is in the log.
     package let position: LogPosition
-    /// All its bytes.
     package let bytes: [UInt8]
 
     static let magic = Array("blobdseg".utf8)
@@ -79,23 +73,14 @@ package struct Segment: Sendable {
 
     /// Batches with the stored bytes that are shipped beside them. The objects of long blobs are in the bucket: what
     /// a segment names is there before it.
-    ///
-    /// - Parameter bytes: the stored bytes of a blob that is shipped with its batch.
-    package static func items<Failure: Error>(
-        of batches: [ReplicatedBatch], bytes: (BlobReference) throws(Failure) -> [UInt8]
-    ) throws(Failure) -> [Item] {
-        var items: [Item] = []
-        for batch in batches {
-            var contents: [ArraySlice<UInt8>] = []
-            for blob in batch.shippedBlobs {
-                contents.append(try bytes(blob)[...])
-            }
-            items.append((batch, contents))
+    package static func items(
+        of batches: [ReplicatedBatch], bytes: (BlobReference) throws -> [UInt8]
+    ) throws -> [Item] {
+        try batches.map { batch in
+            (batch, try batch.shippedBlobs.map { try bytes($0)[...] })
         }
-        return items
     }
 
-    /// Makes a segment.
     package init(_ head: Head, _ items: [Item] = []) {
         var bytes = Self.magic
         bytes.append(littleEndian: Self.version)
@@ -127,8 +112,6 @@ package struct Segment: Sendable {
     }
 
     /// Reads a segment, and checks all of it.
-    ///
-    /// - Throws: ``DamagedObject`` with what is wrong.
     package init(_ bytes: [UInt8]) throws(DamagedObject) {
         let span = bytes.span.bytes
         guard bytes.count >= Self.headByteCount + Self.digestByteCount,
@@ -201,8 +184,39 @@ package struct Segment: Sendable {
     }
 }
 
-/// What is wrong with an object, as the end of a sentence whose subject is the object.
-package struct DamagedObject: Error, Sendable, Hashable, CustomStringConvertible {
-    package let description: String
-    init(_ description: String) { self.description = description }
+extension Segment {
+    /// Reads a name of the log; nil where it is not there. All of it is checked.
+    package static func read(
+        _ number: UInt64, on bucket: some Bucket
+    ) throws(ReplicationError) -> Segment? {
+        try bucket.read(
+            ShardNames.log(number), byteCountMax: ReplicationLimits.segmentByteCountMax
+        ) { (bytes) throws(DamagedObject) in
+            let segment = try Segment(bytes)
+            guard segment.head.number == number else {
+                throw DamagedObject("is the segment \(segment.head.number)")
+            }
+            return segment
+        }
+    }
+
+    /// Checks that it is of a store, and the one behind a position.
+    ///
+    /// - Throws: ``ReplicationError/damaged(name:why:)`` for one of another store,
+    ///   ``ReplicationError/forked(number:)`` for one that is behind another segment.
+    package func require(
+        of storeID: StoreID, behind position: LogPosition
+    ) throws(ReplicationError) {
+        try head.require(of: storeID)
+        guard head.previous == position else { throw .forked(number: head.number) }
+    }
+}
+
+extension Segment.Head {
+    package func require(of storeID: StoreID) throws(ReplicationError) {
+        guard self.storeID == storeID else {
+            throw .foreign(
+                ShardNames.log(number), of: self.storeID.description, in: storeID.description)
+        }
+    }
 }

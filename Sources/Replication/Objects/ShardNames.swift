@@ -43,7 +43,6 @@ package enum ShardNames {
     /// What a base has, and in which parts.
     package static func manifest(_ number: UInt64) -> String { base(number) + "manifest.json" }
 
-    /// A piece of a base.
     package static func part(_ index: Int, ofBase number: UInt64) -> String {
         base(number) + "part-" + padded(UInt64(index), digitCount: 6)
     }

@@ -6,7 +6,6 @@ internal import Synchronization
 ///
 /// A leader may work in the bucket meanwhile. It takes about 100 bytes of memory for each payload.
 package struct BucketVerifier {
-    /// What was found.
     package struct Report: Sendable, Hashable {
         package var shardID = ""
         /// The oldest and the newest batch that can be restored; nil without a base.
@@ -15,19 +14,13 @@ package struct BucketVerifier {
         package var packCount = 0
         package var segmentCount = 0
         package var payloadCount = 0
-        /// Bytes that were read.
         package var byteCount = 0
-        /// Objects that are damaged or missing.
         package var problems: [ObjectProblem] = []
     }
 
-    /// How far it is.
     package enum Progress: Sendable, Hashable {
-        /// Bytes of the bases, and in all.
         case bases(Int, Int)
-        /// Segments of the log, and in all.
         case log(Int, Int)
-        /// Bytes of the payloads, and in all.
         case payloads(Int, Int)
     }
 
@@ -58,7 +51,6 @@ package struct BucketVerifier {
         private let storeID: StoreID
         private var catalog: BaseCatalog
         private(set) var report = Report()
-        /// By their numbers.
         private var blobs: [UInt64: BlobReference] = [:]
 
         init(_ progress: @escaping (Progress) -> Void, on bucket: some Bucket) throws {
@@ -74,7 +66,7 @@ package struct BucketVerifier {
         mutating func run(on bucket: some Bucket) throws {
             try verifyEpochs(on: bucket)
             try catalog.refresh(on: bucket)
-            report.problems += catalog.damaged.sorted { $0.key < $1.key }.map(\.value)
+            report.problems += catalog.problems
             guard let oldest = catalog.bases.first else {
                 if report.problems.isEmpty {
                     throw ReplicationError.notRestorable(
@@ -225,7 +217,7 @@ package struct BucketVerifier {
             }
             // What batches before the base's moment stored may be gone, unless the base has it.
             let batches = segment.items.map(\.batch).filter { $0.sequence > oldest.sequence }
-            for blob in LongBlobs.of(batches) { blobs[blob.number] = blob }
+            for blob in batches.flatMap(\.longBlobs) { blobs[blob.number] = blob }
         }
 
         // MARK: - Payloads
@@ -234,15 +226,15 @@ package struct BucketVerifier {
             let all = blobs.values.sorted { $0.number < $1.number }
             let total = all.reduce(0) { $0 + $1.storedByteCount }
             let storeID = storeID
-            let problems = FoundProblems()
+            let problems = Mutex<[ObjectProblem]>([])
             var done = 0
             try LongBlobs.inGroups(all) { group in
-                try bucket.forEach(group.count) { (index, bucket) throws(ReplicationError) in
+                try bucket.forEach(group.count) { index, bucket in
                     do throws(ReplicationError) {
                         _ = try LongBlobs.bytes(of: group[index], in: storeID, on: bucket)
                     } catch {
                         guard let problem = error.problem else { throw error }
-                        problems.all.withLock { $0.append(problem) }
+                        problems.withLock { $0.append(problem) }
                     }
                 }
                 done += group.reduce(0) { $0 + $1.storedByteCount }
@@ -250,7 +242,7 @@ package struct BucketVerifier {
             }
             report.payloadCount = all.count
             report.byteCount += total
-            report.problems += problems.all.withLock { $0.sorted { $0.name < $1.name } }
+            report.problems += problems.withLock { $0.sorted { $0.name < $1.name } }
         }
     }
 }
@@ -286,9 +278,4 @@ private struct Chain {
         next = number
         last = nil
     }
-}
-
-/// What several threads find.
-private final class FoundProblems: Sendable {
-    let all = Mutex<[ObjectProblem]>([])
 }

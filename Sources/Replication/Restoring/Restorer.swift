@@ -17,20 +17,15 @@ package struct Restorer {
         case time(Timestamp)
     }
 
-    /// What was restored.
     package struct Restored: Sendable, Hashable {
         /// The shard's store, whose history it is.
         package var shardID: String
-        /// The segment that the base is behind.
         package var base: UInt64
-        /// The last batch.
         package var sequence: UInt64
         /// When that was done, by its leader's clock. Of a base without a batch behind it: when the base
         /// was made.
         package var time: Timestamp
-        /// The last segment that was read.
         package var segment: UInt64
-        /// Batches that were done again behind the base.
         package var batchCount: UInt64
         /// Bases that cannot be used: it began with another one, where one of them was meant.
         package var skipped: [ObjectProblem]
@@ -38,13 +33,10 @@ package struct Restorer {
         package var storeID: String?
     }
 
-    /// How far it is.
     package enum Progress: Sendable, Hashable {
-        /// Bytes of the base, and in all.
         case base(Int, Int)
         /// The last batch that was done again, and the one to be reached where it is known.
         case batches(UInt64, UInt64?)
-        /// Bytes of the new store, and in all.
         case store(Int, Int)
     }
 
@@ -61,9 +53,7 @@ package struct Restorer {
     /// A restore.
     ///
     /// - Parameters:
-    ///   - options: how the store is opened to be built.
     ///   - now: the present, which the store bears as the moment it was made.
-    ///   - progress: called as it goes on.
     package init(
         _ target: Target, options: StoreOptions = StoreOptions(), asOf now: Timestamp,
         progress: @escaping (Progress) -> Void = { _ in }
@@ -115,13 +105,12 @@ package struct Restorer {
         let (store, restored) = try build(in: directory, from: bucket)
         let report = try store.verify(.bytes, goesOnBehindDamage: true)
         if let problem = report.problems.first {
-            throw ReplicationError.store(
-                .corrupt("the restored store has \(report.problemCount) problems: \(problem)"))
+            throw StoreError.corrupt(
+                "the restored store has \(report.problemCount) problems: \(problem)")
         }
         return restored
     }
 
-    /// A follower's store of the moment.
     private func build(
         in directory: String, from bucket: some Bucket
     ) throws -> (BlobStore, Restored) {
@@ -164,7 +153,7 @@ package struct Restorer {
     private func seed(
         _ directory: String, _ catalog: BaseCatalog, from bucket: some Bucket
     ) throws -> (BaseManifest, skipped: [ObjectProblem]) {
-        var skipped = catalog.damaged.sorted { $0.key < $1.key }.map(\.value)
+        var skipped = catalog.problems
         for manifest in try bases(of: catalog).reversed() {
             do {
                 try Seeder.seed(
@@ -185,10 +174,7 @@ package struct Restorer {
         _ log: inout LogFollower, on bucket: some Bucket
     ) throws(ReplicationError) -> Segment? {
         do throws(ReplicationError) {
-            switch try log.next(on: bucket, looksAtPacks: true) {
-            case .segment(let segment): return segment
-            case .nothing: return nil
-            }
+            return try log.next(on: bucket, looksAtPacks: true)
         } catch {
             guard case .tooOld(let position) = error else { throw error }
             throw .damaged(
@@ -205,7 +191,6 @@ package struct Restorer {
         wantedSequence.map { sequence >= $0 } ?? false
     }
 
-    /// The batches of a segment that are done again.
     private func wanted(_ items: [Segment.Item], behind sequence: UInt64) -> [Segment.Item] {
         let new = items.drop { $0.batch.sequence <= sequence }
         return Array(
@@ -222,7 +207,7 @@ package struct Restorer {
     private func bases(of catalog: BaseCatalog) throws(ReplicationError) -> [BaseManifest] {
         let all = catalog.bases
         guard let oldest = all.first else {
-            guard let damaged = catalog.damaged.min(by: { $0.key < $1.key })?.value else {
+            guard let damaged = catalog.problems.first else {
                 throw .notRestorable(
                     "the bucket has no base of this shard: its leader has made none yet")
             }
@@ -235,7 +220,7 @@ package struct Restorer {
             case .time(let last): all.prefix { $0.time <= last }
             }
         guard found.isEmpty else { return Array(found) }
-        let damaged = catalog.damaged.sorted { $0.key < $1.key }.map { "; \($0.value)" }.joined()
+        let damaged = catalog.problems.map { "; \($0)" }.joined()
         throw .notRestorable(
             "no base is at or before that: the oldest is of \(RestoreText.time(oldest.time)), behind the batch \(oldest.sequence)\(damaged)"
         )
@@ -255,16 +240,14 @@ package struct Restorer {
 
         mutating func apply(to store: BlobStore, on bucket: some Bucket) throws {
             guard let last, !items.isEmpty else { return }
-            let applier = SegmentApplier(store) { body throws(StoreError) in try body(store) }
+            let applier = SegmentApplier(store, writer: DirectWriter(store))
             try applier.apply(items, of: last.head.epoch, at: last.position, on: bucket)
             self = Step()
         }
     }
 }
 
-/// Moments in messages.
 private enum RestoreText {
-    /// As RFC 3339 has it, with milliseconds, in UTC.
     static func time(_ time: Timestamp) -> String {
         var bytes: [UInt8] = []
         RFC3339.append(time.milliseconds, to: &bytes)

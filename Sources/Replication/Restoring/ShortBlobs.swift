@@ -32,7 +32,7 @@ package enum ShortBlobs {
             }
             var log = LogFollower(storeID: storeID, behind: manifest.position)
             while !wanted.isEmpty,
-                case .segment(let segment) = try log.next(on: bucket, looksAtPacks: true),
+                let segment = try log.next(on: bucket, looksAtPacks: true),
                 segment.head.number <= end
             {
                 for (batch, contents) in segment.items {

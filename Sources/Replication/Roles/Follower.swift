@@ -3,17 +3,10 @@ internal import BlobStore
 /// Following: applies what a leader shipped, and takes the lead when it is asked to, or when nothing new has
 /// come for too long.
 struct Follower {
-    enum Outcome {
-        case next(Replica.Step)
-        /// This store leads now, and writes the log with this.
-        case leads(LogWriter)
-    }
-
     private let store: BlobStore
     private let host: any ReplicaHost
     private let applier: SegmentApplier
     private var log: LogFollower
-    /// When the last segment was found.
     private var lastSegment: Int64
     private var lastPackLook: Int64
     /// Whether the last look found a segment: there may be more that are waiting.
@@ -26,11 +19,9 @@ struct Follower {
     private var askedEpoch: UInt64?
     /// Of this run, when it has written that down.
     private var nonce: Nonce?
-    /// Whether the leader has ended its epoch.
     private var hasEnded = false
     /// When this store takes the lead, unless somebody is seen to lead before that.
     private var claimsAt: Int64?
-    /// Whether the end of the log was reached.
     private var hasCaughtUp = false
 
     /// - Parameter hasLed: whether this store led until now.
@@ -43,8 +34,7 @@ struct Follower {
         // may have died, and so may the run of this store that was about to lead.
         if hasLed || host.settings.mayBegin { claimsAt = Self.claim(at: now) }
         applier = SegmentApplier(
-            store, localByteCountMax: host.settings.localByteCountMax
-        ) { body throws(StoreError) in try host.write(body) }
+            store, localByteCountMax: host.settings.localByteCountMax, writer: host)
         log = LogFollower(storeID: store.id, behind: store.replicationState?.position ?? .start)
         host.become(.follows)
     }
@@ -53,7 +43,7 @@ struct Follower {
         now + 2 * Int64(ReplicationLimits.handoverMilliseconds)
     }
 
-    mutating func step(on bucket: any Bucket) throws -> Outcome {
+    mutating func step(on bucket: any Bucket) throws -> Replica.Outcome {
         try ShardCheck.run(store, host, on: bucket)
         do {
             return try followingStep(on: bucket)
@@ -68,7 +58,7 @@ struct Follower {
         }
     }
 
-    private mutating func followingStep(on bucket: any Bucket) throws -> Outcome {
+    private mutating func followingStep(on bucket: any Bucket) throws -> Replica.Outcome {
         let now = host.uptime
         if let request = host.takePromotion() {
             return try take(request, on: bucket, at: now)
@@ -113,33 +103,29 @@ struct Follower {
     private mutating func applyNext(
         on bucket: any Bucket, looksAtPacks: Bool
     ) throws -> Segment.Head? {
-        let before = log
-        guard case .segment(let first) = try log.peek(on: bucket, looksAtPacks: looksAtPacks) else {
+        var ahead = log
+        guard let first = try ahead.next(on: bucket, looksAtPacks: looksAtPacks) else {
             isBehind = false
             return nil
         }
-        log.accept()
         var foundAt = host.uptime
         var (last, items, byteCount) = (first, first.items, first.bytes.count)
         // One that comes alone does not wait for the answer that there is no other.
-        while isBehind, last.head.kind == .batches, byteCount < ReplicationLimits.appliedByteCount,
-            // What is wrong with it is found again when these are applied.
-            case .segment(let next)? = try? log.peek(on: bucket, looksAtPacks: false),
-            next.head.kind == .batches, next.head.epoch == last.head.epoch
-        {
-            log.accept()
+        while isBehind, last.head.kind == .batches, byteCount < ReplicationLimits.appliedByteCount {
+            var further = ahead
+            // What is wrong with the next one is found again when these are applied.
+            guard let next = (try? further.next(on: bucket, looksAtPacks: false)) ?? nil,
+                next.head.kind == .batches, next.head.epoch == last.head.epoch
+            else { break }
+            ahead = further
             items += next.items
             byteCount += next.bytes.count
             last = next
             foundAt = host.uptime
         }
         isBehind = true
-        do {
-            try applier.apply(items, of: last.head.epoch, at: last.position, on: bucket)
-        } catch {
-            log = before
-            throw error
-        }
+        try applier.apply(items, of: last.head.epoch, at: last.position, on: bucket)
+        log = ahead
         try noteApplied(last.head, foundAt: foundAt, on: bucket)
         return last.head
     }
@@ -169,7 +155,7 @@ struct Follower {
 
     private mutating func take(
         _ request: any PromotionRequest, on bucket: any Bucket, at now: Int64
-    ) throws -> Outcome {
+    ) throws -> Replica.Outcome {
         guard !request.isForced, !hasEnded else {
             takeAsked()?.refuse("a later request takes the lead with --force")
             return try takeOver(request, on: bucket)
@@ -212,18 +198,16 @@ struct Follower {
     /// - Parameter request: who asked for it, and is told; nil: nobody.
     private mutating func takeOver(
         _ request: (any PromotionRequest)?, on bucket: any Bucket
-    ) throws -> Outcome {
+    ) throws -> Replica.Outcome {
         let (store, applier) = (store, applier)
         host.become(.changes)
         do {
             let nonce = try self.nonce ?? host.prepareToLead()
             self.nonce = nonce
-            let takeOver = TakeOver(
-                storeID: store.id, nonce: nonce, host: host.settings.hostName)
-            let outcome = try takeOver.run(
-                &log, knownEpoch: store.replicationState?.epoch ?? 0, on: bucket,
-                sequence: { store.lastSequence }, asOf: host.now
-            ) { (segment) throws(ReplicationError) in
+            let outcome = try host.takeOver(
+                store, nonce, &log, on: bucket, beginsLogging: host.settings.isLogging,
+                sequence: { store.lastSequence }
+            ) { segment in
                 try applier.apply(segment, on: bucket)
                 return true
             }
@@ -234,20 +218,9 @@ struct Follower {
                 if claimsAt != nil { claimsAt = Self.claim(at: lastSegment) }
                 request?.refuse("\(leader) took the lead meanwhile (epoch \(epoch))")
                 return .next(.again)
-            case .leads(let epoch, let nonce, let fence):
-                let (isLogging, now) = (host.settings.isLogging, host.now)
-                try host.write { (store) throws(StoreError) in
-                    try store.lead(
-                        epoch: epoch, nonce: nonce, behind: fence, isFirst: false, asOf: now)
-                    if isLogging { try? store.beginLogging() }
-                }
-                host.log(.notice, "Leading epoch \(epoch) of \(host.settings.shardName)")
-                // The next client that asks is told of the new leader.
-                host.noteLeader(host.settings.hostName)
-                host.become(.ships(epoch: epoch))
-                request?.succeed(epoch: epoch)
-                return .leads(
-                    LogWriter(storeID: store.id, epoch: epoch, nonce: nonce, behind: fence))
+            case .leads(let writer):
+                request?.succeed(epoch: writer.epoch)
+                return .leads(writer)
             }
         } catch {
             host.become(.follows)

@@ -2,14 +2,6 @@ internal import BlobStore
 
 /// Leading: ships what was committed, says that it is alive, and hands over when it is asked to.
 struct Leader {
-    enum Outcome {
-        case next(Replica.Step)
-        /// Another store leads, and this one must be rebuilt.
-        case mustRestart(why: String)
-        /// This store follows now.
-        case follows
-    }
-
     private let store: BlobStore
     private let host: any ReplicaHost
     /// nil: whether this store still leads is not known yet.
@@ -23,9 +15,7 @@ struct Leader {
     private var attempts = 0
     /// One lost answer is not worth a line in the log; so many in a row are.
     private static let saidAttemptCount = 3
-    /// When the request to hand over is looked for next.
     private var nextHandoverLook: Int64 = 0
-    /// Whether a follower has asked for the lead.
     private var isHandingOver = false
     /// A newer epoch that was created and not led in, and when that was first seen.
     private var abandonedEpoch: (number: UInt64, since: Int64)?
@@ -42,13 +32,13 @@ struct Leader {
         host.become(shipper == nil ? .starts : .ships(epoch: epoch))
     }
 
-    mutating func step(on bucket: any Bucket) throws -> Outcome {
+    mutating func step(on bucket: any Bucket) throws -> Replica.Outcome {
         host.takePromotion()?.refuse("this daemon leads already")
         if shipper == nil {
             do { return try begin(on: bucket) } catch {
                 // Without the bucket changes are still taken, as `local`. Should this store have been copied
                 // or replaced, they are saved and reported when the log can be read.
-                if (error as? ReplicationError)?.isStop != true { leadUnconfirmed() }
+                if error as? ReplicationError != .stopped { leadUnconfirmed() }
                 throw error
             }
         }
@@ -62,39 +52,31 @@ struct Leader {
     /// Finds out whether this store still leads, and what of it is in the log, and begins an epoch behind
     /// that: a late request of an earlier run cannot get behind the fence, and nobody takes that run for this
     /// one.
-    private mutating func begin(on bucket: any Bucket) throws -> Outcome {
+    private mutating func begin(on bucket: any Bucket) throws -> Replica.Outcome {
         try ShardCheck.run(store, host, on: bucket)
         if case .deposed(let epoch, let leader) = try Resumption.run(store, on: bucket) {
             return try stepDown(because: leader, leads: epoch)
         }
-        let (store, now) = (store, host.now)
-        let nonce = try self.nonce ?? host.prepareToLead()
-        self.nonce = nonce
         guard let state = store.replicationState else {
             throw ReplicaFailure(description: "the store belongs to no shard")
         }
         var log = LogFollower(storeID: store.id, behind: state.position)
-        let takeOver = TakeOver(storeID: store.id, nonce: nonce, host: host.settings.hostName)
-        let outcome = try takeOver.run(
-            &log, knownEpoch: state.epoch, on: bucket, sequence: { store.shippedSequence },
-            asOf: now
-        ) { (segment) throws(ReplicationError) in
+        let nonce = try self.nonce ?? host.prepareToLead()
+        self.nonce = nonce
+        let store = store
+        let outcome = try host.takeOver(
+            store, nonce, &log, on: bucket, beginsLogging: false,
+            sequence: { store.shippedSequence }
+        ) { segment in
             // A late request of an earlier run.
             try Resumption.note(segment, of: store)
         }
         switch outcome {
         case .lost(let epoch, let leader): return try stepDown(because: leader, leads: epoch)
-        case .leads(let epoch, let nonce, let fence):
-            try host.write { (store) throws(StoreError) in
-                try store.lead(
-                    epoch: epoch, nonce: nonce, behind: fence, isFirst: false, asOf: now)
-            }
-            self.epoch = epoch
+        case .leads(let writer):
+            epoch = writer.epoch
             hasOwnRevisions = true
-            shipper = Shipper(
-                store, LogWriter(storeID: store.id, epoch: epoch, nonce: nonce, behind: fence))
-            host.become(.ships(epoch: epoch))
-            host.log(.notice, "Leading epoch \(epoch) of \(host.settings.shardName)")
+            shipper = Shipper(store, writer)
         }
         return .next(.again)
     }
@@ -110,7 +92,7 @@ struct Leader {
 
     private mutating func step(
         _ shipper: inout Shipper, on bucket: any Bucket
-    ) throws -> Outcome {
+    ) throws -> Replica.Outcome {
         // Until the store has stepped down: a full disk may keep it from that.
         if shipper.hasEnded { return try handOver(on: bucket) }
         let wasHandingOver = isHandingOver
@@ -186,7 +168,7 @@ struct Leader {
             isAsked = try HandoverDocument.read(epoch, of: store.id, on: bucket) != nil
         } catch {
             // What is no request does not count as one; shipping finds out what is wrong with the bucket.
-            if error.isStop { throw error }
+            if error == .stopped { throw error }
             if case .damaged = error { isAsked = false }
             host.log(.debug, "No request to hand over can be read: \(error)")
         }
@@ -205,7 +187,7 @@ struct Leader {
         }
     }
 
-    private func handOver(on bucket: any Bucket) throws -> Outcome {
+    private func handOver(on bucket: any Bucket) throws -> Replica.Outcome {
         let isLogging = host.settings.isLogging
         host.become(.changes)
         try host.write { (store) throws(StoreError) in
@@ -220,7 +202,7 @@ struct Leader {
     // MARK: - Stepping down
 
     /// Another store leads: saves what was not replicated, and follows.
-    private func stepDown(because leader: String, leads epoch: UInt64) throws -> Outcome {
+    private func stepDown(because leader: String, leads epoch: UInt64) throws -> Replica.Outcome {
         host.become(.changes)
         host.failWaiters(
             "stored here, but \(leader) leads since epoch \(epoch): it is not replicated")
@@ -235,8 +217,9 @@ struct Leader {
             try store.stepDown(to: isSaved ? .deposed : .follower)
         }
         guard isSaved else { return .follows }
-        return .mustRestart(
-            why: "\(leader) leads since epoch \(epoch), and this store must be rebuilt")
+        return .next(
+            .mustRestart(
+                why: "\(leader) leads since epoch \(epoch), and this store must be rebuilt"))
     }
 }
 
@@ -245,11 +228,37 @@ extension ReplicaHost {
     ///
     /// - Returns: the nonce to create it with.
     func prepareToLead() throws(StoreError) -> Nonce {
-        let chosen = ChosenNonce(.random())
-        let now = now
-        try write { (store) throws(StoreError) in
-            chosen.value = try store.prepareToLead(nonce: chosen.value, asOf: now)
+        let (nonce, now) = (Nonce.random(), now)
+        return try write { (store) throws(StoreError) in
+            try store.prepareToLead(nonce: nonce, asOf: now)
         }
-        return chosen.value
+    }
+
+    /// Takes the lead with a store, which leads then.
+    ///
+    /// - Parameters:
+    ///   - nonce: what ``prepareToLead()`` returned.
+    ///   - beginsLogging: whether the write-ahead log begins then.
+    ///   - log: see ``TakeOver/run(_:knownEpoch:on:sequence:asOf:apply:)``, as for what follows.
+    func takeOver(
+        _ store: BlobStore, _ nonce: Nonce, _ log: inout LogFollower, on bucket: any Bucket,
+        beginsLogging: Bool, sequence: () -> UInt64, apply: (Segment) throws -> Bool
+    ) throws -> TakeOver.Outcome {
+        let now = now
+        let outcome = try TakeOver(storeID: store.id, nonce: nonce, host: settings.hostName).run(
+            &log, knownEpoch: store.replicationState?.epoch ?? 0, on: bucket, sequence: sequence,
+            asOf: now, apply: apply)
+        guard case .leads(let writer) = outcome else { return outcome }
+        try write { (store) throws(StoreError) in
+            try store.lead(
+                epoch: writer.epoch, nonce: nonce, behind: writer.position, isFirst: false,
+                asOf: now)
+            if beginsLogging { try? store.beginLogging() }
+        }
+        self.log(.notice, "Leading epoch \(writer.epoch) of \(settings.shardName)")
+        // The next client that asks is told of the new leader.
+        noteLeader(settings.hostName)
+        become(.ships(epoch: writer.epoch))
+        return outcome
     }
 }

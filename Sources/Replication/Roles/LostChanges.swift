@@ -20,9 +20,8 @@ enum LostChanges {
                 after: last, byteCountMax: ReplicationLimits.segmentByteCount
             ).map { leavingOutLost($0, store, host) }
             guard let end = batches.last else { break }
-            for blob in LongBlobs.of(batches) {
-                let object = LongBlobs.object(
-                    of: blob, try store.storedBytes(of: blob), storeID: store.id)
+            for blob in batches.flatMap(\.longBlobs) {
+                let object = BlobObject.bytes(blob, try store.storedBytes(of: blob), store.id)
                 try files.write(ShardNames.blob(blob), object)
             }
             let items = try Segment.items(of: batches) { try store.storedBytes(of: $0) }

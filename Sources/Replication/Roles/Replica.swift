@@ -5,13 +5,19 @@ package import BlobStore
 /// It has no thread and no clock. The process that runs it calls ``step(on:)`` until it says that the process
 /// must be started again.
 package struct Replica {
-    /// What follows a step.
     package enum Step: Sendable {
         case again
         /// Until somebody has something to do, at most so long.
         case wait(milliseconds: Int)
         /// This process can neither lead nor follow.
         case mustRestart(why: String)
+    }
+
+    enum Outcome {
+        case next(Step)
+        case follows
+        /// This store leads now, and writes the log with this.
+        case leads(LogWriter)
     }
 
     private enum Role {
@@ -53,30 +59,20 @@ package struct Replica {
     }
 
     private mutating func roleStep(on bucket: any Bucket) throws -> Step {
+        let outcome: Outcome
         switch role {
         case .leading(var leader):
-            let outcome = try {
-                defer { role = .leading(leader) }
-                return try leader.step(on: bucket)
-            }()
-            switch outcome {
-            case .next(let step): return step
-            case .mustRestart(let why): return .mustRestart(why: why)
-            case .follows:
-                role = .following(Follower(store, host, hasLed: true))
-                return .again
-            }
+            defer { role = .leading(leader) }
+            outcome = try leader.step(on: bucket)
         case .following(var follower):
-            let outcome = try {
-                defer { role = .following(follower) }
-                return try follower.step(on: bucket)
-            }()
-            switch outcome {
-            case .next(let step): return step
-            case .leads(let writer):
-                role = .leading(Leader(store, host, writer))
-                return .again
-            }
+            defer { role = .following(follower) }
+            outcome = try follower.step(on: bucket)
         }
+        switch outcome {
+        case .next(let step): return step
+        case .follows: role = .following(Follower(store, host, hasLed: true))
+        case .leads(let writer): role = .leading(Leader(store, host, writer))
+        }
+        return .again
     }
 }

@@ -2,22 +2,18 @@ package import BlobStore
 
 /// What taking part in a shard needs of a process: what the operator wants, clocks, and a log.
 package protocol ShardHost: AnyObject, Sendable {
-    /// How this host takes part in its shard.
     var settings: ReplicaSettings { get }
 
     /// Milliseconds by a clock that never goes back.
     var uptime: Int64 { get }
 
-    /// The present by the wall clock.
     var now: Timestamp { get }
 
-    /// Tells the operator something.
     func log(_ level: ReplicaLogLevel, _ text: String)
 
     /// Whether this process knows that the bucket has its shard, and keeps conditional creates.
     var isShardChecked: Bool { get }
 
-    /// Notes that it does.
     func noteShardChecked()
 
     /// Throws unless the server keeps conditional creates: else two hosts could lead.
@@ -30,15 +26,7 @@ package protocol ShardHost: AnyObject, Sendable {
 }
 
 /// What a replica needs besides: the thread that writes, and those who wait for it.
-package protocol ReplicaHost: ShardHost {
-    /// Runs a change on the thread that writes, and returns when it is done.
-    func write(
-        _ body: @escaping @Sendable (BlobStore) throws(StoreError) -> Void
-    ) throws(StoreError)
-
-    /// Tells the operator something.
-    func log(_ level: ReplicaLogLevel, _ text: String)
-
+package protocol ReplicaHost: ShardHost, StoreWriter {
     // MARK: What clients are told
 
     /// What this host does from now on. Changes are taken by a leader only.
@@ -48,8 +36,6 @@ package protocol ReplicaHost: ShardHost {
     func noteLeader(_ host: String)
 
     /// A segment was shipped or found.
-    ///
-    /// - Parameter uptime: when.
     func noteMoved(at uptime: Int64)
 
     // MARK: Who waits
@@ -104,20 +90,16 @@ package enum ReplicaActivity: Sendable, Hashable {
     case changes
 }
 
-/// How much an operator should care.
 package enum ReplicaLogLevel: Sendable {
     case debug, notice, warning, error, critical
 }
 
 /// A request to take the lead.
 package protocol PromotionRequest: Sendable {
-    /// Whether the leader is not asked.
     var isForced: Bool { get }
 
-    /// This host leads.
     func succeed(epoch: UInt64)
 
-    /// This host does not take the lead.
     func refuse(_ why: String)
 }
 

@@ -10,9 +10,7 @@ package struct ReplicaStart {
     private let open: () throws -> BlobStore
 
     /// - Parameters:
-    ///   - directory: where the store is, or will be.
     ///   - storeOptions: for a store that is made of a base.
-    ///   - open: opens the store.
     package init(
         _ directory: String, _ storeOptions: StoreOptions, _ host: any ShardHost,
         open: @escaping () throws -> BlobStore
@@ -65,7 +63,10 @@ package struct ReplicaStart {
         if try !ShardCheck.hasShard(of: store, host, on: bucket) {
             try host.requireConditionalCreates()
             let document = StoreDocument(storeID: store.id.description)
-            try bucket.createRepeatedly(ShardNames.store, document.bytes)
+            // What is there instead is read next.
+            _ = try bucket.createUntilKnown(
+                ShardNames.store, document.bytes,
+                byteCountMax: ReplicationLimits.documentByteCountMax)
         }
         try ShardCheck.run(store, host, on: bucket)
         // A leader lists, too: who may not is told now.
@@ -73,7 +74,7 @@ package struct ReplicaStart {
         let (nonce, now) = (Nonce.random(), host.now)
         let document = EpochDocument(
             storeID: store.id.description, nonce: nonce, host: host.settings.hostName, time: now)
-        if try Epochs.create(1, document, on: bucket) != nil {
+        if try Epochs.create(1, document, on: bucket) {
             try store.lead(epoch: 1, nonce: nonce, behind: .start, isFirst: true, asOf: now)
         } else {
             try beginAgain(store, nonce, on: bucket)
@@ -87,20 +88,20 @@ package struct ReplicaStart {
         let takeOver = TakeOver(storeID: store.id, nonce: nonce, host: host.settings.hostName)
         let outcome = try takeOver.run(
             &log, knownEpoch: 1, on: bucket, sequence: { 0 }, asOf: host.now
-        ) { (segment) throws(ReplicationError) in segment.head.kind == .fence }
-        guard case .leads(let epoch, let nonce, let fence) = outcome else {
+        ) { segment in segment.head.kind == .fence }
+        guard case .leads(let writer) = outcome else {
             throw ReplicaFailure(
                 description:
                     "\(host.settings.shardName) was begun by another run of this store: use another prefix, or where it has a leader --follow and an empty --data"
             )
         }
         try store.lead(
-            epoch: epoch, nonce: nonce, behind: fence, isFirst: false, asOf: host.now)
+            epoch: writer.epoch, nonce: nonce, behind: writer.position, isFirst: false,
+            asOf: host.now)
     }
 
     // MARK: - Seeding
 
-    /// How often the first base is looked for.
     private static let baseLookMilliseconds = 500
 
     /// The bases, newest first. A leader writes its first one when it starts, which is waited for.
@@ -116,7 +117,6 @@ package struct ReplicaStart {
         }
     }
 
-    /// Makes the store of the newest base that is whole.
     private func seed(why: String, on bucket: any Bucket) throws {
         let document = try StoreDocument.read(on: bucket)
         var failure: any Error = ReplicaFailure(
@@ -142,5 +142,42 @@ package struct ReplicaStart {
             }
         }
         throw failure
+    }
+}
+
+/// What is found out of a bucket before anything is written to it.
+enum ShardCheck {
+    /// Throws unless the bucket has the shard of this store, and its server keeps conditional creates. Once a
+    /// process.
+    static func run(_ store: BlobStore, _ host: any ShardHost, on bucket: any Bucket) throws {
+        guard !host.isShardChecked else { return }
+        guard try hasShard(of: store, host, on: bucket) else {
+            throw ReplicaFailure(
+                description:
+                    "\(host.settings.shardName) has no shard, and \(store.directory) belongs to one: give the prefix that it had"
+            )
+        }
+        try host.requireConditionalCreates()
+        host.noteShardChecked()
+    }
+
+    /// Whether the prefix has the shard of this store; false where it has none.
+    ///
+    /// - Throws: where it has another one.
+    static func hasShard(
+        of store: BlobStore, _ host: any ShardHost, on bucket: any Bucket
+    ) throws -> Bool {
+        let found: StoreDocument
+        do throws(ReplicationError) { found = try StoreDocument.read(on: bucket) } catch {
+            if case .noShard = error { return false }
+            throw error
+        }
+        guard found.storeID != store.id.description else { return true }
+        let newest = try Epochs.newest(on: bucket)
+        let leader = newest.map { ", led by \($0.document.host)" } ?? ""
+        throw ReplicaFailure(
+            description:
+                "\(host.settings.shardName) has the store \(found.storeID)\(leader), and \(store.directory) is \(store.id): to follow it give --follow and an empty --data; else use another prefix"
+        )
     }
 }

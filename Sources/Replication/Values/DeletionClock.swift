@@ -1,3 +1,5 @@
+internal import BlobStore
+
 /// Decides whether the wall clock can be trusted enough to delete by it.
 ///
 /// Expiry and retention are wall-clock time. If that clock is set wrongly for a moment, deleting what has
@@ -13,12 +15,9 @@ package struct DeletionClock: Sendable {
     private var last: (wall: Int64, boot: Int64)?
     private var pausedUntil: Int64?
 
-    /// How often the wall clock was set.
     package private(set) var jumpCount = 0
 
-    /// What a tick found.
     package enum Verdict: Equatable, Sendable {
-        /// Deletions may go on.
         case steady
         /// The wall clock was set by so many milliseconds, forward if positive.
         case jumped(milliseconds: Int64)
@@ -45,5 +44,14 @@ package struct DeletionClock: Sendable {
             pausedUntil = nil
         }
         return .steady
+    }
+}
+
+extension Timestamp {
+    /// The moment so many milliseconds later; the last or first one that can be written where that is out of
+    /// range.
+    func adding(milliseconds span: Int64) -> Timestamp {
+        let (sum, isOver) = milliseconds.addingReportingOverflow(span)
+        return Timestamp(milliseconds: isOver ? (span < 0 ? .min : .max) : sum)
     }
 }

@@ -1,16 +1,14 @@
-package import BlobStore
-
 /// Why replication does not go on.
 package enum ReplicationError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// The bucket did not do what it was asked for.
-    case bucket(BucketError)
-    /// This host's store did not.
-    case store(StoreError)
+    /// The bucket did not do what it was asked for: what went wrong, and what to do.
+    ///
+    /// `isLasting`: to try again is no use before somebody changes something. A right is missing, say.
+    case bucket(String, isLasting: Bool = false)
+    case stopped
     /// An object is damaged, or is not what its name says.
     case damaged(name: String, why: String)
     /// The prefix has another store.
     case otherStore(found: String, expected: String)
-    /// Nobody has led this shard yet.
     case noShard
     /// Another store leads, or has led since.
     case deposed(epoch: UInt64, leader: String)
@@ -23,11 +21,10 @@ package enum ReplicationError: Error, Sendable, Hashable, CustomStringConvertibl
     /// The bucket does not have what a restore asks for.
     case notRestorable(String)
 
-    /// Why, in words for a person, with what to do.
     package var description: String {
         switch self {
-        case .bucket(let error): error.description
-        case .store(let error): error.description
+        case .bucket(let why, _): why
+        case .stopped: "stopped"
         case .damaged(let name, let why): "the object \(name) \(why)"
         case .otherStore(let found, let expected):
             "the prefix has the store \(found), and this is \(expected): use another prefix or another --data"
@@ -39,11 +36,6 @@ package enum ReplicationError: Error, Sendable, Hashable, CustomStringConvertibl
             "the segment \(number) of the log does not continue the one before it: one of them is another than it was"
         case .notRestorable(let why): why
         }
-    }
-
-    /// Whether somebody asked for a stop.
-    package var isStop: Bool {
-        if case .bucket(let error) = self { error.isStop } else { false }
     }
 }
 
@@ -57,23 +49,27 @@ package struct ObjectProblem: Sendable, Hashable, CustomStringConvertible {
 }
 
 extension ReplicationError {
-    /// What is wrong with an object; nil for another error.
     var problem: ObjectProblem? {
         guard case .damaged(let name, let why) = self else { return nil }
         return ObjectProblem(name: name, why: why)
     }
 }
 
-/// Runs a body whose errors are the bucket's.
-func onBucket<Result>(
-    _ body: () throws(BucketError) -> Result
-) throws(ReplicationError) -> Result {
-    do throws(BucketError) { return try body() } catch { throw .bucket(error) }
+extension ReplicationError {
+    /// An object that another shard's store wrote.
+    package static func foreign(
+        _ name: String, of found: String, in expected: String
+    ) -> ReplicationError {
+        .damaged(
+            name: name,
+            why:
+                "is of the store \(found), and this shard is of \(expected): another shard was copied here"
+        )
+    }
 }
 
-/// Runs a body whose errors are the store's.
-func inStore<Result>(
-    _ body: () throws(StoreError) -> Result
-) throws(ReplicationError) -> Result {
-    do throws(StoreError) { return try body() } catch { throw .store(error) }
+/// What is wrong with an object, as the end of a sentence whose subject is the object.
+package struct DamagedObject: Error, Sendable, Hashable, CustomStringConvertible {
+    package let description: String
+    init(_ description: String) { self.description = description }
 }

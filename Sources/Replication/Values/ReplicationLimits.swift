@@ -6,12 +6,10 @@ package enum ReplicationLimits {
     package static let segmentByteCount = 16 << 20
     /// Bytes of segments that a follower applies in one commit, about.
     package static let appliedByteCount = 4 << 20
-    /// Bytes of a segment that is read.
     package static let segmentByteCountMax = 256 << 20
     /// Bytes of long blobs that are held in memory: by a leader that uploads them together, and by a follower that
     /// stores them with their batches. One blob is, however long it is.
     package static let heldBlobByteCount = 16 << 20
-    /// Segments of a pack.
     package static let packSegmentCountMax = 4_096
     /// Bytes of a pack, about: one more segment may follow.
     package static let packByteCount = 32 << 20
@@ -50,6 +48,5 @@ package enum ReplicationLimits {
     package static let handoverByteCountMax = 64 << 10
     /// Bytes of a part of a base, about.
     package static let partByteCount = 8 << 20
-    /// Bytes of a part that is read.
     package static let partByteCountMax = 16 << 20
 }

@@ -151,7 +151,7 @@ enum BucketCommand {
         // Writing to a closed connection is an error, and no signal.
         signal(SIGPIPE, SIG_IGN)
         let objects = try objects(url)
-        do throws(BucketError) { return try S3Bucket(objects, stop: StopSignal()) } catch {
+        do throws(ReplicationError) { return try S3Bucket(objects, stop: StopSignal()) } catch {
             throw CommandFailure(.refused, error.description)
         }
     }
@@ -166,13 +166,10 @@ enum BucketCommand {
     static func failure(_ what: String, _ error: any Error) -> CommandFailure {
         switch error {
         case let error as CommandFailure: error
-        case ReplicationError.bucket(let error): failure(what, error)
-        case let error as BucketError: failure(what, error)
+        case ReplicationError.bucket(let why, let isLasting):
+            CommandFailure(isLasting ? .refused : .noDaemon, "\(what): \(why)")
+        case ReplicationError.stopped: CommandFailure(.noDaemon, "\(what): \(error)")
         default: CommandFailure(.refused, "\(what): \(error)")
         }
-    }
-
-    private static func failure(_ what: String, _ error: BucketError) -> CommandFailure {
-        CommandFailure(error.isLasting ? .refused : .noDaemon, "\(what): \(error)")
     }
 }

@@ -152,7 +152,7 @@ struct ReplicaReport: Encodable {
         }
         damagedBases = catalog.damaged.sorted { $0.key < $1.key }.map(\.value.description)
         guard let last = inventory.logNumbers.max(),
-            let head = try Segment.head(last, on: bucket)
+            let head = try Segment.read(last, on: bucket)?.head
         else { return }
         log = Log(
             segment: last, sequence: head.sequence,
@@ -162,7 +162,9 @@ struct ReplicaReport: Encodable {
         // Segments that are not packed yet, or packed less than ten minutes ago.
         let first = inventory.logNumbers.sorted().last { $0 + Self.countedMax <= last }
         let counted = first ?? inventory.logNumbers.min() ?? last
-        guard counted < last, let earlier = try Segment.head(counted, on: bucket) else { return }
+        guard counted < last, let earlier = try Segment.read(counted, on: bucket)?.head else {
+            return
+        }
         month = Self.month(
             segments: last - counted,
             milliseconds: head.time.milliseconds - earlier.time.milliseconds,

@@ -112,9 +112,9 @@ import Testing
         }
         let end = "<IsTruncated>false</IsTruncated>"
         let page = try parse(
-            "<EncodingType>url</EncodingType>\(end)\(object("p/l+%2B%C3%A9"))<CommonPrefixes><Prefix>p/lx/</Prefix></CommonPrefixes>"
+            "<EncodingType>url</EncodingType>\(end)\(object("p/l+%2B%C3%A9"))"
         ).get()
-        #expect(page.objects.map(\.key) == ["l +é"] && page.commonPrefixes == ["lx/"])
+        #expect(page.objects.map(\.key) == ["l +é"])
         #expect(page.objects[0].modifiedMilliseconds == 1_796_083_200_000 && page.next == nil)
         // Not encoded, where the server does not say so.
         #expect(try parse(end + object("p/l%20")).get().objects[0].key == "l%20")
@@ -129,7 +129,6 @@ import Testing
             "<IsTruncated>true</IsTruncated>", end + "<Contents><Size>1</Size></Contents>",
             "<EncodingType>url</EncodingType>\(end)\(object("p/l%F"))",
             "<EncodingType>url</EncodingType>\(end)\(object("p/l%FF"))",
-            end + "<CommonPrefixes><Prefix>q/</Prefix></CommonPrefixes>",
         ] {
             #expect(throws: BadListing.self, "\(bad)") { try parse(bad).get() }
         }

@@ -112,17 +112,10 @@ import Testing
                     .close,
                 ]
             case "bytes=6-": [.answer(206, ["Content-Range: bytes 6-9/10"], body: "6789")]
-            case "bytes=2-7":
-                [
-                    .text("HTTP/1.1 206 OK\nContent-Length: 6\nContent-Range: bytes 2-7/10\n\n234"),
-                    .close,
-                ]
-            case "bytes=5-7": [.answer(206, ["Content-Range: bytes 5-7/10"], body: "567")]
             default: [.answer(500)]
             }
         }
         #expect(try scene.get() == "0123456789")
-        #expect(try scene.get(2..<8) == "234567")
         // Another object than before.
         let other = try Scene { request in
             request.number == 0
@@ -135,21 +128,17 @@ import Testing
     @Test(
         "Ranges that were not asked for are refused",
         arguments: [
-            (200, ""), (206, ""), (206, "bytes 2-4/9"), (206, "bytes 1-4/9"), (206, "bytes 1-2/9"),
-            (206, "bytes 1-3/*"), (206, "bytes 1-3/2"), (206, "items 1-3/9"), (206, "bytes 1--3/9"),
+            (200, ""), (206, ""), (206, "bytes 2-4/5"), (206, "bytes 1-3/5"), (206, "bytes 1-2/4"),
+            (206, "bytes 1-3/*"), (206, "bytes 1-3/2"), (206, "items 1-3/4"), (206, "bytes 1--3/4"),
         ])
     func wrongRanges(status: Int, range: String) throws {
-        let scene = try Scene { _ in
-            [.answer(status, range.isEmpty ? [] : ["Content-Range: \(range)"], body: "abc")]
+        let scene = try Scene { request in
+            request.number == 0
+                ? [.text("HTTP/1.1 200 OK\nContent-Length: 4\n\nz"), .close]
+                : [.answer(status, range.isEmpty ? [] : ["Content-Range: \(range)"], body: "abc")]
         }
-        #expect(kind { () throws(ObjectStoreError) in _ = try scene.get(1..<4) } == .badAnswer)
-        #expect(scene.server.requests.count == 1)
-    }
-
-    @Test("An object that is shorter than the range gives what it has")
-    func shortObject() throws {
-        let scene = try Scene { _ in [.answer(206, ["Content-Range: bytes 1-2/3"], body: "bc")] }
-        #expect(try scene.get(1..<100) == "bc")
+        #expect(kind { () throws(ObjectStoreError) in _ = try scene.get() } == .badAnswer)
+        #expect(scene.server.requests.count == 2)
     }
 
     @Test("A length that is too short, too long, given twice, or none")

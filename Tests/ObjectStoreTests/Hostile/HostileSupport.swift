@@ -51,12 +51,9 @@ struct Scene {
         try client.put("name", bytes.span.bytes)
     }
 
-    func get(_ range: Range<Int>? = nil, byteCountMax: Int = 1 << 20) throws(ObjectStoreError)
-        -> String?
-    {
-        switch try client.get("name", range: range, byteCountMax: byteCountMax) {
-        case .found(let bytes): String(decoding: bytes, as: UTF8.self)
-        case .absent: nil
+    func get(byteCountMax: Int = 1 << 20) throws(ObjectStoreError) -> String? {
+        try client.get("name", byteCountMax: byteCountMax).map {
+            String(decoding: $0, as: UTF8.self)
         }
     }
 

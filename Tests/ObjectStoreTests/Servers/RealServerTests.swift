@@ -59,34 +59,22 @@ private let one: [UInt8] = [1]
             for count in [1, 4_096, 65_536, 3_000_001] {
                 let bytes = random.bytes(count)
                 let name = "object/\(count)"
-                #expect(try client.get(name, byteCountMax: 1) == .absent)
+                #expect(try client.get(name, byteCountMax: 1) == nil)
                 #expect(try client.create(name, bytes.span.bytes) == .created)
                 #expect(try client.create(name, one.span.bytes) == .exists)
-                #expect(try client.get(name, byteCountMax: count) == .found(bytes), "seed \(seed)")
+                #expect(try client.get(name, byteCountMax: count) == bytes, "seed \(seed)")
                 if count > 1 {
                     #expect(
                         ObjectStoreTests.kind { () throws(ObjectStoreError) in
                             _ = try client.get(name, byteCountMax: count - 1)
                         } == .tooLarge)
-                    let start = random.below(count)
-                    let end = start + 1 + random.below(count - start)
-                    #expect(
-                        try client.get(name, range: start..<end, byteCountMax: count)
-                            == .found(Array(bytes[start..<end])), "seed \(seed)")
-                    #expect(
-                        try client.get(name, range: start..<count + 100, byteCountMax: count)
-                            == .found(Array(bytes[start...])))
                 }
-                #expect(
-                    ObjectStoreTests.kind { () throws(ObjectStoreError) in
-                        _ = try client.get(name, range: count..<count + 1, byteCountMax: count)
-                    } == .invalidRange)
                 let other = random.bytes(10)
                 try client.put(name, other.span.bytes)
-                #expect(try client.get(name, byteCountMax: 10) == .found(other))
+                #expect(try client.get(name, byteCountMax: 10) == other)
                 try client.delete(name)
                 try client.delete(name)
-                #expect(try client.get(name, byteCountMax: 10) == .absent)
+                #expect(try client.get(name, byteCountMax: 10) == nil)
             }
         }
     }
@@ -98,7 +86,7 @@ private let one: [UInt8] = [1]
             let names = (0..<257).map {
                 "log/\(String(repeating: "0", count: 6 - "\($0 * 7)".count))\($0 * 7)"
             }
-            for name in names.shuffled() + ["base/1/a", "base/1/b", "base/2/a", "logs"] {
+            for name in names.shuffled() + ["base/1/a", "logs"] {
                 _ = try client.create(name, one.span.bytes)
             }
             for keyCountMax in [1_000, 100, 64] {
@@ -117,8 +105,6 @@ private let one: [UInt8] = [1]
             #expect(page.objects.allSatisfy { $0.byteCount == 1 && $0.modifiedMilliseconds != nil })
             #expect(
                 try client.list("log/", startAfter: "log/000001").objects.first?.key == names[1])
-            let folders = try client.list("base/", delimiter: "/")
-            #expect(folders.commonPrefixes == ["base/1/", "base/2/"] && folders.objects == [])
             #expect(try client.list("none/").objects == [])
         }
     }
@@ -135,7 +121,7 @@ private let one: [UInt8] = [1]
                 let bytes = Array(name.utf8)
                 #expect(
                     try client.create(name, bytes.span.bytes) == .created, "\(name)")
-                #expect(try client.get(name, byteCountMax: 99) == .found(bytes), "\(name)")
+                #expect(try client.get(name, byteCountMax: 99) == bytes, "\(name)")
             }
             let page = try client.list("k/")
             #expect(
@@ -228,7 +214,7 @@ private let one: [UInt8] = [1]
             let bucket = try Self.bucket(.rgw, clock: clock)
             let client = try bucket.makeClient()
             #expect(try client.create("a", one.span.bytes) == .created)
-            #expect(try client.get("a", byteCountMax: 1) == .found(one))
+            #expect(try client.get("a", byteCountMax: 1) == one)
             #expect((clock.offsetSeconds + years * 365 * 86_400).magnitude < 60)
         }
     }

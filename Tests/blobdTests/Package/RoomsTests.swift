@@ -96,8 +96,8 @@ import Testing
         ),
         ("LoadGenerator", ["LoadGenerator"]),
 
-        ("Replication/Bucket", ["ObjectStore"]),
-        ("Replication/Values", ["BlobStore", "Replication/Bucket"]),
+        ("Replication/Values", ["BlobStore"]),
+        ("Replication/Bucket", ["ObjectStore", "Replication/Values"]),
         (
             "Replication/Objects",
             [

@@ -106,10 +106,7 @@ final class ProxiedShard: Sendable {
 
     /// The bytes of an object; nil where there is none.
     func object(_ name: String) throws -> [UInt8]? {
-        switch try client().get(name, byteCountMax: 64 << 20) {
-        case .found(let bytes): bytes
-        case .absent: nil
-        }
+        try client().get(name, byteCountMax: 64 << 20)
     }
 
     /// Stores an object, whatever is there.
