@@ -2,7 +2,8 @@ public import Glibc
 
 /// A process with a socket to its standard input and output. It is killed with its last reference.
 public final class Child {
-    private let pid: pid_t
+    /// Its number.
+    public let pid: pid_t
     private var input: Int32
     private let output: Int32
     private var buffered: [UInt8] = []

@@ -180,41 +180,35 @@ import Testing
         #expect(Files.exists("\(folder)/b"))
     }
 
-    /// Starts a command and kills it when it has written so many bytes.
-    ///
-    /// - Returns: false when it had ended before.
-    private func killed(_ arguments: [String], behind byteCount: Int) throws -> Bool {
-        let pid = try spawn([DaemonProcess.program] + arguments)
-        while true {
-            let line = Files.text("/proc/\(pid)/io").split(separator: "\n").dropFirst().first
-            if let written = line.flatMap({ Int($0.filter(\.isNumber)) }), written > byteCount {
-                kill(pid, SIGKILL)
-                return reap(pid) == .killed(signal: SIGKILL)
-            }
-            if reap(pid, WNOHANG) != nil { return false }
-            usleep(100)
-        }
+    /// Runs a command that is killed when it makes a system call for the nth time.
+    private func expectKilled(_ arguments: [String], at call: String, _ number: Int) throws {
+        let pid = try spawn(
+            [
+                "/usr/bin/strace", "-f", "-qq", "-o", "/dev/null", "-e", "trace=\(call)", "-e",
+                "inject=\(call):signal=KILL:when=\(number)", DaemonProcess.program,
+            ] + arguments)
+        #expect(reap(pid) == .killed(signal: SIGKILL), "no \(call) \(number)")
     }
 
-    @Test("A backup that is killed leaves nothing, or all of it")
+    @Test(
+        "A backup that is killed leaves nothing, or all of it",
+        .enabled(if: Machine.canTrace, "needs strace"))
     func killed() throws {
         let daemon = try DaemonProcess()
         var random = SeededGenerator(seed: 97)
-        for id in 0..<8 { try daemon.put("\(id)", random.bytes(2_000_000)) }
-        let (patience, rounds) = (Patience(), 6)
-        var round = 0
-        while round < rounds {
-            let folder = TemporaryFolder()
-            let isKilled = try killed(
-                ["backup", "\(folder)/b", "--socket", daemon.socketPath],
-                behind: random.below(10_000_000))
-            if isKilled { round += 1 }
-            try patience.wait(orThrow: "no backup is killed")
-            #expect(Files.names(in: folder.path).allSatisfy { $0 == "b" }, "seed 97, \(round)")
-            guard Files.exists("\(folder)/b") else { continue }
-            let result = try blobd(["restore", "\(folder)/b", "--data", "\(folder)/data"])
-            #expect(result.status == 0, "\(result.errors)")
+        for id in 0..<8 { try daemon.put("\(id)", random.bytes(100_000)) }
+        let folder = TemporaryFolder()
+        // Its name is given before the folder is synced.
+        for (call, number) in [
+            ("write", 1), ("write", 9), ("fsync", 1), ("linkat", 1), ("fsync", 2),
+        ] {
+            #expect(folder.names.isEmpty, "\(call) \(number)")
+            try expectKilled(
+                ["backup", "\(folder)/b", "--socket", daemon.socketPath], at: call, number)
         }
+        #expect(folder.names == ["b"])
+        let result = try blobd(["restore", "\(folder)/b", "--data", "\(folder)/data"])
+        #expect(result.status == 0, "\(result.errors)")
     }
 
     @Test("Bad targets and sources: a clear error, and nothing is changed")
@@ -264,9 +258,9 @@ import Testing
         do {
             let daemon = try DaemonProcess(in: folder)
             for id in 0..<6 {
-                bodies.append(random.bytes(1_000_000))
+                bodies.append(random.bytes(150_000))
                 try daemon.put("\(id)", bodies[id])
-                try daemon.put("gone-\(id)", random.bytes(1_000_000))
+                try daemon.put("gone-\(id)", random.bytes(150_000))
             }
             for id in 0..<6 {
                 #expect(try daemon.request("DELETE", "/v1/notifications/gone-\(id)").status == 204)
@@ -276,20 +270,20 @@ import Testing
             #expect(daemon.stop() == 0)
         }
         let data = "\(folder)/data"
-        let (patience, rounds) = (Patience(), 5)
-        var round = 0
-        while round < rounds {
-            if try killed(["compact", "--data", data], behind: random.below(4_000_000)) {
-                round += 1
+        if Machine.canTrace {
+            for (call, number) in [
+                ("write", 1), ("write", 4), ("pwrite64", 2), ("fsync", 1), ("rename", 1),
+                ("rename", 2),
+            ] {
+                try expectKilled(["compact", "--data", data], at: call, number)
+                let verified = try blobd(["verify", "--data", data])
+                #expect(verified.status == 0, "\(call) \(number): \(verified.errors)")
             }
-            try patience.wait(orThrow: "no compaction is killed")
-            let verified = try blobd(["verify", "--data", data])
-            #expect(verified.status == 0, "seed 113, round \(round): \(verified.errors)")
         }
         let result = try blobd(["compact", "--data", data, "--json"])
         #expect(result.status == 0, "\(result.errors)")
         let after = try #require(jsonMember(result.text, "bytes_after").flatMap { Int($0) })
-        #expect(after < 7_000_000 && after >= 6_000_000, "\(result.text)")
+        #expect(after < 1_100_000 && after >= 900_000, "\(result.text)")
         let daemon = try DaemonProcess(in: folder)
         for (id, body) in bodies.enumerated() {
             #expect(try daemon.request("GET", "/v1/notifications/\(id)/payload").body == body)

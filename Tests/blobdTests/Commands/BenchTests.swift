@@ -114,39 +114,6 @@ import Testing
         #expect(result.errors.contains("no figures"))
     }
 
-    @Test("A core that is not there is bad usage")
-    func noCore() throws {
-        let daemon = try DaemonProcess()
-        let result = try daemon.run("bench", "--cpu", "1023")
-        #expect(result.status == 2 && result.errors.contains("core 1023"))
-    }
-
-    @Test("Nobody there is exit code 4")
-    func nobody() throws {
-        #expect(try blobd(["bench"], socket: "/tmp/blobd-nobody/s").status == 4)
-    }
-
-    @Test(
-        "What is out of bounds is named, with its limits",
-        arguments: [
-            (["--connections", "0"], "--connections is 0; it must be 1 to 8192"),
-            (["--pipeline", "2000"], "--pipeline is 2000; it must be 1 to 1024"),
-            (["--reads", "101"], "--reads is 101; it must be 0 to 100"),
-            (["--reads", "50", "--publish"], "--publish means --reads 0"),
-            (["--rate", "0"], "--rate is 0.0; it must be 1.0 to "),
-            (["--seconds", "nan"], "--seconds is nan; it must be"),
-            (["--warm-up", "1e9"], "--warm-up is 1000000000.0; it must be"),
-            (["--cpu", "-1"], "--cpu"), (["--size", "0"], "--size"),
-            (["--size", "1,,2"], "--size"),
-            (["--size", "65MiB"], "--size"), (["--dialect", "smtp"], "--dialect"),
-            (["--dialect", "binary,binary"], "--dialect"), (["--check", "some"], "--check"),
-        ])
-    func bounds(arguments: [String], words: String) throws {
-        let result = try blobd(["bench"] + arguments, socket: "/tmp/blobd-nobody/s")
-        #expect(result.status == 2)
-        #expect(result.errors.contains(words), "\(result.errors)")
-    }
-
     @Test(
         "Numbers have three digits",
         arguments: [

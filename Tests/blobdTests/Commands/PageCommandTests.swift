@@ -9,19 +9,21 @@ import Testing
         let daemon = try DaemonProcess()
         let client = BlobdClient(socketPath: daemon.socketPath)
         let count = 40
+        let (message, data) = (
+            String(repeating: "m", count: 4_000), String(repeating: "d", count: 16_000)
+        )
         for number in 0..<count {
-            var upload = NotificationUpload(id: "n\(100 + number)")
-            upload.owner = "ann"
-            upload.message = String(repeating: "m", count: 4_000)
-            upload.data = .string(String(repeating: "d", count: 16_000))
-            try await client.call(.publish(upload))
+            let document = #"{"owner":"ann","message":"\#(message)","data":"\#(data)"}"#
+            #expect(try daemon.publish("n\(100 + number)", document).status == 201)
         }
-        let action = (0..<10).map { number in
-            NotificationRecord.Action(
-                identifier: "a\(number)", title: String(repeating: "t", count: 256))
-        }
+        let title = String(repeating: "t", count: 256)
+        let actions = (0..<10).map { #"{"identifier":"a\#($0)","title":"\#(title)"}"# }
+        let category = Array(#"{"actions":[\#(actions.joined(separator: ","))]}"#.utf8)
+        let http = try daemon.connect()
         for number in 0..<150 {
-            try await client.call(.setCategory("c\(100 + number)", action))
+            let target = "/v1/categories/c\(100 + number)"
+            let json = ["Content-Type": "application/json"]
+            #expect(try http.request("PUT", target, json, body: category).status == 201)
         }
         for command in [["ls"], ["history", "ann"], ["ls", "--limit", "39"]] {
             let listed = try blobd(command + ["--json"], socket: daemon.socketPath)

@@ -38,23 +38,6 @@ import Testing
         #expect(row["is_live"] as? Bool == true)
     }
 
-    @Test(
-        "What cannot be used is exit code 2, with a message",
-        arguments: [
-            (["--json"], "--json goes with --print-config"),
-            (["--max-payload", "x"], "--max-payload is x; it must be a size"),
-            (["--max-payload=-1"], "--max-payload is -1"),
-            (["--max-payloa", "1"], "Did you mean '--max-payload'"),
-            (["--config", "/nonexistent"], "/nonexistent: No such file"),
-            ([], "--data is missing"), (["--data", "/d"], "--socket is missing"),
-            (["--data", ""], "--data is empty; it must be a path"),
-        ])
-    func mistakes(arguments: [String], words: String) throws {
-        let result = try blobd(["serve"] + arguments)
-        #expect(result.status == 2)
-        #expect(result.errors.contains(words), "\(result.errors)")
-    }
-
     @Test("Keys may be a credential of systemd's")
     func credentials() throws {
         let folder = TemporaryFolder()
@@ -70,17 +53,5 @@ import Testing
         let without = try blobd(["serve"] + arguments)
         #expect(without.status == 2)
         #expect(without.errors.contains("there is no CREDENTIALS_DIRECTORY"))
-    }
-
-    @Test("The help has every flag with its default")
-    func help() throws {
-        let text = try blobd(["serve", "--help"]).text
-        for words in [
-            "--max-payload <size>", "(default: 64MiB)", "--write-ahead-log/--no-write-ahead-log",
-            "--allow-uid <uid>", "(default: one per core)",
-        ] {
-            #expect(text.contains(words), "\(words)")
-        }
-        #expect(!text.contains("zero-copy-grace"))
     }
 }

@@ -77,32 +77,6 @@ import Testing
         .wait(State.Wait(interest: interest, entersRunQueue: queued, endsSending: endsSending))
     }
 
-    @Test("A request goes its ways and comes back to the next head; nothing leads out of the end")
-    func transitions() {
-        let ways: [Kind: Set<Kind>] = [
-            .head: [
-                .head, .body, .awaitingChange, .awaitingCommit, .awaitingFeed, .streaming,
-                .sendingBackup, .skipping, .lingering, .draining, .closed,
-            ],
-            .body: [.head, .awaitingMemory, .awaitingChange, .skipping, .draining, .closed],
-            .awaitingMemory: [.head, .body, .skipping, .draining, .closed],
-            .awaitingChange: [.head, .draining, .closed],
-            .awaitingCommit: [.head, .draining, .closed],
-            .awaitingFeed: [.head, .draining, .closed],
-            .streaming: [.head, .draining, .closed],
-            .sendingBackup: [.head, .draining, .closed],
-            .skipping: [.head, .skipping, .lingering, .draining, .closed],
-            .lingering: [.draining, .closed],
-            .draining: [.closed],
-            .closed: [],
-        ]
-        for from in Kind.allCases {
-            for to in Kind.allCases {
-                #expect(from.mayBecome(to) == ways[from]?.contains(to), "\(from) to \(to)")
-            }
-        }
-    }
-
     @Test("Bytes that came are read until the socket has none", arguments: State.Input.allCases)
     func reading(input: State.Input) {
         var filled = Self.state(.head, input)

@@ -10,45 +10,6 @@ import Testing
         daemon = try DaemonProcess()
     }
 
-    @Test("Answers come in the order of the requests, whatever each of them takes")
-    func order() throws {
-        let client = try daemon.connect()
-        var random = SeededGenerator(seed: 3)
-        let bodies = (0..<20).map { random.bytes(1_000 * ($0 + 1) * ($0 % 3 + 1)) }
-        for (number, body) in bodies.enumerated() {
-            let path = "/v1/notifications/\(number)"
-            client.sendRequest("PUT", "\(path)/payload", body: body)
-            client.sendRequest("GET", "\(path)/payload")
-            client.sendRequest("GET", "/v1/notifications/none")
-            client.sendRequest("DELETE", path)
-            client.sendRequest("GET", "\(path)/payload")
-            #expect(try client.answer().status == 201)
-            #expect(try client.answer().body == body)
-            #expect(try client.answer().status == 404)
-            #expect(try client.answer().status == 204)
-            #expect(try client.answer().status == 404)
-        }
-    }
-
-    @Test("Hundreds of unanswered frames are answered, ids and all")
-    func frames() throws {
-        try daemon.put("1", [UInt8](repeating: 5, count: 70_000))
-        let client = try daemon.connect()
-        var bytes = helloFrame
-        for number in 0..<300 {
-            bytes += try getFrame(number % 7 == 0 ? "2" : "1", requestID: UInt32(number))
-        }
-        // The requests are short enough for the sockets' buffers, the answers are not.
-        client.send(bytes)
-        #expect(try client.frameAnswer().status == 200)
-        for number in 0..<300 {
-            let answer = try client.frameAnswer()
-            #expect(answer.frame.requestID == UInt32(number))
-            #expect(answer.status == (number % 7 == 0 ? 404 : 200))
-            #expect(answer.body.count == 70_000 || answer.status == 404)
-        }
-    }
-
     @Test("A request that comes byte by byte is the same request")
     func byteByByte() throws {
         let requests: [[UInt8]] = [
@@ -89,16 +50,5 @@ import Testing
         let answer = try closing.request("GET", "/healthz", ["Connection": "close"])
         #expect(answer["Connection"] == "close")
         #expect(try closing.isClosed())
-    }
-
-    @Test("A client that sends no more still gets its answers")
-    func halfClosed() throws {
-        let client = try daemon.connect()
-        client.sendRequest("PUT", "/v1/notifications/h/payload", body: [1, 2])
-        client.sendRequest("GET", "/v1/notifications/h/payload")
-        client.endSending()
-        #expect(try client.answer().status == 201)
-        #expect(try client.answer().body == [1, 2])
-        #expect(try client.isClosed())
     }
 }

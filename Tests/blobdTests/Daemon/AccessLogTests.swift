@@ -194,15 +194,6 @@ import Testing
         #expect(files.map { Files.text($0).split(separator: "\n").count }.reduce(0, +) == 101)
     }
 
-    @Test("A file that cannot be opened is an error at the start; - is standard output")
-    func targets() throws {
-        #expect {
-            try DaemonProcess(["--access-log", "/nowhere/access.log"])
-        } throws: { error in
-            "\(error)".contains("--access-log") && "\(error)".contains("No such file")
-        }
-    }
-
     @Test("A slow request is logged with its target, and no more of it")
     func slow() throws {
         // A millisecond is less than a commit takes.
@@ -219,13 +210,6 @@ import Testing
         #expect(daemon.log.contains("target=PUT /v1/notifications/slow-"), "\(daemon.log)")
         #expect(daemon.log.contains("operation=publish"), "\(daemon.log)")
         #expect(!daemon.log.contains("SSSS"))
-    }
-
-    @Test("With --slow-ms 0 nothing is")
-    func noneSlow() throws {
-        let daemon = try DaemonProcess(["--slow-ms", "0", "--no-write-ahead-log"])
-        for number in 0..<20 { #expect(try daemon.put("\(number)", [1]).status == 201) }
-        #expect(!daemon.log.contains("Slow"))
     }
 }
 

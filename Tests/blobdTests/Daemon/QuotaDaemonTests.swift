@@ -6,7 +6,7 @@ import TestSupport
 import Testing
 
 /// `--max-bytes`, `--max-notifications`, `--owner-max-bytes`, `--owner-max-notifications` and
-/// `--min-free-disk`.
+/// `--min-free-disk`. Refusals one by one are in the table `quotas.txt`.
 @Suite(.waiting) struct QuotaDaemonTests {
     private static func bytes(_ count: Int, _ seed: Int) -> [UInt8] {
         var random = SeededGenerator(seed: UInt64(seed))
@@ -74,115 +74,6 @@ import Testing
         #expect(try blobd(["verify", "--data", daemon.dataPath]).status == 0)
     }
 
-    @Test("A refusal names the setting, the limit and the use, in both dialects")
-    func refusals() throws {
-        let daemon = try DaemonProcess([
-            "--max-bytes", "10KB", "--max-notifications", "3", "--owner-max-bytes", "2000",
-            "--owner-max-notifications", "2",
-        ])
-        let binary = try daemon.connectBinary()
-        func expect(
-            _ id: String, _ body: [UInt8], owner: String = "", status: Int, setting: String,
-            limit: Int, used: Int, _ location: SourceLocation = #_sourceLocation
-        ) throws {
-            let http = try daemon.put(id, body, query: "?owner=\(owner)")
-            let answer = try binary.exchange(
-                try putFrame(Put.Draft(id: id, owner: owner), body: body))
-            for (found, text) in [
-                (http.status, http.text), (Int(answer.status), answer.text),
-            ] {
-                #expect(found == status, sourceLocation: location)
-                #expect(jsonMember(text, "code") == "quota_exceeded", sourceLocation: location)
-                #expect(jsonMember(text, "status") == "\(status)", sourceLocation: location)
-                #expect(jsonMember(text, "setting") == setting, sourceLocation: location)
-                #expect(jsonMember(text, "limit") == "\(limit)", sourceLocation: location)
-                #expect(jsonMember(text, "used") == "\(used)", sourceLocation: location)
-                let detail = jsonMember(text, "detail") ?? ""
-                for word in [setting, "\(limit)", "\(used)"] {
-                    #expect(detail.contains(word), "\(text)", sourceLocation: location)
-                }
-            }
-        }
-        #expect(try daemon.put("a", Self.bytes(1_500, 1), query: "?owner=anna").status == 201)
-        try expect(
-            "b", Self.bytes(501, 2), owner: "anna", status: 429, setting: "owner-max-bytes",
-            limit: 2_000, used: 1_500)
-        #expect(try daemon.put("b", Self.bytes(500, 2), query: "?owner=anna").status == 201)
-        try expect(
-            "c", [], owner: "anna", status: 429, setting: "owner-max-notifications", limit: 2,
-            used: 2)
-        try expect(
-            "c", Self.bytes(8_001, 3), status: 507, setting: "max-bytes", limit: 10_000,
-            used: 2_000)
-        #expect(try daemon.put("c", Self.bytes(8_000, 3)).status == 201)
-        try expect("d", [], status: 507, setting: "max-notifications", limit: 3, used: 3)
-        #expect(try daemon.statistic("quota_exceeded") == 8)
-
-        // What does not grow goes on.
-        let patched = try daemon.request(
-            "PATCH", "/v1/notifications/a", ["Content-Type": "application/merge-patch+json"],
-            body: Array(#"{"read":true,"message":"hello"}"#.utf8))
-        #expect(patched.status == 200, "\(patched.text)")
-        #expect(try daemon.request("GET", "/v1/notifications/c/payload").status == 200)
-        #expect(try daemon.put("c", Self.bytes(7_999, 4)).status == 200)
-        #expect(try daemon.request("DELETE", "/v1/notifications/c").status == 204)
-        #expect(try daemon.put("c", Self.bytes(8_000, 3)).status == 201)
-
-        let text = try daemon.run("stats").text
-        for line in [
-            "max-bytes               10.0 kB of 10.0 kB", "max-notifications       3 of 3",
-            "owner-max-bytes         each owner 2.0 kB", "owner-max-notifications each owner 2",
-        ] {
-            #expect(text.contains(line), "\(text)")
-        }
-        let json = try daemon.run("stats", "--json").text
-        #expect(
-            json.contains(
-                #""quotas":{"max_bytes":10000,"max_notifications":3,"owner_max_bytes":2000,"owner_max_notifications":2}"#
-            ), "\(json)")
-    }
-
-    @Test("Whole notifications, batches and uploads are held against quotas")
-    func resources() throws {
-        let daemon = try DaemonProcess(["--max-bytes", "1000", "--max-notifications", "2"])
-        for dialect in TestDialect.allCases {
-            let client = try ResourceClient(dialect, daemon)
-            func multipart(_ counts: [Int]) throws -> ResourceReplySeen {
-                let names = counts.indices.map { "p\($0)" }
-                let document =
-                    "{\"parts\":[\(names.map { "{\"name\":\"\($0)\"}" }.joined(separator: ","))]}"
-                let files = counts.enumerated().map { index, count in
-                    (
-                        name: names[index], type: String?.none,
-                        bytes: Self.bytes(count, 70 + index + count)
-                    )
-                }
-                return try client.perform(
-                    ResourceCall(
-                        .put, "/v1/notifications/m", bytes: multipartBody(document, files: files),
-                        type: multipartType))
-            }
-            #expect(try multipart([500, 501]).code == "quota_exceeded")
-            #expect(try daemon.statistic("notifications") == 0)
-            #expect(try multipart([500, 400]).status == 201)
-            let blob = Self.bytes(101, 5)
-            #expect(
-                try client.perform(
-                    ResourceCall(.post, "/v1/blobs", bytes: blob, type: "image/png")
-                ).code == "quota_exceeded")
-            let lines = try client.perform(
-                ResourceCall(
-                    .post, "/v1/notifications:batch",
-                    "{\"id\":\"x\",\"message\":\"1\"}\n{\"id\":\"y\",\"message\":\"2\"}\n{\"id\":\"x\",\"message\":\"3\"}\n",
-                    type: "application/x-ndjson"))
-            let statuses = lines.text.split(separator: "\n").map { jsonMember("\($0)", "status") }
-            #expect(statuses == ["201", "507", "200"], "\(lines.text)")
-            for id in ["m", "x"] {
-                #expect(try daemon.request("DELETE", "/v1/notifications/\(id)").status == 204)
-            }
-        }
-    }
-
     @Test("A store at its quota is not ready, and says why")
     func readiness() throws {
         let daemon = try DaemonProcess(["--max-bytes", "1000"])
@@ -227,17 +118,6 @@ import Testing
         #expect(try daemon.put("a", Self.bytes(899, 1)).status == 200)
         #expect(try daemon.request("DELETE", "/v1/notifications/a").status == 204)
         #expect(try daemon.run("stats").text.contains(" free; at least "))
-    }
-
-    @Test("A quota out of its bounds is refused by name")
-    func bounds() throws {
-        let result = try blobd([
-            "serve", "--data", "/nonexistent/d", "--socket", "/nonexistent/s", "--max-bytes",
-            "2097152TiB",
-        ])
-        #expect(result.status != 0)
-        #expect(result.errors.contains("--max-bytes"), "\(result.errors)")
-        #expect(result.errors.contains("2097152TiB"), "\(result.errors)")
     }
 
     @Test("Quotas are changed by SIGHUP, and one below what is there refuses growth alone")

@@ -117,25 +117,6 @@ import Testing
         #expect(try daemon.request("GET", "/healthz").status == 200)
     }
 
-    @Test("Whatever is no socket is left alone")
-    func notASocket() throws {
-        let folder = TemporaryFolder()
-        let path = "\(folder)/precious"
-        close(open(path, O_CREAT | O_WRONLY, 0o600))
-        let result = try blobd([
-            "serve", "--data", "\(folder)/data", "--socket", path,
-        ])
-        #expect(result.status == 1 && result.errors.contains("is not a socket"))
-        var status = stat()
-        #expect(lstat(path, &status) == 0 && status.st_mode & S_IFMT == S_IFREG)
-        let link = "\(folder)/link"
-        symlink(path, link)
-        let linked = try blobd([
-            "serve", "--data", "\(folder)/data", "--socket", link,
-        ])
-        #expect(linked.status == 1)
-    }
-
     @Test("A socket that another has put in its place is not removed")
     func replacedSocket() throws {
         let daemon = try DaemonProcess()
@@ -153,37 +134,5 @@ import Testing
             #expect(lstat(daemon.socketPath, &status) == 0)
             #expect(Int(status.st_mode) & 0o7777 == mode)
         }
-    }
-
-    @Test(
-        "Bad options are refused with flag, value and limits",
-        arguments: [
-            (["--workers", "0"], "--workers is 0"), (["--workers", "65"], "1 to 64"),
-            (["--max-payload", "0"], "--max-payload is 0"),
-            (["--max-ttl", "1d", "--default-ttl", "2d"], "--default-ttl is 2d"),
-            (["--socket-mode", "0999"], "--socket-mode"),
-            (["--body-memory", "1"], "--body-memory is 1"),
-            (["--idle-timeout", "never"], "--idle-timeout"),
-            (["--map-size", "7"], "--map-size is 7"),
-            (["--socket-group", "no-such-group-here"], "--socket-group"), (["--what"], "--what"),
-        ])
-    func options(_ arguments: [String], _ words: String) throws {
-        let folder = TemporaryFolder()
-        let result = try blobd(
-            ["serve", "--data", "\(folder)/data", "--socket", "\(folder)/s"]
-                + arguments)
-        #expect(result.status == 2)
-        #expect(result.errors.contains(words), "\(result.errors)")
-        #expect(access("\(folder)/data", F_OK) != 0)
-    }
-
-    @Test("A path too long for a socket is refused with the limit")
-    func longPath() throws {
-        let folder = TemporaryFolder()
-        let result = try blobd([
-            "serve", "--data", "\(folder)/data", "--socket",
-            "\(folder)/" + String(repeating: "s", count: 100),
-        ])
-        #expect(result.status == 1 && result.errors.contains("the limit is 107"))
     }
 }

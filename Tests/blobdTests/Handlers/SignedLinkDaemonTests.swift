@@ -253,79 +253,6 @@ import Testing
         #expect(try other.change().words == "published 2")
     }
 
-    @Test("A new key is a file that only its owner may read, and links of it are valid")
-    func newKey() throws {
-        let folder = TemporaryFolder()
-        let path = folder.path("keys")
-        let made = try blobd(["sign", "--new-key", path, "--key-id", "2026a"])
-        #expect(made.status == 0, "\(made.errors)")
-        #expect(made.text == "created \(path)  key 2026a\n" && made.errors.isEmpty)
-        var status = stat()
-        #expect(lstat(path, &status) == 0 && status.st_mode == S_IFREG | 0o600)
-        let words = Files.text(path).split(whereSeparator: \.isWhitespace)
-        #expect(words.count == 2 && words.first == "2026a" && words.last?.count == 44)
-        #expect(!made.text.contains(words.last ?? ""))
-        #expect(folder.names == ["keys"])
-        let daemon = try DaemonProcess(["--signing-keys", path], in: folder)
-        #expect(try daemon.put("42", [1, 2]).status == 201)
-        let link = try blobd(["sign", "42", "--signing-keys", path]).text.dropLast()
-        #expect(try daemon.request("GET", String(link)).body == [1, 2])
-
-        // What exists is never replaced, and a mistake makes nothing.
-        let before = Files.text(path)
-        #expect(try blobd(["sign", "--new-key", path]).status == 2)
-        #expect(Files.text(path) == before)
-        let other = folder.path("other")
-        for arguments in [
-            ["--key-id", "a b"], ["--key-id", "#a"], ["--key-id", ""], ["--key-id", "a\nb"],
-            ["--ttl", "1h", "42"], ["--signing-keys", path],
-        ] {
-            let refused = try blobd(["sign", "--new-key", other] + arguments)
-            #expect(refused.status == 2, "\(arguments)")
-            #expect(!Files.exists(other))
-        }
-        #expect(try blobd(["sign", "42", "--key-id", "a", "--signing-keys", path]).status == 2)
-        // Each is another, and today's date is the id that is not given.
-        let second = try blobd(["sign", "--new-key", other, "--json"])
-        #expect(second.text.contains(#""key_id":"20"#), "\(second.text)")
-        #expect(Files.text(other).split(separator: " ").last != words.last)
-    }
-
-    @Test("Files of keys that others may read are refused, by the daemon and by sign")
-    func badFiles() throws {
-        let folder = TemporaryFolder()
-        let path = "\(folder)/keys"
-        try Files.write(Array(Self.keys.utf8), to: path)
-        for (mode, words) in [
-            (mode_t(0o644), "has the mode 644; others must not read it"),
-            (0o620, "has the mode 620"),
-        ] {
-            chmod(path, mode)
-            let sign = try blobd(["sign", "1", "--signing-keys", path])
-            #expect(sign.status == 2 && sign.errors.contains(words), "\(sign.errors)")
-            let serve = try blobd([
-                "serve", "--data", "\(folder)/data", "--socket", "\(folder)/s",
-                "--signing-keys", path,
-            ])
-            #expect(serve.status == 1 && serve.errors.contains(words), "\(serve.errors)")
-        }
-        chmod(path, 0o640)
-        #expect(try blobd(["sign", "1", "--signing-keys", path]).status == 0)
-        for (arguments, words) in [
-            (["1", "--changes", "ann"], "Give an id, or --changes"),
-            (["--changes", "ann", "--part", "p"], "--part goes with an id"),
-            (["a/b"], "must not contain /"), (["1", "--part", ""], "part name must not be empty"),
-        ] {
-            let result = try blobd(["sign", "--signing-keys", path] + arguments)
-            #expect(result.status == 2 && result.errors.contains(words), "\(result.errors)")
-        }
-        let none = try blobd([
-            "serve", "--data", "\(folder)/data", "--socket", "\(folder)/s", "--device-socket",
-            "\(folder)/d",
-        ])
-        #expect(none.status == 2 && none.errors.contains("--signing-keys"))
-    }
-
     @Test("A push has a link that fetches, as long as its notification lives and no longer")
     func pushes() throws {
         let folder = TemporaryFolder()
@@ -353,24 +280,5 @@ import Testing
                 Int64($0.split(separator: "e=")[1].prefix { $0 != "&" })
             })
         #expect((seconds + 7_190...seconds + 7_300).contains(end))
-        for wrong in ["push.example.com", "https://push.example.com/", "https://a b"] {
-            let result = try blobd([
-                "serve", "--data", "\(folder)/x", "--socket", "\(folder)/y", "--signing-keys",
-                "\(folder)/keys", "--link-base", wrong,
-            ])
-            #expect(result.status == 2 && result.errors.contains("--link-base"), "\(result.errors)")
-        }
-    }
-
-    @Test("A folder that others may write to has no socket of a daemon")
-    func openFolder() throws {
-        let folder = TemporaryFolder()
-        #expect(mkdir("\(folder)/open", 0o777) == 0)
-        chmod("\(folder)/open", 0o777)
-        let result = try blobd([
-            "serve", "--data", "\(folder)/data", "--socket", "\(folder)/open/s",
-        ])
-        #expect(result.status == 1)
-        #expect(result.errors.contains("others may write to \(folder)/open"), "\(result.errors)")
     }
 }

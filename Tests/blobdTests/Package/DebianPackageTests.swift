@@ -39,12 +39,6 @@ import Testing
                 "\\fB\\-\\-write\\-ahead\\-log\\fR, \\fB\\-\\-no\\-write\\-ahead\\-log\\fR"))
     }
 
-    @Test("Completions are there for three shells", arguments: ["bash", "zsh", "fish"])
-    func completions(shell: String) throws {
-        let script = try blobd(["--generate-completion-script", shell])
-        #expect(script.status == 0 && script.text.contains("max-payload"))
-    }
-
     /// A folder that stands for a host's root, where stand-ins write down how they were called.
     private struct Site {
         let folder = TemporaryFolder()

@@ -3,45 +3,24 @@ import TestSupport
 import Testing
 
 /// The commands of `docs/REPLICATION.md`, as they stand there, on hosts that are folders: `a$ …` is one for the
-/// host a. `…` in what they print is any text, and a line of it any lines.
+/// host a.
 @Suite(
     .enabled(if: ObjectServer.hasMoto, "moto cannot be installed"),
     .disabled(if: hasSanitizer, "the daemons are the same"))
 struct RunbookTests {
-    /// A command, and what the document says that it prints.
-    private struct Step {
-        let host: String
-        let command: String
-        var output: [String] = []
-    }
-
-    private static func steps() -> [(heading: String, steps: [Step])] {
-        DocumentBlock.all(in: "docs/REPLICATION.md", kind: "console").byHeading.map {
-            heading, blocks in
-            var steps: [Step] = []
-            for line in blocks.flatMap(\.lines) {
-                if let match = line.wholeMatch(of: #/([a-c])\$ (.*)/#) {
-                    steps.append(Step(host: String(match.1), command: String(match.2)))
-                } else if !line.hasPrefix("$ "), !steps.isEmpty {
-                    steps[steps.count - 1].output.append(line)
-                }
-            }
-            return (heading, steps)
-        }.filter { !$0.steps.isEmpty }
-    }
-
     @Test("Each command runs, and prints what the document says")
     func runbooks() throws {
         let hosts = try Hosts()
-        let chapters = Self.steps()
-        #expect(chapters.map(\.steps.count).reduce(0, +) > 40)
-        for (heading, steps) in chapters {
-            if heading == "The leader is lost" { try hosts.lose("a") }
-            for step in steps {
+        let chapters = Session.all(in: "docs/REPLICATION.md")
+        #expect(chapters.flatMap(\.steps).count { $0.host != "" } > 40)
+        for chapter in chapters {
+            if chapter.title == "The leader is lost" { try hosts.lose("a") }
+            for step in chapter.steps where step.host != "" {
                 let (end, output) = try hosts.run(step.command, on: step.host)
-                let what = "\(heading): \(step.host)$ \(step.command)\n\(output)"
+                let what = "\(chapter.title): \(step.host)$ \(step.command)\n\(output)"
                 #expect(end == .exited(0), "\(what)")
-                #expect(Self.matches(output, step.output), "\(what)\nexpected: \(step.output)")
+                let isRight = step.expected.isEmpty || Session.matches(output, step.expected)
+                #expect(isRight, "\(what)\nexpected: \(step.expected)")
                 guard end == .exited(0) else { throw TestFailure("\(what)\(hosts.logs)") }
             }
         }
@@ -51,17 +30,6 @@ struct RunbookTests {
                 try hosts.run("blobd stat after && blobd stat saved", on: host).end == .exited(0)
             }
         }
-    }
-
-    /// Whether a command has printed what the document says.
-    private static func matches(_ output: String, _ expected: [String]) -> Bool {
-        guard !expected.isEmpty else { return true }
-        let text = expected.map { $0.split(separator: "…", omittingEmptySubsequences: false) }
-            .map { $0.map { NSRegularExpression.escapedPattern(for: String($0)) } }
-            .map { $0.joined(separator: ".*") }.map { $0 == ".*" ? "(.*\n)*" : $0 + "\n" }
-            .joined()
-        let whole = output.hasSuffix("\n") ? output : output + "\n"
-        return whole.range(of: "^" + text + "$", options: .regularExpression) != nil
     }
 }
 

@@ -14,23 +14,14 @@ struct FailingBucketTests {
         func put(_ steps: [ScriptedServer.Step]) -> ProxiedShard.Fault {
             { $0.isSegment("PUT") ? steps : nil }
         }
-        let error = "<Error><Code>InternalError</Code></Error>"
         return [
             (
                 ["Replication is paused: put log/", "may not put"],
                 put([.error(403, "AccessDenied")])
             ),
-            (["400 ExpiredToken", "the access key testkey"], put([.error(400, "ExpiredToken")])),
-            (["redirects are not followed"], put([.answer(307, ["Location: http://x.test/"])])),
-            (
-                ["RequestTimeTooSkewed", "Set the clock"],
-                put([.error(403, "RequestTimeTooSkewed")])
-            ),
             // What became of these is not known: the same bytes are sent again.
-            ([], put([.error(500, "InternalError")])),
-            ([], put([.answer(200, ["Content-Type: application/xml"], body: error)])),
+            (["500 InternalError"], put([.error(500, "InternalError")])),
             ([], put([.close])),
-            ([], put([.text("HTTP/1.1 200 OK\nContent-Length: 10\n\n"), .close])),
             // Each is in the bucket, and the leader does not hear of it.
             (
                 [],
@@ -127,9 +118,6 @@ struct FailingBucketTests {
         }
         return [
             (["may not get"], get([.error(403, "AccessDenied")])),
-            (["get log/", "404"], get([.answer(404, body: "<html>Nothing here</html>")])),
-            (["200 with the error SlowDown"], get([.error(200, "SlowDown")])),
-            (["the object log/", "is no segment"], get([.answer(200, body: "hello")])),
             (
                 ["the object log/", "fails its SHA-256"],
                 changed { body in
@@ -138,15 +126,8 @@ struct FailingBucketTests {
                     return (body.count, body)
                 }
             ),
-            (
-                ["the object log/", "fails its SHA-256"],
-                changed { ($0.count - 10, $0.dropLast(10)) }
-            ),
-            // Says less than it sends.
-            (["the object log/", "fails its SHA-256"], changed { ($0.count - 10, $0) }),
             // Says more than it sends, and ignores what is asked for then.
             (["get log/"], changed { ($0.count + 10, $0) }),
-            (["get log/"], changed { ($0.count, Array($0.prefix($0.count / 2))) }),
             // Another segment than the one that was asked for.
             (
                 ["the object log/"],
@@ -186,34 +167,6 @@ struct FailingBucketTests {
         #expect(follower.stop() == 0)
     }
 
-    @Test("A server that answers puts with 500 is named in the log")
-    func namedOutage() throws {
-        let shard = try ProxiedShard()
-        let leader = try shard.leader()
-        #expect(try leader.publish("1").status == 201)
-        shard.fail { $0.isSegment("PUT") ? [.error(500, "InternalError")] : nil }
-        try leader.waitForLog("500 InternalError")
-    }
-
-    @Test("A planned promotion is answered, too, where the epochs cannot be listed")
-    func plannedPromotion() throws {
-        let shard = try ProxiedShard()
-        let leader = try shard.leader()
-        #expect(try leader.publish("1").status == 201)
-        let follower = try shard.follower()
-        try follower.wait(for: "nothing is there") { try $0.has("1") }
-        #expect(try follower.run("promote").status == 0)
-        shard.fail { $0.isList ? [.error(403, "AccessDenied")] : nil }
-        // It says so when it follows, which may take a moment.
-        let patience = Patience()
-        while true {
-            let refused = try leader.run("promote")
-            #expect(refused.status != 0)
-            if refused.errors.contains("may not list there") { break }
-            try patience.wait(orThrow: refused.errors)
-        }
-    }
-
     @Test("Without the right to delete a leader serves, and says at its start what will stay")
     func deletes() throws {
         let shard = try ProxiedShard()
@@ -244,44 +197,33 @@ struct FailingBucketTests {
         try leader.wait(for: "it does not lead") { try $0.publish("3").status < 300 }
     }
 
-    @Test("A server whose clock is ten years ahead is signed for by its own clock")
-    func skewed() throws {
-        let shard = try ProxiedShard()
-        shard.fail { request in
-            guard request.headers["x-amz-date"]?.hasPrefix("2036") != true else { return nil }
-            return [.error(403, "RequestTimeTooSkewed", ["Date: Sat, 22 Nov 2036 12:00:00 GMT"])]
-        }
-        let leader = try shard.leader()
-        #expect(try leader.publish("1").status == 201)
-        let follower = try shard.follower()
-        try follower.wait(for: "nothing is there") { try $0.has("1") }
-        #expect(try follower.run("promote").status == 0)
-        #expect(try follower.publish("2").status == 201)
-        #expect(try shard.command("replicas", shard.url).status == 0)
-    }
-
-    @Test(
-        "A promotion that the bucket refuses is answered, and succeeds later",
-        arguments: [[], ["--force"]])
-    func promotion(flags: [String]) throws {
+    @Test("A promotion that the bucket refuses is answered, and succeeds later")
+    func promotion() throws {
         let shard = try ProxiedShard()
         let leader = try shard.leader()
         #expect(try leader.publish("1").status == 201)
         let follower = try shard.follower()
         try follower.wait(for: "nothing is there") { try $0.has("1") }
         shard.fail { $0.method == "PUT" ? [.error(403, "AccessDenied")] : nil }
-        if !flags.isEmpty {
-            let refused = try blobd(["promote"] + flags, socket: follower.socketPath)
-            #expect(refused.status != 0)
-            #expect(refused.errors.contains("cannot take the lead: put "), "\(refused.errors)")
-            #expect(refused.errors.contains("may not put there"))
-        }
+        let refused = try follower.run("promote", "--force")
+        #expect(refused.status != 0)
+        #expect(refused.errors.contains("cannot take the lead: put "), "\(refused.errors)")
+        #expect(refused.errors.contains("may not put there"))
         #expect(try follower.role() == "follower")
         shard.mend()
-        let promoted = try blobd(["promote"] + flags, socket: follower.socketPath)
+        let promoted = try follower.run("promote", "--force")
         #expect(promoted.status == 0, "\(promoted.errors)")
         #expect(try follower.publish("2").status == 201)
         try leader.wait(for: "it does not follow") { try $0.has("2") }
+        // A planned one, too, where the epochs cannot be listed. It says so when it follows, which may take a moment.
+        shard.fail { $0.isList ? [.error(403, "AccessDenied")] : nil }
+        let patience = Patience()
+        while true {
+            let refused = try leader.run("promote")
+            #expect(refused.status != 0)
+            if refused.errors.contains("may not list there") { break }
+            try patience.wait(orThrow: refused.errors)
+        }
     }
 }
 

@@ -9,10 +9,7 @@ struct PrefixNameTests {
 
     @Test(
         "Leader, follower, promotion, restore and replicas work",
-        arguments: [
-            "a b+c%2F%/é~*'()…", "%25%2f%00", " blank at both ends ", "…/…", "a&b=c?d#e;f",
-            "\(printable)", "日本/пуш",
-        ])
+        arguments: [" %25%2f%00 日本/é… ", "\(printable)"])
     func works(name: String) throws {
         let shard = try ProxiedShard("\(name)/\(UInt64.random(in: .min ... .max))")
         let leader = try shard.leader()

@@ -10,9 +10,8 @@ import TestSupport
 final class DaemonProcess: @unchecked Sendable {
     /// The folder with the store, the socket and the log; removed at the end.
     let folder: TemporaryFolder
-    let pid: pid_t
-    private let output: Int32
-    private(set) var status: Int32?
+    var pid: pid_t { child.pid }
+    private let child: Child
 
     var socketPath: String { "\(folder)/s" }
     var dataPath: String { "\(folder)/data" }
@@ -35,8 +34,6 @@ final class DaemonProcess: @unchecked Sendable {
         under wrapper: [String] = []
     ) throws {
         self.folder = folder ?? TemporaryFolder()
-        let (output, childOutput) = try makeSocketPair()
-        self.output = output
         let words = [
             Self.program, "serve", "--data", "\(self.folder)/data", "--socket",
             "\(self.folder)/s",
@@ -45,45 +42,25 @@ final class DaemonProcess: @unchecked Sendable {
             "\(shell) exec "
             + (wrapper + words + arguments)
             .map { "'" + $0.replacing("'", with: "'\\''") + "'" }.joined(separator: " ")
-        do {
-            defer { close(childOutput) }
-            pid = try spawn(
-                ["/bin/sh", "-c", command], output: .descriptor(childOutput),
-                errors: .file("\(self.folder)/log"))
-        }
-        guard let line = Self.readLine(output) else {
-            throw StartFailure(status: wait(), log: log)
-        }
+        child = try Child(
+            "/bin/sh", ["-c", command], errors: .file("\(self.folder)/log"))
+        child.closeInput()
+        guard let line = child.readLine() else { throw StartFailure(status: wait(), log: log) }
         guard line.hasPrefix("blobd ") && line.contains(" ready: socket=") else {
             throw StartFailure(status: -1, log: "its first line is \(line)")
         }
     }
 
-    deinit {
-        if status == nil {
-            kill(pid, SIGKILL)
-            reap(pid)
-        }
-        close(output)
-    }
-
     /// What it wrote to standard error.
     var log: String { Files.text("\(folder)/log") }
 
-    /// Sends a signal.
-    func signal(_ number: Int32) {
-        kill(pid, number)
-    }
+    /// Sends a signal, unless its end is known.
+    func signal(_ number: Int32) { child.kill(number) }
 
     /// Waits for the end and returns the exit code; 128 and the signal's number for one that was
     /// killed.
     @discardableResult
-    func wait() -> Int32 {
-        if let status { return status }
-        let code = reap(pid).code
-        status = code
-        return code
-    }
+    func wait() -> Int32 { child.wait().code }
 
     /// SIGTERM, and the exit code.
     @discardableResult
@@ -101,17 +78,6 @@ final class DaemonProcess: @unchecked Sendable {
     /// Runs a command of `blobd` that finds this daemon by `BLOBD_SOCKET`.
     func run(_ arguments: String..., input: [UInt8]? = nil) throws -> CommandResult {
         try blobd(arguments, socket: socketPath, input: input)
-    }
-
-    /// Reads up to a line's end; nil when the output ends before one.
-    private static func readLine(_ descriptor: Int32) -> String? {
-        var bytes: [UInt8] = []
-        var byte: UInt8 = 0
-        while read(descriptor, &byte, 1) == 1 {
-            if byte == 0x0A { return String(decoding: bytes, as: UTF8.self) }
-            bytes.append(byte)
-        }
-        return nil
     }
 }
 

@@ -1,17 +1,19 @@
 import Testing
 
-/// All cases of a test with arguments ask one daemon, which is started once.
+/// All tests of a suite ask one daemon, which is started once, with the suite.
 ///
-/// The suite takes it from ``daemon``. The cases run beside each other: none may change what another
-/// asks for, and none may stop it.
-struct OneDaemon: TestTrait, TestScoping {
-    @TaskLocal static var shared: DaemonProcess?
+/// The suite's instances take it from ``daemon()``. They run beside each other: none may change what another asks for, and
+/// none may stop it.
+struct OneDaemon: SuiteTrait, TestScoping {
+    @TaskLocal private static var shared: DaemonProcess?
 
-    /// The daemon of all cases, or a new one.
-    static func daemon() throws -> DaemonProcess { try shared ?? DaemonProcess() }
+    /// The daemon of the suite.
+    static func daemon() throws -> DaemonProcess {
+        try #require(shared, "the suite lacks .oneDaemon")
+    }
 
     func scopeProvider(for test: Test, testCase: Test.Case?) -> Self? {
-        testCase == nil ? self : nil
+        test.isSuite ? self : nil
     }
 
     func provideScope(

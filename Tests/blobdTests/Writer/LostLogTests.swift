@@ -91,10 +91,4 @@ import Testing
         }
         Issue.record("nothing was ever pending")
     }
-
-    @Test("The option is in the help")
-    func help() throws {
-        let help = try blobd(["serve", "--help"])
-        #expect(help.status == 0 && help.text.contains("--discard-log"))
-    }
 }

@@ -107,12 +107,6 @@ import Testing
         #expect(try daemon.statistic("notifications") == 1_000)
     }
 
-    @Test("An empty batch is answered with no line")
-    func empty() throws {
-        let answer = try batch("\n \r\n")
-        #expect(answer.status == 200 && answer.body.isEmpty)
-    }
-
     @Test("A batch that is too long is refused before it is sent")
     func tooLong() throws {
         client.send(

@@ -14,71 +14,11 @@ import Testing
         client = try daemon.connect()
     }
 
-    // A device that had read the first version showed its buttons: no notification of its user named the category when
-    // it was edited, so the feed did not tell.
-    @Test("A record has the revision that its category had when it was changed last")
-    func revision() throws {
-        func edit(_ title: String) throws -> String {
-            let document = #"{"actions":[{"identifier":"yes","title":"\#(title)"}]}"#
-            let set = try client.request(
-                "PUT", "/v1/categories/INVITE", json, body: Array(document.utf8))
-            return try #require(set.member("revision"))
-        }
-        func told() throws -> String? {
-            try client.request("GET", "/v1/notifications/n").member("category_revision")
-        }
-        let first = try edit("Yes")
-        _ = try daemon.publish("n", #"{"owner":"anna","message":"m","category":"INVITE"}"#)
-        #expect(try told() == first)
-        let second = try edit("Sure")
-        #expect(try told() == first, "its user is told of the edit")
-        _ = try client.request("DELETE", "/v1/notifications/n")
-        _ = try daemon.publish("n", #"{"owner":"anna","message":"m","category":"INVITE"}"#)
-        #expect(try told() == second)
-        let third = try edit("Of course")
-        try daemon.patch("n", #"{"read":true}"#)
-        #expect(try told() == third)
-        try daemon.patch("n", #"{"category":null}"#)
-        #expect(try told() == nil)
-    }
-
-    @Test("A category's revision is its entity tag, and conditions go by it")
-    func conditions() throws {
-        let target = "/v1/categories/INVITE"
-        func put(_ document: String, _ fields: [String: String]) throws -> HTTPAnswer {
-            try client.request(
-                "PUT", target, json.merging(fields) { $1 }, body: Array(document.utf8))
-        }
-        let empty = #"{"actions":[]}"#
-        let other = #"{"actions":[{"identifier":"yes","title":"Yes"}]}"#
-        #expect(try put(empty, ["If-Match": "*"]).code == "precondition_failed")
-        let created = try put(empty, ["If-None-Match": "*"])
-        #expect(created.status == 201 && created["ETag"] == "\"1\"")
-        let there = try put(empty, ["If-None-Match": "*"])
-        #expect(there.status == 412 && there.member("revision") == "1")
-        #expect(there.member("detail") == "the category has the revision 1")
-        #expect(try client.request("GET", target)["ETag"] == "\"1\"")
-        #expect(try client.request("GET", target, ["If-None-Match": "\"1\""]).status == 304)
-        #expect(try client.request("GET", target, ["If-Match": "\"2\""]).status == 412)
-        let changed = try put(other, ["If-Match": "\"1\""])
-        #expect(changed.status == 200 && changed["ETag"] == "\"2\"")
-        #expect(try put(empty, ["If-Match": "\"1\""]).status == 412)
-        for fields in [
-            ["If-Match": "\"1\""], ["If-None-Match": "*"],
-            ["If-Match": "\"sha256:\(String(repeating: "0", count: 64))\""],
-        ] {
-            #expect(try client.request("DELETE", target, fields).status == 412, "\(fields)")
-        }
-        #expect(try client.request("DELETE", target, ["If-Match": "\"2\""]).status == 204)
-        let gone = try client.request("DELETE", target, ["If-None-Match": "*"])
-        #expect(gone.status == 404 && gone.member("detail") == "the category was not found")
-    }
-
     @Test("Of those who edit at the same time under one condition, one wins each time")
     func races() throws {
         // Conditions on categories were refused, so of two editors the second won unseen.
         let others = try (0..<4).map { _ in try daemon.connect() }
-        for round in 0..<60 {
+        for round in 0..<20 {
             let target = "/v1/categories/C\(round)"
             for (index, other) in others.enumerated() {
                 let fields = json.merging(["If-None-Match": "*"]) { $1 }

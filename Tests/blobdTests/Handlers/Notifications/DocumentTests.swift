@@ -87,16 +87,6 @@ import Testing
         #expect(try Self.notification(#"{"actions":[],"parts":[]}"#).draft.details.actions == [])
     }
 
-    @Test("A document of the longest that is taken, and one byte more")
-    func limits() throws {
-        let blanks = String(repeating: " ", count: WireLimits.documentByteCountMax - 2)
-        #expect(try Self.notification("{}" + blanks).id == nil)
-        let longer = Self.code { () throws(ProtocolError) in
-            _ = try Self.notification("{} " + blanks)
-        }
-        #expect(longer == .payloadTooLarge)
-    }
-
     @Test("A patch keeps what it does not say, and clears what is null")
     func patch() throws {
         let nothing = try Self.patch("{}")
@@ -138,19 +128,10 @@ import Testing
         let full = try response(#"{"action":"a","key":"k","dismissed":false}"#)
         #expect(full.key == "k" && full.staysOnScreen)
         #expect(try !response(#"{"action":"a","dismissed":true}"#).staysOnScreen)
-        func code(_ text: String) -> ErrorCode? {
-            Self.code { () throws(ProtocolError) in _ = try response(text) }
-        }
-        #expect(code("{}") == .badDocument)
-        #expect(code(#"{"action":null}"#) == .badDocument)
-        #expect(code(#"{"action":"a","dismissed":"no"}"#) == .badDocument)
-        #expect(code(#"{"action":"a","at":1}"#) == .unknownMember)
         let forwarded = try response(#"{"action":"a","extension":"dismiss_and_forward"}"#)
         #expect(forwarded.contentExtension == .dismissAndForward && !forwarded.staysOnScreen)
         let stays = try response(#"{"action":"a","extension":"do_not_dismiss"}"#)
         #expect(stays.contentExtension == .doNotDismiss && stays.staysOnScreen)
-        #expect(code(#"{"action":"a","extension":"snooze"}"#) == .badResponse)
-        #expect(code(#"{"action":"a","extension":1}"#) == .badDocument)
     }
 
     @Test("A category comes back as it was answered")
@@ -187,19 +168,6 @@ import Testing
             String(decoding: answered, as: UTF8.self)
                 == #"{"name":"c","actions":[],"options":[\#(all)]}"#)
         #expect(try parsed(#"{"actions":[],"options":null}"#).options == [])
-        func code(_ text: String) -> ErrorCode? {
-            Self.code { () throws(ProtocolError) in
-                _ = try CategoryDocument.parse(
-                    Array(text.utf8).span.bytes, name: "c", app: nil)
-            }
-        }
-        #expect(code("{}") == .badDocument)
-        #expect(code(#"{"name":"d","actions":[]}"#) == .immutableMember)
-        #expect(code(#"{"actions":[],"title":"x"}"#) == .unknownMember)
-        #expect(code(#"{"actions":[],"options":["loud"]}"#) == .badOptions)
-        #expect(code(#"{"actions":[],"options":[1]}"#) == .badDocument)
-        #expect(code(#"{"actions":[],"options":"custom_dismiss_action"}"#) == .badDocument)
-        #expect(code(#"{"actions":[],"revision":"7"}"#) == .badDocument)
         var list: [UInt8] = []
         PageDocument.append(CategoryPage(categories: [], next: nil), to: &list)
         #expect(list == Array(#"{"categories":[]}"#.utf8))
@@ -252,48 +220,8 @@ import Testing
         _ = try JSONValue.parse(Array(text().utf8).span.bytes)
     }
 
-    @Test("Lines of a batch are split, blank ones passed over, and counted")
-    func batches() throws {
-        func lines(_ text: String) throws(ProtocolError) -> [String] {
-            let bytes = Array(text.utf8)
-            return try BatchLines.split(bytes.span.bytes).map {
-                String(decoding: bytes[$0.offset..<$0.end], as: UTF8.self)
-            }
-        }
-        #expect(try lines("") == [])
-        #expect(try lines("\n \r\n\t\n") == [])
-        #expect(try lines("a\nb") == ["a", "b"])
-        #expect(try lines("a\r\n\n b \n") == ["a\r", " b "])
-        let max = WireLimits.batchLineCountMax
-        #expect(try lines(String(repeating: "{}\n\n", count: max)).count == max)
-        let tooMany = String(repeating: "{}\n", count: max + 1)
-        #expect(
-            Self.code { () throws(ProtocolError) in _ = try lines(tooMany) } == .payloadTooLarge)
-    }
-
-    @Test("Files and the parts that a document names belong together")
+    @Test("A part has the type that the document says, else its file's")
     func files() throws {
-        func check(_ text: String, _ names: PartName...) throws -> ErrorCode? {
-            let document = try Self.notification(text)
-            return Self.code { () throws(ProtocolError) in try document.checkFiles(names) }
-        }
-        #expect(try check("{}") == nil)
-        #expect(try check("{}", "a", "b") == nil)
-        #expect(try check("{}", "a", "a") == .badMultipart)
-        let named = "{\"parts\":[{\"name\":\"a\"},{\"name\":\"b\",\"digest\":\"\(Self.digest)\"}]}"
-        #expect(try check(named) == .partMissing)
-        #expect(try check(named, "b") == .partMissing)
-        #expect(try check(named, "a") == nil)
-        #expect(try check(named, "a", "b") == nil)
-        #expect(try check(named, "a", "c") == .partUnexpected)
-        #expect(try check("{\"parts\":[]}", "a") == .partUnexpected)
-        let many = try Self.notification("{}")
-        let tooMany = Self.code { () throws(ProtocolError) in
-            try many.checkFiles(
-                try (0...32).map { (n) throws(ProtocolError) in try PartName(onWire: "f\(n)") })
-        }
-        #expect(tooMany == .tooManyParts)
-
         let document = try Self.notification(
             "{\"parts\":[{\"name\":\"a\",\"media_type\":\"image/png\",\"digest\":\"\(Self.digest)\"},{\"name\":\"b\",\"digest\":\"\(Self.digest)\"}]}"
         )

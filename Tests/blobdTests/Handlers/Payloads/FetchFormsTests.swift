@@ -2,8 +2,7 @@ import BlobProtocol
 import TestSupport
 import Testing
 
-/// A fetch gets the same answer however it is written, whatever was asked before it, and in whatever
-/// pieces it comes.
+/// A fetch gets the same answer however it is written, and whatever was asked before it.
 @Suite(.waiting) struct FetchFormsTests {
     let daemon: DaemonProcess
     let bodies: [String: [UInt8]]
@@ -133,50 +132,5 @@ import Testing
         // Before hello it is no fetch.
         let stranger = try daemon.connect()
         #expect(try stranger.exchange(try getFrame("1")).code == "malformed")
-    }
-
-    @Test("Frames behind one another and in pieces are the same frames")
-    func piecesOfFrames() throws {
-        let client = try daemon.connectBinary()
-        try comparePieces(
-            to: client, steps: [1, 7, 49, 100], request: { try getFrame($0) },
-            answer: {
-                let answer = try client.frameAnswer()
-                return (Int(answer.status), answer.body)
-            })
-    }
-
-    @Test("Requests behind one another and in pieces are the same requests")
-    func pieces() throws {
-        let client = try daemon.connect()
-        try comparePieces(
-            to: client, steps: [1, 7, 64, 100],
-            request: {
-                httpRequest("GET", "/v1/notifications/\($0)/payload")
-            },
-            answer: {
-                let answer = try client.answer()
-                return (answer.status, answer.body)
-            })
-    }
-
-    /// Sends requests behind one another, whole and in pieces of each length, and compares the
-    /// answers.
-    private func comparePieces(
-        to client: RawClient, steps: [Int], request: (String) throws -> [UInt8],
-        answer: () throws -> (status: Int, body: [UInt8])
-    ) throws {
-        let ids = ["1", "short", "none", "copied", "long", "empty", "1"]
-        let bytes = try ids.flatMap(request)
-        for step in [bytes.count] + steps {
-            for start in stride(from: 0, to: bytes.count, by: step) {
-                client.send(Array(bytes[start..<min(start + step, bytes.count)]))
-            }
-            for id in ids {
-                let answer = try answer()
-                #expect(answer.status == (id == "none" ? 404 : 200))
-                if id != "none" { #expect(answer.body == bodies[id]) }
-            }
-        }
     }
 }

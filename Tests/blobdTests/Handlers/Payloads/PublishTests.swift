@@ -2,58 +2,12 @@ import BlobProtocol
 import TestSupport
 import Testing
 
-/// PUT, POST and DELETE over HTTP.
+/// Bodies of publishes over HTTP; what comes of them is in the table `publishing.txt`.
 @Suite(.waiting) struct PublishTests {
     let daemon: DaemonProcess
 
     init() throws {
         daemon = try DaemonProcess()
-    }
-
-    @Test("A PUT creates, a second replaces, and the record says what was given")
-    func put() throws {
-        let client = try daemon.connect()
-        let query = "?ttl=60&message=Hello%20w%C3%B6rld&rich_type=img&owner=u1"
-        let first = try client.put("a%20b", [1, 2, 3], query: query)
-        #expect(first.status == 201)
-        #expect(first["Content-Type"] == "application/json")
-        #expect(first.member("id") == "a b" && first.member("message") == "Hello wörld")
-        #expect(first.member("rich_type") == "img" && first.member("owner") == "u1")
-        #expect(first.member("byte_count") == "3" && first.member("media_type") == "image/jpeg")
-        let second = try client.put("a%20b", [4], type: "image/png")
-        #expect(second.status == 200)
-        #expect(second.member("message") == "Hello wörld")
-        #expect(second.member("media_type") == "image/png")
-        #expect(try client.request("GET", "/v1/notifications/a%20b").text == second.text)
-        #expect(try client.request("GET", "/v1/notifications/a%20b/payload").body == [4])
-    }
-
-    @Test("POST chooses ids and says where")
-    func post() throws {
-        let client = try daemon.connect()
-        for number in 0..<3 {
-            let answer = try client.request("POST", "/v1/notifications", body: [UInt8(number)])
-            #expect(answer.status == 201)
-            #expect(answer["Location"] == "/v1/notifications/\(number)")
-            let path = "/v1/notifications/\(number)/payload"
-            let payload = try client.request("GET", path)
-            #expect(payload.body == [UInt8(number)])
-            #expect(payload["Content-Type"] == "application/octet-stream")
-        }
-    }
-
-    @Test("Named parts stand beside the payload")
-    func parts() throws {
-        let client = try daemon.connect()
-        try client.put("p", [1], query: "?message=m")
-        let target = "/v1/notifications/p/parts/so%C3%BCnd"
-        let part = try client.request("PUT", target, ["Content-Type": "audio/wav"], body: [2, 2])
-        #expect(part.status == 201)
-        #expect(part.member("message") == "m")
-        #expect(try client.request("GET", target).body == [2, 2])
-        #expect(try client.request("GET", "/v1/notifications/p/payload").body == [1])
-        #expect(try client.request("PUT", target, body: [3]).status == 200)
-        #expect(try client.request("GET", "/v1/notifications/p/parts/other").status == 404)
     }
 
     @Test("A body in chunks is put together again, however it is cut")
@@ -97,6 +51,26 @@ import Testing
         let other = try daemon.connect()
         other.send("PUT /v1/notifications/e/payload HTTP/1.1\r\nHost: b\r\nExpect: x\r\n\r\n")
         #expect(try other.answer().status == 417)
+        // A condition that cannot hold. Until the payload is committed the transaction decides, and the body is asked for.
+        let late = try daemon.connect()
+        #expect(try late.request("GET", "/v1/notifications/e/payload").status == 200)
+        late.send(
+            "PUT /v1/notifications/e/payload HTTP/1.1\r\nHost: b\r\nExpect: 100-continue\r\nIf-None-Match: *\r\nContent-Length: 5\r\n\r\n"
+        )
+        #expect(try late.answer().status == 412)
+        #expect(try late.isClosed())
+        // Documents are like payloads.
+        let json = "Host: b\r\nContent-Type: application/json\r\nExpect: 100-continue\r\n"
+        let documents = try daemon.connect()
+        documents.send("PUT /v1/notifications/x HTTP/1.1\r\n\(json)Content-Length: 10\r\n\r\n")
+        #expect(try documents.answer().status == 100)
+        documents.send(#"{"data":1}"#)
+        #expect(try documents.answer().status == 201)
+        documents.send(
+            "PUT /v1/notifications/x HTTP/1.1\r\n\(json)Content-Length: 65537\r\n\r\n")
+        let tooLong = try documents.answer()
+        #expect(tooLong.code == "payload_too_large" && tooLong.member("limit") == "65536")
+        #expect(try documents.isClosed())
     }
 
     @Test("A body over the limit is refused before it is read")

@@ -3,32 +3,8 @@ import BlobProtocol
 import TestSupport
 import Testing
 
-/// `POST /v1/blobs`: bytes whose digest the daemon tells. What it shares with PUT is in SameResult and BadInput.
-@Suite(.waiting) struct BlobUploadTests {
-    @Test("An empty one, one in chunks, and one from the client")
-    func others() async throws {
-        let daemon = try DaemonProcess(["--max-payload", "1000"])
-        let http = try daemon.connect()
-        let long = try daemon.request("POST", "/v1/blobs", body: .init(repeating: 1, count: 1_001))
-        #expect(long.code == "payload_too_large")
-        let empty = try http.request("POST", "/v1/blobs", body: [])
-        #expect(empty.status == 201 && empty.member("byte_count") == "0")
-        http.send(
-            "POST /v1/blobs HTTP/1.1\r\nHost: b\r\nTransfer-Encoding: chunked\r\n\r\n2\r\nab\r\n0\r\n\r\n"
-        )
-        let chunked = try http.answer()
-        #expect(chunked.status == 201)
-        #expect(chunked["Location"] == "/v1/blobs/\(chunked.member("digest") ?? "")")
-        let zeros = "sha256:" + String(repeating: "0", count: 64)
-        let wrong = try http.request("PUT", "/v1/blobs/\(zeros)", body: [1])
-        #expect(wrong.code == "digest_mismatch" && wrong.member("expected") == zeros)
-        var connection = try BlobConnection.connect(to: daemon.socketPath)
-        let receipt = try connection.call(.storeBlob(Array("ab".utf8), ttlSeconds: 60))
-        #expect(!receipt.isCreated && "\(receipt.digest)" == chunked.member("digest"))
-        #expect(try connection.getBlob(receipt.digest).bytes == Array("ab".utf8))
-        #expect(try daemon.statistic("held_blobs") == 2)
-    }
-
+/// Ranges, as the client asks for them.
+@Suite(.waiting) struct ClientRangeTests {
     // The size of the whole payload was compared with the client's limit.
     @Test("A client takes a range that is within its limit of a payload that is not")
     func ranges() throws {

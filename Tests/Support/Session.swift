@@ -1,0 +1,80 @@
+/// Commands and what they print, as documents and `Tests/Sessions` have them: a line `$ …` is a command, and those below
+/// it are what it writes to both outputs. `…` is any text. In the files of `Tests/Sessions` a last line `[3]` is the exit
+/// code, if it is not 0, and a line that begins with `# ` is a comment.
+public struct Session: Sendable {
+    /// A command, and what it must print.
+    public struct Step: Sendable {
+        /// What stands before the dollar sign: the host, in a document of several.
+        public var host: String
+        /// What is typed.
+        public var command: String
+        /// The lines that it must print.
+        public var expected: [String] = []
+    }
+
+    /// For messages.
+    public var title: String
+    /// In their order.
+    public var steps: [Step] = []
+
+    /// The sessions of a document's blocks, one for each heading. A block is marked `console`.
+    public static func all(in document: String) -> [Session] {
+        DocumentBlock.all(in: document, kind: "console").byHeading.map {
+            Session(title: $0, lines: $1.flatMap(\.lines))
+        }
+    }
+
+    /// A session of these lines. What comes before the first command is left out.
+    public init(title: String, lines: [String]) {
+        self.title = title
+        for line in lines {
+            if let match = line.wholeMatch(of: #/([a-z]?)\$ (.*)/#) {
+                steps.append(Step(host: String(match.1), command: String(match.2)))
+            } else if !steps.isEmpty {
+                steps[steps.count - 1].expected.append(line)
+            }
+        }
+    }
+
+    /// Runs all commands in one shell, in the folder `work` of a folder. Each one's output goes to a file of its own, so
+    /// that what runs in the background cannot end up in another's.
+    ///
+    /// - Parameter tellsCodes: whether an exit code other than 0 is printed behind the output.
+    /// - Returns: what was printed otherwise than it is written.
+    public func run(
+        in folder: TemporaryFolder, environment: [String: String], tellsCodes: Bool = false
+    ) throws -> [String] {
+        var script = "cd \(folder.path("work")) || exit\n"
+        for (index, step) in steps.enumerated() {
+            script += "exec >../output-\(index) 2>&1\n\(step.command)\n"
+            if tellsCodes { script += "code=$?; [ $code = 0 ] || echo \"[$code]\"\n" }
+        }
+        _ = try TestSupport.run(["/bin/sh", "-c", script], environment: environment)
+        return try steps.enumerated().compactMap { index, step in
+            let output = String(decoding: try folder.read("output-\(index)"), as: UTF8.self)
+            return Self.matches(output, step.expected)
+                ? nil : "\(title): \(step.command)\nprinted:\n\(output)"
+        }
+    }
+
+    /// Whether a text is as these lines say, where `…` is any text and line ends around it do not count.
+    public static func matches(_ text: String, _ lines: [String]) -> Bool {
+        func trimmed(_ text: some StringProtocol) -> String {
+            let rest = text.drop { $0.isNewline }
+            return String(rest.prefix(rest.count - rest.reversed().prefix { $0.isNewline }.count))
+        }
+        let pieces = trimmed(lines.joined(separator: "\n")).split(
+            separator: "…", omittingEmptySubsequences: false)
+        let text = trimmed(text)
+        guard pieces.count > 1, let first = pieces.first, let last = pieces.last else {
+            return text == pieces.first ?? ""
+        }
+        guard text.hasPrefix(first) else { return false }
+        var rest = text.dropFirst(first.count)
+        for piece in pieces.dropFirst().dropLast() where !piece.isEmpty {
+            guard let found = rest.firstRange(of: piece) else { return false }
+            rest = rest[found.upperBound...]
+        }
+        return rest.hasSuffix(last)
+    }
+}

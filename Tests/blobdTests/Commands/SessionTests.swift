@@ -1,0 +1,55 @@
+import Foundation
+import TestSupport
+import Testing
+
+/// Commands as a user types them, with what they print and their exit codes: the files of `Tests/Sessions`, each with a
+/// daemon of its own, and `docs/HTTP.md`, each section with one. `Session` explains how they are written.
+@Suite(.waiting) struct SessionTests {
+    private static let folder = "\(Files.package)/Tests/Sessions"
+
+    @Test("Each command prints what its session says", arguments: Files.names(in: folder))
+    func commands(file: String) throws {
+        var lines = Files.text("\(Self.folder)/\(file)").split(
+            separator: "\n", omittingEmptySubsequences: false
+        ).map(String.init).filter { !$0.hasPrefix("# ") }
+        var flags: [String]? = []
+        if lines[0].hasPrefix("daemon: ") {
+            let words = lines.removeFirst().split(separator: " ").dropFirst().map(String.init)
+            flags = words == ["none"] ? nil : words
+        }
+        let session = Session(title: file, lines: lines)
+        #expect(session.steps.count > 5, "the file was not read")
+        for fault in try Self.run(session, flags, tellsCodes: true) { Issue.record("\(fault)") }
+    }
+
+    private static let sections = Session.all(in: "docs/HTTP.md")
+
+    @Test("The commands of HTTP.md do what it says", arguments: sections.indices)
+    func document(section: Int) throws {
+        #expect(Self.sections.count >= 8 && Self.sections.flatMap(\.steps).count >= 60)
+        for fault in try Self.run(Self.sections[section], []) { Issue.record("\(fault)") }
+    }
+
+    /// - Parameter flags: the daemon's; nil: there is none.
+    private static func run(
+        _ session: Session, _ flags: [String]?, tellsCodes: Bool = false
+    ) throws -> [String] {
+        let folder = TemporaryFolder()
+        mkdir(folder.path("work"), 0o700)
+        let daemon = try flags.map { try DaemonProcess($0, in: folder) }
+        for (name, target) in [
+            ("blobd.sock", folder.path("s")), ("data", folder.path("data")),
+            ("photo.jpg", "\(Files.package)/Examples/payloads/photo.jpg"),
+            ("chime.wav", "\(Files.package)/Examples/payloads/chime.wav"),
+        ] { symlink(target, folder.path("work/\(name)")) }
+        let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
+        let faults = try session.run(
+            in: folder,
+            environment: [
+                "PATH": "\(Files.products):\(path)",
+                "BLOBD_SOCKET": daemon == nil ? "/nonexistent/s" : folder.path("s"),
+            ], tellsCodes: tellsCodes)
+        withExtendedLifetime(daemon) {}
+        return faults
+    }
+}
