@@ -73,11 +73,10 @@ extension Worker {
     private func registration(
         of reader: FeedReader, _ connection: Connection
     ) throws(ProtocolError) -> FeedRegistration {
-        try handler.asked { () throws(StoreError) in
+        try handler.asked(
             try reader.register(
                 with: environment.context.store.feedWatch, for: connection.address,
-                connection.peer)
-        }
+                connection.peer))
     }
 
     /// Registers behind a page that was looked at. If there is more already, the connection's next time
