@@ -98,7 +98,7 @@ import Testing
                 _ = try ScrubMark(Self.scrubMark.flipping(bit: bit).span.bytes)
             }
         }
-        let empty = try ScrubMark(ScrubMark().bytes.span.bytes)
+        let empty = try ScrubMark(ScrubMark().value.span.bytes)
         #expect(empty == ScrubMark())
     }
 

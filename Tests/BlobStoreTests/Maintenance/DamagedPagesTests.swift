@@ -271,7 +271,7 @@ import Testing
         }
         blob.number = .max
         let high = BlobEntry(blob, referenceCount: 1, expiryBound: noon)
-        let highBytes = high.words(digest: blob.digest)
+        let highBytes = high.words
         #expect(throws: StoreError.self) {
             _ = try BlobEntry(highBytes.span.bytes, digest: blob.digest)
         }

@@ -89,7 +89,7 @@ import Testing
         }
         #expect((try? LogState((bytes + [0]).span.bytes)) == nil)
         let closed = LogState(id: state.id, isInUse: false, firstTransaction: 3)
-        #expect((try? LogState(closed.bytes.span.bytes)) == closed)
+        #expect((try? LogState(closed.value.span.bytes)) == closed)
     }
 
     @Test("A record of a kind that nobody knows is none")
