@@ -11,11 +11,9 @@ extension FeedModel {
     }
 
     /// Does about `count` operations.
-    ///
-    /// - Parameter stop: the revision from which on it does no more.
-    public mutating func run(_ count: Int, in store: BlobStore, until stop: UInt64 = .max) throws {
+    public mutating func run(_ count: Int, in store: BlobStore) throws {
         let end = operationCount + count
-        while operationCount < end, revision < stop {
+        while operationCount < end {
             switch generator.below(100) {
             case 0..<70: try changeTogether(in: store)
             case 70..<73: try patchGroup(in: store)
@@ -37,10 +35,11 @@ extension FeedModel {
             planned.append(try plan(in: store))
             operationCount += 1
         }
-        let outcomes = try store.apply(planned.map(\.change), asOf: now)
+        let outcomes = try store.apply(
+            planned.map { try CheckedChange($0.change, asOf: now) }, asOf: now,
+            freeing: generator.chance(30) ? 1 << 20 : 0, isCommitting: generator.chance(3))
         try expect(outcomes.count == planned.count, "\(outcomes.count) outcomes")
         for (one, outcome) in zip(planned, outcomes) { try one.check(outcome) }
-        committed?(revision)
     }
 
     private mutating func plan(in store: BlobStore) throws -> Planned {
@@ -62,6 +61,11 @@ extension FeedModel {
             return Planned(change: .remove(Removal(id: id, device: device))) {
                 try Self.checkRemoved($0, id, found)
             }
+        case 70..<72:
+            let until = now.adding(seconds: Int64(1 + generator.below(400)))
+            return Planned(change: .hold(BlobHold(try payload(in: store), until: until))) {
+                guard case .held = $0 else { throw FeedModelError("a hold: \($0)") }
+            }
         default:
             let found = live(id) != nil
             removed(id, device: nil)
@@ -74,9 +78,11 @@ extension FeedModel {
     private mutating func payload(in store: BlobStore) throws -> PreparedPayload {
         var writer = store.makePayloadWriter()
         let number = generator.below(20)
-        let bytes = [UInt8](repeating: UInt8(number), count: 1 + number * number * 7)
+        // Some so long that the log has their places alone.
+        let count = number < 17 ? 1 + number * number * 7 : number * 3_300
+        let bytes = [UInt8](repeating: UInt8(number), count: count)
         try writer.append(bytes.span.bytes)
-        return try writer.finish(mediaType: "text/plain")
+        return try writer.finish(mediaType: "image/png")
     }
 
     private mutating func planPublish(
@@ -86,6 +92,7 @@ extension FeedModel {
         var draft = NotificationDraft(id: id, expiry: .at(expiresAt))
         draft.owner = owner
         draft.message = "m\(generator.below(1_000))"
+        draft.details.title = generator.chance(30) ? "t\(generator.below(5))" : nil
         draft.details.app = anyApp()
         draft.details.group = generator.chance(40) ? "g\(generator.below(3))" : nil
         draft.device = generator.chance(50) ? "d\(generator.below(4))" : nil
@@ -94,14 +101,19 @@ extension FeedModel {
             let payload = try payload(in: store)
             digest = payload.digest
             draft.parts = [
-                DraftPart(name: "payload", mediaType: "text/plain", content: .payload(payload))
+                DraftPart(name: "payload", mediaType: "image/png", content: .payload(payload))
             ]
         }
-        let revision = next()
         let old = items[id]
         let isLive = live(id) != nil
+        if generator.chance(6) {
+            draft.condition = isLive ? .absent : .exists
+            return refused(.publishNotification(draft), id)
+        }
+        let revision = next()
         var item = Item(
-            owner: owner, app: draft.details.app, message: draft.message,
+            owner: owner, app: draft.details.app, title: draft.details.title,
+            message: draft.message,
             group: draft.details.group, device: draft.device,
             createdAt: now, expiresAt: expiresAt, revision: revision, sequence: revision,
             digest: digest)
@@ -137,6 +149,7 @@ extension FeedModel {
         if let live {
             item.owner = given ?? live.owner
             item.app = app ?? live.app
+            item.title = live.title
             item.group = live.group
             item.isRead = live.isRead
             item.state = live.state
@@ -187,8 +200,14 @@ extension FeedModel {
             return Planned(change: .patch(patch)) { try Self.checkMissing($0, id) }
         }
         let before = item
+        if generator.chance(6) {
+            patch.isRead = .set(!item.isRead)
+            patch.condition = .revisions([item.revision - 1])
+            return refused(.patch(patch), id)
+        }
+        if generator.chance(20) { patch.condition = .revisions([item.revision, 0]) }
         if generator.chance(67) {
-            switch generator.below(4) {
+            switch generator.below(5) {
             case 0:
                 item.isRead.toggle()
                 patch.isRead = .set(item.isRead)
@@ -198,6 +217,9 @@ extension FeedModel {
             case 2:
                 item.group = generator.chance(70) ? "g\(generator.below(3))" : nil
                 patch.group = item.group.map { .set($0) } ?? .clear
+            case 3:
+                item.title = generator.chance(70) ? "t\(generator.below(5))" : nil
+                patch.title = item.title.map { .set($0) } ?? .clear
             default:
                 item.expiresAt = now.adding(seconds: Int64(5 + generator.below(3_000)))
                 patch.expiresAt = .set(item.expiresAt)
@@ -208,6 +230,15 @@ extension FeedModel {
             patch.message = item.message.map { .set($0) } ?? .keep
         }
         return planChange(.patch(patch), id, before, &item, device: patch.device)
+    }
+
+    /// A change whose condition does not hold.
+    private func refused(_ change: Change, _ id: String) -> Planned {
+        Planned(change: change) { outcome in
+            guard case .refused(.preconditionFailed) = outcome else {
+                throw FeedModelError("a change of \(id) whose condition does not hold: \(outcome)")
+            }
+        }
     }
 
     /// What makes a response the same when it comes again.
@@ -362,6 +393,8 @@ extension FeedModel {
 
     mutating func sweep(in store: BlobStore) throws {
         var expired = 0
+        // What is due is looked for in a snapshot.
+        try store.commitPending()
         while true {
             let result = try store.sweepExpired(asOf: now, limit: 1 + generator.below(64))
             try expect(result.damaged == 0, "\(result.damaged) are damaged")
@@ -399,6 +432,7 @@ extension FeedModel.Item {
         try same("id", record.id, id)
         try same("owner", record.owner, owner)
         try same("app", record.app, app)
+        try same("title", record.title, title)
         try same("message", record.message, message)
         try same("group", record.details.group, group)
         try same("read", record.details.isRead, isRead)

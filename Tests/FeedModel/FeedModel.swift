@@ -11,6 +11,7 @@ public struct FeedModel {
     struct Item: Equatable {
         var owner: String?
         var app: String?
+        var title: String?
         var message: String?
         var group: String?
         var isRead = false
@@ -66,8 +67,6 @@ public struct FeedModel {
     /// The model's time.
     public internal(set) var now = Timestamp(milliseconds: 1_800_000_000_000)
     var generator: SeededGenerator
-    /// Called with the revision of changes that are on disk.
-    var committed: (@Sendable (UInt64) -> Void)?
     /// Operations so far.
     public internal(set) var operationCount = 0
 

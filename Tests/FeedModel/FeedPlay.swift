@@ -17,11 +17,8 @@ public struct FeedPlay {
     static let quietInterval = 200
 
     /// For an empty store.
-    ///
-    /// - Parameter committed: called with the revision of changes that are on disk.
-    public init(seed: UInt64, committed: (@Sendable (UInt64) -> Void)? = nil) {
+    public init(seed: UInt64) {
         model = FeedModel(seed: seed)
-        model.committed = committed
         noise = SeededGenerator(seed: seed ^ 0xFEED)
         devices = (0..<FeedModel.ownerCount * Self.deviceCount).map {
             FeedDevice(
@@ -53,17 +50,13 @@ public struct FeedPlay {
 
     /// Does about `count` operations, with devices reading in between, and lets all of them catch
     /// up now and then and at the end.
-    ///
-    /// - Parameter stop: the revision from which on it does no more. What it did before is the same
-    ///   for the same seed and counts, with or without a stop.
-    public mutating func run(
-        _ count: Int, in store: BlobStore, until stop: UInt64 = .max
-    ) throws {
+    public mutating func run(_ count: Int, in store: BlobStore) throws {
         let end = model.operationCount + count
         var nextQuiet = model.operationCount + Self.quietInterval
         while model.operationCount < end {
-            try model.run(4, in: store, until: stop)
-            if model.revision >= stop { return }
+            try model.run(4, in: store)
+            // A snapshot has what is committed.
+            try store.commitPending()
             for _ in 0..<8 {
                 let index = noise.below(devices.count)
                 // Some are away for long: the last of each owner reads seldom.
@@ -73,10 +66,14 @@ public struct FeedPlay {
             if model.operationCount >= nextQuiet {
                 nextQuiet = model.operationCount + Self.quietInterval
                 try beQuiet(in: store)
-                if model.revision >= stop { return }
             }
         }
         try beQuiet(in: store)
+    }
+
+    /// Does about `count` operations, and nobody reads.
+    public mutating func change(_ count: Int, in store: BlobStore) throws {
+        try model.run(count, in: store)
     }
 
     private mutating func read(_ index: Int, in store: BlobStore) throws {

@@ -60,7 +60,7 @@ struct AbsurdBucketScenario: ShardScenario {
         plan.byteCounts = 200...80_000
         plan.awaitsReplication = true
         plan.persists = true
-        plan.pauseMicroseconds = 5_000
+        plan.rest = { _ in 5_000 }
         let replicated = Publisher.crowd(plan, using: &round.generator)
         plan.name = "local"
         plan.publisherCount = 2

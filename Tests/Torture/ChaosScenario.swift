@@ -43,7 +43,7 @@ struct ChaosScenario: ShardScenario {
         plan.byteCounts = 200...300_000
         plan.awaitsReplication = true
         plan.persists = true
-        plan.pauseMicroseconds = 10_000
+        plan.rest = { _ in 10_000 }
         plan.news = news
         let replicated = Publisher.crowd(plan, using: &round.generator)
         plan.name = "local"

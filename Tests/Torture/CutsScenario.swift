@@ -69,15 +69,14 @@ struct CutsScenario: Scenario {
     }
 
     func torture(_ bench: inout Workbench) throws -> [String] {
-        let memory = try Self.memoryFolder()
-        var isKept = options.keep
-        defer {
-            if isKept {
-                say("kept: \(memory)")
-            } else {
-                try? FileManager.default.removeItem(atPath: memory)
-            }
+        try withMemoryFolder("torture-cuts", isKept: options.keep) { memory, isKept in
+            try torture(&bench, in: memory, &isKept)
         }
+    }
+
+    private func torture(
+        _ bench: inout Workbench, in memory: String, _ isKept: inout Bool
+    ) throws -> [String] {
         let recorder = try Recorder(folder: memory, log: bench.log)
         try require(mkdir(bench.data, 0o750) == 0, "\(bench.data): \(words(errno))")
         var plan = CutRecording.Plan()
@@ -128,11 +127,5 @@ struct CutsScenario: Scenario {
                     + "--keep-image")
         }
         return figures
-    }
-
-    /// A folder in memory where there is such a thing: thousands of images are made.
-    private static func memoryFolder() throws -> String {
-        let parent = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
-        return try Files.makeFolder(in: parent, "torture-cuts")
     }
 }

@@ -53,13 +53,13 @@ struct FailoverScenario: Scenario {
         var leader = try shard.serve(names[0], "--replicate", bench, arguments: arguments)
         for round in 1...roundCount {
             var follower = try shard.serve(names[1], "--follow", bench, arguments: arguments)
-            try catchUp(follower, to: leader)
+            try settle([leader, follower], withinSeconds: 120, "with a new follower")
             let (lost, milliseconds) = try play(
-                &leader, crowd, round, bench.seed, &bench.generator)
+                leader, crowd, round, bench.seed, &bench.generator)
             figures.playedMilliseconds += milliseconds
             Files.remove(bench.folder + "/" + names[0] + "/data")
             let begin = Clock.milliseconds()
-            try promote(follower)
+            try follower.promote(isForced: true)
             figures.promotionMillisecondsMost = max(
                 figures.promotionMillisecondsMost, Clock.milliseconds() - begin)
             figures.checked += try Publisher.check(
@@ -69,8 +69,7 @@ struct FailoverScenario: Scenario {
             swap(&leader, &follower)
             if round % 10 == 0 { say("failover: round \(round), \(figures.words(crowd))") }
         }
-        try leader.stop()
-        try verify(bench, data: bench.folder + "/" + names[0] + "/data", "after the last round")
+        try leader.verifyStopped()
         return ["\(roundCount) rounds with \(server)", figures.words(crowd)]
     }
 
@@ -100,7 +99,7 @@ struct FailoverScenario: Scenario {
 
     /// Publishes, and kills the leader in the middle: after the milliseconds that are returned.
     private func play(
-        _ leader: inout DaemonUnderTest, _ crowd: [Publisher], _ round: Int, _ seed: UInt64,
+        _ leader: Host, _ crowd: [Publisher], _ round: Int, _ seed: UInt64,
         _ generator: inout SeededGenerator
     ) throws -> (lost: (String) throws -> (count: Int, milliseconds: Int), milliseconds: Int) {
         let begin = Clock.milliseconds()
@@ -117,7 +116,7 @@ struct FailoverScenario: Scenario {
         Clock.pause(
             microseconds: Int.random(
                 in: 200_000...(options.short ? 1_200_000 : 2_500_000), using: &generator))
-        let wasRunning = leader.isRunning()
+        let wasRunning = leader.isRunning
         leader.kill()
         let killedAt = Clock.nanoseconds()
         let milliseconds = Clock.milliseconds() - begin
@@ -125,19 +124,5 @@ struct FailoverScenario: Scenario {
         try threads.join()
         try require(wasRunning, "the leader ended by itself in round \(round)")
         return ({ try local.missing(at: $0, since: killedAt) }, milliseconds)
-    }
-
-    /// Waits until a new follower has what its leader has.
-    private func catchUp(
-        _ follower: borrowing DaemonUnderTest, to leader: borrowing DaemonUnderTest
-    ) throws {
-        var connection = try leader.connect()
-        let goal = try connection.call(.replication).shippedSequence ?? 0
-        try ShardUnderTest.wait(until: follower, has: goal, "the follower")
-    }
-
-    private func promote(_ follower: borrowing DaemonUnderTest) throws {
-        var connection = try follower.connect()
-        _ = try connection.call(.promote(isForced: true))
     }
 }

@@ -1,7 +1,6 @@
 import ArgumentParser
 import BlobStore
 import FeedModel
-import FoundationEssentials
 import Glibc
 import TestSupport
 
@@ -12,10 +11,9 @@ struct FeedScenario: Scenario {
         commandName: "feed",
         abstract: "Feeds: does every device learn of every change, once?",
         discussion: """
-            The library does it, without a daemon. For each seed a store is changed, swept and \
-            opened again, and a second one is changed by another process that is killed. Every \
-            page is compared with the model; whenever it is quiet every device's copy must be \
-            what its owner has.
+            The library does it, without a daemon. For each seed a store with a log is changed and swept; \
+            again and again it goes on with the files that a kill in the middle would have left. Every page is \
+            compared with the model; whenever it is quiet every device's copy must be what its owner has.
             """)
 
     @OptionGroup var options: ScenarioOptions
@@ -31,104 +29,37 @@ struct FeedScenario: Scenario {
     func torture(_ bench: inout Workbench) throws -> [String] {
         let seeds = seeds ?? (options.short ? 1 : 20)
         let operations = operations ?? (options.short ? 500 : 50_000)
-        var pages = 0
-        var changes: UInt64 = 0
-        var continued = 0
+        let lives = 20
+        var (pages, changes) = (0, UInt64(0))
         for seed in bench.seed..<bench.seed + UInt64(seeds) {
             do {
                 var play = FeedPlay(seed: seed)
-                let folder = "\(bench.folder)/whole-\(seed)"
-                // Several lives: a cursor outlives them.
-                for _ in 0..<5 {
-                    let store = try Self.open(folder)
-                    try play.run(operations / 5, in: store)
-                    try Self.verify(store)
+                for life in 0..<lives {
+                    // A cursor outlives them.
+                    let folder = "\(bench.folder)/\(seed)-\(life)"
+                    if life == 0 { mkdir(folder, 0o755) }
+                    let store = try BlobStore.open(at: folder, options: FeedPlay.options)
+                    try store.beginLogging()
+                    try play.run(operations / lives, in: store)
+                    let report = try store.verify()
+                    try require(report.isClean, "verify: \(report)")
+                    // Of these some are in the log alone.
+                    try play.change(1 + bench.generator.below(60), in: store)
+                    let next = "\(bench.folder)/\(seed)-\(life + 1)"
+                    let end = try runToEnd(["cp", "-r", folder, next], log: bench.log)
+                    try require(end == .exited(0), "the files were not copied: \(end)")
                 }
                 pages += play.pageCount
                 changes += play.revision
-                let after = options.short ? 1_000 : min(operations / 10, 5_000)
-                for life in 0..<UInt64(options.short ? 4 : 1) {
-                    let seed = seed &+ life << 32
-                    if try Self.kill(seed, bench, after: after, &bench.generator) { continued += 1 }
-                }
             } catch {
                 throw TestFailure("seed \(seed): \(error)")
             }
+            for life in 0...lives { Files.remove("\(bench.folder)/\(seed)-\(life)") }
             if !options.short { say("seed \(seed): right") }
         }
         return [
             "\(seeds) seeds of \(operations) operations", "\(changes) changes",
-            "\(pages) pages compared", "\(continued) went on behind a kill",
+            "\(pages) pages compared", "\(seeds * lives) kills",
         ]
-    }
-
-    static func open(_ folder: String) throws -> BlobStore {
-        mkdir(folder, 0o755)
-        return try BlobStore.open(at: folder, options: FeedPlay.options)
-    }
-
-    private static func verify(_ store: BlobStore) throws {
-        let report = try store.verify()
-        try require(report.isClean, "verify: \(report)")
-    }
-
-    /// Another process plays, and is killed. The same seed is played again beside it, up to the
-    /// same change; then the devices go on with the store that was killed.
-    ///
-    /// - Returns: false when the kill fell into an operation of several transactions, where the
-    ///   model has no such state.
-    private static func kill(
-        _ seed: UInt64, _ bench: borrowing Workbench, after count: Int,
-        _ generator: inout SeededGenerator
-    ) throws -> Bool {
-        let folder = "\(bench.folder)/killed-\(seed)"
-        mkdir(folder, 0o755)
-        let log = "\(bench.folder)/life-\(seed)"
-        let pid = try spawn(
-            [
-                "setpriv", "--pdeathsig", "KILL", "--", CommandLine.arguments[0], "feed-life",
-                folder, "\(seed)", "\(count)",
-            ], output: .file(log), errors: .output)
-        let milliseconds = generator.logarithmic(30...3_000)
-        Clock.pause(microseconds: milliseconds * 1_000)
-        Glibc.kill(pid, SIGKILL)
-        reap(pid)
-        let store = try open(folder)
-        try verify(store)
-        let revision = try store.statistics().revision
-        let said = lastLine(of: log)
-        try require(
-            revision >= said, "the change \(said) was on disk, and now the last is \(revision)")
-        var play = FeedPlay(seed: seed)
-        try play.run(count, in: try open("\(folder)-again"), until: revision)
-        guard play.revision == revision else { return false }
-        try play.run(max(300, count / 10), in: store)
-        try verify(store)
-        return true
-    }
-
-    private static func lastLine(of path: String) -> UInt64 {
-        // The last line may have been cut short.
-        let lines = Files.text(path).split(separator: "\n", omittingEmptySubsequences: false)
-            .dropLast()
-        return lines.compactMap { UInt64($0) }.max() ?? 0
-    }
-}
-
-/// The process that ``FeedScenario`` kills.
-struct FeedLife: ParsableCommand {
-    static let configuration = CommandConfiguration(commandName: "feed-life", shouldDisplay: false)
-
-    @Argument var folder: String
-    @Argument var seed: UInt64
-    @Argument var count: Int
-
-    func run() throws {
-        var play = FeedPlay(seed: seed) { revision in
-            // In one call, so that a line is there or not.
-            let line = Array("\(revision)\n".utf8)
-            _ = write(1, line, line.count)
-        }
-        try play.run(count, in: try FeedScenario.open(folder))
     }
 }

@@ -42,8 +42,8 @@ struct FollowerScenario: Scenario {
 
     func torture(_ bench: inout Workbench) throws -> [String] {
         let shard = try ShardUnderTest(kind, "follower-\(bench.seed)")
-        var leader = try shard.serve("leader", "--replicate", bench)
-        var follower = try shard.serve("follower", "--follow", bench)
+        let leader = try shard.serve("leader", "--replicate", bench)
+        let follower = try shard.serve("follower", "--follow", bench)
         let every = publishers * 1_000_000 / wantedRate
         let crowd = (0..<publishers).map {
             PacedPublisher("paced-\($0)", every: every, byteCount: bytes)
@@ -77,12 +77,12 @@ struct FollowerScenario: Scenario {
         let lag = percentile(99, of: found)
         let words =
             "lag of \(found.count) notifications: p50 \(percentile(50, of: found)) ms, p99 \(lag) ms, most \(found.max() ?? 0) ms"
-        if !options.short {
-            try require(
-                rate >= wantedRate * 95 / 100, "only \(rate) publishes a second were done; \(words)"
-            )
-            try require(lag < lagMillisecondsMax, words)
-        }
+        // In a short run on a busy machine, a fifth of the rate and twenty times the lag pass.
+        let (percent, times) = options.short ? (20, 20) : (95, 1)
+        try require(
+            rate >= wantedRate * percent / 100,
+            "only \(rate) publishes a second were done; \(words)")
+        try require(lag < lagMillisecondsMax * times, words)
         return ["\(rate) publishes a second with \(kind)", words]
     }
 

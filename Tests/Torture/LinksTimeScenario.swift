@@ -61,7 +61,7 @@ struct LinksTimeScenario: Scenario {
         try daemon.stop()
         let found = Self.deviations(times)
         try require(
-            options.short || abs(found) < Self.deviationsMax,
+            abs(found) < Self.deviationsMax,
             "signatures that are right up to the last third differ by \(Self.text(found)) deviations"
         )
         let seen = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000].first { nanoseconds in

@@ -151,16 +151,16 @@ private struct Race {
         case .payloadNew, .recordNew: return ""
         case .partNew, .recordReplaced, .recordPatched, .deletedByRevision:
             try connection.send(
-                RaceConnection.request(
+                HTTPClient.request(
                     "PUT", target, ["Content-Type: application/json"],
                     Array(#"{"message":"Hello"}"#.utf8)))
             return try connection.answer().entityTag
         case .partReplaced:
             try connection.send(
-                RaceConnection.request("PUT", "\(target)/parts/sound", [], Self.before))
+                HTTPClient.request("PUT", "\(target)/parts/sound", [], Self.before))
         default:
             try connection.send(
-                RaceConnection.request(
+                HTTPClient.request(
                     "PUT", "\(target)/payload", ["Content-Type: text/plain"], Self.before))
         }
         return try connection.answer().entityTag
@@ -170,10 +170,10 @@ private struct Race {
         let body = Self.body(number)
         let document = Array(#"{"message":"\#(number)"}"#.utf8)
         func put(_ path: String, _ field: String) -> [UInt8] {
-            RaceConnection.request("PUT", target + path, [field], body)
+            HTTPClient.request("PUT", target + path, [field], body)
         }
         func delete(_ field: String) -> [UInt8] {
-            RaceConnection.request("DELETE", target, [field], nil)
+            HTTPClient.request("DELETE", target, [field], nil)
         }
         let digest = Self.tag(Self.before)
         switch kind {
@@ -187,10 +187,10 @@ private struct Race {
         case .partReplaced: return put("/parts/sound", "If-Match: \(digest)")
         case .recordNew, .recordReplaced:
             let field = kind == .recordNew ? "If-None-Match: *" : "If-Match: \(revision)"
-            return RaceConnection.request(
+            return HTTPClient.request(
                 "PUT", target, ["Content-Type: application/json", field], document)
         case .recordPatched:
-            return RaceConnection.request(
+            return HTTPClient.request(
                 "PATCH", target, ["Content-Type: application/json", "If-Match: \(revision)"],
                 document)
         case .deletedByRevision: return delete("If-Match: \(revision)")
@@ -212,15 +212,15 @@ private struct Race {
         case .partNew, .partReplaced: path = "/parts/sound"
         case .deletedOrReplaced where winner != 0: path = "/payload"
         case .recordNew, .recordReplaced, .recordPatched:
-            try connection.send(RaceConnection.request("GET", target, [], nil))
+            try connection.send(HTTPClient.request("GET", target, [], nil))
             let text = String(decoding: try connection.answer().body, as: UTF8.self)
             return text.contains("\"message\":\"\(winner)\"") ? nil : "\(id): \(text)"
         case .deletedByRevision, .deletedByDigest, .deletedOrReplaced, .deletedUnnamed:
-            try connection.send(RaceConnection.request("GET", target, [], nil))
+            try connection.send(HTTPClient.request("GET", target, [], nil))
             let status = try connection.answer().status
             return status == 404 ? nil : "\(id): deleted, and then \(status)"
         }
-        try connection.send(RaceConnection.request("GET", target + path, [], nil))
+        try connection.send(HTTPClient.request("GET", target + path, [], nil))
         let answer = try connection.answer()
         return answer.body == Self.body(winner) ? nil : "\(id): \(answer.status), another's bytes"
     }
@@ -228,7 +228,7 @@ private struct Race {
     /// The first contender always succeeds, and what it has stored is never what a DELETE named. It
     /// counts as the winner where it is still there.
     private func judgeUnnamed(_ statuses: [Int], _ connection: RaceConnection) throws -> Outcome {
-        try connection.send(RaceConnection.request("GET", "\(target)/payload", [], nil))
+        try connection.send(HTTPClient.request("GET", "\(target)/payload", [], nil))
         let isThere = try connection.answer().body == Self.body(0)
         var outcome = Outcome(winnerCount: isThere ? 1 : 0)
         if statuses[0] >= 300 { outcome.fault = "\(id): the PUT got \(statuses[0])" }
@@ -249,16 +249,6 @@ private final class RaceConnection: Sendable {
 
     init(_ path: String) throws { socket = try RawSocket.connect(to: path) }
 
-    /// The bytes of a request.
-    static func request(
-        _ method: String, _ target: String, _ fields: [String], _ body: [UInt8]?
-    ) -> [UInt8] {
-        var head = "\(method) \(target) HTTP/1.1\r\nHost: b\r\n"
-        for field in fields { head += "\(field)\r\n" }
-        if let body { head += "Content-Length: \(body.count)\r\n" }
-        return Array("\(head)\r\n".utf8) + (body ?? [])
-    }
-
     func send(_ bytes: some Sequence<UInt8>) throws {
         var answers: [UInt8] = []
         let isOpen = try socket.sendAll(Array(bytes), answers: &answers)
@@ -274,21 +264,11 @@ private final class RaceConnection: Sendable {
     }
 
     private static func parse(_ bytes: [UInt8]) -> Answer? {
-        let text = String(decoding: bytes, as: UTF8.self)
-        guard let status = HTTPClient.statusLine(of: bytes),
-            let end = text.firstRange(of: "\r\n\r\n")
+        guard let head = HTTPHead(bytes.span.bytes),
+            bytes.count >= head.byteCount + (head.length ?? 0)
         else { return nil }
-        let head = text[..<end.lowerBound]
-        func field(_ name: String) -> Substring? {
-            head.firstRange(of: "\r\n\(name): ").map {
-                head[$0.upperBound...].prefix { $0 != "\r\n" }
-            }
-        }
-        // Heads are ASCII, so characters are bytes but for the line ends.
-        let start = head.utf8.count + 4
-        let count = field("Content-Length").flatMap { Int($0) } ?? 0
-        guard bytes.count >= start + count else { return nil }
         return Answer(
-            status: status, entityTag: String(field("ETag") ?? ""), body: Array(bytes[start...]))
+            status: head.status, entityTag: String(head.fields["etag"] ?? ""),
+            body: Array(bytes[head.byteCount...]))
     }
 }

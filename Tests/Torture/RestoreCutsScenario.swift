@@ -39,16 +39,14 @@ struct RestoreCutsScenario: Scenario {
     private var killCount: Int { ignoreSyncs ? 0 : kills ?? (options.short ? 6 : 200) }
 
     func torture(_ bench: inout Workbench) throws -> [String] {
-        let parent = access("/dev/shm", W_OK) == 0 ? "/dev/shm" : "/tmp"
-        let memory = try withoutLinks(try Files.makeFolder(in: parent, "torture-restore"))
-        var isKept = options.keep
-        defer {
-            if isKept {
-                say("kept: \(memory)")
-            } else {
-                try? FileManager.default.removeItem(atPath: memory)
-            }
+        try withMemoryFolder("torture-restore", isKept: options.keep) { memory, isKept in
+            try torture(&bench, in: memory, &isKept)
         }
+    }
+
+    private func torture(
+        _ bench: inout Workbench, in memory: String, _ isKept: inout Bool
+    ) throws -> [String] {
         var source = CutSource(
             folder: memory, count: notifications ?? (options.short ? 120 : 1_000))
         try source.make(&bench)

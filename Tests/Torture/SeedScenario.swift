@@ -29,7 +29,7 @@ struct SeedScenario: Scenario {
 
     func torture(_ bench: inout Workbench) throws -> [String] {
         let shard = try ShardUnderTest(server, "seed-\(bench.seed)")
-        var leader = try shard.serve(
+        let leader = try shard.serve(
             "leader", "--replicate", bench, arguments: ["--base-interval", "60s"])
         let (socket, seed) = (leader.socket, bench.seed)
         let filling = Clock.milliseconds()
@@ -39,22 +39,20 @@ struct SeedScenario: Scenario {
         try Threads.run(threadCount) { thread in
             try Self.fill(thread, wanted, seed, at: socket, bytes, counts)
         }
-        let goal = try ShardUnderTest.waitUntilShipped(
-            leader, "when it is filled", withinMilliseconds: 600_000)
+        try settle([leader], withinSeconds: 600, "when it is filled")
         let filled = Clock.milliseconds() - filling
-        let base = try waitForBase(on: try shard.bucket(), of: UInt64(goal))
+        let goal = UInt64(leader.report?.sequence ?? 0)
+        let base = try waitForBase(on: try shard.bucket(), of: goal)
 
         let begin = Clock.milliseconds()
-        var follower = try shard.serve(
+        let follower = try shard.serve(
             "follower", "--follow", bench, withinMilliseconds: 3_600_000)
         let serves = Clock.milliseconds() - begin
-        try ShardUnderTest.wait(
-            until: follower, has: goal, "the follower", withinMilliseconds: 600_000)
+        try settle([leader, follower], withinSeconds: 600, "with the follower")
         let whole = Clock.milliseconds() - begin
         let compared = try compare(follower, threadCount, wanted, seed)
         try leader.stop()
-        try follower.stop()
-        try verify(ShardUnderTest.part("follower", of: bench), "of the follower")
+        try follower.verifyStopped()
         let size = mebibytes(bytes.sum)
         return [
             "\(counts.sum) payloads of \(size) in \(filled / 1_000) s with \(server); tables of \(mebibytes(base))",
@@ -116,7 +114,7 @@ struct SeedScenario: Scenario {
     }
 
     private func compare(
-        _ follower: borrowing DaemonUnderTest, _ threadCount: Int, _ wanted: Int, _ seed: UInt64
+        _ follower: Host, _ threadCount: Int, _ wanted: Int, _ seed: UInt64
     ) throws -> Int {
         var connection = try follower.connect()
         var count = 0

@@ -22,7 +22,7 @@ struct Torture: ParsableCommand {
             CrowdScenario<UnreadCrowd>.self, CrowdScenario<WaitersCrowd>.self,
             CrowdScenario<DrainingCrowd>.self, CrowdScenario<SlowCrowd>.self,
             ChurnScenario.self, FullScenario.self, SyncsScenario.self, RacesScenario.self,
-            FeedScenario.self, FeedLife.self, CutsScenario.self,
+            FeedScenario.self, CutsScenario.self,
             FlipsScenario.self, BackupScenario.self, RestoreCutsScenario.self, DiskScenario.self,
             LinksTimeScenario.self,
             CutCheck.self,

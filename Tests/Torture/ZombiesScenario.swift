@@ -77,14 +77,14 @@ struct ZombiesScenario: Scenario {
 
     /// - Returns: what was lost, without the fence.
     private func play(
-        _ part: borrowing Workbench, _ shard: ShardUnderTest, _ clock: MovedClock, _ round: Int,
+        _ part: Workbench, _ shard: ShardUnderTest, _ clock: MovedClock, _ round: Int,
         _ seed: UInt64, _ bench: inout Workbench, _ figures: inout Figures
     ) throws -> String? {
         try clock.set(seconds: 0)
         let bucket = try shard.bucket()
-        var old = try shard.serve("old", "--replicate", part)
-        try ShardUnderTest.waitUntilShipped(old, "at the start")
-        var new = try shard.serve(
+        let old = try shard.serve("old", "--replicate", part)
+        try settle([old], withinSeconds: 120, "at the start")
+        let new = try shard.serve(
             "new", "--follow", part, prefix: clock.prefix,
             arguments: ["--base-interval", "60s", "--retention", "60s"])
 
@@ -94,7 +94,7 @@ struct ZombiesScenario: Scenario {
         plan.persists = true
         plan.awaitsReplication = true
         plan.pipelineMax = 1
-        plan.pauseMicroseconds = 1_000
+        plan.rest = { _ in 1_000 }
         plan.byteCounts = 20...120_000
         func crowd(
             _ name: String, _ change: (inout Publisher.Plan) -> Void = { _ in }
@@ -120,14 +120,13 @@ struct ZombiesScenario: Scenario {
         }
         let oldThreads = try start(olds + local, at: oldSocket, until: oldStop)
         Clock.pause(microseconds: Int.random(in: 200_000...800_000, using: &bench.generator))
-        kill(old.pid, SIGSTOP)
+        old.signal(SIGSTOP)
         let before = Publisher.acknowledgedCount(olds)
 
         // Another one leads, and collects all there is.
-        var promoting = try new.connect()
-        _ = try promoting.call(.promote(isForced: true))
+        try new.promote(isForced: true)
         let fences = try fences(on: bucket)
-        let others = crowd("new") { $0.pauseMicroseconds = 20_000 }
+        let others = crowd("new") { $0.rest = { _ in 20_000 } }
         let (newStop, newSocket) = (StopSign(), new.socket)
         let newThreads = try start(others, at: newSocket, until: newStop)
         figures.deleted += try collectEverything(clock, on: bucket, but: fences)
@@ -136,13 +135,13 @@ struct ZombiesScenario: Scenario {
         }
 
         // The old one goes on, and is asked for more at once.
-        kill(old.pid, SIGCONT)
+        old.signal(SIGCONT)
         let late = crowd("late") { $0.publisherCount = 1 }
         let lateThreads = try start(late, at: oldSocket, until: oldStop)
         // Without the fence it may lead for as long as it likes.
         let isDone = Clock.wait(milliseconds: 60_000) {
             let now = Publisher.acknowledgedCount(olds + late)
-            return !old.isRunning() || Self.role(of: oldSocket) == "follower"
+            return !old.isRunning || old.report?.role == "follower"
                 || withoutFence && now > before + olds.count
         }
         try require(isDone, "the old leader neither follows nor ends within 60 s")
@@ -163,32 +162,19 @@ struct ZombiesScenario: Scenario {
             guard let first = lost.first else { return nil }
             return "\(lost.count) changes, the first of them \(first)"
         }
-        let goal = try ShardUnderTest.waitUntilShipped(new, "behind the zombie")
-        if !old.isRunning() {
-            figures.restarts += 1
-            old = try shard.serve("old", "--replicate", part)
-        }
         let third = try shard.serve("third", "--follow", part)
-        try ShardUnderTest.wait(until: old, has: goal, "the old leader")
-        try ShardUnderTest.wait(until: third, has: goal, "a host made anew")
+        // One that exited is started again.
+        try settle([old, new, third], withinSeconds: 180, "after the zombie")
+        figures.restarts += old.exits
         try Publisher.check(
-            all, at: [newSocket, third.socket, oldSocket], round: round, "behind the zombie")
+            all, at: [newSocket, third.socket, oldSocket], round: round, "after the zombie")
         figures.saved += try checkSaved(local.flatMap { try $0.missingIDs(at: newSocket) }, part)
         figures.acknowledged += Publisher.acknowledgedCount(all)
         figures.acknowledgedLate += Publisher.acknowledgedCount(olds + late) - before
         figures.refused += (olds + late + local).reduce(0) { $0 + $1.refusedCount }
-        var ending = third
-        try ending.stop()
-        try old.stop()
-        try new.stop()
-        try verify(ShardUnderTest.part("new", of: part), "of the new leader")
-        try verify(ShardUnderTest.part("old", of: part), "of the old leader")
+        try third.stop()
+        for host in [old, new] { try host.verifyStopped() }
         return nil
-    }
-
-    private static func role(of socket: String) -> String? {
-        guard var connection = try? BlobConnection.connect(to: socket) else { return nil }
-        return try? connection.call(.replication).role
     }
 
     /// The numbers of all fences of the log.
@@ -249,7 +235,7 @@ struct ZombiesScenario: Scenario {
     /// Looks for notifications in the files that a deposed leader saved.
     ///
     /// - Returns: how many they are.
-    private func checkSaved(_ ids: [String], _ part: borrowing Workbench) throws -> Int {
+    private func checkSaved(_ ids: [String], _ part: Workbench) throws -> Int {
         guard !ids.isEmpty else { return 0 }
         let data = part.folder + "/old/data"
         guard

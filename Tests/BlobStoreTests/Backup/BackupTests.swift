@@ -200,7 +200,7 @@ import Testing
         var generator = SeededGenerator(seed: 73)
         var damaged: [[UInt8]] = [[], Array(whole.prefix(63)), Array(whole.dropLast())]
         damaged.append(whole + [0])
-        for _ in 0..<60 {
+        for _ in 0..<testRounds(20) {
             damaged.append(Array(whole.prefix(Int.random(in: 64..<whole.count, using: &generator))))
             var changed = whole
             let index = Int.random(in: 0..<whole.count, using: &generator)

@@ -83,4 +83,20 @@ import Testing
     }
 
     private struct Enough: Error {}
+
+    @Test(
+        "What is published is read back, whatever its size",
+        arguments: [
+            0, 1, 127, 4_095, 4_096, 65_471, 65_472, 65_473, 130_944, 130_945, 300_000, 17 << 20,
+        ])
+    func roundTrip(byteCount: Int) throws {
+        let folder = TemporaryFolder()
+        let store = try folder.open()
+        var generator = SeededGenerator(seed: UInt64(byteCount))
+        let bytes = generator.bytes(byteCount)
+        let record = try store.put("42", bytes, mediaType: "image/jpeg")
+        #expect(record.parts[0].byteCount == byteCount)
+        #expect(try store.ownedPayload(for: "42", asOf: noon) == bytes)
+        #expect(try store.ownedPayload(digest: record.parts[0].digest, asOf: noon) == bytes)
+    }
 }

@@ -3,8 +3,8 @@ import Testing
 
 @testable import BlobStore
 
-/// Killed at random under changes, a store is compared with the model in the scenario `feed`, and
-/// behind a daemon in `kill`.
+/// Killed at random under changes, a store is compared with the model in `FeedModelTests`, and
+/// under a daemon in the scenario `kill`.
 @Suite struct CrashTests {
     @Test(
         "Killed while the store is created, at every call that makes a name or syncs, the next opening works",

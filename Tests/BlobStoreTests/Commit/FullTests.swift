@@ -8,7 +8,7 @@ import Testing
     @Test(
         "A disk that fills up: publishes are refused, reads are right, deletes make room",
         .enabled(if: SmallDisk.isPossible, "only root can mount a small disk"),
-        arguments: [1_000, 30_000, 200_000], [false, true])
+        arguments: [(1_000, true), (30_000, false), (200_000, true)])
     func disk(byteCount: Int, hasOwners: Bool) throws {
         // An eighth of it is left to payloads on their way in, which eight of the longest fit with
         // more to spare than tmpfs miscounts by.
@@ -25,7 +25,7 @@ import Testing
 
     @Test(
         "A store that has the size it may have is full in the same way",
-        arguments: [1_000, 200_000], [false, true])
+        arguments: [(1_000, false), (200_000, true)])
     func mapSize(byteCount: Int, hasOwners: Bool) throws {
         let folder = TemporaryFolder()
         let store = try folder.open { $0.mapByteCountMax = 8 << 20 }

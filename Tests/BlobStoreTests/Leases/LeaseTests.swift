@@ -134,27 +134,6 @@ import Testing
         #expect(least.more)
     }
 
-    /// A step looked at 1,024 orphans at the most, and said that there were no more when those were
-    /// small: a loop that goes on while there are more stopped there.
-    @Test("Many small orphans: there are more until there are none")
-    func manySmall() throws {
-        let count = 2_500
-        var changes: [Change] = []
-        for index in 0..<count {
-            let bytes = [UInt8(index & 0xFF), UInt8(index >> 8)]
-            changes.append(.publish(try store.publication("\(index)", bytes)))
-        }
-        _ = try store.apply(changes, asOf: noon)
-        _ = try store.apply((0..<count).map { .delete(id: "\($0)") }, asOf: noon)
-        var freed = 0
-        while true {
-            let result = try store.freeOrphans(byteCountMax: 1 << 20)
-            freed += result.blobs
-            if !result.more { break }
-        }
-        #expect(freed == count)
-    }
-
     private func lease(_ blob: BlobReference, _ store: BlobStore) throws -> Lease {
         let snapshot = try store.makeSnapshot()
         return snapshot.lease(blob)

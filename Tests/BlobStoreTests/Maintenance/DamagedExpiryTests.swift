@@ -94,19 +94,4 @@ import Testing
         #expect(try store.freeOrphans(byteCountMax: 1 << 20).blobs == 1)
         #expect(try store.statistics().orphanBlobs == 1)
     }
-
-    @Test("A change that changes nothing costs no sync")
-    func nothing() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
-        try store.put("a", Array("first".utf8))
-        let before = try store.withSnapshot { (snapshot) throws(StoreError) in
-            snapshot.transaction.id
-        }
-        #expect(try !store.delete("b", asOf: noon))
-        let after = try store.withSnapshot { (snapshot) throws(StoreError) in
-            snapshot.transaction.id
-        }
-        #expect(after == before)
-    }
 }

@@ -104,7 +104,7 @@ import Testing
         }
         let orphan = entries.filter(hasPages).map(number).min()
         for (index, place) in entries.enumerated() {
-            for bit in [9 + index % 8, 18 + index % 13, 31] {
+            for bit in [index % 2 == 0 ? 9 + index % 8 : 18 + index % 13, 31] {
                 try made.flip(bit, at: place)
                 defer { try? made.mend(bit, at: place) }
                 // Nobody may write to it. The size of a value with pages of its own is its reader's.
@@ -156,7 +156,8 @@ import Testing
             }
             for child in children { offsets += (0..<48).map { (start + child.lowerBound, $0) } }
         }
-        for (offset, bit) in offsets {
+        // A third of them: the places of each kind are many.
+        for (offset, bit) in offsets where (offset / 4_096 + offset + bit) % 3 == 0 {
             try made.flip(bit, at: offset)
             let report = try BlobStore.checkPages(at: made.folder.path)
             #expect(!report.isClean, "bit \(bit) at \(offset)")
@@ -235,7 +236,7 @@ import Testing
     func twoLengths() throws {
         // The record's checksum is right: somebody made it by hand. Reading byte 6 of 5 was a trap.
         let blob = BlobReference(
-            digest: GoldenBytesTests.digest, number: 7, byteCount: 9, storedByteCount: 5,
+            digest: Golden.digest, number: 7, byteCount: 9, storedByteCount: 5,
             coding: .identity)
         let record = Record(
             id: "42", createdAt: noon, expiresAt: noon.adding(seconds: 60), revision: 1,
@@ -262,7 +263,7 @@ import Testing
         words = counters.words
         #expect(throws: StoreError.self) { _ = try Counters(words.span.bytes) }
         var blob = BlobReference(
-            digest: GoldenBytesTests.digest, number: 7, byteCount: 5, storedByteCount: 5,
+            digest: Golden.digest, number: 7, byteCount: 5, storedByteCount: 5,
             coding: .identity)
         let entry = BlobEntry(blob, referenceCount: .max, expiryBound: noon)
         let bytes = entry.words

@@ -104,19 +104,6 @@ import Testing
         #expect(try store.sweepExpired(asOf: Self.end, limit: 10).expired == 1)
     }
 
-    @Test("A shared blob is found by its digest until the last expiry that a part was given")
-    func digestBound() throws {
-        let digest = try store.put("short", [1], seconds: 10).parts[0].digest
-        try store.put("long", [1], seconds: 100)
-        let between = noon.adding(seconds: 50)
-        #expect(try store.lookUp(digest, asOf: between) == .found)
-        #expect(try store.lookUp(digest, asOf: noon.adding(seconds: 100)) == .expired)
-        // A part published later moves the end of all parts, and so of their blobs.
-        let other = try store.put("moved", [2], seconds: 10).parts[0].digest
-        try store.put("moved", [3], part: "icon", seconds: 100)
-        #expect(try store.lookUp(other, asOf: between) == .found)
-    }
-
     @Test(
         "An expiry that is not after the present, or too late to be written, is refused",
         arguments: [
@@ -151,5 +138,34 @@ import Testing
         try store.publish(store.publication("a", [1], expiry: .at(last)), asOf: noon)
         let found = try store.lookUp("a", asOf: Timestamp(milliseconds: last.milliseconds - 1))
         #expect(found == .found)
+    }
+
+    /// The expiry kept with a blob is the latest that any part was given. When the part that had it was
+    /// deleted, the blob stayed readable by its digest after all others had expired, until the sweeper
+    /// came.
+    @Test("By digest, too, nothing is read after the last expiry, swept or not")
+    func afterDelete() throws {
+        let bytes = Array("one picture for all".utf8)
+        let record = try store.put("short", bytes, seconds: 10)
+        try store.put("long", bytes, seconds: 3_600)
+        try store.delete("long", asOf: noon)
+        let digest = record.parts[0].digest
+        #expect(try store.ownedPayload(digest: digest, asOf: noon.adding(seconds: 9)) == bytes)
+        #expect(try store.ownedPayload(digest: digest, asOf: noon.adding(seconds: 10)) == nil)
+    }
+
+    @Test("What another notification still has is read while expired ones wait to be swept")
+    func stillReferenced() throws {
+        let bytes = Array("one picture for all".utf8)
+        var digest: Digest?
+        for index in 0..<20 {
+            digest = try store.put("s\(index)", bytes, seconds: 10).parts[0].digest
+        }
+        try store.put("s0", bytes, part: "again", seconds: 10)
+        try store.put("long", bytes, seconds: 3_600)
+        let wanted = try #require(digest)
+        #expect(try store.ownedPayload(digest: wanted, asOf: noon.adding(seconds: 60)) == bytes)
+        try store.delete("long", asOf: noon)
+        #expect(try store.ownedPayload(digest: wanted, asOf: noon.adding(seconds: 60)) == nil)
     }
 }

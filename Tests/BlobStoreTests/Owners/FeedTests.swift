@@ -52,20 +52,6 @@ import Testing
         }
     }
 
-    @Test("What was gone before the first page was asked for is not told, what goes later is")
-    func base() throws {
-        for id in ["a", "b", "c", "d"] { try store.publish(id, owner: "anna") }
-        try store.delete("a", asOf: noon)
-        let first = try store.changes(of: "anna", from: .beginning, limit: 1)
-        #expect(Self.words(first) == ["published b"])
-        #expect(first.hasMore)
-        #expect(first.next == FeedCursor(position: 2, base: 5))
-        try store.delete("b", asOf: noon)
-        let rest = try store.changes(of: "anna", from: .after(first.next))
-        #expect(Self.words(rest) == ["published c", "published d", "deleted b"])
-        #expect(rest.next == FeedCursor(position: 6, base: 0))
-    }
-
     @Test("Behind everything there is, nothing is told of what was")
     func fromNow() throws {
         try store.publish("a", owner: "anna")
@@ -98,24 +84,6 @@ import Testing
         }
     }
 
-    @Test("What expires comes once more when it is swept, and what comes back is new")
-    func expired() throws {
-        try store.publish("a", owner: "anna", seconds: 10)
-        try store.publish("b", owner: "anna", seconds: 10)
-        let first = try store.changes(of: "anna", from: .beginning)
-        let later = noon.adding(seconds: 20)
-        // Over, and not swept: the feed asks no clock.
-        let before = try store.changes(of: "anna", from: .beginning)
-        #expect(Self.words(before) == ["published a", "published b"])
-        _ = try store.sweepExpired(asOf: later, limit: 10)
-        let swept = try store.changes(of: "anna", from: .after(first.next))
-        #expect(Self.words(swept) == ["expired a", "expired b"])
-        try store.publish("a", owner: "anna", asOf: later)
-        let again = try store.changes(of: "anna", from: .after(first.next))
-        #expect(Self.words(again) == ["expired b", "published a"])
-        #expect(try store.verify().problems == [])
-    }
-
     @Test("A page ends at its limit, whatever limit is asked for")
     func limit() throws {
         for id in 0..<5 { try store.publish("\(id)", owner: "anna") }
@@ -124,29 +92,6 @@ import Testing
             #expect(page.changes.count == expected, "limit \(limit)")
             #expect(page.hasMore == (expected < 5), "limit \(limit)")
         }
-    }
-
-    @Test("A page ends when its records are 256 KiB long")
-    func bytes() throws {
-        let data = JSONFragment(checked: [UInt8](repeating: 0x31, count: 16_000))
-        for id in 0..<25 {
-            try store.publish("\(id)", owner: "anna") { $0.details.data = data }
-        }
-        let first = try store.changes(of: "anna", from: .beginning, limit: 1_000)
-        #expect(first.changes.count == 16)
-        #expect(first.hasMore)
-        let second = try store.changes(of: "anna", from: .after(first.next), limit: 1_000)
-        #expect(first.changes.count + second.changes.count == 25)
-        #expect(!second.hasMore)
-        var query = HistoryQuery()
-        query.limit = 1_000
-        let history = try store.history(of: "anna", query, asOf: noon)
-        #expect(history.records.count == first.changes.count)
-        #expect(history.next != nil)
-        query.before = history.next
-        let rest = try store.history(of: "anna", query, asOf: noon)
-        #expect(rest.records.count == second.changes.count)
-        #expect(rest.next == nil)
     }
 
     /// An owner whose every notification was changed long ago has as many places that the feed

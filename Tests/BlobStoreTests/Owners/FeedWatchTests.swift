@@ -74,7 +74,7 @@ import Testing
         let watch = FeedWatch(FeedWatch.Limits(total: 10_000))
         watch.notify(["anna"], at: 10)
         // Of so many names some share the bucket: they must look again, for it may have been them.
-        let names = (0..<60_000).map { "name \($0)" }
+        let names = (0..<20_000).map { "name \($0)" }
         let others = try names.filter { name in
             try watch.register(bytes(name), behind: 9) {} == nil
         }
@@ -157,7 +157,7 @@ import Testing
         var random = SeededGenerator(seed: seed)
         let watch = FeedWatch(FeedWatch.Limits(total: 40, perOwner: 9, perPeer: 17))
         var places: [(owner: String, peer: UInt32?, place: FeedRegistration)] = []
-        for _ in 0..<5_000 {
+        for _ in 0..<testRounds(1_000) {
             if random.next() % 100 < 45, !places.isEmpty {
                 places.remove(at: Int(random.next() % UInt64(places.count)))
             } else {
@@ -241,7 +241,7 @@ import Testing
     @Test("No wake-up is lost between threads")
     func threads() async throws {
         let commits = Commits()
-        let last: UInt64 = 10_000
+        let last: UInt64 = 2_000
         await withTaskGroup(of: Bool.self) { group in
             for waiter in 0..<Commits.waiterCount {
                 group.addTask {

@@ -14,72 +14,48 @@ import Testing
 
     init() throws {
         store = try folder.open()
-        for id in Self.ids { try Self.publish(id, in: store) }
-    }
-
-    /// About 20 KB.
-    private static func publish(_ id: String, in store: BlobStore) throws {
-        try store.publish(id, owner: "anna") {
-            $0.message = String(repeating: "m", count: StoreLimits.messageByteCountMax)
-            $0.details.data = JSONFragment(.string(String(repeating: "d", count: 16_000)))
+        let changes = Self.ids.map { id in
+            var draft = NotificationDraft(id: id, expiry: .at(noon.adding(seconds: 3_600)))
+            draft.owner = "anna"
+            // About 20 KB.
+            draft.message = String(repeating: "m", count: StoreLimits.messageByteCountMax)
+            draft.details.data = JSONFragment(.string(String(repeating: "d", count: 16_000)))
+            return Change.publishNotification(draft)
         }
+        #expect(try store.apply(changes, asOf: noon).allSatisfy { $0.isDone })
     }
 
-    private static func byteCount(_ records: [Record]) -> Int {
-        records.reduce(0) { $0 + RecordEncoder.bytes($1).count }
-    }
+    private static let pageKinds = ["list", "history", "changes"]
 
-    /// What every page keeps to.
-    private static func check(_ records: [Record]) {
-        #expect(byteCount(records) <= StoreLimits.pageByteCountMax)
-    }
-
-    @Test("A list ends by bytes, and its pages together have everything once")
-    func list() throws {
+    @Test("A page ends by bytes, and its pages together have everything once", arguments: pageKinds)
+    func bytes(kind: String) throws {
         var seen: [String] = []
-        var next: String? = ""
-        while let after = next {
-            let page = try store.withSnapshot { (snapshot) throws(StoreError) in
-                try snapshot.records(after: after.utf8.span.bytes, limit: 1_000, asOf: noon)
-            }
-            Self.check(page.records)
-            #expect(!page.records.isEmpty)
-            seen += page.records.map(\.id)
-            next = page.next
-        }
-        #expect(seen == Self.ids)
-    }
-
-    @Test("A history ends by bytes, and its pages together have everything once")
-    func history() throws {
-        var query = HistoryQuery()
+        var (after, start, query) = ("", FeedStart.beginning, HistoryQuery())
         query.limit = 1_000
-        var seen: [String] = []
-        repeat {
-            let page = try store.history(of: "anna", query, asOf: noon)
-            Self.check(page.records)
-            #expect(!page.records.isEmpty)
-            seen += page.records.map(\.id)
-            query.before = page.next
-        } while query.before != nil
-        #expect(seen == Self.ids.reversed())
-    }
-
-    @Test("Changes end by bytes, and their pages together have everything once")
-    func changes() throws {
-        var seen: [String] = []
-        var start = FeedStart.beginning
         var hasMore = true
         while hasMore {
-            let page = try store.changes(of: "anna", from: start, limit: 1_000)
-            Self.check(page.changes.compactMap(\.record))
-            #expect(!page.changes.isEmpty)
-            #expect(page.changes.last?.cursor.position == page.next.position)
-            seen += page.changes.map(\.id)
-            start = .after(page.next)
-            hasMore = page.hasMore
+            let records: [Record]
+            switch kind {
+            case "list":
+                let place = Array(after.utf8)
+                let page = try store.withSnapshot { (snapshot) throws(StoreError) in
+                    try snapshot.records(after: place.span.bytes, limit: 1_000, asOf: noon)
+                }
+                (records, after, hasMore) = (page.records, page.next ?? "", page.next != nil)
+            case "history":
+                let page = try store.history(of: "anna", query, asOf: noon)
+                (records, query.before, hasMore) = (page.records, page.next, page.next != nil)
+            default:
+                let page = try store.changes(of: "anna", from: start, limit: 1_000)
+                #expect(page.changes.last?.cursor.position == page.next.position)
+                records = page.changes.compactMap(\.record)
+                (start, hasMore) = (.after(page.next), page.hasMore)
+            }
+            let byteCount = records.reduce(0) { $0 + RecordEncoder.bytes($1).count }
+            #expect(!records.isEmpty && byteCount <= StoreLimits.pageByteCountMax)
+            seen += records.map(\.id)
         }
-        #expect(seen == Self.ids)
+        #expect(seen == (kind == "history" ? Self.ids.reversed() : Self.ids))
     }
 
     @Test("A filter that leaves out much ends its page, which says where to go on")

@@ -74,17 +74,6 @@ import Testing
         #expect(try store.verify().problems == [])
     }
 
-    @Test("A removal whose notification came back is nothing to be forgotten")
-    func cameBack() throws {
-        let folder = TemporaryFolder()
-        let store = try Self.open(folder)
-        try store.publish("a", owner: "anna")
-        try store.delete("a", asOf: noon)
-        try store.publish("a", owner: "anna", seconds: 10_000)
-        #expect(try store.sweepExpired(asOf: Self.later, limit: 10).forgotten == 0)
-        #expect(try !Self.isRefused(store, "anna", FeedCursor(position: 1, base: 0)))
-    }
-
     @Test("A place ahead of the store is refused: it was put back from a copy")
     func future() throws {
         let folder = TemporaryFolder()
@@ -94,47 +83,5 @@ import Testing
         #expect(try Self.isRefused(store, "anna", FeedCursor(position: 2, base: 0)))
         #expect(try Self.isRefused(store, "anna", FeedCursor(position: 0, base: 2)))
         #expect(try Self.isRefused(store, "anna", FeedCursor(position: .max, base: 0)))
-    }
-
-    @Test("An account that was removed refuses all older places of its own, and no others")
-    func account() throws {
-        let folder = TemporaryFolder()
-        let store = try Self.open(folder)
-        for owner in ["anna", "ben"] {
-            for id in 0..<3 { try store.publish("\(owner)-\(id)", owner: owner, seconds: 10_000) }
-        }
-        let before = try store.changes(of: "anna", from: .beginning)
-        let walk = try store.changes(of: "anna", from: .beginning, limit: 1)
-        try store.deleteOwner("anna", asOf: noon)
-        #expect(try Self.isRefused(store, "anna", before.next))
-        #expect(try Self.isRefused(store, "anna", walk.next))
-        #expect(try !Self.isRefused(store, "ben", before.next))
-        let history = try store.history(of: "anna", asOf: noon)
-        #expect(history.records.isEmpty)
-        #expect(try !Self.isRefused(store, "anna", history.cursor))
-        try store.publish("new", owner: "anna", seconds: 10_000)
-        let next = try store.changes(of: "anna", from: .after(history.cursor))
-        #expect(next.changes.map(\.id) == ["new"])
-        // When the mark goes, the horizon takes its place, for everybody.
-        _ = try store.sweepExpired(asOf: Self.later, limit: 10)
-        #expect(try Self.isRefused(store, "anna", before.next))
-        #expect(try Self.isRefused(store, "ben", before.next))
-        #expect(try !Self.isRefused(store, "anna", history.cursor))
-        #expect(try store.verify().problems == [])
-    }
-
-    @Test("Places outlive the process")
-    func reopened() throws {
-        let folder = TemporaryFolder()
-        var cursor: FeedCursor?
-        do {
-            let store = try Self.open(folder)
-            try store.publish("a", owner: "anna")
-            cursor = try store.changes(of: "anna", from: .beginning).next
-            try store.delete("a", asOf: noon)
-        }
-        let store = try Self.open(folder)
-        let page = try store.changes(of: "anna", from: .after(try #require(cursor)))
-        #expect(page.changes.map(\.kind) == [.deleted])
     }
 }

@@ -94,61 +94,6 @@ import Testing
         #expect(try store.verify().problems == [])
     }
 
-    @Test("Replacing keeps creation time and place, and empties what the draft does not say")
-    func replacing() throws {
-        let first = try store.publish("a", owner: "anna", group: "g") { draft in
-            draft.message = "Hi"
-            draft.device = "phone"
-        }
-        _ = try store.apply(.respond(ActionResponse(id: "a", action: "default")))
-        let later = noon.adding(seconds: 5)
-        let second = try store.publish("a", owner: "anna", asOf: later)
-        #expect(second.createdAt == noon)
-        #expect(second.sequence == first.revision)
-        #expect(second.message == "Hello")
-        var expected = NotificationDetails()
-        expected.sequence = first.revision
-        #expect(second.details == expected)
-        let index = try store.ownerIndex("anna")
-        #expect(index.entries[first.revision]?.indexes == .history)
-        #expect(index.entries[second.revision]?.indexes == .feed)
-        #expect(index.entries.count == 2)
-        #expect(index.groups == [:])
-    }
-
-    @Test("A raw payload's publish keeps everything the notification says, and its owner")
-    func rawPayload() throws {
-        try store.publish("a", owner: "anna", group: "g") { draft in
-            draft.device = "phone"
-            draft.details.isRead = true
-        }
-        let put = try store.put("a", [1])
-        #expect(put.owner == "anna")
-        #expect(put.details.group == "g")
-        #expect(put.details.isRead)
-        #expect(put.details.device == nil)
-        #expect(put.sequence < put.revision)
-    }
-
-    @Test("An expired one that nobody has swept starts anew")
-    func expired() throws {
-        try store.publish("a", owner: "anna", group: "g", seconds: 10)
-        _ = try store.patch("a") { $0.isRead = .set(true) }
-        let later = noon.adding(seconds: 10)
-        let again = try store.publish("a", owner: "anna", asOf: later)
-        #expect(again.createdAt == later)
-        #expect(again.sequence == again.revision)
-        let index = try store.ownerIndex("anna")
-        #expect(index.history == ["a"])
-        #expect(index.feed == ["a"])
-        #expect(index.entries.count == 1)
-        #expect(index.groups == [:])
-        #expect(index.finderCount == 0)
-        let counters = try store.counters()
-        #expect(counters.notifications == 1)
-        #expect(counters.tombstones == 0)
-    }
-
     @Test("What is refused changes nothing, and takes no number")
     func refused() throws {
         let there = try store.publish("a", owner: "anna")
@@ -164,17 +109,6 @@ import Testing
             change(&bad)
             return try store.apply(.publishNotification(bad)).error
         }
-        #expect(try refuse(id: "a/b") { _ in }?.field == .id)
-        #expect(try refuse { $0.owner = "" }?.field == .owner)
-        #expect(try refuse { $0.message = "\u{0}" }?.field == .message)
-        #expect(try refuse { $0.device = "" }?.field == .device)
-        #expect(try refuse { $0.device = "a/b" }?.field == .device)
-        #expect(
-            try refuse { $0.device = String(repeating: "d", count: 65) }?.field == .device)
-        #expect(try refuse { $0.details.group = "" }?.field == .group)
-        #expect(
-            try refuse { $0.details.group = String(repeating: "g", count: 129) }?.field == .group)
-        #expect(try refuse { $0.details.category = "a/b" }?.field == .category)
         #expect(try refuse { $0.details.displayTTLSeconds = 2_592_001 }?.field == .displayTTL)
         let long = JSONFragment(checked: [UInt8](repeating: 0x31, count: 16_385))
         #expect(try refuse { $0.details.data = long }?.field == .data)
@@ -205,10 +139,9 @@ import Testing
 
     @Test("Actions: at most ten, each with an identifier of its own that is not reserved")
     func actions() throws {
-        func field(_ identifiers: [String], title: String = "") -> InvalidInput.Field? {
+        func field(_ identifiers: [String]) -> InvalidInput.Field? {
             do throws(StoreError) {
-                try Rules.check(
-                    identifiers.map { NotificationAction(identifier: $0, title: title) })
+                try Rules.check(identifiers.map { NotificationAction(identifier: $0, title: "") })
                 return nil
             } catch {
                 return error.field
@@ -222,12 +155,6 @@ import Testing
         #expect(field(["\u{E9}", "e\u{301}"]) == nil)
         #expect(field(["default"]) == .actions)
         #expect(field(["dismiss"]) == .actions)
-        #expect(field([""]) == .actions)
-        #expect(field(["a/b"]) == .actions)
-        #expect(field([String(repeating: "a", count: 65)]) == .actions)
-        #expect(field(["a"], title: String(repeating: "t", count: 256)) == nil)
-        #expect(field(["a"], title: String(repeating: "t", count: 257)) == .actions)
-        #expect(field(["a"], title: "a\nb") == .actions)
     }
 
     @Test("A removed one leaves a tombstone, which a new publication of its id takes away")
@@ -294,6 +221,69 @@ import Testing
         let left = try store.ownerIndex("anna")
         #expect(left.feed == ["c"])
         #expect(left.finderCount == 0)
+        #expect(try store.verify().problems == [])
+    }
+
+    /// `{}` was a notification: a place in the history with nothing to show, and an empty alert.
+    @Test("One with no title, message, data and part is refused, whole or as what a patch leaves")
+    func empty() throws {
+        var draft = NotificationDraft(id: "a", expiry: .at(noon.adding(seconds: 60)))
+        draft.owner = "anna"
+        draft.richType = "img"
+        draft.details.group = "g"
+        draft.details.actions = []
+        for (title, message) in [(nil, nil), ("", nil), (nil, ""), ("", "")] as [(String?, String?)]
+        {
+            draft.details.title = title
+            draft.message = message
+            let outcome = try store.apply(.publishNotification(draft))
+            guard case .emptyNotification = outcome.error else { throw NothingThrown() }
+        }
+        let data = JSONFragment(checked: Array("{}".utf8))
+        let payload = try store.prepare([])
+        let fillings: [(inout NotificationDraft) -> Void] = [
+            { $0.details.title = "t" }, { $0.message = "m" }, { $0.details.data = data },
+            {
+                $0.parts = [
+                    DraftPart(name: "p", mediaType: "image/png", content: .payload(payload))
+                ]
+            },
+        ]
+        for (index, filling) in fillings.enumerated() {
+            draft.id = "n\(index)"
+            draft.message = nil
+            draft.details.title = nil
+            draft.details.data = nil
+            draft.parts = []
+            filling(&draft)
+            #expect(try store.apply(.publishNotification(draft)).isDone, "\(index)")
+        }
+        let before = try store.counters()
+        let emptied: [(String, (inout NotificationPatch) -> Void)] = [
+            ("n0", { $0.title = .clear }), ("n0", { $0.title = .set("") }),
+            ("n1", { $0.message = .clear }), ("n2", { $0.data = .clear }),
+            ("n2", { $0.data = .set(.null) }),
+        ]
+        for (id, change) in emptied {
+            let outcome = try store.patch(id, change)
+            guard case .emptyNotification = outcome.error else { throw NothingThrown() }
+        }
+        #expect(try store.counters() == before)
+        // One thing for another is no emptying; a part is enough.
+        let swapped = try store.patch("n0") {
+            $0.title = .clear
+            $0.message = .set("m")
+        }
+        #expect(swapped.isDone)
+        let read = try store.patch("n3") { $0.isRead = .set(true) }
+        #expect(read.isDone)
+        // A group's patch ends where it would empty a member.
+        let failure = try failure {
+            var patch = NotificationPatch(id: "")
+            patch.message = .clear
+            try store.patchGroup("g", of: "anna", patch, asOf: noon)
+        }
+        guard case .emptyNotification = failure else { throw NothingThrown() }
         #expect(try store.verify().problems == [])
     }
 }

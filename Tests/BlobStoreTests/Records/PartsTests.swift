@@ -152,4 +152,52 @@ import Testing
         #expect(none == [])
         #expect(try list(after: String(repeating: "x", count: 600), 10) == [])
     }
+
+    /// Swift holds é as one scalar and é as two for the same text.
+    @Test("Owners, groups and ids that look alike and have other bytes are others")
+    func equivalentTexts() throws {
+        let (composed, decomposed) = ("\u{E9}", "e\u{301}")
+        try store.publish("a", owner: composed, group: composed)
+        let record = try store.publish("a", owner: decomposed, group: composed)
+        let first = try store.indexCount()
+        // Tombstone, finder and end of the one; place, group, expiry and usage of the other.
+        #expect(first == 7)
+        let patched = try store.patch("a") { $0.group = .set(decomposed) }
+        #expect(!patched.isUnchanged)
+        #expect(try store.indexCount() == 8)
+        #expect(record.sequence == 2)
+        #expect(try store.verify().problems == [])
+    }
+
+    @Test("A time to live is counted from the moment of the change, for holds too")
+    func after() throws {
+        let later = noon.adding(seconds: 10)
+        func publish(_ expiry: Expiry) throws -> Record {
+            try store.publish(store.publication("a", [1], expiry: expiry), asOf: later)
+        }
+        let record = try publish(.after(seconds: 60))
+        #expect(record.expiresAt.milliseconds - record.createdAt.milliseconds == 60_000)
+        for seconds in [Int64.min, -1, 0, .max] {
+            for expiry in [Expiry.after(seconds: seconds), .keepOrAfter(seconds: seconds)] {
+                let error = try failure { _ = try publish(expiry) }
+                #expect(error.field == .expiry, "\(expiry)")
+            }
+        }
+        let payload = try store.prepare([2])
+        let hold = BlobHold(payload, seconds: 30)
+        guard case .held(let held, true) = try store.apply([.hold(hold)], asOf: later)[0] else {
+            Issue.record("not held")
+            return
+        }
+        #expect(held.until == later.adding(seconds: 30))
+        // A hold is never made shorter.
+        guard
+            case .held(let again, false) = try store.apply(
+                [.hold(BlobHold(payload, seconds: 1))], asOf: later)[0]
+        else {
+            Issue.record("not held")
+            return
+        }
+        #expect(again.until == held.until)
+    }
 }

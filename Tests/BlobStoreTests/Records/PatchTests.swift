@@ -146,11 +146,6 @@ import Testing
         func field(_ change: (inout NotificationPatch) -> Void) throws -> InvalidInput.Field? {
             try store.patch("a", change).field
         }
-        #expect(try field { $0.message = .set("\u{1}") } == .message)
-        #expect(try field { $0.richType = .set("\u{1}") } == .richType)
-        #expect(try field { $0.category = .set("") } == .category)
-        #expect(try field { $0.group = .set("\n") } == .group)
-        #expect(try field { $0.device = "a/b" } == .device)
         #expect(try field { $0.displayTTLSeconds = .set(.max) } == .displayTTL)
         #expect(try field { $0.expiresAt = .clear } == .expiry)
         #expect(try field { $0.expiresAt = .set(noon) } == .expiry)

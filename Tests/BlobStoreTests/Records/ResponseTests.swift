@@ -103,31 +103,6 @@ import Testing
         }
     }
 
-    // The watch's answer with the key 1 was taken for the phone's, and not recorded.
-    @Test("A key belongs to its device: the same key from another is another response")
-    func keysOfDevices() throws {
-        try store.publish("a", owner: "anna") { $0.details.actions = [Self.yes, Self.no] }
-        let devices = [nil, "phone", "watch"]
-        for (index, device) in devices.enumerated() {
-            let first = try respond(store, "a", "yes", key: "1") { $0.device = device }
-            #expect(first.record?.details.responses.count == index + 1)
-            #expect(first.record?.details.responses.last?.device == device)
-        }
-        let before = try store.counters()
-        for device in devices {
-            let again = try respond(store, "a", "yes", key: "1") { $0.device = device }
-            #expect(again.isUnchanged)
-            let other = try respond(store, "a", "no", key: "1") { $0.device = device }
-            #expect(other.error == .responseConflict(key: "1"))
-        }
-        #expect(try store.counters() == before)
-        let record = try #require(try store.record(for: "a", asOf: noon))
-        #expect(record.details.responses.map(\.device) == devices)
-        // A key of another device's does not stand in the way of another answer.
-        #expect(try respond(store, "a", "no", key: "1") { $0.device = "tablet" }.isDone)
-        #expect(try store.verify().problems == [])
-    }
-
     @Test("What a content extension answers is recorded, told apart, and decides whether it stays")
     func contentExtension() throws {
         // Its three answers came in as one: dismissed, or not.
@@ -190,15 +165,6 @@ import Testing
     func refused() throws {
         try store.publish("a", owner: "anna", seconds: 10)
         let before = try store.counters()
-        for (action, key, device, field) in [
-            ("", nil, nil, InvalidInput.Field.response), ("a/b", nil, nil, .response),
-            ("default", "", nil, .responseKey), ("default", "\u{7F}", nil, .responseKey),
-            ("default", String(repeating: "k", count: 65), nil, .responseKey),
-            ("default", nil, "", .device),
-        ] as [(String, String?, String?, InvalidInput.Field)] {
-            let outcome = try respond(store, "a", action, key: key) { $0.device = device }
-            #expect(outcome.field == field, "\(action)")
-        }
         let stays = try respond(store, "a", "dismiss") { $0.staysOnScreen = true }
         #expect(stays.field == .response)
         #expect(try respond(store, "b", "default").isNotFound)

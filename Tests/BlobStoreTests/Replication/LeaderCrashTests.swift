@@ -7,59 +7,6 @@ import Testing
 @Suite struct LeaderCrashTests {
     private let folder = TemporaryFolder()
 
-    /// A batch that was to be committed, because a reader waited for it, was once noted without the bytes of its
-    /// payloads, logged as it was, acknowledged, and not committed. After a kill the record was there without
-    /// its payload, and the batch could not be shipped.
-    @Test(
-        "What was acknowledged is there after a kill, whether it was logged or committed",
-        arguments: [1, 2, 3] as [UInt64])
-    func acknowledged(seed: UInt64) throws {
-        var generator = SeededGenerator(seed: seed)
-        let store = try folder.openLeader()
-        try store.beginLogging()
-        var log = ShippedLog()
-        var payloads: [String: [UInt8]] = [:]
-        for round in 0..<160 {
-            var changes: [CheckedChange] = []
-            for _ in 0..<Int.random(in: 1...4, using: &generator) {
-                let id = "\(Int.random(in: 0..<25, using: &generator))"
-                if generator.chance(20) {
-                    changes.append(try CheckedChange(.delete(id: id), asOf: noon))
-                    payloads[id] = nil
-                    continue
-                }
-                let size = [200, 900, 5_000, 20_000, 50_000, 150_000]
-                    .randomElement(using: &generator)!
-                let bytes = generator.bytes(size)
-                changes.append(
-                    try CheckedChange(.publish(try store.publication(id, bytes)), asOf: noon))
-                payloads[id] = bytes
-            }
-            let outcomes = try store.apply(
-                changes, asOf: noon, freeing: 1 << 20, isCommitting: generator.chance(30))
-            #expect(outcomes.allSatisfy { $0.error == nil })
-            switch Int.random(in: 0..<12, using: &generator) {
-            case 0...2: try log.ship(store, byteCountMax: 100_000)
-            case 3: try store.commitPending()
-            case 4: try store.saveShipped()
-            case 5: _ = try store.freeOrphans(byteCountMax: 1 << 20)
-            default: break
-            }
-            guard round % 8 == 7 else { continue }
-            try folder.afterKill { copy in
-                for (id, bytes) in payloads {
-                    #expect(
-                        try copy.ownedPayload(for: id, asOf: noon) == bytes,
-                        "\(id) after round \(round)")
-                }
-                #expect(try copy.counters().notifications == UInt64(payloads.count))
-                #expect(try copy.verify().problems == [])
-                try log.check(copy, upTo: store.lastSequence, "after round \(round)")
-            }
-        }
-        try store.endLogging()
-    }
-
     /// Removing shipped batches from the outbox once took at most 1,024 with a commit, and wrote a sequence that
     /// fitted, beside the newest position, while the bytes of all shipped blobs were free to go. After a kill
     /// the leader shipped batches again whose bytes were gone: it never shipped anything any more.

@@ -7,43 +7,6 @@ import Testing
 @Suite struct ReplicationStateTests {
     private let folder = TemporaryFolder()
 
-    /// Computed apart from this code, after `docs/FORMAT.md`.
-    private static let golden = hex(
-        """
-        01 02 00 00 00 00 00 00 03 00 00 00 00 00 00 00
-        04 00 00 00 00 00 00 00 2c f2 4d ba 5f b0 a3 0e
-        26 e8 3b 2a c5 b9 e2 9e 1b 16 1e 5c 1f a7 42 5e
-        73 04 33 62 93 8b 98 24 05 00 00 00 00 00 00 00
-        08 07 06 05 04 03 02 01 18 17 16 15 14 13 12 11
-        28 27 26 25 24 23 22 21 38 37 36 35 34 33 32 31
-        5a 85 8e b2 00 00 00 00
-        """)
-
-    @Test("Its bytes are those of the format; others are refused")
-    func format() throws {
-        let (first, second) = (
-            Nonce(high: 0x0102_0304_0506_0708, low: 0x1112_1314_1516_1718),
-            Nonce(high: 0x2122_2324_2526_2728, low: 0x3132_3334_3536_3738)
-        )
-        var state = ReplicationState(
-            role: .leader, epoch: 3, nonce: first,
-            position: LogPosition(number: 4, hash: GoldenBytesTests.digest), sequence: 5)
-        state.add(second)
-        #expect(state.value == Self.golden)
-        let read = try ReplicationState(Self.golden.span.bytes)
-        #expect(read == state && read.nonce == second && read.isOwn(first))
-        for index in Self.golden.indices.dropLast(4) {
-            var damaged = Self.golden
-            damaged[index] ^= 1
-            #expect(throws: StoreError.self) { try ReplicationState(damaged.span.bytes) }
-        }
-        for count in [0, 63, 64, 72, 103] {
-            #expect(throws: StoreError.self) {
-                try ReplicationState(Self.golden.span.bytes.extracting(first: count))
-            }
-        }
-    }
-
     /// Only the last nonce was remembered. A start that was interrupted twice while it took the lead found an
     /// epoch of its own, took it for another store's, and nobody led.
     @Test("Every run is known as the store's own until its fence is in the log")

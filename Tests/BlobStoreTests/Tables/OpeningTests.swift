@@ -111,7 +111,7 @@ import Testing
 
     @Test("A format record that is damaged or missing is refused")
     func damagedFormat() throws {
-        for value in [GoldenBytesTests.format.flipping(bit: 100), [], Array("blobdfmt".utf8)] {
+        for value in [Golden.format.flipping(bit: 100), [], Array("blobdfmt".utf8)] {
             let folder = TemporaryFolder()
             do { _ = try folder.open() }
             try change(folder, "format", to: value)

@@ -42,22 +42,10 @@ import Testing
         var slipped = try store.publication("a", [1])
         slipped.mediaType = "image/png\r\nX-Injected: 1"
         let bad: [(InvalidInput.Field, Publication)] = [
-            (.id, try store.publication("", [1])), (.id, try store.publication("a/b", [1])),
             (.id, try store.publication("\u{1B}[31m", [1])),
-            (.partName, try store.publication("a", [1], part: "a/b")),
             // Behind a good one.
-            (.mediaType, slipped),
-            (.owner, try store.publication("a", [1], owner: String(repeating: "o", count: 256))),
-            (.owner, try store.publication("a", [1], owner: "a\nb")),
-            (
-                .richType,
-                try store.publication("a", [1], richType: String(repeating: "r", count: 256))
-            ),
+            (.mediaType, slipped), (.owner, try store.publication("a", [1], owner: "a\nb")),
             (.richType, try store.publication("a", [1], richType: "\u{9F}")),
-            (
-                .message,
-                try store.publication("a", [1], message: String(repeating: "m", count: 4_097))
-            ),
             (.message, try store.publication("a", [1], message: "a\u{0}b")),
         ]
         for (field, publication) in bad {

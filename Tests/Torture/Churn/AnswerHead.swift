@@ -68,22 +68,12 @@ struct AnswerHead: Sendable {
             let found = Edition.description(ofBlockIn: bytes, from: 0) ?? "no block begins there"
             throw TestFailure("no head where one was due; \(found)")
         }
-        guard let end = emptyLineEnd(bytes) else {
-            try require(bytes.byteCount < 16_384, "a head of over 16,384 bytes")
+        guard let found = HTTPHead(bytes) else {
+            try require(bytes.byteCount < HTTPHead.byteCountMax, "no head in 16,384 bytes")
             return nil
         }
-        let text = bytes.extracting(first: end).text()
-        var lines = text.split(separator: "\r\n")
-        guard let status = Int(lines.removeFirst().dropFirst(9).prefix(3)) else {
-            throw TestFailure("a head without a status")
-        }
-        var fields: [String: Substring] = [:]
-        for line in lines {
-            guard let colon = line.firstIndex(of: ":") else { continue }
-            let value = line[line.index(after: colon)...].drop { $0 == " " }
-            fields[line[..<colon].lowercased()] = value
-        }
-        guard let length = fields["content-length"].flatMap({ Int($0) }), length >= 0 else {
+        let (status, fields) = (found.status, found.fields)
+        guard let length = found.length, length >= 0 else {
             throw TestFailure("a head with status \(status) and without a length")
         }
         var head = AnswerHead(status: status, bodyByteCount: length)
@@ -98,17 +88,7 @@ struct AnswerHead: Sendable {
             head.first = numbers[0]
             head.payloadByteCount = numbers[2]
         }
-        return (head, end)
-    }
-
-    /// Where the first empty line ends.
-    private static func emptyLineEnd(_ bytes: RawSpan) -> Int? {
-        let limit = min(bytes.byteCount, 16_384)
-        guard limit >= 4 else { return nil }
-        for offset in 0...(limit - 4) where bytes.integer(offset, as: UInt32.self) == 0x0A0D_0A0D {
-            return offset + 4
-        }
-        return nil
+        return (head, found.byteCount)
     }
 }
 

@@ -60,12 +60,12 @@ struct CutImage {
     private static let newID = "after-the-cut"
 
     private let folder: String
-    private let expectations: [String: CutExpectation]
+    private let expectations: [String: Expectation]
     private let now: Timestamp
 
-    init(_ folder: String, _ place: Int, _ changes: [String: [CutChange]]) {
+    init(_ folder: String, _ place: Int, _ changes: [String: [SentChange]]) {
         self.folder = folder
-        expectations = changes.mapValues { CutExpectation($0, at: place) }
+        expectations = changes.mapValues { Expectation($0, at: place) }
         now = Timestamp(milliseconds: Int64(time(nil)) * 1_000)
     }
 

@@ -22,7 +22,7 @@ struct CutCommandTrial {
         self.log = log
     }
 
-    private var changes: [String: [CutChange]] {
+    private var changes: [String: [SentChange]] {
         command == .restore ? source.backedUp : source.stored
     }
 
@@ -55,27 +55,15 @@ struct CutCommandTrial {
         try require(mkdir(folder, 0o700) == 0, "\(folder): \(TestSupport.words(errno))")
         let data = try prepare("data")
         _ = try prepare("before")
-        let base = try Files.names(in: data).sorted().map { name in
-            var status = stat()
-            try require(
-                stat("\(data)/\(name)", &status) == 0, "\(name): \(TestSupport.words(errno))")
-            return BaseFile(
-                name: name, inode: UInt64(status.st_ino), copy: "\(folder)/before/\(name)")
-        }
+        let base = try BaseFile.all(
+            Files.names(in: data).sorted(), in: data, copies: "\(folder)/before")
         let own = try Recorder(recorder, folder: folder)
         let ending = try runToEnd(own.prefix(watching: data) + words(data), log: log)
         try require(ending == .exited(0), "\(command) ended with \(ending)")
-        let history = try DiskHistory(Trace(own.trace), on: base, ignoring: ignored)
-        let whole = 0..<Trace.byteCount(at: own.trace)
-        let cuts = CutPlan.cuts(count, history, starts: [whole], using: &generator)
-        var plan = CutPlan(
-            trace: own.trace, base: base, folder: folder, ignored: ignored, changes: changes,
-            cuts: cuts)
-        plan.mayBeAbsent = command == .restore
-        try plan.write(to: "\(folder)/plan")
-        var jury = CutJury(plan: "\(folder)/plan", cuts: cuts, history: history)
-        try jury.check(inFolder: folder, untilFaults: Self.faultCountMax)
-        return jury
+        return try CutJury.check(
+            count, of: own.trace, on: base, ignoring: ignored, changes,
+            starts: [0..<Trace.byteCount(at: own.trace)], mayBeAbsent: command == .restore,
+            in: folder, untilFaults: Self.faultCountMax, using: &generator)
     }
 
     // MARK: - Kills

@@ -25,8 +25,29 @@ struct CutJury {
         self.history = history
     }
 
+    /// Chooses `count` cuts of a trace and has their images checked.
+    ///
+    /// - Parameters:
+    ///   - base: what was there before the trace.
+    ///   - starts: the parts of the trace in which a program started.
+    static func check(
+        _ count: Int, of trace: String, on base: [BaseFile], ignoring ignored: IgnoredSyncs,
+        _ changes: [String: [SentChange]], starts: [Range<Int>], mayBeAbsent: Bool = false,
+        in folder: String, untilFaults faultCountMax: Int, using generator: inout SeededGenerator
+    ) throws -> CutJury {
+        let history = try DiskHistory(Trace(trace), on: base, ignoring: ignored)
+        let cuts = CutPlan.cuts(count, history, starts: starts, using: &generator)
+        let plan = CutPlan(
+            trace: trace, base: base, folder: folder, ignored: ignored, changes: changes,
+            cuts: cuts, mayBeAbsent: mayBeAbsent)
+        try plan.write(to: "\(folder)/plan")
+        var jury = CutJury(plan: "\(folder)/plan", cuts: cuts, history: history)
+        try jury.check(inFolder: folder, untilFaults: faultCountMax)
+        return jury
+    }
+
     /// Stops early behind so many faults.
-    mutating func check(inFolder folder: String, untilFaults faultCountMax: Int) throws {
+    private mutating func check(inFolder folder: String, untilFaults faultCountMax: Int) throws {
         var next = 0
         while next < cuts.count, faults.count < faultCountMax {
             let log = "\(folder)/said-\(next)"

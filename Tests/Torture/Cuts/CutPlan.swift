@@ -1,4 +1,5 @@
 import FoundationEssentials
+import Glibc
 import TestSupport
 
 /// A place of the trace where the power fails, and the seed of what is left then.
@@ -14,6 +15,16 @@ struct BaseFile: Codable, Sendable {
     let inode: UInt64
     /// Where its bytes of then are.
     let copy: String
+
+    /// Files of a folder, of which another folder has copies.
+    static func all(_ names: [String], in folder: String, copies: String) throws -> [BaseFile] {
+        try names.map { name in
+            var status = stat()
+            try require(stat("\(folder)/\(name)", &status) == 0, "\(name): \(words(errno))")
+            return BaseFile(
+                name: name, inode: UInt64(status.st_ino), copy: "\(copies)/\(name)")
+        }
+    }
 }
 
 /// What the process that makes and checks images has to know, as a file.
@@ -24,7 +35,7 @@ struct CutPlan: Codable, Sendable {
     /// Where it may make folders.
     let folder: String
     let ignored: IgnoredSyncs
-    let changes: [String: [CutChange]]
+    let changes: [String: [SentChange]]
     /// In the order of their places.
     let cuts: [PowerCut]
     /// Whether an image may have no store at all.

@@ -21,7 +21,7 @@ struct CutRecording {
     /// A folder that is there, without links.
     let data: String
     let plan: Plan
-    let ledger: CutLedger
+    let ledger: Ledger
 
     /// How long the trace was when the first daemon served.
     private(set) var ready = 0
@@ -33,12 +33,15 @@ struct CutRecording {
         DaemonFlag.sweep, "10ms", DaemonFlag.grace, "1ms", DaemonFlag.keepFree, "0",
     ]
 
-    /// - Parameter ledger: what the store in `data` has.
-    init(_ recorder: Recorder, of data: String, _ plan: Plan, _ ledger: CutLedger = CutLedger()) {
+    /// - Parameter before: what the store in `data` has.
+    init(
+        _ recorder: Recorder, of data: String, _ plan: Plan, _ before: [String: [SentChange]] = [:]
+    ) {
         self.recorder = recorder
         self.data = data
         self.plan = plan
-        self.ledger = ledger
+        let trace = recorder.trace
+        ledger = Ledger(before, keepsHistory: true) { Trace.byteCount(at: trace) }
     }
 
     /// Records. Some daemons are killed while they start, besides.
@@ -64,16 +67,48 @@ struct CutRecording {
         }
     }
 
+    /// At a pace that leaves the trace small; all are quiet at the same time now and then, so that there are idle
+    /// moments, too. Few payloads are compressed, and those are short: each image is inflated.
+    private var publishing: Publisher.Plan {
+        var publishing = Publisher.Plan()
+        publishing.name = "c"
+        publishing.publisherCount = plan.publisherCount
+        publishing.idCount = 24
+        publishing.newPercent = 10
+        publishing.expiringPercent = 5
+        publishing.sharedPercent = 0
+        publishing.hasOwners = true
+        // Now and then so many that the log has the places of their payloads.
+        publishing.burstPercent = 10
+        publishing.ledger = ledger
+        publishing.payload = { isBurst, generator in
+            let isText = !isBurst && generator.chance(5)
+            let bounds =
+                isBurst
+                ? 28_000...40_960
+                : isText
+                    ? 200...4_096 : generator.chance(3) ? 250_000...330_000 : 200...40_960
+            return Payload(
+                seed: generator.next(), byteCount: generator.logarithmic(bounds),
+                kind: isText ? .text : .noise)
+        }
+        publishing.rest = { generator in
+            let phase = Clock.milliseconds() % 250
+            if phase >= 200 { return (250 - phase) * 1_000 }
+            return generator.chance(80) ? Int.random(in: 0...12_000, using: &generator) : 0
+        }
+        return publishing
+    }
+
     private func publish(
         _ daemon: inout DaemonUnderTest, _ life: Int, _ bench: inout Workbench
     ) throws {
         let stop = StopSign()
         let round = plan.firstLife + life
-        let surroundings = CutPublisher.Surroundings(
-            socket: bench.socket, trace: recorder.trace, ledger: ledger, seed: bench.seed)
-        let threads = try Threads.start(plan.publisherCount) { number in
-            try CutPublisher(number: number, surroundings: surroundings)
-                .work(round: round, until: stop)
+        let crowd = Publisher.crowd(publishing, using: &bench.generator)
+        let (socket, seed) = (bench.socket, bench.seed)
+        let threads = try Threads.start(crowd.count) { number in
+            try crowd[number].work(at: [socket], seed: seed, round: round, until: stop)
         }
         let end =
             Clock.milliseconds() + Int.random(in: plan.milliseconds, using: &bench.generator)

@@ -9,8 +9,8 @@ struct CutSource {
     /// How many ids are published to.
     let count: Int
     /// What the backup has, and what the store has, as changes from before.
-    private(set) var backedUp: [String: [CutChange]] = [:]
-    private(set) var stored: [String: [CutChange]] = [:]
+    private(set) var backedUp: [String: [SentChange]] = [:]
+    private(set) var stored: [String: [SentChange]] = [:]
 
     var backup: String { folder + "/backup" }
     var store: String { folder + "/source" }
@@ -46,7 +46,7 @@ struct CutSource {
                 let request = PutRequest(id: id, mediaType: payload.mediaType)
                 digest = try connection.put(request, payload.bytes().span.bytes).digest.description
             }
-            stored[id] = [CutChange(digest: digest, sentAt: -1, answeredAt: -1)]
+            stored[id] = [SentChange(digest: digest, sentAt: -1, answeredAt: -1)]
         }
     }
 }

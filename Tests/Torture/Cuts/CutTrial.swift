@@ -32,21 +32,15 @@ struct CutTrial {
         _ recording: CutRecording, on base: [BaseFile] = [], _ count: Int,
         in folder: String, _ what: String = "", using generator: inout SeededGenerator
     ) throws {
-        let path = recording.recorder.trace
-        let history = try DiskHistory(Trace(path), on: base, ignoring: ignored)
-        let cuts = CutPlan.cuts(
-            count, history, starts: recording.starts, using: &generator)
-        let plan = CutPlan(
-            trace: path, base: base, folder: folder, ignored: ignored,
-            changes: recording.ledger.changes, cuts: cuts)
-        try plan.write(to: "\(folder)/plan")
         let begin = Clock.milliseconds()
-        var jury = CutJury(plan: "\(folder)/plan", cuts: cuts, history: history)
-        try jury.check(inFolder: folder, untilFaults: Self.faultCountMax)
+        let jury = try CutJury.check(
+            count, of: recording.recorder.trace, on: base, ignoring: ignored,
+            recording.ledger.changes, starts: recording.starts, in: folder,
+            untilFaults: Self.faultCountMax, using: &generator)
         checkMilliseconds += Clock.milliseconds() - begin
         imageCount += jury.imageCount
         acknowledgedCount += jury.acknowledgedCount
-        slotCount += Set(cuts.map(\.place)).count
+        slotCount += Set(jury.cuts.map(\.place)).count
         if faults.isEmpty, !jury.faults.isEmpty { faultyPlan = "\(folder)/plan" }
         faults += jury.faults.map { what + $0 }
     }
@@ -73,20 +67,15 @@ struct CutTrial {
             var generator = SeededGenerator(seed: cut.seed)
             remains = try disk.cut(at: cut.place, into: "\(folder)/\(copy)", using: &generator)
         }
-        let files = try remains.names.map { name in
-            var status = stat()
-            let path = "\(folder)/data/\(name)"
-            try require(stat(path, &status) == 0, "\(path): \(words(errno))")
-            return BaseFile(
-                name: name, inode: UInt64(status.st_ino), copy: "\(folder)/before/\(name)")
-        }
+        let files = try BaseFile.all(
+            remains.names, in: "\(folder)/data", copies: "\(folder)/before")
         let story = "after a cut at \(cut.place), with \(remains.words), and a life on that, "
         let before = recording.ledger.changes.mapValues {
-            CutExpectation($0, at: cut.place).before
+            Expectation($0, at: cut.place).before
         }
         var again = CutRecording(
             try Recorder(recording.recorder, folder: folder),
-            of: try withoutLinks("\(folder)/data"), plan, CutLedger(before))
+            of: try withoutLinks("\(folder)/data"), plan, before)
         do {
             try again.record(&bench)
         } catch {

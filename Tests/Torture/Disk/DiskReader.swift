@@ -1,3 +1,4 @@
+import BlobClient
 import Synchronization
 import TestSupport
 
@@ -36,34 +37,19 @@ final class DiskReader: Sendable {
     /// Fetches until it is stopped. Throws for a wrong answer.
     func fetch(round: Int) throws {
         isStopped.store(false, ordering: .relaxed)
-        let connection = try RawSocket.connect(to: socket)
+        var connection = try BlobConnection.connect(to: socket)
         var generator = SeededGenerator(seed: seed, thread: 0, round: round)
-        var answer: [UInt8] = []
         while !isStopped.load(ordering: .relaxed) {
             let id = DiskFilling.keptID(generator.below(keptCount))
-            let request = Array(
-                "GET /v1/notifications/\(id)/payload HTTP/1.1\r\nHost: b\r\n\r\n".utf8)
-            answer.removeAll(keepingCapacity: true)
-            var whole = Int.max
             let begin = Clock.nanoseconds()
-            _ = try connection.sendAll(request, answers: &answer)
-            _ = try connection.receive(into: &answer) { bytes in
-                if whole == .max, let end = bytes.prefix(1_024).firstRange(of: Self.headEnd) {
-                    whole = end.upperBound + byteCount
-                }
-                return bytes.count >= whole
-            }
+            let bytes = try connection.get(id).bytes
             let nanoseconds = Clock.nanoseconds() - begin
-            let stamp = Array("\(round) \(id) ".utf8)
             try require(
-                answer.count == whole && answer.starts(with: "HTTP/1.1 200".utf8)
-                    && answer[(whole - byteCount)...].starts(with: stamp),
-                "\(id) was answered with \(String(decoding: answer.prefix(200), as: UTF8.self))")
+                bytes.count == byteCount && bytes.starts(with: "\(round) \(id) ".utf8),
+                "\(id) has \(bytes.count) bytes that are not its own")
             samples.withLock { $0.append(nanoseconds / 1_000) }
             total.add(1, ordering: .relaxed)
             Clock.pause(microseconds: Self.pauseMicroseconds)
         }
     }
-
-    private static let headEnd = Array("\r\n\r\n".utf8)
 }

@@ -151,36 +151,3 @@ struct FlipQuestions {
         return objects(part).dropFirst().allSatisfy { known.contains($0) }
     }
 }
-
-extension HTTPClient {
-    /// A request on a connection of its own, and its whole answer. Throws when there is none.
-    static func call(
-        _ method: String, _ target: String, type: String = "", _ body: [UInt8] = [], at path: String
-    ) throws -> (status: Int, body: [UInt8]) {
-        let socket = try RawSocket.connect(to: path, withinMilliseconds: 1_000)
-        let typeLine = type.isEmpty ? "" : "Content-Type: \(type)\r\n"
-        let length =
-            method == "GET" || method == "DELETE" ? "" : "Content-Length: \(body.count)\r\n"
-        let head =
-            "\(method) \(target) HTTP/1.1\r\nHost: b\r\n\(typeLine)\(length)Connection: close\r\n\r\n"
-        var answer: [UInt8] = []
-        if try socket.sendAll(Array(head.utf8) + body, answers: &answer) {
-            _ = try socket.receive(into: &answer) { _ in false }
-        }
-        guard let status = statusLine(of: answer) else { throw TestFailure("no answer") }
-        guard let end = answer.firstRange(of: Array("\r\n\r\n".utf8)) else {
-            throw TestFailure("half a head")
-        }
-        let headText = String(decoding: answer[..<end.lowerBound], as: UTF8.self).lowercased()
-        let content = Array(answer[end.upperBound...])
-        // An answer that is cut short, since the daemon has ended or found damage in it, is none.
-        if let line = headText.split(separator: "\r\n").first(where: {
-            $0.hasPrefix("content-length:")
-        }),
-            let said = Int(line.dropFirst(15).drop { $0 == " " }), said != content.count
-        {
-            throw TestFailure("an answer of \(content.count) bytes instead of \(said)")
-        }
-        return (status, content)
-    }
-}

@@ -4,13 +4,13 @@ import TestSupport
 
 /// A leader beside the daemon that a scenario treats badly, which follows it.
 final class FollowedLeader {
-    private var daemon: DaemonUnderTest
+    private let host: Host
 
     /// Starts it below the bench's folder. It acknowledges what is in the bucket.
     init(
-        _ shard: ShardUnderTest, _ bench: borrowing Workbench, idleMilliseconds: Int
+        _ shard: ShardUnderTest, _ bench: Workbench, idleMilliseconds: Int
     ) throws {
-        daemon = try shard.serve(
+        host = try shard.serve(
             "leader", "--replicate", bench,
             arguments: [
                 "--ack", "replicated", DaemonFlag.sweep, "10ms",
@@ -18,17 +18,22 @@ final class FollowedLeader {
             ])
     }
 
-    var socket: String { daemon.socket }
+    var socket: String { host.socket }
 
     /// Waits until its follower has everything.
     func wait(for follower: borrowing DaemonUnderTest, _ when: String) throws {
-        let goal = try ShardUnderTest.waitUntilShipped(daemon, when)
-        try ShardUnderTest.wait(until: follower, has: goal, "the follower, \(when)")
+        try settle([host], withinSeconds: 120, when)
+        let goal = host.report?.sequence ?? 0
+        var connection = try follower.connect()
+        let isThere = try Clock.wait(milliseconds: 120_000) {
+            try connection.call(.replication).sequence ?? 0 >= goal
+        }
+        try require(isThere, "\(when): batch \(goal) does not come to the follower within 120 s")
     }
 
     /// Waits until its follower has everything, compares that with what was acknowledged, and ends.
     func compare(with follower: borrowing DaemonUnderTest, _ ledger: EditionLedger) throws {
-        try daemon.requireRunning("by itself")
+        try require(host.exits == 0, "the leader exited by itself")
         try wait(for: follower, "at the end")
         var connection = try follower.connect()
         for id in 0..<ledger.idCount {
@@ -48,6 +53,6 @@ final class FollowedLeader {
                 !edition.isDeletion && found.bytes == bytes,
                 "\(edition.name) is not edition \(edition.number) at the follower")
         }
-        try daemon.stop()
+        try host.stop()
     }
 }

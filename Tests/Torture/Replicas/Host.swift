@@ -23,12 +23,12 @@ final class Host {
     ///   - proxy: where it finds the bucket, in place of the server.
     init(
         _ name: String, _ flag: String, of shard: ShardUnderTest, in round: Workbench,
-        through proxy: FaultyProxy? = nil, arguments: [String] = []
+        through proxy: FaultyProxy? = nil, prefix: [String] = [], arguments: [String] = []
     ) {
         self.name = name
         bench = ShardUnderTest.part(name, of: round)
         mkdir(bench.folder, 0o755)
-        prefix = proxy.map { ["env", "AWS_ENDPOINT_URL=\($0.url)"] } ?? []
+        self.prefix = prefix + (proxy.map { ["env", "AWS_ENDPOINT_URL=\($0.url)"] } ?? [])
         self.arguments = [flag, shard.url, "--advertise", name] + arguments
     }
 
@@ -39,6 +39,14 @@ final class Host {
     }
 
     // MARK: Its daemon
+
+    /// Whether its daemon runs.
+    var isRunning: Bool { daemon?.isRunning() ?? false }
+
+    /// Sends a signal, such as SIGSTOP.
+    func signal(_ number: Int32) {
+        if let pid = daemon?.pid { Glibc.kill(pid, number) }
+    }
 
     /// Starts the daemon, and does not wait until it serves.
     func begin() throws {
@@ -79,9 +87,8 @@ final class Host {
 
     /// Copies what is in its folder, at one moment even while its daemon runs.
     func copyData(to folder: String) throws {
-        let pid = daemon?.pid
-        if let pid { Glibc.kill(pid, SIGSTOP) }
-        defer { if let pid { Glibc.kill(pid, SIGCONT) } }
+        signal(SIGSTOP)
+        defer { signal(SIGCONT) }
         Files.remove(folder)
         let end = try runToEnd(["cp", "-a", bench.data, folder], log: bench.log)
         try require(end == .exited(0), "the folder of \(name) was not copied: \(end)")

@@ -40,25 +40,19 @@ struct AnswerStream {
     }
 
     private static func response(_ rest: inout ArraySlice<UInt8>) throws -> Answer {
-        guard let end = Array(rest).firstRange(of: Array("\r\n\r\n".utf8))?.lowerBound else {
-            throw TestFailure("a head without an end: \(text(rest))")
+        guard let head = HTTPHead(rest.span.bytes) else {
+            throw TestFailure("not a head, or one without an end: \(text(rest.prefix(1_000)))")
         }
-        let head = text(rest.prefix(end))
-        rest = rest.dropFirst(end + 4)
-        let lines = head.split(separator: "\r\n")
-        let words = (lines.first ?? "").split(separator: " ", maxSplits: 2)
-        guard words.count == 3, words[0] == "HTTP/1.1", words[1].count == 3,
-            let status = Int(words[1])
-        else { throw TestFailure("not a status line: \(head)") }
-        let lengths = lines.filter { $0.lowercased().hasPrefix("content-length: ") }
+        let status = head.status
+        rest = rest.dropFirst(head.byteCount)
         if status < 200 || status == 204 || status == 304 {
-            guard status == 304 || lengths.isEmpty else {
-                throw TestFailure("a length where there is no body: \(head)")
+            guard status == 304 || head.length == nil else {
+                throw TestFailure("a length where there is no body: \(head.fields)")
             }
             return Answer(status: status, code: nil)
         }
-        guard lengths.count == 1, let count = Int(lengths[0].dropFirst(16)) else {
-            throw TestFailure("not one length: \(head)")
+        guard let count = head.length else {
+            throw TestFailure("no length: \(head.fields)")
         }
         // An answer to HEAD has no body.
         if rest.isEmpty || rest.starts(with: "HTTP/1.1 ".utf8) {
@@ -66,7 +60,7 @@ struct AnswerStream {
         }
         let body = rest.prefix(count)
         guard body.count == count else {
-            throw TestFailure("a body has \(body.count) of \(count) bytes: \(head)")
+            throw TestFailure("a body has \(body.count) of \(count) bytes: \(head.fields)")
         }
         rest = rest.dropFirst(count)
         return try answer(status, body)

@@ -1,7 +1,43 @@
 import BlobClient
+import Bytes
 import TestSupport
 
-/// As much of an HTTP/1.1 client as the scenarios need: one upload on a connection of its own.
+/// The head of an answer.
+struct HTTPHead {
+    let status: Int
+    /// By lower-case names.
+    let fields: [String: Substring]
+    /// With the empty line at its end.
+    let byteCount: Int
+
+    /// As long as a daemon's head ever is.
+    static let byteCountMax = 16_384
+
+    /// Reads the head at the start of `bytes`; nil when its end has not come, or it is none.
+    init?(_ bytes: RawSpan) {
+        let limit = min(bytes.byteCount, Self.byteCountMax)
+        var end = 0
+        while end + 4 <= limit, bytes.integer(end, as: UInt32.self) != 0x0A0D_0A0D { end += 1 }
+        guard end + 4 <= limit else { return nil }
+        var lines = bytes.extracting(first: end).text().split(separator: "\r\n")
+        guard let first = lines.first, first.hasPrefix("HTTP/1.1 "),
+            let status = Int(first.dropFirst(9).prefix(3))
+        else { return nil }
+        lines.removeFirst()
+        var fields: [String: Substring] = [:]
+        for line in lines {
+            guard let colon = line.firstIndex(of: ":") else { continue }
+            fields[line[..<colon].lowercased()] = line[line.index(after: colon)...]
+                .drop { $0 == " " }
+        }
+        (self.status, self.fields, byteCount) = (status, fields, end + 4)
+    }
+
+    /// The bytes of the body, as the head says.
+    var length: Int? { fields["content-length"].flatMap { Int($0) } }
+}
+
+/// As much of an HTTP/1.1 client as the scenarios need.
 enum HTTPClient {
     /// How the end of a body is told.
     enum Framing: Sendable { case contentLength, chunked }
@@ -53,20 +89,54 @@ enum HTTPClient {
         return socket
     }
 
-    /// A document, with its head, on a connection of its own.
-    static func get(_ path: String, from socketPath: String) throws -> String {
-        let socket = try RawSocket.connect(to: socketPath)
+    /// The bytes of a request.
+    static func request(
+        _ method: String, _ target: String, _ fields: [String] = [], _ body: [UInt8]? = nil
+    ) -> [UInt8] {
+        var head = "\(method) \(target) HTTP/1.1\r\nHost: b\r\n"
+        for field in fields { head += "\(field)\r\n" }
+        if let body { head += "Content-Length: \(body.count)\r\n" }
+        return Array("\(head)\r\n".utf8) + (body ?? [])
+    }
+
+    /// A request on a connection of its own, and its whole answer. Throws when there is none, and when it is cut
+    /// short, since the daemon has ended or found damage in it.
+    static func call(
+        _ method: String, _ target: String, type: String = "", _ body: [UInt8] = [], at path: String
+    ) throws -> (status: Int, body: [UInt8]) {
+        let socket = try RawSocket.connect(to: path, withinMilliseconds: 1_000)
+        let fields = (type.isEmpty ? [] : ["Content-Type: \(type)"]) + ["Connection: close"]
+        let sendsBody = method != "GET" && method != "DELETE"
         var answer: [UInt8] = []
-        let request = "GET \(path) HTTP/1.1\r\nHost: b\r\nConnection: close\r\n\r\n"
-        _ = try socket.sendAll(Array(request.utf8), answers: &answer)
-        _ = try socket.receive(into: &answer, milliseconds: 60_000) { _ in false }
-        return String(decoding: answer, as: UTF8.self)
+        if try socket.sendAll(
+            request(method, target, fields, sendsBody ? body : nil), answers: &answer)
+        {
+            _ = try socket.receive(into: &answer) { _ in false }
+        }
+        guard let head = HTTPHead(answer.span.bytes) else {
+            throw TestFailure("no answer, or half a head")
+        }
+        let content = Array(answer[head.byteCount...])
+        try require(
+            head.length ?? content.count == content.count,
+            "an answer of \(content.count) bytes instead of \(head.length ?? 0)")
+        return (head.status, content)
+    }
+
+    /// The numbers of `/metrics`, by their names with their labels.
+    static func metrics(of socketPath: String) throws -> [String: Int] {
+        let text = String(
+            decoding: try call("GET", "/metrics", at: socketPath).body, as: UTF8.self)
+        var numbers: [String: Int] = [:]
+        for line in text.split(separator: "\n") {
+            guard let space = line.lastIndex(of: " "),
+                let number = Int(line[line.index(after: space)...])
+            else { continue }
+            numbers[String(line[..<space])] = number
+        }
+        return numbers
     }
 
     /// The status, as soon as the whole head is there.
-    static func statusLine(of answer: [UInt8]) -> Int? {
-        let head = String(decoding: answer.prefix(16_384), as: UTF8.self)
-        guard head.hasPrefix("HTTP/1.1 "), head.contains("\r\n\r\n") else { return nil }
-        return Int(head.dropFirst(9).prefix(3))
-    }
+    static func statusLine(of answer: [UInt8]) -> Int? { HTTPHead(answer.span.bytes)?.status }
 }

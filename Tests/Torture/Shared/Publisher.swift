@@ -5,30 +5,7 @@ import TestSupport
 
 /// Publishes, replaces and deletes under ids that are its own, and keeps the ledger of what the
 /// daemon acknowledged.
-///
-/// A change that was sent and not answered, or refused, may have happened or not. Until a later
-/// change of the same id is acknowledged, or a check has found what is there, both count as right.
 final class Publisher: Sendable {
-    /// What a notification may look like.
-    private enum Content: Sendable, Equatable {
-        case absent
-        case payload(PayloadDigest)
-    }
-
-    private struct Entry: Sendable {
-        var acknowledged = Content.absent
-        /// Changes since then: the one that is under way is the last, the others were not answered.
-        var pending: [Content] = []
-        /// The round of the last change.
-        var round = 0
-    }
-
-    private struct Ledger: Sendable {
-        var entries: [String: Entry] = [:]
-        var acknowledgedCount = 0
-        var refusedCount = 0
-    }
-
     /// What every publisher has in common.
     struct Plan: Sendable {
         /// What their ids begin with.
@@ -47,8 +24,20 @@ final class Publisher: Sendable {
         var deletePercent = 20
         /// How many of a hundred payloads are ones that others publish, too.
         var sharedPercent = 20
-        /// How long each rests after an answer.
-        var pauseMicroseconds = 0
+        /// How many of a hundred changes are of an id that was never used.
+        var newPercent = 0
+        /// How many of a hundred payloads expire after a second.
+        var expiringPercent = 0
+        /// How often of a hundred times twelve changes are sent together.
+        var burstPercent = 0
+        /// Whether what each publishes is an owner's.
+        var hasOwners = false
+        /// How long each rests after an answer, in microseconds.
+        var rest: @Sendable (inout SeededGenerator) -> Int = { _ in 0 }
+        /// Makes a payload that nobody else publishes; nil: any of these sizes.
+        var payload: (@Sendable (_ isBurst: Bool, inout SeededGenerator) -> Payload)?
+        /// Where all of them note what they do; nil: each has a ledger of its own.
+        var ledger: Ledger?
         /// Whether each waits for the bucket.
         var awaitsReplication = false
         /// Whether each connects again, to the next of its daemons, when it is refused or loses its
@@ -65,11 +54,13 @@ final class Publisher: Sendable {
 
     private let number: Int
     private let plan: Plan
-    private let ledger = Mutex(Ledger())
+    private let ledger: Ledger
+    private let refusals = Atomic(0)
 
     init(number: Int, plan: Plan) {
         self.number = number
         self.plan = plan
+        ledger = plan.ledger ?? Ledger()
     }
 
     /// Publishers for a plan, to which shared payloads are added.
@@ -88,9 +79,9 @@ final class Publisher: Sendable {
     }
 
     /// How many changes the daemon has acknowledged.
-    var acknowledgedCount: Int { ledger.withLock { $0.acknowledgedCount } }
+    var acknowledgedCount: Int { ledger.acknowledgedCount }
     /// How many it has refused.
-    var refusedCount: Int { ledger.withLock { $0.refusedCount } }
+    var refusedCount: Int { refusals.load(ordering: .relaxed) }
 
     // MARK: Changing
 
@@ -113,9 +104,8 @@ final class Publisher: Sendable {
                 while !stop.isUp, left > 0 {
                     left -= try changeSome(
                         &connection, atMost: left, round: round, using: &generator)
-                    if plan.pauseMicroseconds > 0 {
-                        Clock.pause(microseconds: plan.pauseMicroseconds)
-                    }
+                    let rest = plan.rest(&generator)
+                    if rest > 0 { Clock.pause(microseconds: rest) }
                 }
             } catch let error as ClientError {
                 switch error {
@@ -134,14 +124,26 @@ final class Publisher: Sendable {
         using generator: inout SeededGenerator
     ) throws -> Int {
         var ids: [String] = []
+        let isBurst = generator.chance(plan.burstPercent)
         let wanted =
-            generator.chance(50) ? 1 : Int.random(in: 1...plan.pipelineMax, using: &generator)
-        for _ in 0..<min(wanted, limit) {
+            isBurst
+            ? 12
+            : generator.chance(50) ? 1 : Int.random(in: 1...plan.pipelineMax, using: &generator)
+        for index in 0..<min(wanted, limit) {
+            let isNew = generator.chance(plan.newPercent)
             let id =
-                "\(plan.name)\(number)-\(Int.random(in: 0..<plan.idCount, using: &generator))"
+                isNew
+                ? "\(plan.name)\(number)-\(round)-\(generator.next() % 1_000_000)-\(index)"
+                : "\(plan.name)\(number)-\(generator.below(plan.idCount))"
             // One change of an id at a time: an answer acknowledges the last one.
             guard !ids.contains(id) else { continue }
-            try queueChange(of: id, &connection, round: round, using: &generator)
+            let isDeleted = !isNew && generator.chance(plan.deletePercent)
+            if isDeleted {
+                ledger.willSend(nil, for: id, round: round)
+                _ = try connection.queueCall(.delete(id))
+            } else {
+                try queuePut(of: id, isBurst: isBurst, &connection, round, using: &generator)
+            }
             ids.append(id)
         }
         try connection.flush()
@@ -149,7 +151,7 @@ final class Publisher: Sendable {
         for id in ids {
             let outcome = try connection.receive().outcome
             if case .failed(let error) = outcome, error.isRefusal {
-                ledger.withLock { $0.refusedCount += 1 }
+                refusals.add(1, ordering: .relaxed)
                 refusal = error
             } else {
                 try take(outcome, of: id)
@@ -159,66 +161,40 @@ final class Publisher: Sendable {
         return ids.count
     }
 
-    private func queueChange(
-        of id: String, _ connection: inout BlobConnection, round: Int,
+    private func queuePut(
+        of id: String, isBurst: Bool, _ connection: inout BlobConnection, _ round: Int,
         using generator: inout SeededGenerator
     ) throws {
-        if generator.chance(plan.deletePercent) {
-            note(.absent, of: id, round)
-            _ = try connection.queueCall(.delete(id))
-            return
+        let (payload, digest): (Payload, PayloadDigest)
+        if generator.chance(plan.sharedPercent) {
+            (payload, digest) = plan.shared[generator.below(plan.shared.count)]
+        } else {
+            payload =
+                plan.payload?(isBurst, &generator)
+                ?? Payload.random(plan.byteCounts, using: &generator)
+            digest = payload.digest()
         }
-        let (payload, digest) =
-            if generator.chance(plan.sharedPercent) {
-                plan.shared[Int.random(in: 0..<plan.shared.count, using: &generator)]
-            } else {
-                distinct(using: &generator)
-            }
-        note(.payload(digest), of: id, round)
+        let expires = generator.chance(plan.expiringPercent)
         let bytes = payload.bytes()
-        let request = PutRequest(id: id, mediaType: payload.mediaType, lifetime: .seconds(86_400))
+        let request = PutRequest(
+            id: id, mediaType: payload.mediaType, owner: plan.hasOwners ? "owner-\(number)" : nil,
+            lifetime: .seconds(expires ? 1 : 86_400))
+        ledger.willSend(digest.description, expires: expires, for: id, round: round)
         _ = try connection.queuePut(request, bytes.span.bytes)
-    }
-
-    private func distinct(
-        using generator: inout SeededGenerator
-    ) -> (payload: Payload, digest: PayloadDigest) {
-        let payload = Payload.random(plan.byteCounts, using: &generator)
-        return (payload, payload.digest())
-    }
-
-    private func note(_ content: Content, of id: String, _ round: Int) {
-        ledger.withLock {
-            $0.entries[id, default: Entry()].pending.append(content)
-            $0.entries[id]?.round = round
-        }
     }
 
     private func take(_ outcome: Answer.Outcome, of id: String) throws(TestFailure) {
         switch outcome {
         case .stored(let receipt):
-            try acknowledge(.payload(receipt.digest), of: id)
+            try ledger.answered(receipt.digest.description, for: id)
             plan.news?.note(id)
-        case .called: try acknowledge(.absent, of: id)
+        case .called: try ledger.answered(nil, for: id)
         case .failed(.notFound), .failed(.expired):
             // That nothing is here says nothing of the bucket.
-            if !plan.awaitsReplication { try acknowledge(.absent, of: id) }
+            if !plan.awaitsReplication { try ledger.answered(nil, for: id) }
         default:
             throw TestFailure("\(plan.name)\(number): \(id) was answered with \(outcome)")
         }
-    }
-
-    private func acknowledge(_ content: Content, of id: String) throws(TestFailure) {
-        let sent = ledger.withLock { ledger -> Content? in
-            let sent = ledger.entries[id]?.pending.last
-            ledger.entries[id]?.acknowledged = content
-            ledger.entries[id]?.pending = []
-            ledger.acknowledgedCount += 1
-            return sent
-        }
-        try require(
-            sent == content,
-            "\(id) was acknowledged as \(content); sent was \(sent.map { "\($0)" } ?? "-")")
     }
 
     // MARK: Checking
@@ -259,50 +235,67 @@ final class Publisher: Sendable {
     /// The ids of which a daemon does not have what was acknowledged.
     func missingIDs(at socket: String) throws -> [String] {
         var connection = try BlobConnection.connect(to: socket)
-        return try ledger.withLock { $0.entries }.filter { id, entry in
-            guard entry.acknowledged != .absent else { return false }
-            return try content(of: id, &connection) != entry.acknowledged
-        }.keys.sorted()
+        return try ledger.changes.keys.filter { id in
+            guard let digest = ledger.expectation(of: id).allowed[0].digest else { return false }
+            return try content(of: id, &connection) != digest
+        }.sorted()
+    }
+
+    /// Throws unless a daemon has what was there at one moment of a time, by the ledger's clock. Its history must be
+    /// kept, and one change sent at a time.
+    ///
+    /// - Returns: how many notifications were looked at.
+    func checkOneMoment(of time: ClosedRange<Int>, at socket: String) throws -> Int {
+        var connection = try BlobConnection.connect(to: socket)
+        let changes = ledger.changes
+        var found: [String: String] = [:]
+        for id in changes.keys { found[id] = try content(of: id, &connection) }
+        // After each answer everything is known. The last change may have been done before its answer came.
+        let moments = changes.values.joined().compactMap(\.answeredAt).sorted()
+        let first = moments.lastIndex { $0 <= time.lowerBound } ?? 0
+        let last = moments.firstIndex { $0 > time.upperBound } ?? moments.count - 1
+        let isRight = moments[first...last].contains { moment in
+            changes.allSatisfy { Expectation($0.value, at: moment).allows(found[$0.key]) }
+        }
+        try require(
+            isRight,
+            "the notifications of \(plan.name)\(number) are those of no moment among \(last - first + 1)"
+        )
+        return changes.count
     }
 
     private func faults(
         at sockets: [String], round: Int, sampling: Int
     ) throws -> (count: Int, faults: [String]) {
         var generator = SeededGenerator(seed: UInt64(round), thread: number)
-        let entries = ledger.withLock { $0.entries }.sorted { $0.key < $1.key }.filter {
-            $0.value.round == round || Int.random(in: 0..<sampling, using: &generator) == 0
+        let ids = ledger.changes.keys.sorted().filter {
+            ledger.round(of: $0) == round || Int.random(in: 0..<sampling, using: &generator) == 0
         }
         var faults: [String] = []
         // What the first daemon has is what the others must have.
         for socket in sockets {
             var connection = try BlobConnection.connect(to: socket)
-            for (id, _) in entries {
-                let entry = ledger.withLock { $0.entries[id] ?? Entry() }
+            for id in ids {
+                let expectation = ledger.expectation(of: id)
                 do {
                     let found = try content(of: id, &connection)
-                    let isRight =
-                        found == entry.acknowledged || entry.pending.contains(found)
-                        || plan.mayLose && socket == sockets[0]
                     try require(
-                        isRight,
-                        "\(id) at \(socket) is \(found); acknowledged was \(entry.acknowledged), sent without an answer \(entry.pending)"
+                        expectation.allows(found) || plan.mayLose && socket == sockets[0],
+                        "\(id) at \(socket) is \(found ?? "absent"); it must be \(expectation.words)"
                     )
-                    ledger.withLock {
-                        $0.entries[id]?.acknowledged = found
-                        $0.entries[id]?.pending = []
-                    }
+                    ledger.settle(found, for: id)
                 } catch { faults.append("\(error)") }
             }
         }
-        return (entries.count, faults)
+        return (ids.count, faults)
     }
 
-    /// What the daemon has under an id. The connection compares the bytes with their digest.
-    private func content(of id: String, _ connection: inout BlobConnection) throws -> Content {
+    /// The digest of what the daemon has under an id; nil: nothing. The connection compares the bytes with their digest.
+    private func content(of id: String, _ connection: inout BlobConnection) throws -> String? {
         do throws(ClientError) {
-            return .payload(try connection.get(id).info.digest)
+            return try connection.get(id).info.digest.description
         } catch .notFound {
-            return .absent
+            return nil
         } catch {
             throw TestFailure("\(id) cannot be fetched: \(error)")
         }

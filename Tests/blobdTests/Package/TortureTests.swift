@@ -44,7 +44,7 @@ import Testing
         ("races", .nothing),
         ("backup", .nothing), ("disk", .nothing), ("full", .mounts), ("flips", .plainBuild),
         ("syncs", .strace), ("cuts", .plainBuild), ("restore-cuts", .plainBuild),
-        ("churn --kills", .nothing), ("churn --follower --evicting --kills", .moto),
+        ("churn --follower --evicting --kills", .moto),
         // Whatever becomes of a daemon, its folder, its disk or its bucket, none of a shard needs an operator.
         ("chaos", .moto),
     ]

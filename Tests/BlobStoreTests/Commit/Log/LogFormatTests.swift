@@ -65,33 +65,6 @@ import Testing
         #expect(Self.isAccepted(bytes))
     }
 
-    @Test("What the store says of its log stands as the text says, and no changed bit passes")
-    func state() {
-        let state = LogState(
-            id: LogID(high: 0x0102_0304_0506_0708, low: 0x1112_1314_1516_1718), isInUse: true,
-            firstTransaction: 0x2122_2324)
-        let bytes = state.value
-        let checksum = Checksum(Array("log".utf8 + bytes.prefix(32)).span.bytes).value
-        #expect(checksum == 0x11C0_F681, "computed by another program")
-        let golden: [UInt8] =
-            [8, 7, 6, 5, 4, 3, 2, 1, 0x18, 0x17, 0x16, 0x15, 0x14, 0x13, 0x12, 0x11]
-            + [0x24, 0x23, 0x22, 0x21, 0, 0, 0, 0, 1, 0, 0, 0, 0, 0, 0, 0]
-            + (0..<4).map { UInt8(truncatingIfNeeded: checksum >> ($0 * 8)) } + [0, 0, 0, 0]
-        #expect(bytes == golden)
-        #expect((try? LogState(bytes.span.bytes)) == state)
-        for bit in 0..<36 * 8 {
-            var changed = bytes
-            changed[bit / 8] ^= 1 << UInt8(bit % 8)
-            #expect((try? LogState(changed.span.bytes)) == nil, "bit \(bit)")
-        }
-        for count in 0..<40 {
-            #expect((try? LogState(Array(bytes.prefix(count)).span.bytes)) == nil)
-        }
-        #expect((try? LogState((bytes + [0]).span.bytes)) == nil)
-        let closed = LogState(id: state.id, isInUse: false, firstTransaction: 3)
-        #expect((try? LogState(closed.value.span.bytes)) == closed)
-    }
-
     @Test("A record of a kind that nobody knows is none")
     func kinds() {
         var bytes = Self.record()

@@ -172,40 +172,4 @@ import Testing
         let opened = try copy.open { $0.discardsLog = true }
         #expect(try opened.lookUp("a0") == .missing)
     }
-
-    @Test("Random long batches: a kill anywhere leaves what was acknowledged", arguments: 0..<2)
-    func random(number: Int) throws {
-        let seed = testSeed(30)
-        print("long batches: seed \(seed)")
-        var generator = SeededGenerator(seed: seed)
-        var model: [String: (Int, Int)] = [:]
-        for step in 0..<60 {
-            var changes: [Change] = []
-            for _ in 0...generator.below(14) {
-                let id = "id-\(generator.below(25))"
-                if generator.chance(15) {
-                    changes.append(.delete(id: id))
-                    model[id] = nil
-                } else {
-                    let content = (generator.below(40), 1 + generator.below(90_000))
-                    changes.append(
-                        .publish(
-                            try store.publication(id, Self.bytes(content.0, content.1))))
-                    model[id] = content
-                }
-            }
-            _ = try store.apply(changes, asOf: noon, freeing: 1 << 20)
-            if generator.chance(10) { try store.commitPending() }
-            guard generator.chance(25) else { continue }
-            try folder.withCopy { copy in
-                for index in 0..<25 {
-                    let found = try copy.ownedPayload(for: "id-\(index)", asOf: noon)
-                    let expected = model["id-\(index)"].map { Self.bytes($0.0, $0.1) }
-                    #expect(found == expected, "seed \(seed), step \(step), id-\(index)")
-                }
-                let problems = try copy.verify().problems
-                #expect(problems == [], "seed \(seed), step \(step)")
-            }
-        }
-    }
 }

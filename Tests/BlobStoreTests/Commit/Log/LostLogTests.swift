@@ -270,62 +270,6 @@ import Testing
         let store = try folder.open { $0.discardsLog = true }
         #expect(try store.verify().problems == [])
     }
-
-    /// At any moment a kill leaves a store that opens with all that was acknowledged; and one whose
-    /// log was spoiled opens only where nothing is missing.
-    @Test("Random lives of a store, killed at any moment, with a log that is there or spoiled")
-    func randomLives() throws {
-        let seed = testSeed(29)
-        print("LostLogTests.randomLives: seed \(seed)")
-        var generator = SeededGenerator(seed: seed)
-        let (_, others) = try Self.killed(withMarks: false)
-        var folder = TemporaryFolder()
-        var acknowledged: Set<String> = []
-        var refusals = 0
-        for life in 0..<12 {
-            let store = try folder.openLogging()
-            for step in 0..<Int.random(in: 0..<12, using: &generator) {
-                let id = "\(life)-\(step)"
-                switch Int.random(in: 0..<6, using: &generator) {
-                case 0: try store.commitPending()
-                case 1:
-                    // Too long for the log.
-                    try store.put(
-                        id, [UInt8](repeating: 1, count: StoreLimits.loggedBatchByteCountMax + 1))
-                    acknowledged.insert(id)
-                default:
-                    try store.put(id, generator.bytes(Int.random(in: 0..<6_000, using: &generator)))
-                    acknowledged.insert(id)
-                }
-            }
-            let pending = store.pendingChanges.batchCount
-            let withMarks = Bool.random(using: &generator)
-            let isEnded = Int.random(in: 0..<4, using: &generator) == 0
-            if isEnded { try store.endLogging() }
-            let next = try folder.copy(withMarks: withMarks)
-            let spoiled = try folder.copy(withMarks: withMarks)
-            let spoiling = try #require(Spoiling.allCases.randomElement(using: &generator))
-            try spoiling.spoil(spoiled.path, others)
-            do {
-                let opened = try spoiled.open()
-                #expect(isEnded || pending == 0, "seed \(seed), life \(life): \(spoiling)")
-                for id in acknowledged {
-                    let found = try opened.lookUp(id)
-                    #expect(found == .found, "seed \(seed), life \(life): \(spoiling), \(id)")
-                }
-            } catch let error as StoreError {
-                refusals += 1
-                #expect(error.openReason?.contains("changes.log") == true, "\(error)")
-                #expect(!isEnded, "seed \(seed), life \(life): \(spoiling), \(error)")
-            }
-            folder = next
-            let opened = try next.open()
-            for id in acknowledged {
-                #expect(try opened.lookUp(id) == .found, "seed \(seed), life \(life): \(id)")
-            }
-        }
-        #expect(refusals > 0, "seed \(seed)")
-    }
 }
 
 /// What the store said while it was opened.
