@@ -91,8 +91,9 @@ extension World {
     private func letPayloadVanish(_ host: Host) throws {
         sometimes("a payload vanished")
         // Nothing fails meanwhile: all of these steps are needed.
+        let wasSafe = isSafe
         isSafe = true
-        defer { isSafe = false }
+        defer { isSafe = wasSafe }
         let (retention, number) = (swarm.retentionMilliseconds, chance.below(swarm.idCount))
         func run(_ name: String, of host: Host, _ count: Int) throws {
             for _ in 0..<count where host.isUp {
@@ -106,6 +107,8 @@ extension World {
         for other in hosts where other !== host {
             other.pausedUntil = max(other.pausedUntil, clock + retention * 2)
         }
+        // It may have found out that another one leads.
+        guard host.isUp, host.takesChanges else { return }
         // The next base is due.
         clock += retention / 3
         operation += 1
@@ -130,6 +133,8 @@ extension World {
     private func checkFollowers(of leader: Host) throws {
         for other in hosts where other !== leader && other.life == .up && !other.leads {
             other.pausedUntil = clock
+            // What it said before may have been the bucket's fault.
+            other.errors["replica"] = nil
             for _ in 0..<8 where other.isUp {
                 for task in other.tasks where task.name == "replica" { try other.run(task) }
             }
