@@ -108,9 +108,6 @@ extension Endpoint {
             .get, "/livez", "live", .probe, body: .none, on: .devices, also: .withoutMemory,
             .perform(RequestHandler.getLive)),
         Endpoint(
-            .get, "/v1/trial", "trial", .probe, body: .none, also: .withoutMemory,
-            .perform(RequestHandler.getTrial)),
-        Endpoint(
             .get, "/readyz", "ready", .probe, body: .none, also: .withoutMemory,
             .perform(RequestHandler.getReady)),
         Endpoint(

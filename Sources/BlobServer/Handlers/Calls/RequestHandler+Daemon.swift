@@ -9,10 +9,6 @@ extension RequestHandler {
         .respond(.echo([]))
     }
 
-    func getTrial(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
-        .respond(.echo([]))
-    }
-
     func getReady(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         if isStopping { throw .stopping }
         if let refusal = replica.refusal { throw ProtocolError(notReady: refusal) }
