@@ -30,8 +30,6 @@ public struct PatchRequest: Sendable, Hashable {
     public var platforms = Member<[String]>.keep
     /// The host that it is for.
     public var targetHost = Member<String>.keep
-    /// The line below the title.
-    public var subtitle = Member<String>.keep
     /// How urgent it is.
     public var priority = Member<NotificationRecord.Priority>.keep
     /// How long it should be shown, in seconds.
@@ -68,7 +66,6 @@ public struct PatchRequest: Sendable, Hashable {
         add("group", group) { .string($0) }
         add("platforms", platforms) { .array($0.map { .string($0) }) }
         add("target_host", targetHost) { .string($0) }
-        add("subtitle", subtitle) { .string($0) }
         add("priority", priority) { .string($0.name) }
         add("display_ttl", displayTTLSeconds) { .number(JSONNumber(Int64($0))) }
         add("data", data) { $0 }

@@ -71,8 +71,6 @@ public struct NotificationRecord: Sendable, Hashable {
     public let platforms: [String]
     /// The host that it is for, or nil.
     public let targetHost: String?
-    /// A line below the title, or nil.
-    public let subtitle: String?
     /// How urgent it is, or nil.
     public let priority: Priority?
     /// How long it should be shown, in seconds, or nil.
@@ -114,7 +112,6 @@ public struct NotificationRecord: Sendable, Hashable {
         group = try reader.optionalText("group")
         platforms = try reader.optionalTexts("platforms")
         targetHost = try reader.optionalText("target_host")
-        subtitle = try reader.optionalText("subtitle")
         priority = try reader.optionalChoice("priority")
         displayTTLSeconds = try reader.optionalInteger("display_ttl")
         data = reader.member("data")

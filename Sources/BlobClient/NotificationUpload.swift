@@ -53,8 +53,6 @@ public struct NotificationUpload: Sendable, Hashable {
     public var platforms: [String] = []
     /// The host that it is for, 1…255 bytes.
     public var targetHost: String?
-    /// A line below the title, at most 256 bytes.
-    public var subtitle: String?
     /// How urgent it is; nil: high.
     public var priority: NotificationRecord.Priority?
     /// How long it should be shown, in seconds, at most 2,592,000.
@@ -103,7 +101,6 @@ public struct NotificationUpload: Sendable, Hashable {
             document.add("platforms", .array(platforms.map { .string($0) }))
         }
         document.add("target_host", targetHost)
-        document.add("subtitle", subtitle)
         document.add("priority", priority?.name)
         document.add("display_ttl", displayTTLSeconds.map { .number(JSONNumber(Int64($0))) })
         document.add("data", data)

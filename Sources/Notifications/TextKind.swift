@@ -5,7 +5,7 @@ internal import Bytes
 /// words. All texts are UTF-8.
 @usableFromInline
 @frozen package enum TextKind: Sendable, CaseIterable {
-    case id, part, mediaType, owner, app, title, message, richType, category, group, targetHost, subtitle
+    case id, part, mediaType, owner, app, title, message, richType, category, group, targetHost
     case device, platform, actionIdentifier, actionTitle, responseAction, responseKey, pushToken
 
     /// What its bytes may be.
@@ -39,7 +39,6 @@ internal import Bytes
         case .category: Row("category", 64, .name)
         case .group: Row("group", 128, .line)
         case .targetHost: Row("target host", 255, .line)
-        case .subtitle: Row("subtitle", 256, .line, mayBeEmpty: true)
         case .device: Row("device", 64, .name)
         case .platform: Row("platform", 32, .name)
         case .actionIdentifier: Row("actions", 64, .name)
@@ -126,7 +125,6 @@ package enum TextField: UInt16, Sendable, CaseIterable {
     case category = 4
     case group = 5
     case targetHost = 15
-    case subtitle = 17
     case device = 9
 
     /// Who says it, and when.
@@ -149,7 +147,6 @@ package enum TextField: UInt16, Sendable, CaseIterable {
         case .category: ("category", .category, .publishOrPatch)
         case .group: ("group", .group, .publishOrPatch)
         case .targetHost: ("target_host", .targetHost, .publishOrPatch)
-        case .subtitle: ("subtitle", .subtitle, .publishOrPatch)
         case .device: ("device", .device, .head)
         }
     }

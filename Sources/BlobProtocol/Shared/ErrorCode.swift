@@ -8,7 +8,7 @@ public enum ErrorCode: RawRepresentable, CaseIterable, Hashable, Sendable {
     case badActionState, badPriority, badDisplayTTL, badCategory, badGroup, badDevice, badData
     case badResponse, badActions, badOptions, unknownCategory, unknownAction, unknownDigest
     case digestMismatch, badMultipart, partMissing, partUnexpected, tooManyParts, badCursor
-    case badLimit, badWait, badPlatform, badProfile, badTargetHost, badSubtitle
+    case badLimit, badWait, badPlatform, badProfile, badTargetHost
     // 403 to 431: what it asks for.
     case forbidden, notFound, methodNotAllowed, notAcceptable, timeout, expired, lengthRequired
     case preconditionFailed, preconditionRequired, payloadTooLarge, uriTooLong
@@ -86,7 +86,6 @@ public enum ErrorCode: RawRepresentable, CaseIterable, Hashable, Sendable {
         case .badPlatform: ("bad_platform", 400, "Bad platform")
         case .badProfile: ("bad_profile", 400, "Bad profile")
         case .badTargetHost: ("bad_target_host", 400, "Bad target host")
-        case .badSubtitle: ("bad_subtitle", 400, "Bad subtitle")
         case .forbidden: ("forbidden", 403, "Forbidden")
         case .notFound: ("not_found", 404, "Not found")
         case .methodNotAllowed: ("method_not_allowed", 405, "Method not allowed")

@@ -34,8 +34,6 @@ public struct NotificationPatch: Sendable {
     public var platforms = FieldPatch<[String]>.keep
     /// The host that it is for.
     public var targetHost = FieldPatch<String>.keep
-    /// The line below the title.
-    public var subtitle = FieldPatch<String>.keep
     /// How urgent it is.
     public var priority = FieldPatch<NotificationPriority>.keep
     /// How long it should be shown, in seconds.
@@ -68,7 +66,6 @@ extension NotificationPatch {
             case .category: category
             case .group: group
             case .targetHost: targetHost
-            case .subtitle: subtitle
             case .owner, .app, .device: nil
             }
         }
@@ -81,7 +78,6 @@ extension NotificationPatch {
             case .category: category = newValue
             case .group: group = newValue
             case .targetHost: targetHost = newValue
-            case .subtitle: subtitle = newValue
             case .owner, .app, .device: break
             }
         }

@@ -22,8 +22,6 @@ public struct NotificationDetails: Sendable, Hashable {
     public var platforms: [String] = []
     /// The host that it is for, 1…255 bytes; nil: none in particular.
     public var targetHost: String?
-    /// A line below the title.
-    public var subtitle: String?
     /// How urgent it is.
     public var priority = NotificationPriority.high
     /// How long it should be shown, in seconds, at most 2,592,000; 0: not said.
@@ -53,7 +51,6 @@ public struct NotificationDetails: Sendable, Hashable {
             case .category: category
             case .group: group
             case .targetHost: targetHost
-            case .subtitle: subtitle
             case .device: device
             case .owner, .message, .richType: nil
             }
@@ -65,7 +62,6 @@ public struct NotificationDetails: Sendable, Hashable {
             case .category: category = newValue
             case .group: group = newValue
             case .targetHost: targetHost = newValue
-            case .subtitle: subtitle = newValue
             case .device: device = newValue
             case .owner, .message, .richType: break
             }

@@ -45,9 +45,6 @@ struct PublishCommand: ParsableCommand {
     @Option(help: .named("host", "The host that it is for."))
     var targetHost: String?
 
-    @Option(help: .named("text", "A line below the title."))
-    var subtitle: String?
-
     @Option(help: .named("priority", "The priority."))
     var priority: NotificationRecord.Priority?
 
@@ -100,7 +97,6 @@ struct PublishCommand: ParsableCommand {
         upload.group = group
         upload.platforms = platforms
         upload.targetHost = targetHost
-        upload.subtitle = subtitle
         upload.priority = priority
         upload.displayTTLSeconds = try displayTTLSeconds()
         upload.data = try data.map { try JSONTexts.value($0, of: "--data") }
@@ -130,7 +126,6 @@ struct PublishCommand: ParsableCommand {
     private var saysSomething: Bool {
         let others = [
             id, category, group, displayTTL, data, actions, life.ttl, life.expiresAt, targetHost,
-            subtitle,
         ]
         return !texts.isEmpty || others.contains { $0 != nil } || priority != nil
             || !parts.isEmpty || !platforms.isEmpty
