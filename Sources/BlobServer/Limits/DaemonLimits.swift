@@ -17,8 +17,6 @@ package struct DaemonLimits: Sendable {
     /// The longest life a publisher may ask for, in seconds.
     package var ttlSecondsMax: Int64 = 30 * 86_400
     package var connectionCountMax = 8_192
-    /// How many slow requests a trial of the recipe for settings would keep.
-    package var trialCountMax = 5
     /// Memory for bodies on their way into the store, in bytes.
     package var bodyMemoryByteCountMax = 64 << 20
     /// Memory for answers that their clients have not read, in bytes, of all workers together; see

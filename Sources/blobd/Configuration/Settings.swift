@@ -136,11 +136,6 @@ extension Setting {
             limit is 2,048.
             """),
         .one(
-            "trial", .count(1...100), \.limits.trialCountMax, .live,
-            """
-            A trial of the recipe for settings.
-            """),
-        .one(
             "body-memory", .size(StoreLimits.payloadInMemoryByteCountMax...1 << 40),
             \.limits.bodyMemoryByteCountMax, .live,
             """
