@@ -177,7 +177,6 @@ struct Acceptor: ~Copyable {
             least = index
         }
         hasAccepted = true
-        counters.acceptedConnections.add()
         let peer = peers[user] ?? Peer(userID: user)
         peers[user] = peer
         counters.workers[least].connections.change(by: 1)

@@ -51,7 +51,6 @@ final class DaemonCounters: Sendable {
     let workers: [WorkerCounters]
     /// Connections of users who may not connect.
     let refusedPeers = Counter()
-    let acceptedConnections = Counter()
     /// Counted by the writer.
     let publishes = Counter()
     let deletes = Counter()
@@ -101,10 +100,6 @@ extension Figure {
                 "blobd_draining_connections",
                 "Closed connections whose peers have not read everything.")
         ) { $0.counters.drainingCount },
-        Figure(
-            "accepted_connections", title: "accepted connections",
-            metric: .counter("blobd_accepted_connections_total", "Connections since the start.")
-        ) { $0.counters.acceptedConnections.total },
         Figure(
             "refused_peers",
             metric: .counter(
