@@ -77,9 +77,9 @@ import Testing
         let figures = try #require(all.first)
         let rate = try #require(figures.rate)
         #expect(rate.askedPerSecond == 300)
-        // Answers that were due before the counting began may come within it: on a busy machine a
-        // few, and never many.
-        #expect(Double(figures.requests) <= 300 * figures.seconds + 6)
+        // Requests that were due before the counting began may be counted: on a busy machine those of a second.
+        // Without a rate there would be thousands.
+        #expect(Double(figures.requests) <= 300 * (figures.seconds + 1))
         #expect(rate.isReached == (Double(figures.requests + 1) >= 297 * figures.seconds))
         let hopeless = try daemon.run(
             "bench", "--rate", "40000000", "--seconds", "0.1", "--warm-up", "0")
