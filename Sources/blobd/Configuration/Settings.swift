@@ -227,7 +227,7 @@ extension Setting {
             "Refuse changes while more bytes are not in the bucket."),
         .optional(
             "auto-promote", .time(10_000...day), \.replica.autoPromoteMilliseconds, .atStart,
-            "Take the lead when a follower has found nothing new for so long. Leaders say every 5 s that they are alive."
+            "Take the lead when a follower has found nothing new for so long. An idle leader writes a heartbeat every 5.2 s."
         ),
         .one(
             "base-interval", .time(60_000...365 * day), \.replica.baseIntervalMilliseconds,
