@@ -45,10 +45,21 @@ package struct LogFollower {
         // A fence may have been put where the name was free because it had been packed. The pack is the history
         // then.
         guard found?.head.kind == .fence || (found == nil && looksAtPacks) else { return found }
-        packs = try Pack.ranges(reaching: wanted, on: bucket)
-        let isPackedLater = packs.contains { $0.upperBound >= wanted }
-        if let segment = try readPacked(on: bucket) { return segment }
-        if isPackedLater { throw .tooOld(position: position.number) }
+        var listed: ClosedRange<UInt64>?
+        // A pack may be replaced by a longer one after it was listed. What is listed again is there, whatever a GET
+        // says of it.
+        for _ in 0..<2 {
+            packs = try Pack.ranges(reaching: wanted, on: bucket)
+            listed = packs.last { $0.contains(wanted) }
+            if listed == nil { break }
+            if let segment = try readPacked(on: bucket) { return segment }
+        }
+        if let listed {
+            throw .damaged(name: ShardNames.pack(listed), why: "is listed, and cannot be read")
+        }
+        if packs.contains(where: { $0.upperBound >= wanted }) {
+            throw .tooOld(position: position.number)
+        }
         if let found { return found }
         return try readLate(on: bucket)
     }
