@@ -60,7 +60,7 @@ let package = Package(
         .target(
             name: "BlobStore",
             dependencies: [
-                "BlobJSON", "Bytes", "LMDB", "CChecksum", "CLinux", "CZlib", "Hashing",
+                "BlobJSON", "Bytes", "LMDB", "CChecksum", "CLinux", "Hashing",
                 "Notifications", "Zlib",
             ],
             swiftSettings: borrowing),

@@ -36,7 +36,7 @@ extension BlobStore {
         progress: (_ byteCount: Int, _ total: Int) -> Void = { _, _ in },
         to write: (RawSpan) throws -> Void
     ) throws -> BackupHead {
-        try BackupWriter(core, missing: source).run(asOf: now, progress: progress, to: write)
+        try BackupWriter(core, missing: source, asOf: now).run(progress: progress, to: write)
     }
 
     /// Makes a store of a backup, in a folder that has none. Everything is checked: the backup as it is
@@ -65,23 +65,8 @@ extension BlobStore {
         try makeDirectory(directory)
         let lock = try DirectoryLock(directory)
         defer { withExtendedLifetime(lock) {} }
-        for name in [DataFile.name, WriteAheadLog.fileName] {
-            guard !DataFile.exists("\(directory)/\(name)") else {
-                throw StoreError.cannotOpen(
-                    path: directory,
-                    reason: "it has \(name); restore to a directory without a store")
-            }
-        }
-        let staging = try Creation.beginStaging(in: directory, options: options)
-        do {
-            let total = Int(clamping: reader.head.byteCount)
-            try build(&reader, from: read, in: staging, options, asOf: now) { progress($0, total) }
-            try verifyRestored(staging, options)
-        } catch {
-            Creation.removeLeftovers(in: directory)
-            throw error
-        }
-        try Creation.finishStaging(in: directory)
+        try requireNoStore(in: directory)
+        try build(&reader, from: read, in: directory, options, asOf: now, .new, progress: progress)
         return reader.head
     }
 
@@ -111,55 +96,42 @@ extension BlobStore {
         options.isReplicated = true
         let store = try open(at: directory, options: options)
         let before = store.allocatedByteCount
+        var writer = try BackupWriter(store.core, for: .compaction, asOf: now)
+        var reader = try BackupReader { try writer.read(into: &$0, $1) }
+        let after = try build(
+            &reader, from: { try writer.read(into: &$0, $1) }, in: directory, options, asOf: now,
+            .same, isReplacing: true, progress: progress)
+        return (before, after)
+    }
+
+    /// Makes a store of a backup, verifies it, and puts it in its place in a folder that is locked. Returns bytes that
+    /// its file takes on the disk. What is in the folder stays until then.
+    @discardableResult
+    static func build(
+        _ reader: inout BackupReader, from read: BackupReader.Source, in directory: String,
+        _ options: Options, asOf now: Timestamp, _ identity: Restoration.Identity,
+        isReplacing: Bool = false, blobs: LongBlobSource = { _, _ in },
+        progress: (_ byteCount: Int, _ total: Int) -> Void
+    ) throws -> Int {
+        let total = Int(clamping: reader.head.byteCount)
         let staging = try Creation.beginStaging(in: directory, options: options)
-        let after: Int
+        let byteCount: Int
         do {
-            try BackupPipe.run { write in
-                _ = try BackupWriter(store.core, for: .compaction).run(
-                    asOf: now, progress: { _, _ in }, to: write)
-            } reading: { read in
-                var reader = try BackupReader(from: read)
-                let total = Int(clamping: reader.head.byteCount)
-                try build(&reader, from: read, in: staging, options, asOf: now, .same) {
-                    progress($0, total)
-                }
-            }
-            after = try verifyRestored(staging, options)
+            // Closed before it is opened again.
+            try Restoration.run(
+                in: staging, options, asOf: now, identity, &reader, from: read, blobs: blobs
+            ) { progress($0, total) }
+            byteCount = try verifyRestored(staging, options)
         } catch {
             Creation.removeLeftovers(in: directory)
             throw error
         }
-        try Creation.finishStaging(in: directory, replacing: true)
-        return (before, after)
-    }
-
-    /// Closes what it builds, so that it can be opened anew.
-    static func build(
-        _ reader: inout BackupReader, from read: BackupReader.Source, in directory: String,
-        _ options: Options, asOf now: Timestamp, _ identity: Restoration.Identity = .new,
-        blobs: LongBlobSource = { _, _ in },
-        progress: (_ byteCount: Int) -> Void
-    ) throws {
-        var restoration = try Restoration(in: directory, options: options, asOf: now, identity)
-        try restoration.run(&reader, from: read, progress: progress)
-        var evicted: [BlobReference] = []
-        try blobs(restoration.longBlobs) { blob, content in
-            switch content {
-            case .bytes(let bytes): try restoration.put(blob, bytes)
-            // One that the base calls damaged is asked for in vain, or is mended then.
-            case .evicted: if !restoration.isDamaged(blob) { evicted.append(blob) }
-            case .missing:
-                guard restoration.isDamaged(blob) else {
-                    throw StoreError.corrupt("the bucket lacks the bytes of \(blob.digest)")
-                }
-            }
-        }
-        try restoration.putEvicted(evicted)
+        try Creation.finishStaging(in: directory, replacing: isReplacing)
+        return byteCount
     }
 
     /// Checks everything that a restored store has. Returns bytes that its file takes on the disk.
-    @discardableResult
-    static func verifyRestored(
+    private static func verifyRestored(
         _ directory: String, _ options: Options
     ) throws(StoreError) -> Int {
         let store = try open(directory, options, isReadOnly: true, lock: nil)

@@ -10,14 +10,19 @@ extension BlobStore {
     ///
     /// - Parameters:
     ///   - now: the present, which the base bears.
-    ///   - noting: called with its moment, while no later change is in it, and before the first bytes.
+    ///   - noting: called with its moment, before the first bytes.
     ///   - write: takes the next bytes.
     package func writeBase(
         asOf now: Timestamp, noting: (BaseMoment) -> Void = { _ in },
         to write: (RawSpan) throws -> Void
     ) throws {
-        _ = try BackupWriter(core, for: .base).run(
-            asOf: now, progress: { _, _ in }, noting: noting, to: write)
+        var writer = try BackupWriter(core, for: .base, asOf: now)
+        var isNoted = false
+        while let bytes = try writer.nextBytes() {
+            if !isNoted { noting(writer.moment) }
+            isNoted = true
+            try write(bytes.span.bytes)
+        }
     }
 
     /// Calls `body` with all long blobs of the store, up to 1,000 at a time, in the order of their digests, from short
@@ -27,9 +32,7 @@ extension BlobStore {
     ) throws {
         var last: [UInt8]? = [UInt8](repeating: 0, count: Digest.byteCount)
         while let after = last {
-            let (blobs, next) = try core.withSnapshot { (snapshot) throws(StoreError) in
-                try snapshot.longBlobs(from: after, countMax: 1_000)
-            }
+            let (blobs, next) = try core.snapshot().longBlobs(from: after, countMax: 1_000)
             if !blobs.isEmpty { try body(blobs) }
             last = next
         }
@@ -60,9 +63,7 @@ extension BlobStore {
     }
 
     package func isStored(_ digest: Digest, number: UInt64) throws(StoreError) -> Bool {
-        try core.withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.blobEntry(digest)?.number == number
-        }
+        try core.snapshot().blobEntry(digest)?.number == number
     }
 
     /// The stored bytes of a blob of a batch that waits to be shipped; nil: the bucket has them, since the batch
@@ -91,18 +92,12 @@ extension BlobStore {
     ///
     /// - Parameter sequence: blobs that were retired up to this batch are left out.
     package func longBlobNumbers(retiredAfter sequence: UInt64) throws -> [UInt64] {
-        var numbers = try core.withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.stagedNumbers()
-        }
+        var numbers = try core.snapshot().stagedNumbers()
         try forEachLongBlobs { numbers += $0.map(\.number) }
-        numbers += try core.withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.quarantineEntries().map(\.blob.number)
-        }
+        numbers += try core.snapshot().quarantineEntries().map(\.blob.number)
         var next: [UInt8]? = IndexKeys.retired(sequence + 1, 0)
         while let key = next {
-            next = try core.withSnapshot { (snapshot) throws(StoreError) in
-                try snapshot.retiredNumbers(from: key, countMax: 10_000, to: &numbers)
-            }
+            next = try core.snapshot().retiredNumbers(from: key, countMax: 10_000, to: &numbers)
         }
         numbers.sort()
         return numbers
@@ -131,19 +126,10 @@ extension BlobStore {
         try makeDirectory(directory)
         let lock = try DirectoryLock(directory)
         defer { withExtendedLifetime(lock) {} }
-        let isReplacing = DataFile.exists("\(directory)/\(DataFile.name)")
-        let staging = try Creation.beginStaging(in: directory, options: options)
-        do {
-            let total = Int(clamping: reader.head.byteCount)
-            try build(
-                &reader, from: read, in: staging, options, asOf: now, .follower(state), blobs: blobs
-            ) { progress($0, total) }
-            try verifyRestored(staging, options)
-        } catch {
-            Creation.removeLeftovers(in: directory)
-            throw error
-        }
-        try Creation.finishStaging(in: directory, replacing: isReplacing)
+        try build(
+            &reader, from: read, in: directory, options, asOf: now, .follower(state),
+            isReplacing: DataFile.exists("\(directory)/\(DataFile.name)"), blobs: blobs,
+            progress: progress)
     }
 
     /// Calls `body` with the long blobs of a base, in the order of their digests. All of the base is read and checked,
@@ -210,11 +196,9 @@ extension BlobStore {
     ) throws {
         var options = source.options
         options.isReplicated = false
-        try BackupPipe.run { write in
-            _ = try BackupWriter(source.core, for: .copy).run(
-                asOf: now, progress: { _, _ in }, to: write)
-        } reading: { read in
-            try restore(to: directory, options: options, asOf: now, progress: progress, from: read)
+        var writer = try BackupWriter(source.core, for: .copy, asOf: now)
+        try restore(to: directory, options: options, asOf: now, progress: progress) {
+            try writer.read(into: &$0, $1)
         }
     }
 
@@ -240,8 +224,9 @@ extension Snapshot {
         var last = state.sequence
         // What a follower has in its outbox is yet to be removed.
         guard state.role != .follower else { return last }
-        while let batch = try outbox(after: last, upTo: .max, byteCountMax: 1 << 20).last {
+        try forEachBatch(after: last) { (batch) throws(StoreError) in
             last = batch.sequence
+            return true
         }
         return last
     }

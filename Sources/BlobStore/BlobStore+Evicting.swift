@@ -17,10 +17,8 @@ extension BlobStore {
     package func evictableBlobs(
         from number: UInt64, byteCountMax: Int, lookingAt countMax: Int
     ) throws(StoreError) -> (blobs: [EvictableBlob], next: UInt64?) {
-        try core.withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.evictableBlobs(
+        try core.snapshot().evictableBlobs(
                 from: number, byteCountMax: byteCountMax, lookingAt: countMax)
-        }
     }
 
     /// Whether blobs are being evicted. Any thread may ask.
@@ -37,9 +35,7 @@ extension BlobStore {
 
     /// How many blobs may have chunks missing here. One lookup.
     package func evictedBlobs() throws(StoreError) -> EvictedBlobs {
-        let count = try core.withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.evictionCount()
-        }
+        let count = try core.snapshot().evictionCount()
         return EvictedBlobs(blobs: Int(clamping: count.blobs), bytes: Int(clamping: count.bytes))
     }
 

@@ -50,7 +50,7 @@ extension BlobStore {
         // A fence, or a heartbeat: nothing needs to be written for it.
         state.position = position
         state.epoch = epoch
-        replication.knowledge.withLock { $0.state = state }
+        replication.shard.withLock { $0.state = state }
     }
 
     /// Applies some batches in one transaction. `state`: behind them.

@@ -20,18 +20,14 @@ extension BlobStore {
     public func freeOrphans(
         byteCountMax: Int, bootMilliseconds: Int64? = nil
     ) throws(StoreError) -> FreeResult {
-        let isThere = try core.withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.hasOrphan()
-        }
+        let isThere = try core.snapshot().hasOrphan()
         guard isThere else { return FreeResult() }
         return try pipeline.whileWriting { () throws(StoreError) in
             let rule = pipeline.freeingRule(bootMilliseconds: bootMilliseconds)
             let first = pipeline.freeing.withLock { $0.nextNumberAlone }
-            let found = try core.withSnapshot { (snapshot) throws(StoreError) in
-                try snapshot.orphans(
+            let found = try core.snapshot().orphans(
                     allowedBy: rule, from: first, byteCountMax: byteCountMax,
                     lookingAt: StoreLimits.freedCountMax)
-            }
             // Where many have to wait, each step looks at some of them.
             let isCutShort = found.lookedAt >= StoreLimits.freedCountMax && !found.isAll
             pipeline.freeing.withLock { $0.nextNumberAlone = isCutShort ? found.nextNumber : 0 }

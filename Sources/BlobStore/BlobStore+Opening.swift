@@ -229,9 +229,7 @@ extension BlobStore {
             try snapshot.format().countsOwners ? nil : try snapshot.countedUsages()
         }
         guard let usages else { return }
-        let growth = try core.withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.growth(of: usages.count)
-        }
+        let growth = try core.snapshot().growth(of: usages.count)
         try pipeline.change(growth: growth, isPublishing: true) {
             (transaction) throws(StoreError) in
             for (owner, usage) in usages {

@@ -15,9 +15,7 @@ extension BlobStore {
     ) throws(StoreError) -> [ReplicatedBatch] {
         // Before the snapshot: what is noted later may not be known to the guard of blobs yet.
         let last = lastSequence
-        return try core.withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.outbox(after: sequence, upTo: last, byteCountMax: byteCountMax)
-        }
+        return try core.snapshot().outbox(after: sequence, upTo: last, byteCountMax: byteCountMax)
     }
 
     /// Notes what is in the bucket. Nothing is written; ``saveShipped()`` does.
@@ -35,16 +33,15 @@ extension BlobStore {
     /// of shipped batches. One snapshot where there is nothing to do; else commits what is in the log.
     package func saveShipped() throws(StoreError) {
         let replication = core.replication
-        let (now, saved) = replication.knowledge.withLock { ($0.state, $0.saved) }
+        let (now, saved) = replication.shard.withLock { ($0.state, $0.saved) }
         guard let now, let saved else { return }
         // Heartbeats move the position only, and a start can read some of them again.
         var hasMore =
             now.sequence != saved.sequence
             || now.position.number >= saved.position.number + StoreLimits.unsavedPositionCountMax
         if !hasMore {
-            hasMore = try core.withSnapshot { (snapshot) throws(StoreError) in
-                try !snapshot.outboxKeys(upTo: now.lastOutboxGarbage, countMax: 1).isEmpty
-            }
+            hasMore =
+                try !core.snapshot().outboxKeys(upTo: now.lastOutboxGarbage, countMax: 1).isEmpty
         }
         while hasMore {
             hasMore = try inOutboxSteps { (transaction, countMax) throws(StoreError) in
@@ -84,9 +81,7 @@ extension BlobStore {
     package func outboxBatch(_ sequence: UInt64) throws(StoreError) -> [UInt8]? {
         try pipeline.writing.locking { () throws(StoreError) in
             if let batch = try pipeline.open.transaction?.outboxBatch(sequence) { return batch }
-            return try core.withSnapshot { (snapshot) throws(StoreError) in
-                try snapshot.outboxBatch(sequence)
-            }
+            return try core.snapshot().outboxBatch(sequence)
         }
     }
 }
@@ -110,7 +105,7 @@ extension ChangeTransaction {
     mutating func saveShipped(
         _ replication: Replication, removing countMax: Int
     ) throws(StoreError) -> (state: ReplicationState?, removedCount: Int) {
-        let (state, saved) = replication.knowledge.withLock { ($0.state, $0.saved) }
+        let (state, saved) = replication.shard.withLock { ($0.state, $0.saved) }
         guard let state else { return (nil, 0) }
         let isStale = state != saved
         if isStale { try set(state) }

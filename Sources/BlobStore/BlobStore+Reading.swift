@@ -83,7 +83,7 @@ extension BlobStore {
     public func ownedPayload(
         for id: String, part: String = "payload", asOf now: Timestamp, range: Range<Int>? = nil
     ) throws(StoreError) -> [UInt8]? {
-        let snapshot = try Snapshot(core, isKept: true)
+        let snapshot = try makeSnapshot()
         switch try snapshot.payload(for: id, part: part, asOf: now) {
         case .found(let payload): return try payload.ownedBytes(in: range)
         case .expired, .missing: return nil
@@ -108,7 +108,7 @@ extension BlobStore {
     /// - Returns: nil when there is none, or it has expired at `now`.
     public func record(for id: String, asOf now: Timestamp) throws(StoreError) -> Record? {
         let id = Array(id.utf8)
-        let snapshot = try Snapshot(core, isKept: true)
+        let snapshot = try makeSnapshot()
         switch try snapshot.record(for: id.span.bytes, asOf: now) {
         case .found(let record): return record
         case .expired, .missing: return nil
@@ -139,10 +139,8 @@ extension BlobStore {
         matching filter: RecordFilter = RecordFilter()
     ) throws(StoreError) -> FeedPage {
         let owner = Array(owner.utf8)
-        return try withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.changes(
-                of: owner.span.bytes, from: start, limit: limit, matching: filter)
-        }
+        return try makeSnapshot().changes(
+            of: owner.span.bytes, from: start, limit: limit, matching: filter)
     }
 
     /// An owner's notifications, newest first; see ``Snapshot/history(of:_:asOf:)``.
@@ -152,20 +150,16 @@ extension BlobStore {
         of owner: String, _ query: HistoryQuery = HistoryQuery(), asOf now: Timestamp
     ) throws(StoreError) -> HistoryPage {
         let owner = Array(owner.utf8)
-        return try withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.history(of: owner.span.bytes, query, asOf: now)
-        }
+        return try makeSnapshot().history(of: owner.span.bytes, query, asOf: now)
     }
 
     /// A category of one app, or of all apps; nil when there is none. One lookup.
     public func category(_ name: String, app: String? = nil) throws(StoreError) -> Category? {
-        try withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.category(name, app: app)
-        }
+        try makeSnapshot().category(name, app: app)
     }
 
     /// All categories, by the bytes of their names, then of their apps; at most ``StoreLimits/categoryCountMax``.
     public func categories() throws(StoreError) -> [Category] {
-        try withSnapshot { (snapshot) throws(StoreError) in try snapshot.categories() }
+        try makeSnapshot().categories()
     }
 }

@@ -14,7 +14,7 @@ extension BlobStore {
 
     /// The segment behind which a start would read the log: the last one that the file says is shipped or applied.
     package var savedSegment: UInt64 {
-        core.replication.knowledge.withLock { $0.saved?.position.number ?? 0 }
+        core.replication.shard.withLock { $0.saved?.position.number ?? 0 }
     }
 
     /// The number of the last batch: of what is acknowledged here, or was applied here.
@@ -35,23 +35,23 @@ extension BlobStore {
     /// Whether a batch of an epoch belongs to this store's history, or will: not one that was lost when another
     /// store took the lead.
     package func hasSequence(_ sequence: UInt64, of epoch: UInt64) -> Bool {
-        core.replication.knowledge.withLock { $0.epochs.hasSequence(sequence, of: epoch) }
+        core.replication.shard.withLock { $0.epochs.hasSequence(sequence, of: epoch) }
     }
 
     /// Whether what a cursor has seen is in this store's history, or will be. A lock in a store that is
     /// replicated; else one load.
     func hasRevision(of cursor: FeedCursor) -> Bool {
         guard core.replication.isReplicated.load(ordering: .relaxed) else { return true }
-        return core.replication.knowledge.withLock { knowledge in
-            knowledge.epochs.hasRevision(cursor.position)
-                && (cursor.base == 0 || knowledge.epochs.hasRevision(cursor.base))
+        return core.replication.shard.withLock { shard in
+            shard.epochs.hasRevision(cursor.position)
+                && (cursor.base == 0 || shard.epochs.hasRevision(cursor.base))
         }
     }
 
     /// Whether a run is this store's, and may have written to the bucket since the last fence that is known to be
     /// its own: also of a store that does not know yet whether it has begun a shard.
     package func isOwn(_ nonce: Nonce) -> Bool {
-        core.replication.knowledge.withLock { $0.state?.isOwn(nonce) == true }
+        core.replication.shard.withLock { $0.state?.isOwn(nonce) == true }
     }
 
     /// A blob's bytes as they are stored. Each chunk's checksum is computed.
@@ -59,15 +59,13 @@ extension BlobStore {
     /// - Parameter blob: of a batch that waits to be shipped, or leased.
     /// - Throws: ``StoreError/corrupt(_:)`` when a chunk is missing or damaged.
     package func storedBytes(of blob: BlobReference) throws(StoreError) -> [UInt8] {
-        try core.withSnapshot { (snapshot) throws(StoreError) in
-            let chunks = ChunkReader(snapshot)
-            var bytes: [UInt8] = []
-            bytes.reserveCapacity(blob.storedByteCount)
-            for index in 0..<blob.chunkCount {
-                bytes.append(contentsOf: try chunks.checkedChunk(of: blob, at: index))
-            }
-            return bytes
+        let snapshot = try core.snapshot()
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(blob.storedByteCount)
+        for index in 0..<blob.chunkCount {
+            bytes.append(contentsOf: try ChunkReader(snapshot).checkedChunk(of: blob, at: index))
         }
+        return bytes
     }
 
     /// Stores a blob of several chunks ahead of the batch that refers to it. It is leased by the caller.
@@ -123,23 +121,22 @@ extension BlobStore {
     /// Finds out at the opening whether the store is replicated, and what waits to be shipped.
     func loadReplication() throws(StoreError) {
         let replication = core.replication
-        let knowledge = try core.withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.replicationKnowledge()
+        let snapshot = try core.snapshot()
+        let (found, epochs) = (
+            try snapshot.meta(ReplicationState.self), try snapshot.meta() ?? EpochList()
+        )
+        replication.shard.withLock {
+            $0 = Replication.Shard(state: found, saved: found, epochs: epochs)
         }
-        replication.knowledge.withLock { $0 = knowledge }
-        guard let state = knowledge.state, state.epoch > 0 else { return }
+        guard let state = found, state.epoch > 0 else { return }
         replication.isReplicated.store(true, ordering: .releasing)
         replication.shippedSequence.store(state.sequence, ordering: .relaxed)
         replication.lastSequence.store(state.sequence, ordering: .relaxed)
         replication.capturesChanges.store(state.role == .leader, ordering: .relaxed)
         guard state.role != .follower else { return }
-        try core.withSnapshot { (snapshot) throws(StoreError) in
-            var next: UInt64? = state.sequence
-            while let after = next {
-                let batches = try snapshot.outbox(after: after, upTo: .max, byteCountMax: 1 << 20)
-                for batch in batches { replication.note(CapturedBatch(batch), core.leases) }
-                next = batches.last?.sequence
-            }
+        try snapshot.forEachBatch(after: state.sequence) { (batch) throws(StoreError) in
+            replication.note(CapturedBatch(batch), core.leases)
+            return true
         }
     }
 
@@ -153,7 +150,7 @@ extension BlobStore {
     ///   ``ReplicationState/nonceCountMax`` are remembered.
     package func prepareToLead(nonce: Nonce, asOf now: Timestamp) throws(StoreError) -> Nonce {
         let replication = core.replication
-        let old = replication.knowledge.withLock { $0.state }
+        let old = replication.shard.withLock { $0.state }
         var state =
             old
             ?? ReplicationState(
@@ -183,7 +180,7 @@ extension BlobStore {
         asOf now: Timestamp
     ) throws(StoreError) {
         let replication = core.replication
-        let (old, epochs) = replication.knowledge.withLock { ($0.state, $0.epochs) }
+        let (old, epochs) = replication.shard.withLock { ($0.state, $0.epochs) }
         guard old?.role != .deposed, epoch > old?.epoch ?? 0 else {
             throw .corrupt("epoch \(epoch) cannot follow epoch \(old?.epoch ?? 0) in this store")
         }

@@ -70,9 +70,7 @@ extension BlobStore {
     /// When the first thing ends that the store still has: a notification, a tombstone, a hold. nil
     /// when there is none. It is later than now where the sweep keeps up. One seek.
     package func firstEnd() throws(StoreError) -> Timestamp? {
-        try withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.dueEntries(asOf: Timestamp(milliseconds: .max), limit: 1).first?.time
-        }
+        try core.snapshot().dueEntries(asOf: Timestamp(milliseconds: .max), limit: 1).first?.time
     }
 
     /// The commit that the oldest open snapshot of any process sees; nil when none sees an older one

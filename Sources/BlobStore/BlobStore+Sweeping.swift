@@ -55,12 +55,11 @@ extension BlobStore {
     private func due(
         asOf now: Timestamp
     ) throws(StoreError) -> (hasEntry: Bool, hasCategoryEdit: Bool) {
-        try core.withSnapshot { (snapshot) throws(StoreError) in
-            (
-                try !snapshot.dueEntries(asOf: now, limit: 1).isEmpty,
-                try snapshot.firstCategoryEdit() != nil
-            )
-        }
+        let snapshot = try core.snapshot()
+        return (
+            try !snapshot.dueEntries(asOf: now, limit: 1).isEmpty,
+            try snapshot.firstCategoryEdit() != nil
+        )
     }
 }
 

@@ -170,9 +170,7 @@ extension BlobStore {
     /// Finds out whether an earlier process, or the leader before, has left edits that not all owners were told of. A
     /// client that repeats one of them waits for that, as the first time. One lookup.
     func loadCategoryEdits() throws(StoreError) {
-        let isLeft = try core.withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.firstCategoryEdit() != nil
-        }
+        let isLeft = try core.snapshot().firstCategoryEdit() != nil
         pipeline.categoryEdits.store(isLeft, ordering: .relaxed)
     }
 

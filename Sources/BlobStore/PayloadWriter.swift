@@ -73,8 +73,7 @@ public struct PayloadWriter: ~Copyable, Sendable {
         }
     }
 
-    /// Ends the payload: knows its digest, compresses it where that helps, and computes its chunks'
-    /// checksums.
+    /// Ends the payload: knows its digest, and compresses it where that helps.
     ///
     /// Compression is tried for media types that shrink, unless the store has the blob already, and
     /// kept where the result is at most 90 % of the bytes as given. It may take a second for tens
@@ -125,7 +124,7 @@ extension PreparedPayload {
         }
         return PreparedPayload(
             digest: digest, byteCount: content.byteCount, coding: coding, mediaType: mediaType,
-            content: stored, checksums: try checksums(of: stored))
+            content: stored)
     }
 
     /// Prepares bytes that came in a coding: as they came where they may be stored so.
@@ -141,7 +140,7 @@ extension PreparedPayload {
         }
         return PreparedPayload(
             digest: inside.digest, byteCount: inside.byteCount, coding: .gzip,
-            mediaType: mediaType, content: content, checksums: try checksums(of: content))
+            mediaType: mediaType, content: content)
     }
 }
 

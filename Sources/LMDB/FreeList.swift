@@ -24,14 +24,14 @@ internal import CLMDB
         let isThere = try unsafe withUnsafeBytes(of: &key) { bytes throws(LMDBError) in
             try unsafe cursor.move(toKeyAtOrAfter: RawSpan(_unsafeBytes: bytes))
         }
-        return try isThere ? cursor.moveToPrevious() : cursor.moveToLast()
+        return try cursor.move(isThere ? .previous : .last)
     }
 
     /// Moves to the record before the present one.
     ///
     /// - Returns: false when there is none.
     @_lifetime(self: copy self)
-    package mutating func moveToPrevious() throws(LMDBError) -> Bool { try cursor.moveToPrevious() }
+    package mutating func moveToPrevious() throws(LMDBError) -> Bool { try cursor.move(.previous) }
 
     package var commit: UInt64 { Self.number(cursor.key, 0) }
 

@@ -26,7 +26,7 @@ func write(_ environment: Environment, _ table: Table) throws {
     try transaction.commit()
     let reading = try environment.readers.begin()
     var cursor = try Cursor(reading, in: table)
-    _ = try cursor.moveToFirst()
+    _ = try cursor.move(.first)
 }
 
 func later(_ store: BlobStore, _ now: Timestamp) async throws -> [UInt8]? {

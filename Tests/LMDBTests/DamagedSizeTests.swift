@@ -84,7 +84,7 @@ import Testing
             let wasBegun = isBegun
             isBegun = true
             do throws(LMDBError) {
-                guard try wasBegun ? cursor.moveToNext() : cursor.moveToFirst() else { break }
+                guard try wasBegun ? cursor.move(.next) : cursor.move(.first) else { break }
                 found += 1
             } catch {
                 #expect(error.isOutOfBounds)

@@ -297,10 +297,10 @@ import Testing
         let transaction = try environment.readers.begin()
         var cursor = try Cursor(transaction, in: table)
         var entries: [[UInt8]] = []
-        var isThere = try cursor.moveToFirst()
+        var isThere = try cursor.move(.first)
         while isThere {
             entries += [copied(cursor.key), copied(cursor.value)]
-            isThere = try cursor.moveToNext()
+            isThere = try cursor.move(.next)
         }
         return entries
     }

@@ -136,21 +136,9 @@ extension ChangeTransaction {
     mutating func writeChunks(
         of payload: PreparedPayload, number: UInt64, from: Int = 0, count: Int = .max
     ) throws(StoreError) {
-        let table = tables.chunks
         try payload.content.forEachChunk(from: from, count: count) {
             (index, bytes) throws(StoreError) in
-            let key = Keys.chunk(number, index)
-            let checksum =
-                bytes.count <= PreparedPayload.readAgainByteCountMax
-                ? Checksum(key: key.bytes, bytes.span.bytes).value
-                : Chunk.checksum(
-                    number: number, index: index, bytes: payload.checksums[index],
-                    byteCount: bytes.count)
-            var prefix = InlineArray<12, UInt32>(repeating: 0)
-            prefix[0] = checksum.littleEndian
-            let prefixByteCount = ChunkLayout.prefixByteCount(before: bytes.count)
-            try transaction.set(
-                key, to: prefix.span.bytes.extracting(first: prefixByteCount), bytes, in: table)
+            try transaction.put(Keys.chunk(number, index), bytes, in: tables.chunks)
         }
     }
 

@@ -161,9 +161,7 @@ extension Snapshot {
 
 extension StoreCore {
     func contains(_ digest: Digest) throws(StoreError) -> Bool {
-        try withSnapshot { (snapshot) throws(StoreError) in
-            guard let entry = try snapshot.blobEntry(digest) else { return false }
-            return !quarantine.contains(entry.number)
-        }
+        guard let entry = try snapshot().blobEntry(digest) else { return false }
+        return !quarantine.contains(entry.number)
     }
 }

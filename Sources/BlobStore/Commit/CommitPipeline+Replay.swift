@@ -24,9 +24,7 @@ extension CommitPipeline {
                 "acknowledged changes are in \(WriteAheadLog.fileName) and not committed: \(error)"
             )
         }
-        let counters = try core.withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.counters()
-        }
+        let counters = try core.snapshot().counters()
         feedWatch.notify(owners, at: counters.revision)
     }
 

@@ -54,7 +54,7 @@ final class CommitPipeline: Sendable {
     func counters() throws(StoreError) -> Counters {
         // They are asked first: what is committed between the two questions is in the snapshot.
         if let pending = pendingCounters.withLock({ $0 }) { return pending }
-        return try core.withSnapshot { (snapshot) throws(StoreError) in try snapshot.counters() }
+        return try core.snapshot().counters()
     }
 
     struct SideFreeing {

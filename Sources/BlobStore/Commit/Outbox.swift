@@ -33,7 +33,7 @@ extension ChangeTransaction {
     /// Begins the revisions of a leader that was started without its bucket behind a random gap. Another copy of
     /// its store that does the same gives others, so that no cursor is good for both.
     private mutating func skipRevisions(of replication: Replication) {
-        let (state, epochs) = replication.knowledge.withLock { ($0.state, $0.epochs) }
+        let (state, epochs) = replication.shard.withLock { ($0.state, $0.epochs) }
         guard let state else { return }
         let before = counters.revision
         counters.revision += .random(in: 1...StoreLimits.unconfirmedGapMax)
@@ -86,14 +86,6 @@ extension ChangeTransaction {
 // What the tables say of a shard: its state, and the batches that wait to be shipped.
 
 extension Snapshot {
-    borrowing func replicationKnowledge() throws(StoreError) -> Replication.Knowledge {
-        var knowledge = Replication.Knowledge()
-        knowledge.state = try meta()
-        knowledge.epochs = try meta() ?? EpochList()
-        knowledge.saved = knowledge.state
-        return knowledge
-    }
-
     /// Batches that wait to be shipped, in order.
     ///
     /// - Parameters:
@@ -105,21 +97,32 @@ extension Snapshot {
     ) throws(StoreError) -> [ReplicatedBatch] {
         var batches: [ReplicatedBatch] = []
         var byteCount = 0
-        let first = IndexKeys.outbox(sequence + 1)
-        try walk(tables.index, from: first.span.bytes) { (cursor) throws(StoreError) in
-            guard cursor.key.byte(0) == IndexKeys.outboxPrefix,
-                let number = IndexKeys.number(cursor.key), number <= last
-            else { return false }
-            let batch = try ReplicatedBatch(cursor.value.array())
-            guard batch.sequence == number, number == sequence + 1 + UInt64(batches.count) else {
-                throw .corrupt("the batch \(number) that waits to be shipped")
-            }
+        try forEachBatch(after: sequence) { (batch) throws(StoreError) in
             byteCount += batch.byteCountWithBlobs
-            guard batches.isEmpty || byteCount <= byteCountMax else { return false }
+            guard batch.sequence <= last, batches.isEmpty || byteCount <= byteCountMax else {
+                return false
+            }
             batches.append(batch)
             return true
         }
         return batches
+    }
+
+    /// Calls `body` with the batches that wait to be shipped behind a number, in order, as long as it returns true.
+    borrowing func forEachBatch(
+        after sequence: UInt64, _ body: (ReplicatedBatch) throws(StoreError) -> Bool
+    ) throws(StoreError) {
+        var next = sequence + 1
+        try walk(tables.index, from: IndexKeys.outbox(next).span.bytes) {
+            (cursor) throws(StoreError) in
+            guard cursor.key.byte(0) == IndexKeys.outboxPrefix else { return false }
+            let batch = try ReplicatedBatch(cursor.value.array())
+            guard IndexKeys.number(cursor.key) == batch.sequence, batch.sequence == next else {
+                throw .corrupt("the batch \(next) that waits to be shipped")
+            }
+            next += 1
+            return try body(batch)
+        }
     }
 }
 

@@ -1,6 +1,5 @@
 internal import Bytes
 internal import CChecksum
-internal import CZlib
 
 /// A value of the table `meta`, which stands under its name.
 protocol MetaValue {
@@ -91,14 +90,5 @@ struct Checksum: Equatable {
     @inline(__always)
     mutating func update(_ bytes: RawSpan) {
         bytes.withUnsafeBytes { value = cchecksum_crc32(value, $0.baseAddress, $0.count) }
-    }
-
-    /// The checksum of what this one covers followed by `byteCount` bytes that `other` covers
-    /// (`crc32_combine`), without reading them again.
-    func followed(by other: Checksum, byteCount: Int) -> Checksum {
-        var combined = Checksum()
-        combined.value = UInt32(
-            truncatingIfNeeded: crc32_combine(UInt(value), UInt(other.value), Int(byteCount)))
-        return combined
     }
 }

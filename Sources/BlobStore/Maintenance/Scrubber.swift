@@ -22,9 +22,7 @@ package struct Scrubber {
         disk = DiskReader("\(core.directory)/\(DataFile.name)")
         // Where it is not known how far the last one was, a round begins at the start.
         position = ScrubPosition(
-            (try? core.withSnapshot { (snapshot) throws(StoreError) in
-                try snapshot.meta()
-            }) ?? ScrubMark())
+            (try? core.snapshot().meta()) ?? ScrubMark())
     }
 
     package mutating func begin(asOf now: Timestamp) {
@@ -182,9 +180,7 @@ package struct Scrubber {
             try confirm(blob)
             return false
         }
-        return try core.withSnapshot { (snapshot) throws(StoreError) in
-            snapshot.isStored(blob)
-        }
+        return try core.snapshot().isStored(blob)
     }
 
     /// Whether a chunk of a blob that is stored fails its checksum, as the disk has it or as it is in memory.
@@ -233,11 +229,9 @@ package struct Scrubber {
         var ids: [String] = []
         var last: [UInt8]? = []
         while let key = last, ids.count < countMax {
-            let found = try core.withSnapshot { (snapshot) throws(StoreError) in
-                try snapshot.ids(
+            let found = try core.snapshot().ids(
                     after: key, referringTo: [number], countMax: 4_096,
                     matchCountMax: countMax - ids.count)
-            }
             ids += found.ids
             last = found.last
         }

@@ -189,7 +189,7 @@ extension Snapshot {
             let wasBegun = isBegun
             isBegun = true
             do throws(LMDBError) {
-                guard try wasBegun ? cursor.moveToNext() : cursor.moveToFirst() else { return }
+                guard try cursor.move(wasBegun ? .next : .first) else { return }
             } catch {
                 report.add(StoreError(error, at: cursor.key, in: table.name).description)
                 guard error.isOutOfBounds else { return }

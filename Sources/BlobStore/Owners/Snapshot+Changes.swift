@@ -104,9 +104,7 @@ extension Snapshot {
     ) throws(StoreError) -> (category: Category?, byteCount: Int) {
         let key = IndexKeys.category(name, app: app)
         var cursor = try cursor(in: tables.index)
-        guard try cursor.seek(key.span.bytes), cursor.key.equals(key.span.bytes) else {
-            return (nil, 0)
-        }
+        guard try cursor.find(key.span.bytes) else { return (nil, 0) }
         return (try Category(cursor.value, key: cursor.key), cursor.value.byteCount)
     }
 
@@ -114,9 +112,7 @@ extension Snapshot {
         guard Self.mayBeOwner(owner) else { return nil }
         let key = IndexKeys.prefix(.mark, owner)
         var cursor = try cursor(in: tables.index)
-        guard try cursor.seek(key.span.bytes), cursor.key.equals(key.span.bytes) else {
-            return nil
-        }
+        guard try cursor.find(key.span.bytes) else { return nil }
         return try PurgeMarker(cursor.value, key: cursor.key)
     }
 

@@ -70,6 +70,9 @@ final class StoreCore: Sendable {
     func withSnapshot<Result>(
         _ body: (borrowing Snapshot) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
-        try body(try Snapshot(self, isKept: true))
+        try body(try snapshot())
     }
+
+    /// What is committed now. It ends with the expression, or with the variable that has it.
+    func snapshot() throws(StoreError) -> Snapshot { try Snapshot(self, isKept: true) }
 }

@@ -125,10 +125,10 @@ extension TableReader where Self: ~Copyable {
         _ body: (borrowing Cursor) throws(StoreError) -> Bool
     ) throws(StoreError) -> Bool {
         var cursor = try cursor(in: table)
-        var isThere = try key.isEmpty ? cursor.first() : cursor.seek(key)
+        var isThere = try key.isEmpty ? cursor.go(.first) : cursor.seek(key)
         while isThere {
             guard try body(cursor) else { return false }
-            isThere = try cursor.next()
+            isThere = try cursor.go(.next)
         }
         return true
     }

@@ -27,11 +27,11 @@ import Testing
         }
         do {
             var cursor = try transaction.cursor(in: index)
-            var isThere = try cursor.moveToFirst()
+            var isThere = try cursor.move(.first)
             while isThere {
                 let key = cursor.key.array()
                 if case .usage? = try? OwnerKey(key.span.bytes) { keys.append(key) }
-                isThere = try cursor.moveToNext()
+                isThere = try cursor.move(.next)
             }
         }
         #expect(!keys.isEmpty)
