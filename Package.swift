@@ -46,7 +46,7 @@ let package = Package(
 
         .target(name: "Zlib", dependencies: ["CZlib"], swiftSettings: borrowing),
         .target(
-            name: "LMDB", dependencies: ["CLMDB", "CLinux"],
+            name: "LMDB", dependencies: ["Bytes", "CLMDB", "CLinux"],
             swiftSettings: borrowing + [.strictMemorySafety()]),
         .target(name: "BlobJSON", dependencies: ["Bytes"], swiftSettings: borrowing),
         .target(name: "Bytes", swiftSettings: borrowing),

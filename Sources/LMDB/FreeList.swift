@@ -1,3 +1,4 @@
+internal import Bytes
 internal import CLMDB
 
 /// LMDB's list of free pages (`FREE_DBI`): a record for each commit that has freed some, with their
@@ -44,9 +45,7 @@ internal import CLMDB
     package func page(_ index: Int) -> UInt64 { Self.number(cursor.value, index + 1) }
 
     private static func number(_ bytes: RawSpan, _ index: Int) -> UInt64 {
-        guard 8 * (index + 1) <= bytes.byteCount else { return 0 }
-        // Inside of the span by the line above; every bit pattern is an integer.
-        return unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: 8 * index, as: UInt64.self)
+        8 * (index + 1) <= bytes.byteCount ? bytes.word(8 * index) : 0
     }
 }
 

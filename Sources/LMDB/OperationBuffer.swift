@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// The puts and deletes of a write transaction, in their order, as bytes from which they can be
 /// done again: on the tables as they stood before the first of them, or after any of them.
 ///
@@ -9,12 +11,8 @@
 ///     4  bytes of the value, 32 bits
 ///
 /// The value of kind 3 is the number of the first page, 64 bits, and the bytes of the long value, 64 bits.
-///
-/// The bytes begin at a page of memory, so that they can be written past the page cache as they are.
-@safe package struct OperationBuffer: ~Copyable {
-    // Made by `grow` and freed by it and at the end; `byteCount` bytes of it are initialized.
-    private var memory = unsafe UnsafeMutableRawBufferPointer(start: nil, count: 0)
-    private var byteCount = 0
+package struct OperationBuffer {
+    private var all: [UInt8] = []
     /// How many operations there are; more than are in ``bytes`` where there was no room for all, or a table
     /// is ignored.
     package private(set) var operationCount = 0
@@ -30,23 +28,12 @@
     package private(set) var prefixByteCount = 0
 
     static let operationHeaderByteCount = 8
-    private static let pageByteCount = 4_096
-    private static let firstByteCount = 64 << 10
+    static let placeByteCount = 16
 
-    init() {}
-
-    deinit { unsafe memory.deallocate() }
-
-    /// The operations, behind as many bytes as were asked for in front of them. Good until the next
-    /// of them is noted.
+    /// The operations, behind as many bytes as were asked for in front of them.
     package var bytes: RawSpan {
         @_lifetime(borrow self)
-        get {
-            // The memory stays as it is for as long as this is borrowed.
-            let span = unsafe RawSpan(
-                _unsafeBytes: UnsafeRawBufferPointer(rebasing: memory[..<byteCount]))
-            return unsafe _overrideLifetime(span, borrowing: self)
-        }
+        get { unsafe all.span.bytes }
     }
 
     /// Forgets what it has, and takes note of what follows.
@@ -60,32 +47,27 @@
     ) {
         ignoredTable = table?.number
         self.prefixByteCount = prefixByteCount
-        byteCount = 0
         operationCount = 0
         hasPlaces = false
         isOverfull = byteCountMax == 0
         self.byteCountMax = byteCountMax
-        if !isOverfull { appendZeros(prefixByteCount) }
+        all.removeAll(keepingCapacity: true)
+        if !isOverfull { all.append(contentsOf: repeatElement(0, count: prefixByteCount)) }
     }
 
     /// Fills up with zeros to a multiple of `alignment`, and lets `body` change all of it.
     package mutating func finish(alignment: Int, _ body: (inout MutableRawSpan) -> Void) {
-        let rest = byteCount % alignment
-        if rest > 0 { appendZeros(alignment - rest) }
-        // Nothing else touches the memory during the call.
-        var span = unsafe MutableRawSpan(
-            _unsafeBytes: UnsafeMutableRawBufferPointer(rebasing: memory[..<byteCount]))
-        body(&span)
-    }
-
-    @inline(__always)
-    mutating func notePut(_ key: RawSpan, _ value: RawSpan, in table: Table) {
-        note(.put, key, value, RawSpan(), in: table)
+        let rest = all.count % alignment
+        if rest > 0 { all.append(contentsOf: repeatElement(0, count: alignment - rest)) }
+        var span = all.mutableSpan
+        // Every byte pattern is bytes.
+        var bytes = unsafe span.mutableBytes
+        body(&bytes)
     }
 
     @inline(__always)
     mutating func notePut(
-        _ key: RawSpan, _ first: RawSpan, _ second: RawSpan, in table: Table
+        _ key: RawSpan, _ first: RawSpan, _ second: RawSpan = RawSpan(), in table: Table
     ) {
         note(.put, key, first, second, in: table)
     }
@@ -110,8 +92,6 @@
         case putInPages = 3
     }
 
-    static let placeByteCount = 16
-
     private mutating func note(
         _ kind: Kind, _ key: RawSpan, _ first: RawSpan, _ second: RawSpan, in table: Table
     ) {
@@ -119,50 +99,17 @@
         guard !isOverfull, table.number != ignoredTable else { return }
         let valueByteCount = first.byteCount + second.byteCount
         let added = Self.operationHeaderByteCount + key.byteCount + valueByteCount
-        guard added <= byteCountMax - byteCount else {
+        guard added <= byteCountMax - all.count else {
             isOverfull = true
             return
         }
-        if unsafe added > memory.count - byteCount { grow(by: added) }
         let header =
             UInt64(kind.rawValue) | UInt64(table.number) << 8 | UInt64(key.byteCount) << 16
             | UInt64(valueByteCount) << 32
-        // There is room for all four, by the lines above.
-        unsafe memory.storeBytes(of: header.littleEndian, toByteOffset: byteCount, as: UInt64.self)
-        byteCount += Self.operationHeaderByteCount
-        append(key)
-        append(first)
-        append(second)
-    }
-
-    /// Copies a span to the end, where there is room for it.
-    @inline(__always)
-    private mutating func append(_ span: RawSpan) {
-        unsafe span.withUnsafeBytes { source in
-            guard let start = source.baseAddress else { return }
-            let target = unsafe memory.baseAddress.unsafelyUnwrapped + byteCount
-            unsafe target.copyMemory(from: start, byteCount: span.byteCount)
-        }
-        byteCount += span.byteCount
-    }
-
-    private mutating func appendZeros(_ count: Int) {
-        if unsafe count > memory.count - byteCount { grow(by: count) }
-        let target = unsafe UnsafeMutableRawBufferPointer(
-            rebasing: memory[byteCount..<byteCount + count])
-        _ = unsafe target.initializeMemory(as: UInt8.self, repeating: 0)
-        byteCount += count
-    }
-
-    /// Moves to memory with room for at least so many bytes more.
-    @inline(never)
-    private mutating func grow(by count: Int) {
-        let size = unsafe max(Self.firstByteCount, 2 * memory.count, byteCount + count)
-        let larger = UnsafeMutableRawBufferPointer.allocate(
-            byteCount: size, alignment: Self.pageByteCount)
-        unsafe larger.copyMemory(from: UnsafeRawBufferPointer(rebasing: memory[..<byteCount]))
-        unsafe memory.deallocate()
-        unsafe memory = larger
+        all.append(littleEndian: header)
+        all.append(contentsOf: key)
+        all.append(contentsOf: first)
+        all.append(contentsOf: second)
     }
 }
 
@@ -208,35 +155,27 @@ package struct OperationReader: ~Escapable {
     /// tells apart.
     @_lifetime(copy self)
     package mutating func next() -> Operation? {
-        let rest = bytes.byteCount - offset
-        guard rest >= OperationBuffer.operationHeaderByteCount else { return nil }
-        // Inside of the span by the line above; every bit pattern is an integer.
-        let header = unsafe UInt64(
-            littleEndian: bytes.unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self))
-        let keyByteCount = Int(header >> 16 & 0xFFFF)
-        let valueByteCount = Int(header >> 32)
-        guard let kind = OperationBuffer.Kind(rawValue: UInt8(truncatingIfNeeded: header)),
-            keyByteCount > 0,
-            keyByteCount + valueByteCount <= rest - OperationBuffer.operationHeaderByteCount
-        else { return nil }
         let keyStart = offset + OperationBuffer.operationHeaderByteCount
-        let valueStart = keyStart + keyByteCount
-        let end = valueStart + valueByteCount
+        guard keyStart <= bytes.byteCount else { return nil }
+        let valueStart = keyStart + Int(bytes.integer(offset + 2, as: UInt16.self))
+        let end = valueStart + Int(bytes.integer(offset + 4, as: UInt32.self))
+        guard let kind = OperationBuffer.Kind(rawValue: bytes.byte(offset)),
+            valueStart > keyStart, end <= bytes.byteCount
+        else { return nil }
         var value = bytes.extracting(valueStart..<end)
         var place: LongValuePlace?
         if kind == .putInPages {
-            guard hasPlaces, value.byteCount == OperationBuffer.placeByteCount else { return nil }
-            // Of 16 bytes by the line above; every bit pattern is an integer.
-            let number = unsafe value.unsafeLoadUnaligned(as: UInt64.self)
-            let count = unsafe value.unsafeLoadUnaligned(fromByteOffset: 8, as: UInt64.self)
-            guard let byteCount = Int(exactly: UInt64(littleEndian: count)) else { return nil }
-            place = LongValuePlace(pageNumber: UInt64(littleEndian: number), byteCount: byteCount)
+            guard hasPlaces, value.byteCount == OperationBuffer.placeByteCount,
+                let byteCount = Int(exactly: value.integer(8, as: UInt64.self))
+            else { return nil }
+            place = LongValuePlace(pageNumber: value.integer(0), byteCount: byteCount)
             value = value.extracting(first: 0)
         }
+        let table = Int(bytes.byte(offset + 1))
         offset = end
         return Operation(
-            isPut: kind != .delete, table: Int(header >> 8 & 0xFF),
-            key: bytes.extracting(keyStart..<valueStart), value: value, place: place)
+            isPut: kind != .delete, table: table, key: bytes.extracting(keyStart..<valueStart),
+            value: value, place: place)
     }
 
     package var isAtEnd: Bool { offset == bytes.byteCount }

@@ -88,7 +88,7 @@ extension CommitPipeline {
     /// Commits whether a log is in use. `body`: what is done before it is committed, with the transaction's
     /// number. Returns the transaction's number.
     func setLogState(
-        _ id: LogID, isInUse: Bool,
+        _ id: Nonce, isInUse: Bool,
         _ body: (UInt64) throws(StoreError) -> Void = { (_) throws(StoreError) in () }
     ) throws(StoreError) -> UInt64 {
         try inTransaction(

@@ -123,7 +123,7 @@ extension CommitPipeline {
     }
 
     private func replay(
-        _ records: [[UInt8]], _ begun: consuming WriteTransaction, of id: LogID, isInUse: Bool
+        _ records: [[UInt8]], _ begun: consuming WriteTransaction, of id: Nonce, isInUse: Bool
     ) throws(StoreError) {
         var transaction = begun
         let number = transaction.id

@@ -206,37 +206,18 @@ extension BlobStateEntry.State {
 
 /// The value `evicted` of the table `meta`: how many blobs are in the bucket and perhaps not here. Of this
 /// host alone.
-struct EvictionCount: Equatable, MetaValue {
+struct EvictionCount: Equatable, MetaValue, WordsValue {
     var blobs: UInt64 = 0
     /// As stored.
     var bytes: UInt64 = 0
 
     static let name = "evicted"
-    private static let form = ValueForm(
-        "the count of evicted blobs", byteCount: 20, checksumAt: 16)
+    static let form = ValueForm("the count of evicted blobs", byteCount: 20, checksumAt: 16)
 
-    init() {}
+    var isSound: Bool { max(blobs, bytes) <= StoreLimits.counterMax }
 
     mutating func add(_ entry: BlobStateEntry) {
         blobs += 1
         bytes += entry.storedByteCount
-    }
-
-    init(_ value: RawSpan) throws(StoreError) {
-        try Self.form.check(value)
-        blobs = value.integer(0)
-        bytes = value.integer(8)
-        guard blobs <= StoreLimits.counterMax, bytes <= StoreLimits.counterMax else {
-            throw Self.form.damaged
-        }
-    }
-
-    var value: [UInt8] {
-        var value: [UInt8] = []
-        value.append(littleEndian: blobs)
-        value.append(littleEndian: bytes)
-        value.appendZeros(4)
-        Self.form.seal(&value)
-        return value
     }
 }

@@ -37,17 +37,15 @@ struct FormatRecord: Equatable, MetaValue {
             throw Self.form.damaged
         }
         version = value.integer(8)
-        storeID = StoreID(high: value.integer(16), low: value.integer(24))
-        createdAt = Timestamp(milliseconds: value.integer(32))
+        (storeID, createdAt) = (value.words(16), value.words(32))
     }
 
     var value: [UInt8] {
         var bytes = Self.magic
         bytes.append(littleEndian: version)
         bytes.append(littleEndian: UInt32(0))
-        bytes.append(littleEndian: storeID.high)
-        bytes.append(littleEndian: storeID.low)
-        bytes.append(littleEndian: createdAt.milliseconds)
+        bytes.append(words: storeID)
+        bytes.append(words: createdAt)
         bytes.appendZeros(8)
         Self.form.seal(&bytes)
         return bytes
@@ -55,15 +53,12 @@ struct FormatRecord: Equatable, MetaValue {
 }
 
 /// Which store it is: 16 random bytes, made when it is created.
-public struct StoreID: Sendable, Hashable, CustomStringConvertible {
+public struct StoreID: Sendable, Hashable, BitwiseCopyable, CustomStringConvertible {
     let high: UInt64
     let low: UInt64
 
     /// The 16 bytes that ``append(to:)`` appended.
-    package init(bytes: RawSpan) {
-        high = bytes.integer(0)
-        low = bytes.integer(8)
-    }
+    package init(bytes: RawSpan) { self = bytes.words(0) }
 
     /// Reads 32 hexadecimal digits; nil for anything else.
     package init?(_ text: String) {
@@ -90,18 +85,15 @@ public struct StoreID: Sendable, Hashable, CustomStringConvertible {
 
     /// Appends the 16 bytes.
     public func append(to bytes: inout [UInt8]) {
-        bytes.append(littleEndian: high)
-        bytes.append(littleEndian: low)
+        bytes.append(words: self)
     }
 
     /// 32 hexadecimal digits.
     public var description: String {
-        var bytes: [UInt8] = []
+        var (bytes, text): ([UInt8], [UInt8]) = ([], [])
         append(to: &bytes)
-        return bytes.map { byte in
-            let digits = String(byte, radix: 16)
-            return digits.count == 1 ? "0" + digits : digits
-        }.joined()
+        Hex.append(bytes.span.bytes, to: &text)
+        return String(decoding: text, as: UTF8.self)
     }
 }
 
@@ -124,8 +116,7 @@ struct Predecessors: Equatable, MetaValue {
         let idsByteCount = value.byteCount - 4
         guard idsByteCount % Self.idByteCount == 0 else { throw Self.form.damaged }
         for offset in stride(from: 0, to: idsByteCount, by: Self.idByteCount) {
-            storeIDs.append(
-                StoreID(high: value.integer(offset), low: value.integer(offset + 8)))
+            storeIDs.append(value.words(offset))
         }
     }
 

@@ -16,8 +16,8 @@ package struct LogPosition: Sendable, Hashable {
     }
 }
 
-/// 16 random bytes that tell one run of a leader from every other.
-package struct Nonce: Sendable, Hashable, CustomStringConvertible {
+/// 16 random bytes that tell one run of a leader, or one log, from every other.
+package struct Nonce: Sendable, Hashable, BitwiseCopyable, CustomStringConvertible {
     package let high: UInt64
     package let low: UInt64
 
@@ -111,10 +111,7 @@ package struct ReplicationState: Equatable, Sendable, MetaValue {
         epoch = value.integer(8)
         position = LogPosition(number: value.integer(16), hash: Digest(value, at: 24))
         sequence = value.integer(56)
-        nonces = (0..<count).map { index in
-            let offset = Self.headByteCount + index * Self.nonceByteCount
-            return Nonce(high: value.integer(offset), low: value.integer(offset + 8))
-        }
+        nonces = (0..<count).map { value.words(Self.headByteCount + $0 * Self.nonceByteCount) }
         guard epoch <= StoreLimits.counterMax, sequence <= StoreLimits.counterMax,
             position.number <= StoreLimits.counterMax
         else { throw Self.form.damaged }
@@ -127,10 +124,7 @@ package struct ReplicationState: Equatable, Sendable, MetaValue {
         bytes.append(littleEndian: position.number)
         bytes.append(contentsOf: position.hash.rawWords.span.bytes)
         bytes.append(littleEndian: sequence)
-        for nonce in nonces {
-            bytes.append(littleEndian: nonce.high)
-            bytes.append(littleEndian: nonce.low)
-        }
+        for nonce in nonces { bytes.append(words: nonce) }
         bytes.appendZeros(8)
         Self.form.seal(&bytes)
         return bytes
@@ -145,7 +139,7 @@ package struct ReplicationState: Equatable, Sendable, MetaValue {
 /// this one, to changes that were lost with it: what has one of them belongs to no history.
 struct EpochList: Equatable, MetaValue {
     /// One epoch, or a start in it.
-    struct Epoch: Equatable {
+    struct Epoch: Equatable, BitwiseCopyable {
         var epoch: UInt64
         /// The last revision before the gap.
         var revisionBefore: UInt64
@@ -172,10 +166,7 @@ struct EpochList: Equatable, MetaValue {
         let count = (value.byteCount - 4) / Epoch.byteCount
         guard value.byteCount == count * Epoch.byteCount + 4 else { throw Self.form.damaged }
         for index in 0..<count {
-            let offset = index * Epoch.byteCount
-            let epoch = Epoch(
-                epoch: value.integer(offset), revisionBefore: value.integer(offset + 8),
-                revision: value.integer(offset + 16), sequence: value.integer(offset + 24))
+            let epoch: Epoch = value.words(index * Epoch.byteCount)
             guard epoch.revisionBefore <= epoch.revision,
                 epochs.last.map({ $0.epoch <= epoch.epoch && $0.revision <= epoch.revisionBefore })
                     != false
@@ -186,12 +177,7 @@ struct EpochList: Equatable, MetaValue {
 
     var value: [UInt8] {
         var bytes: [UInt8] = []
-        for epoch in epochs {
-            bytes.append(littleEndian: epoch.epoch)
-            bytes.append(littleEndian: epoch.revisionBefore)
-            bytes.append(littleEndian: epoch.revision)
-            bytes.append(littleEndian: epoch.sequence)
-        }
+        for epoch in epochs { bytes.append(words: epoch) }
         bytes.appendZeros(4)
         Self.form.seal(&bytes)
         return bytes

@@ -14,6 +14,60 @@ protocol IndexValue {
     func bytes(key: [UInt8]) -> [UInt8]
 }
 
+/// A value whose fields are words of eight bytes, which stand in the file in their order and as they are in memory.
+/// Behind them are the checksum and zeros.
+protocol WordsValue: BitwiseCopyable {
+    static var form: ValueForm { get }
+    /// Whether it can be so.
+    var isSound: Bool { get }
+}
+
+extension WordsValue {
+    var isSound: Bool { true }
+
+    fileprivate init(words value: RawSpan, key: RawSpan) throws(StoreError) {
+        try Self.form.check(value, key: key)
+        self = value.words(0)
+        guard isSound else { throw Self.form.damaged }
+    }
+
+    fileprivate func words(key: RawSpan) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(Self.form.byteCountMin)
+        bytes.append(words: self)
+        bytes.appendZeros(Self.form.byteCountMin - bytes.count)
+        Self.form.seal(&bytes, key: key)
+        return bytes
+    }
+}
+
+extension MetaValue where Self: WordsValue {
+    init(_ value: RawSpan) throws(StoreError) { try self.init(words: value, key: RawSpan()) }
+    var value: [UInt8] { words(key: RawSpan()) }
+}
+
+extension IndexValue where Self: WordsValue {
+    init(_ value: RawSpan, key: RawSpan) throws(StoreError) { try self.init(words: value, key: key) }
+    func bytes(key: [UInt8]) -> [UInt8] { words(key: key.span.bytes) }
+}
+
+#if _endian(big)
+#error("words are little-endian in the file, and are taken from memory as they are")
+#endif
+
+extension RawSpan {
+    /// Words at an offset, of any alignment, inside of the span.
+    func words<Value: BitwiseCopyable>(_ offset: Int, as: Value.Type = Value.self) -> Value {
+        unsafeLoadUnaligned(fromByteOffset: offset, as: Value.self)
+    }
+}
+
+extension [UInt8] {
+    mutating func append<Value: BitwiseCopyable>(words value: Value) {
+        Swift.withUnsafeBytes(of: value) { append(contentsOf: $0) }
+    }
+}
+
 /// How a value of a table is guarded: its length, and the place of its checksum, a CRC-32 of the key
 /// (where that is not the same in every store) and of the bytes before the checksum. What is reserved
 /// behind it is not covered. The fields of each entry stand where `docs/FORMAT.md` has them.
@@ -39,6 +93,8 @@ struct ValueForm: Sendable {
         checksumOffset = offset
         self.restOffset = restOffset
     }
+
+    var byteCountMin: Int { byteCounts.lowerBound }
 
     /// Throws ``damaged`` unless a value has its length and its checksum.
     func check(_ value: RawSpan, key: RawSpan = RawSpan()) throws(StoreError) {

@@ -8,7 +8,7 @@ internal import Bytes
 /// to go by; the next one takes its place once its grace is over. So a daemon that restarts again
 /// and again frees what it released within two graces, and what earlier runs sent is never
 /// overwritten too early.
-struct ZeroCopyMark: Equatable, MetaValue {
+struct ZeroCopyMark: Equatable, MetaValue, WordsValue {
     /// Which boot the moment is of. Runs of an earlier boot have no peers left.
     var bootID: BootID
     /// Orphans of transactions up to this one are with nobody.
@@ -20,34 +20,7 @@ struct ZeroCopyMark: Equatable, MetaValue {
     var moment: Int64
 
     static let name = "zero-copy"
-    private static let form = ValueForm("the zero-copy mark", byteCount: 48, checksumAt: 40)
-
-    init(bootID: BootID, returnedTransaction: UInt64, transaction: UInt64, moment: Int64) {
-        self.bootID = bootID
-        self.returnedTransaction = returnedTransaction
-        self.transaction = transaction
-        self.moment = moment
-    }
-
-    init(_ value: RawSpan) throws(StoreError) {
-        try Self.form.check(value)
-        bootID = BootID(high: value.integer(0), low: value.integer(8))
-        returnedTransaction = value.integer(16)
-        transaction = value.integer(24)
-        moment = value.integer(32)
-    }
-
-    var value: [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.append(littleEndian: bootID.high)
-        bytes.append(littleEndian: bootID.low)
-        bytes.append(littleEndian: returnedTransaction)
-        bytes.append(littleEndian: transaction)
-        bytes.append(littleEndian: moment)
-        bytes.appendZeros(8)
-        Self.form.seal(&bytes)
-        return bytes
-    }
+    static let form = ValueForm("the zero-copy mark", byteCount: 48, checksumAt: 40)
 
     /// The mark after a start of the same boot that comes behind the transaction `last`.
     func followed(by last: UInt64, at now: Int64, graceMilliseconds: Int64) -> ZeroCopyMark {

@@ -244,12 +244,8 @@ extension ChangeTransaction {
     /// Stores what an owner has; an owner without notifications has no entry.
     mutating func set(_ usage: OwnerUsage, of owner: String) throws(StoreError) {
         let key = IndexKeys.usage(owner)
-        guard usage.notifications > 0 else {
-            try removeIndex(key)
-            return
-        }
-        let value = usage.words(key: key.span.bytes)
-        try transaction.set(key.span.bytes, to: value.span.bytes, in: tables.index)
+        guard usage.notifications == 0 else { return try set(usage, at: key) }
+        try removeIndex(key)
     }
 }
 

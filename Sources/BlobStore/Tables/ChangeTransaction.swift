@@ -137,7 +137,7 @@ struct ChangeTransaction: ~Copyable, TableReader {
 
     mutating func putCounters() throws(LMDBError) {
         let name = Array(Counters.name.utf8)
-        let value = counters.words
+        let value = counters.value
         try transaction.put(value.span.bytes, forKey: name.span.bytes, in: tables.meta)
     }
 }

@@ -16,7 +16,9 @@ struct LogRecord: Equatable {
     private static let versionWithPlaces: UInt32 = 2
     private static let checkedFrom = 16
 
-    var logID: LogID
+    /// Which log it is in. A log has a new one whenever a process begins to log, and nobody is told it: bytes that
+    /// somebody has published cannot be taken for a record where old ones lie behind new ones.
+    var logID: Nonce
     /// The LMDB transaction that its changes belong to.
     var transaction: UInt64
     /// Its place among the records of that transaction, from 0.
@@ -45,7 +47,7 @@ struct LogRecord: Equatable {
     }
 
     init(
-        logID: LogID, transaction: UInt64, index: UInt32, operationCount: UInt32,
+        logID: Nonce, transaction: UInt64, index: UInt32, operationCount: UInt32,
         operationByteCount: Int, changeCount: UInt32 = 0, kind: Kind = .changes,
         hasPlaces: Bool = false
     ) {
@@ -73,7 +75,7 @@ struct LogRecord: Equatable {
         changeCount = bytes.integer(56)
         self.kind = kind
         hasPlaces = version == Self.versionWithPlaces
-        logID = LogID(high: bytes.integer(16), low: bytes.integer(24))
+        logID = bytes.words(16)
         transaction = bytes.integer(32)
         index = bytes.integer(40)
         operationCount = bytes.integer(44)
@@ -126,7 +128,7 @@ extension PendingKeys {
 /// must begin. A log that does not was removed, emptied, or is another one. A store that was closed
 /// in order says that no log is in use, and is opened without one.
 struct LogState: Equatable, MetaValue {
-    var id: LogID
+    var id: Nonce
     /// Whether the log may have changes that `data.mdb` has not.
     var isInUse: Bool
     /// The transaction of the record at the log's start; the next transaction's may have replaced it.
@@ -137,7 +139,7 @@ struct LogState: Equatable, MetaValue {
     private static let form = ValueForm(
         "the entry \"log\" of data.mdb is damaged", byteCount: 40, checksumAt: 32)
 
-    init(id: LogID, isInUse: Bool, firstTransaction: UInt64) {
+    init(id: Nonce, isInUse: Bool, firstTransaction: UInt64) {
         self.id = id
         self.isInUse = isInUse
         self.firstTransaction = firstTransaction
@@ -145,7 +147,7 @@ struct LogState: Equatable, MetaValue {
 
     init(_ value: RawSpan) throws(StoreError) {
         try Self.form.check(value, key: Self.name.utf8.span.bytes)
-        id = LogID(high: value.integer(0), low: value.integer(8))
+        id = value.words(0)
         firstTransaction = value.integer(16)
         switch value.integer(24, as: UInt32.self) {
         case 0: isInUse = false
@@ -156,24 +158,11 @@ struct LogState: Equatable, MetaValue {
 
     var value: [UInt8] {
         var bytes: [UInt8] = []
-        bytes.append(littleEndian: id.high)
-        bytes.append(littleEndian: id.low)
+        bytes.append(words: id)
         bytes.append(littleEndian: firstTransaction)
         bytes.append(littleEndian: UInt32(isInUse ? 1 : 0))
         bytes.appendZeros(12)
         Self.form.seal(&bytes, key: Self.name.utf8.span.bytes)
         return bytes
-    }
-}
-
-/// Which log belongs to a store. It is made anew whenever a process begins to log, and told to
-/// nobody: bytes that somebody has published cannot be taken for a record where old ones lie behind
-/// new ones in the log.
-struct LogID: Equatable {
-    let high: UInt64
-    let low: UInt64
-
-    static func random() -> LogID {
-        LogID(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
     }
 }

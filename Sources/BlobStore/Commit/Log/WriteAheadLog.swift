@@ -14,7 +14,7 @@ final class WriteAheadLog {
     /// Past the page cache, for records; nil where the file system has no such way.
     private var direct: DirectFile?
     let path: String
-    let id: LogID
+    let id: Nonce
     private(set) var offset = 0
     /// How many there are of the open transaction.
     private(set) var recordCount: UInt32 = 0
@@ -27,7 +27,7 @@ final class WriteAheadLog {
     }
 
     /// Opens the log in a store's folder; nil when there is none, and none is to be made.
-    init?(_ directory: String, of id: LogID, _ use: Use) throws(StoreError) {
+    init?(_ directory: String, of id: Nonce, _ use: Use) throws(StoreError) {
         path = "\(directory)/\(Self.fileName)"
         self.directory = directory
         self.id = id
@@ -80,7 +80,7 @@ final class WriteAheadLog {
     func hasRoom(_ byteCount: Int) -> Bool { byteCount <= StoreLimits.logByteCount - offset }
 
     /// Writes a record and syncs it: one `pwrite`, one `fdatasync`. `record`: its bytes, of a multiple of
-    /// ``LogRecord/alignment``, which fit. Those that begin at a page of memory are not copied. Returns false
+    /// ``LogRecord/alignment``, which fit. Returns false
     /// when the disk has no room for it. Its place is empty then. Throws ``StoreError/outcomeUnknown(_:)``: the
     /// record is on disk, or it is not.
     func append(_ record: RawSpan) throws(StoreError) -> Bool {

@@ -44,7 +44,7 @@ extension BlobStore {
             for (name, table) in named {
                 var entries: [[UInt8]] = []
                 var cursor = try transaction.cursor(in: table)
-                var isThere = try cursor.first()
+                var isThere = try cursor.go(.first)
                 while isThere {
                     entries.append(cursor.key.withUnsafeBytes { Array($0) })
                     if table == core.tables.orphans {
@@ -53,7 +53,7 @@ extension BlobStore {
                     } else {
                         entries.append(cursor.value.withUnsafeBytes { Array($0) })
                     }
-                    isThere = try cursor.next()
+                    isThere = try cursor.go(.next)
                 }
                 contents.entries[name] = entries
             }
