@@ -87,11 +87,11 @@ extension BlobStore {
 
 extension BlobStore {
     /// How much there may be.
-    public var quotas: Quotas { core.quotas.withLock { $0 } }
+    public var quotas: Quotas { core.adjustable.withLock { $0.quotas } }
 
     /// Changes how much there may be, from the next batch of changes on. What is there stays: a quota
     /// below it refuses growth alone.
-    public func setQuotas(_ quotas: Quotas) { core.quotas.withLock { $0 = quotas } }
+    public func setQuotas(_ quotas: Quotas) { core.adjustable.withLock { $0.quotas = quotas } }
 
     /// Bytes that the file system of `data.mdb` has free; nil where that is not known. One `fstatvfs`.
     public var freeDiskByteCount: Int? {

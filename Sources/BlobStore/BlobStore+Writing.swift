@@ -211,7 +211,7 @@ extension BlobStore {
     /// Throws ``StoreError/quotaExceeded(_:)`` where a notification with so many new stored bytes would
     /// make the store pass a quota. Costs nothing where there is none.
     private func checkQuotas(byteCount: Int) throws(StoreError) {
-        let quotas = core.quotas.withLock { $0 }
+        let quotas = self.quotas
         guard quotas.isAny else { return }
         let free =
             quotas.freeDiskByteCountMin > 0

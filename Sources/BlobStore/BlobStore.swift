@@ -64,8 +64,7 @@ public final class BlobStore: Sendable {
     /// deletions are remembered, how much there may be and stays allocated, how many may wait. What is under way keeps the
     /// limits that it began with. From any thread.
     package func adjust(to options: Options) {
-        core.adjustable.adjust(to: options)
-        setQuotas(options.quotas)
+        core.adjustable.withLock { $0 = AdjustableOptions(options) }
         feedWatch.limits = FeedWatch.Limits(options)
     }
 }

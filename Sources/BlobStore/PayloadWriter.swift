@@ -55,7 +55,7 @@ public struct PayloadWriter: ~Copyable, Sendable {
     /// - Throws: ``StoreError/invalid(_:)`` when the payload gets larger than the store allows,
     ///   ``StoreError/full`` when the disk has no room. The writer is of no further use then.
     public mutating func append(_ bytes: RawSpan) throws(StoreError) {
-        var limit = store.core.adjustable.payloadByteCountMax
+        var limit = store.core.adjustable.withLock { $0.payloadByteCountMax }
         if coding != .identity { limit = StoreLimits.codedByteCountMax(for: limit) }
         guard bytes.byteCount <= limit - byteCount else {
             throw .invalid(
@@ -132,7 +132,7 @@ extension PreparedPayload {
         coded content: StoredContent, _ container: GzipDecoder.Container, mediaType: String,
         in store: BlobStore
     ) throws(StoreError) -> PreparedPayload {
-        let byteCountMax = store.core.adjustable.payloadByteCountMax
+        let byteCountMax = store.core.adjustable.withLock { $0.payloadByteCountMax }
         let inside = try CodedContent(of: content, container, byteCountMax: byteCountMax)
         guard inside.isStorable(codedByteCount: content.byteCount) else {
             let inflated = try inside.inflated(content, directory: store.directory)

@@ -1,3 +1,4 @@
+internal import Bytes
 internal import CLMDB
 internal import Glibc
 internal import Synchronization
@@ -176,31 +177,13 @@ internal import Synchronization
         let page = unsafe state.pointee.pageByteCount
         let offset = unsafe UInt(bitPattern: value) &- state.pointee.start
         guard unsafe offset < state.pointee.mapByteCount else { return true }
-        let start = unsafe value - Int(offset % UInt(page))
-        let header = unsafe PageHeader(start)
+        // Inside of the map, which begins at a page and has whole ones.
+        let bytes = unsafe RawSpan(
+            _unsafeStart: value - Int(offset % UInt(page)), byteCount: page)
+        let flags: UInt16 = bytes.integer(PageLayout.flagsOffset)
         // A long value has pages of its own.
-        if !header.isLeaf { return true }
-        let lower = unsafe Int(start.loadUnaligned(fromByteOffset: 12, as: UInt16.self))
-        let upper = unsafe Int(start.loadUnaligned(fromByteOffset: 14, as: UInt16.self))
-        guard lower >= PageLayout.headerByteCount, lower <= upper, upper <= page else {
-            return false
-        }
-        var byteCount = 0
-        for offset in stride(from: PageLayout.headerByteCount, to: lower, by: 2) {
-            let entry = unsafe Int(start.loadUnaligned(fromByteOffset: offset, as: UInt16.self))
-            guard entry >= upper, entry <= page - PageLayout.entryHeaderByteCount else {
-                return false
-            }
-            // Lengths of value and key, and whether the value has pages of its own.
-            let value = unsafe start.loadUnaligned(fromByteOffset: entry, as: UInt32.self)
-            let flags = unsafe start.loadUnaligned(fromByteOffset: entry + 4, as: UInt16.self)
-            let key = unsafe start.loadUnaligned(fromByteOffset: entry + 6, as: UInt16.self)
-            let count =
-                PageLayout.entryHeaderByteCount + Int(key) + (flags & 1 == 0 ? Int(value) : 8)
-            guard count <= page - entry else { return false }
-            byteCount += (count + 1) & ~1
-        }
-        return byteCount == page - upper
+        guard flags & PageLayout.kinds == PageLayout.leaf else { return true }
+        return (try? PageEntry.ranges(on: bytes, page: bytes.integer(0), isLeaf: true)) != nil
     }
 
     /// A transaction may have written pages behind the last one in use, ahead of its commit.

@@ -53,47 +53,35 @@ internal import Synchronization
         get { ReadView(self) }
     }
 
-    /// Pages and entries of a table (`mdb_stat`).
-    package borrowing func statistics(of table: Table) throws(LMDBError) -> TableStatistics {
-        unsafe try TableStatistics(transaction: handle, table: table.handle)
-    }
-
-    /// The pages in use by the main table and by the free list, which no named table counts.
-    package borrowing func bookkeepingPageCount() throws(LMDBError) -> Int {
-        unsafe try TableStatistics.pageCount(of: [], in: handle)
+    /// Entries of a table (`mdb_stat`).
+    package borrowing func entryCount(of table: Table) throws(LMDBError) -> Int {
+        unsafe try MDB_stat(handle, table.handle).ms_entries
     }
 
     /// The pages that some tables have, and those of the main table and of the free list. Costs a
     /// `mdb_stat` a table.
     package borrowing func pageCount(of tables: [Table]) throws(LMDBError) -> Int {
-        unsafe try TableStatistics.pageCount(of: tables, in: handle)
+        unsafe try MDB_stat.pageCount(of: tables, in: handle)
     }
 }
 
-extension TableStatistics {
+extension MDB_stat {
+    fileprivate init(_ transaction: OpaquePointer, _ table: MDB_dbi) throws(LMDBError) {
+        self.init()
+        try LMDBError.check(unsafe mdb_stat(transaction, table, &self), "mdb_stat")
+    }
+
     /// The pages of some tables, and of the main table and the free list, which no named table
-    /// counts.
+    /// counts: handles 0 and 1 are LMDB's FREE_DBI and MAIN_DBI.
     static func pageCount(
         of tables: [Table], in transaction: OpaquePointer
     ) throws(LMDBError) -> Int {
-        // Handles 0 and 1 are LMDB's FREE_DBI and MAIN_DBI.
-        var count = unsafe try TableStatistics(transaction: transaction, table: 0).pageCount
-        unsafe count += try TableStatistics(transaction: transaction, table: 1).pageCount
-        for table in tables {
-            unsafe count += try TableStatistics(
-                transaction: transaction, table: table.handle
-            ).pageCount
+        var count = 0
+        for handle in [0, 1] + tables.map(\.handle) {
+            let table = unsafe try MDB_stat(transaction, handle)
+            count += table.ms_branch_pages + table.ms_leaf_pages + table.ms_overflow_pages
         }
         return count
-    }
-
-    init(transaction: OpaquePointer, table: MDB_dbi) throws(LMDBError) {
-        var raw = MDB_stat()
-        try LMDBError.check(unsafe mdb_stat(transaction, table, &raw), "mdb_stat")
-        self.init(
-            entryCount: raw.ms_entries,
-            pageCount: raw.ms_branch_pages + raw.ms_leaf_pages + raw.ms_overflow_pages,
-            depth: Int(raw.ms_depth))
     }
 }
 

@@ -21,13 +21,6 @@ package struct Table: Sendable, Equatable {
     package static func == (left: Table, right: Table) -> Bool { left.handle == right.handle }
 }
 
-/// How many pages and entries a table has (`mdb_stat`).
-package struct TableStatistics: Sendable, Equatable {
-    package var entryCount: Int
-    package var pageCount: Int
-    package var depth: Int
-}
-
 /// At which pages the tables begin in the commit that a view sees. It belongs to a slot of
 /// ``ReaderSlots`` and is used by one view at a time.
 ///

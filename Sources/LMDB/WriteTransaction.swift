@@ -217,7 +217,7 @@ internal import Glibc
     /// The pages that some tables have now, and those of the main table and of the free list, which
     /// no named table counts. Costs a `mdb_stat` a table.
     package borrowing func pageCount(of tables: [Table]) throws(LMDBError) -> Int {
-        unsafe try TableStatistics.pageCount(of: tables, in: handle)
+        unsafe try MDB_stat.pageCount(of: tables, in: handle)
     }
 
     /// Opens a table, creating it when it is not there (`mdb_dbi_open`). The handle is good once

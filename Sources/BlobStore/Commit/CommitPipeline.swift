@@ -46,8 +46,8 @@ final class CommitPipeline: Sendable {
         self.logReader = logReader
         self.feedWatch = feedWatch
         pending = logReader.pending
-        space = SpaceReserve(core.environment, core.tables, core.options)
-        reclaimer = FreePageReclaimer(core.environment, core.tables, core.adjustable)
+        space = SpaceReserve(core)
+        reclaimer = FreePageReclaimer(core)
     }
 
     /// The counters with all that was acknowledged before.

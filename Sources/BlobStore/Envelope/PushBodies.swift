@@ -1,4 +1,5 @@
 internal import BlobJSON
+internal import Bytes
 
 extension Envelope {
     init(json: PushJSON) {
@@ -122,7 +123,9 @@ extension Envelope {
     /// A toast with title and message, the title first, whose launch argument names the notification as a query would:
     /// `richId=` and the id, percent-encoded, so that an id with `&` or `=` in it stays one value.
     init(toast alert: PushAlert, id: String) {
-        let launch = "richId=\(Self.percentEncoded(id))"
+        var encoded: [UInt8] = []
+        PercentCoding.encode(id.utf8.span.bytes, into: &encoded)
+        let launch = "richId=" + String(decoding: encoded, as: UTF8.self)
         var xml =
             "<toast launch=\"\(launch)\"><visual><binding template=\"ToastGeneric\">"
         for text in [alert.title, alert.message] {
@@ -130,22 +133,6 @@ extension Envelope {
         }
         xml += "</binding></visual></toast>"
         self.init(mediaType: "text/xml", bytes: Array(xml.utf8))
-    }
-
-    /// All bytes of the UTF-8 but RFC 3986's unreserved characters are encoded.
-    private static func percentEncoded(_ text: String) -> String {
-        var out = ""
-        for byte in text.utf8 {
-            let scalar = Unicode.Scalar(byte)
-            switch scalar {
-            case "a"..."z", "A"..."Z", "0"..."9", "-", ".", "_", "~":
-                out.unicodeScalars.append(scalar)
-            default:
-                let hex = String(byte, radix: 16, uppercase: true)
-                out += byte < 16 ? "%0\(hex)" : "%\(hex)"
-            }
-        }
-        return out
     }
 
     /// A text for an element or a quoted attribute (XML 1.0, sections 2.2 to 2.4). Line ends are

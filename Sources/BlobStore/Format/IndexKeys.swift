@@ -31,7 +31,7 @@ enum IndexKeys {
         var key: [UInt8] = []
         key.reserveCapacity(owner.byteCount + 11)
         key.append(ownersPrefix)
-        owner.withUnsafeBytes { key.append(contentsOf: $0) }
+        key.append(contentsOf: owner)
         key.append(0)
         key.append(kind.rawValue)
         return key
@@ -45,18 +45,21 @@ enum IndexKeys {
         return key
     }
 
+    /// A key that ends with numbers.
+    private static func key(_ prefix: [UInt8], _ numbers: UInt64...) -> [UInt8] {
+        var key = prefix
+        for number in numbers { key.append(bigEndian: number) }
+        return key
+    }
+
     /// A place in an owner's history, in the feed, or both.
     static func sequence(_ owner: String, _ revision: UInt64) -> [UInt8] {
-        var key = prefix(.sequence, owner.utf8.span.bytes)
-        key.append(bigEndian: revision)
-        return key
+        key(prefix(.sequence, owner.utf8.span.bytes), revision)
     }
 
     /// A member of a group, by its place in the history.
     static func group(_ owner: String, _ group: String, _ sequence: UInt64) -> [UInt8] {
-        var key = groupPrefix(owner.utf8.span.bytes, group)
-        key.append(bigEndian: sequence)
-        return key
+        key(groupPrefix(owner.utf8.span.bytes, group), sequence)
     }
 
     /// What finds the tombstone of an id in an app's feed. By a hash, since owner and id together
@@ -75,13 +78,12 @@ enum IndexKeys {
 
     /// The first 16 bytes of the SHA-256 of an id, or of an id, 00 and an app.
     static func finderHash(_ id: String, app: String? = nil) -> [UInt8] {
-        var text = Array(id.utf8)
-        if let app {
-            text.append(0)
-            text.append(contentsOf: app.utf8)
-        }
-        let hash = SHA256.digest(of: text.span.bytes)
+        let hash = SHA256.digest(of: text(id, app).span.bytes)
         return hash.span.bytes.extracting(first: finderHashByteCount).array()
+    }
+
+    private static func text(_ name: String, _ app: String?) -> [UInt8] {
+        app.map { Array(name.utf8) + [0] + Array($0.utf8) } ?? Array(name.utf8)
     }
 
     static func mark(_ owner: String) -> [UInt8] { prefix(.mark, owner.utf8.span.bytes) }
@@ -90,13 +92,7 @@ enum IndexKeys {
 
     /// A category, whose name is at most 64 bytes long, of all apps or of one.
     static func category(_ name: String, app: String? = nil) -> [UInt8] {
-        var key: [UInt8] = [categoriesPrefix]
-        key.append(contentsOf: name.utf8)
-        if let app {
-            key.append(0)
-            key.append(contentsOf: app.utf8)
-        }
-        return key
+        [categoriesPrefix] + text(name, app)
     }
 
     /// That owners are yet to be told of a category's edit: the category's key with another first
@@ -107,17 +103,9 @@ enum IndexKeys {
         return key
     }
 
-    static func quarantine(_ number: UInt64) -> [UInt8] {
-        var key: [UInt8] = [quarantinePrefix]
-        key.append(bigEndian: number)
-        return key
-    }
+    static func quarantine(_ number: UInt64) -> [UInt8] { key([quarantinePrefix], number) }
 
-    static func outbox(_ sequence: UInt64) -> [UInt8] {
-        var key = [outboxPrefix]
-        key.append(bigEndian: sequence)
-        return key
-    }
+    static func outbox(_ sequence: UInt64) -> [UInt8] { key([outboxPrefix], sequence) }
 
     /// The number at the end of a key of nine bytes.
     static func number(_ key: RawSpan) -> UInt64? {
@@ -126,10 +114,7 @@ enum IndexKeys {
 
     /// A blob of several chunks, by the batch that dropped its last reference.
     static func retired(_ sequence: UInt64, _ number: UInt64) -> [UInt8] {
-        var key = [retiredPrefix]
-        key.append(bigEndian: sequence)
-        key.append(bigEndian: number)
-        return key
+        key([retiredPrefix], sequence, number)
     }
 
     static func retired(
@@ -152,7 +137,7 @@ enum IndexKeys {
 
     static func holdEnd(_ end: Timestamp, _ digest: Digest) -> [UInt8] {
         var key = time(end, .hold)
-        digest.rawWords.span.bytes.withUnsafeBytes { key.append(contentsOf: $0) }
+        key.append(contentsOf: digest.rawWords.span.bytes)
         return key
     }
 
@@ -163,11 +148,7 @@ enum IndexKeys {
     }
 
     private static func time(_ end: Timestamp, _ kind: TimeEntry.Kind) -> [UInt8] {
-        var key: [UInt8] = []
-        key.append(bigEndian: end.milliseconds)
-        key.append(0)
-        key.append(kind.rawValue)
-        return key
+        key([], UInt64(bitPattern: end.milliseconds)) + [0, kind.rawValue]
     }
 }
 
@@ -242,7 +223,7 @@ enum Keys {
         key.removeAll(keepingCapacity: true)
         key.reserveCapacity(IndexKeys.timeByteCount + id.utf8.count)
         key.append(bigEndian: expiresAt.milliseconds)
-        id.utf8.span.bytes.withUnsafeBytes { key.append(contentsOf: $0) }
+        key.append(contentsOf: id.utf8.span.bytes)
     }
 
     /// `orphans`: the queue, two bits, then the blob's number.

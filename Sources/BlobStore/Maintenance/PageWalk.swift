@@ -132,7 +132,6 @@ struct PageWalk: ~Copyable {
             return
         }
         let before = report.problemCount
-        prepareBranches(of: tree)
         if tree.depth > 0 { visit(tree.root, level: 1, &walked, body) }
         // What is below a damaged page is not counted.
         guard report.problemCount == before else { return }
@@ -173,15 +172,14 @@ struct PageWalk: ~Copyable {
         }
         let isLeaf = level == walked.tree.depth
         let entries: [Range<Int>]
-        do throws(StoreError) {
-            entries = try PageEntry.ranges(
-                on: bytes.span.bytes, page: page, isLeaf ? .leaf : .branch)
+        do throws(PageFault) {
+            entries = try PageEntry.ranges(on: bytes.span.bytes, page: page, isLeaf: isLeaf)
         } catch {
             report.add("page \(page): of \(walked.name): \(error)")
             return
         }
         if isLeaf { walked.leafCount += 1 } else { walked.branchCount += 1 }
-        if level == walked.tree.depth - 1, walked.readsLeaves {
+        if !isLeaf, level < walked.tree.depth - 1 || walked.readsLeaves {
             prepareChildren(entries, on: bytes.span.bytes)
         }
         // Where nothing below is read, a key is compared with the one before it on the page.

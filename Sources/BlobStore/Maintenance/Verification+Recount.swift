@@ -178,7 +178,10 @@ extension Snapshot {
         _ body: (borrowing Cursor, inout VerifyReport) throws(StoreError) -> Void
     ) throws(StoreError) {
         var cursor = try cursor(in: table)
-        var movesLeft = try entryCount(of: table) + 1
+        var movesLeft =
+            try StoreError.converting { () throws(LMDBError) in
+                try transaction.entryCount(of: table)
+            } + 1
         var isBegun = false
         while true {
             guard movesLeft > 0 else {
@@ -202,14 +205,6 @@ extension Snapshot {
                 let key = KeyText.text(cursor.key)
                 report.add("table \(table.name), key \(key): \(error.description)")
             }
-        }
-    }
-
-    private borrowing func entryCount(of table: Table) throws(StoreError) -> Int {
-        do throws(LMDBError) {
-            return try transaction.statistics(of: table).entryCount
-        } catch {
-            throw StoreError(error)
         }
     }
 

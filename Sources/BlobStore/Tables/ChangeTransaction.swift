@@ -58,13 +58,13 @@ struct ChangeTransaction: ~Copyable, TableReader {
         durations = store.durations
         isReplicated = store.replication.isReplicated.load(ordering: .relaxed)
         quarantine = store.quarantine
-        retentionMilliseconds = store.adjustable.tombstoneRetentionMilliseconds
+        retentionMilliseconds = store.adjustable.withLock { $0.tombstoneRetentionMilliseconds }
         takeQuotas(of: store)
     }
 
     /// Takes the quotas as they are now, for the next batch. One `fstatvfs` where one is about the disk.
     mutating func takeQuotas(of store: StoreCore) {
-        quotas = store.quotas.withLock { $0 }
+        quotas = store.adjustable.withLock { $0.quotas }
         freeDiskByteCount =
             quotas.freeDiskByteCountMin > 0
             ? Disk(store.environment.dataDescriptor)?.availableByteCount : nil

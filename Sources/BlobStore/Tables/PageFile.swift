@@ -8,19 +8,6 @@ struct PageFile {
     let descriptor: Int32
     let pageByteCount: Int
 
-    /// The kinds of a page (`mp_flags`).
-    enum Kind {
-        case branch, leaf, overflow
-
-        var flags: UInt16 {
-            switch self {
-            case .branch: PageLayout.branch
-            case .leaf: PageLayout.leaf
-            case .overflow: PageLayout.overflow
-            }
-        }
-    }
-
     /// A tree of pages (`MDB_db`).
     struct Tree: Equatable {
         let flags: UInt16

@@ -20,7 +20,7 @@ final class StoreCore: Sendable {
     let directory: String
     let options: StoreOptions
     /// Those of the options that may change while it is open.
-    let adjustable: AdjustableOptions
+    let adjustable: Mutex<AdjustableOptions>
 
     let environment: Environment
     /// The environment's read transactions: here as a plain value, so that a snapshot counts no
@@ -32,8 +32,6 @@ final class StoreCore: Sendable {
     let verifiedChunks = VerifiedSet()
     let verifiedRecords = VerifiedSet()
     let quarantine = Quarantine()
-    /// How much there may be; ``BlobStore/setQuotas(_:)`` changes it.
-    let quotas: Mutex<Quotas>
     /// Blobs that are being removed here, since the bucket has their bytes.
     let evictions: Evictions
     let replication = Replication()
@@ -52,8 +50,7 @@ final class StoreCore: Sendable {
         self.tables = tables
         self.directory = directory
         self.options = options
-        adjustable = AdjustableOptions(options)
-        quotas = Mutex(options.quotas)
+        adjustable = Mutex(AdjustableOptions(options))
         evictions = Evictions(leases, isEnabled: options.evictsBlobs)
         self.id = id
         self.predecessors = predecessors

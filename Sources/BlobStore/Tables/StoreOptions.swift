@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// How a store is opened.
 public struct StoreOptions: Sendable {
     /// The most `data.mdb` may grow to, in bytes. It is address space, set aside once.
@@ -75,26 +73,18 @@ public struct StoreOptions: Sendable {
 
 /// The options of a store that may change while it is open. Each is read once for what it limits: a
 /// payload, a transaction, a step of maintenance.
-final class AdjustableOptions: Sendable {
-    private let payload: Atomic<Int>
-    private let retention: Atomic<Int64>
-    private let freeAllocated: Atomic<Int>
+struct AdjustableOptions {
+    var payloadByteCountMax: Int
+    var tombstoneRetentionMilliseconds: Int64
+    var freeAllocatedByteCountMin: Int
+    /// How much there may be.
+    var quotas: Quotas
 
     init(_ options: StoreOptions) {
-        payload = Atomic(options.payloadByteCountMax)
-        retention = Atomic(options.tombstoneRetentionMilliseconds)
-        freeAllocated = Atomic(options.freeAllocatedByteCountMin)
-    }
-
-    var payloadByteCountMax: Int { payload.load(ordering: .relaxed) }
-    var tombstoneRetentionMilliseconds: Int64 { retention.load(ordering: .relaxed) }
-    var freeAllocatedByteCountMin: Int { freeAllocated.load(ordering: .relaxed) }
-
-    /// Takes them from `options`. Its other ones change nothing.
-    func adjust(to options: StoreOptions) {
-        payload.store(options.payloadByteCountMax, ordering: .relaxed)
-        retention.store(options.tombstoneRetentionMilliseconds, ordering: .relaxed)
-        freeAllocated.store(options.freeAllocatedByteCountMin, ordering: .relaxed)
+        payloadByteCountMax = options.payloadByteCountMax
+        tombstoneRetentionMilliseconds = options.tombstoneRetentionMilliseconds
+        freeAllocatedByteCountMin = options.freeAllocatedByteCountMin
+        quotas = options.quotas
     }
 }
 

@@ -5,14 +5,8 @@ internal import Notifications
 public enum StoreLimits {
     /// Bytes of UTF-8 in a notification id.
     public static var idByteCountMax: Int { TextKind.id.byteCountMax }
-    /// Bytes of UTF-8 in a part's name.
-    public static var partNameByteCountMax: Int { TextKind.part.byteCountMax }
-    /// Bytes in a media type.
-    public static var mediaTypeByteCountMax: Int { TextKind.mediaType.byteCountMax }
     /// Bytes of UTF-8 in an owner.
     public static var ownerByteCountMax: Int { TextKind.owner.byteCountMax }
-    /// Bytes of UTF-8 in a rich type.
-    public static var richTypeByteCountMax: Int { TextKind.richType.byteCountMax }
     /// Bytes of UTF-8 in a message.
     public static var messageByteCountMax: Int { TextKind.message.byteCountMax }
     /// Bytes of UTF-8 in a notification's title.
@@ -47,8 +41,6 @@ public enum StoreLimits {
     public static let dataByteCountMax = 16_384
     /// Bytes of UTF-8 in a device's name.
     public static var deviceByteCountMax: Int { TextKind.device.byteCountMax }
-    /// Bytes of UTF-8 in a response's key.
-    public static var responseKeyByteCountMax: Int { TextKind.responseKey.byteCountMax }
     /// Responses a notification keeps, the latest ones.
     public static let responseCountMax = 32
     /// Seconds a notification should be shown at the most.

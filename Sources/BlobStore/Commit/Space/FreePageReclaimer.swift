@@ -25,9 +25,8 @@ public struct ReclaimResult: Sendable, Hashable {
 /// and expires at the same rate would punch what it is about to write. The pages that were freed first
 /// stay: LMDB takes them next.
 final class FreePageReclaimer: Sendable {
-    private let environment: Environment
-    private let tables: Tables
-    private let options: AdjustableOptions
+    private let core: StoreCore
+    private var environment: Environment { core.environment }
     private let state = Mutex(State())
 
     private struct State {
@@ -51,11 +50,7 @@ final class FreePageReclaimer: Sendable {
     /// How long the list is left alone after a walk that found nothing.
     private static let pause = Duration.seconds(10)
 
-    init(_ environment: Environment, _ tables: Tables, _ options: AdjustableOptions) {
-        self.environment = environment
-        self.tables = tables
-        self.options = options
-    }
+    init(_ core: StoreCore) { self.core = core }
 
     var allocatedByteCount: Int {
         FileExtent(environment.dataDescriptor)?.allocatedByteCount ?? 0
@@ -73,12 +68,13 @@ final class FreePageReclaimer: Sendable {
             return ReclaimResult()
         }
         let used = environment.usedByteCount
-        let inUse = used - (try environment.freeByteCount(tables))
+        let inUse = used - (try environment.freeByteCount(core.tables))
         // Behind the last page is what was allocated ahead.
         let end = max(0, file.byteCount - used)
         let excess = file.allocatedByteCount - inUse - end
         let most = max(
-            options.freeAllocatedByteCountMin, inUse / StoreLimits.freeAllocatedPart, keptByteCount)
+            core.adjustable.withLock { $0.freeAllocatedByteCountMin },
+            inUse / StoreLimits.freeAllocatedPart, keptByteCount)
         if excess > most { state.isReclaiming = true }
         if excess <= most / 2 { state.isReclaiming = false }
         guard state.isReclaiming, ContinuousClock.now >= state.nextWalk else {

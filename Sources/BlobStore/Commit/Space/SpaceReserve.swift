@@ -10,10 +10,9 @@ internal import Synchronization
 /// before they free any, always have some. Some of the disk is left to payloads on their way in:
 /// free pages in the file are of no use to a publisher whose bytes cannot be taken in.
 final class SpaceReserve: Sendable {
-    let environment: Environment
-    private let tables: Tables
-    let byteCountMax: Int
-    private let payloadByteCountMax: Int
+    private let core: StoreCore
+    private var environment: Environment { core.environment }
+    private var byteCountMax: Int { core.options.mapByteCountMax }
     /// What is kept back: so many pages, however long they are.
     let reserveByteCount: Int
     let state = Mutex(State())
@@ -45,12 +44,9 @@ final class SpaceReserve: Sendable {
     /// The share of the disk that is left to payloads on their way in, at most one of the largest.
     private static let incomingShare = 8
 
-    init(_ environment: Environment, _ tables: Tables, _ options: StoreOptions) {
-        self.environment = environment
-        self.tables = tables
-        byteCountMax = options.mapByteCountMax
-        payloadByteCountMax = options.payloadByteCountMax
-        reserveByteCount = StoreLimits.reserveByteCount * environment.pageScale
+    init(_ core: StoreCore) {
+        self.core = core
+        reserveByteCount = StoreLimits.reserveByteCount * core.environment.pageScale
     }
 
     /// Where a change finds its room.
@@ -117,7 +113,7 @@ final class SpaceReserve: Sendable {
         let descriptor = environment.dataDescriptor
         let growth = end - fileByteCount
         if growth > 0, let disk = Disk(descriptor) {
-            let incoming = min(payloadByteCountMax, disk.byteCount / Self.incomingShare)
+            let incoming = min(core.options.payloadByteCountMax, disk.byteCount / Self.incomingShare)
             guard disk.availableByteCount - growth >= incoming else { return nil }
         }
         while true {
@@ -184,7 +180,7 @@ final class SpaceReserve: Sendable {
     /// Bytes of free pages that can be written to: those that are holes only as far as the disk has
     /// room for them.
     private func writableFreeByteCount() throws(StoreError) -> Int {
-        let free = try environment.freeByteCount(tables)
+        let free = try environment.freeByteCount(core.tables)
         guard let disk = Disk(environment.dataDescriptor),
             let holes = FileExtent(environment.dataDescriptor)?.holeByteCount
         else { return free }
