@@ -143,7 +143,7 @@ extension BlobStore {
         in environment: Environment, _ meta: Table, _ directory: String
     ) throws(StoreError) -> Predecessors {
         do throws(LMDBError) {
-            let transaction = try environment.readers.begin()
+            let transaction = try environment.beginRead()
             let name = Array(Predecessors.name.utf8)
             guard let value = try transaction.view.value(forKey: name.span.bytes, in: meta) else {
                 return Predecessors()
@@ -173,7 +173,7 @@ extension BlobStore {
         }
         let found: FormatRecord?
         do throws(LMDBError) {
-            let transaction = try environment.readers.begin()
+            let transaction = try environment.beginRead()
             let name = Array(FormatRecord.name.utf8)
             let value = try transaction.view.value(forKey: name.span.bytes, in: meta)
             if let value { found = try? FormatRecord(value) } else { found = nil }

@@ -3,12 +3,12 @@ internal import Synchronization
 
 /// A consistent view of all tables as they stood when it began (`mdb_txn_begin` with `MDB_RDONLY`).
 ///
-/// It comes from its environment's ``ReaderPool`` and goes back to it when it ends. While it lives,
+/// It has a slot of its environment's ``ReaderSlots`` until it ends. While it lives,
 /// no page it can see is used again, so keep it short: a forgotten one makes the file grow.
 @safe package struct ReadTransaction: ~Copyable {
     let handle: OpaquePointer
     private let slot: UnsafeMutablePointer<ReaderSlot>
-    /// What keeps the pool, and so the slot, retained by hand; nil where the caller sees to that.
+    /// What keeps the slot, retained by hand; nil where the caller sees to that.
     private let keeper: Unmanaged<AnyObject>?
 
     /// Takes over a slot whose transaction is renewed, and a reference to `keeper`.

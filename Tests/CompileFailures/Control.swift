@@ -24,7 +24,7 @@ func write(_ environment: Environment, _ table: Table) throws {
     let count = try transaction.value(forKey: key.span.bytes, in: table)?.byteCount ?? 0
     try transaction.put([UInt8(count)].span.bytes, forKey: key.span.bytes, in: table)
     try transaction.commit()
-    let reading = try environment.readers.begin()
+    let reading = try environment.beginRead()
     var cursor = try Cursor(reading, in: table)
     _ = try cursor.move(.first)
 }

@@ -83,7 +83,7 @@ import Testing
     private static func compare(
         _ environment: Environment, _ table: Table, _ model: Model, _ note: String
     ) throws {
-        let transaction = try environment.readers.begin()
+        let transaction = try environment.beginRead()
         var cursor = try Cursor(transaction, in: table)
         var isThere = try cursor.move(.first)
         var count = 0

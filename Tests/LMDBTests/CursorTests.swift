@@ -12,7 +12,7 @@ import Testing
     func walk() throws {
         let table = try environment.makeTable()
         for index in (0..<100).reversed() { try environment.set(key(index), [1], in: table) }
-        let transaction = try environment.readers.begin()
+        let transaction = try environment.beginRead()
         var cursor = try Cursor(transaction, in: table)
         let nowhere = cursor.key.byteCount
         #expect(nowhere == 0)
@@ -32,7 +32,7 @@ import Testing
         let table = try environment.makeTable()
         try environment.set("b", [1], in: table)
         try environment.set("d", [2, 3], in: table)
-        let transaction = try environment.readers.begin()
+        let transaction = try environment.beginRead()
         var cursor = try Cursor(transaction, in: table)
         for (wanted, expected) in [("a", "b"), ("b", "b"), ("c", "d"), ("e", nil)] {
             let bytes = Array(wanted.utf8)
@@ -46,7 +46,7 @@ import Testing
     func backwards() throws {
         let table = try environment.makeTable()
         for index in 0..<100 { try environment.set(key(index), [1], in: table) }
-        let transaction = try environment.readers.begin()
+        let transaction = try environment.beginRead()
         var cursor = try Cursor(transaction, in: table)
         var found: [[UInt8]] = []
         var isThere = try cursor.move(.last)

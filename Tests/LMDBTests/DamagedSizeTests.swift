@@ -76,7 +76,7 @@ import Testing
 
     /// A cursor reports what it cannot read, and goes on behind it.
     private static func walk(_ environment: Environment, _ table: Table) throws {
-        let transaction = try environment.readers.begin()
+        let transaction = try environment.beginRead()
         var cursor = try Cursor(transaction, in: table)
         var found = 0
         var isBegun = false

@@ -294,7 +294,7 @@ import Testing
     }
 
     private static func entries(_ environment: Environment, _ table: Table) throws -> [[UInt8]] {
-        let transaction = try environment.readers.begin()
+        let transaction = try environment.beginRead()
         var cursor = try Cursor(transaction, in: table)
         var entries: [[UInt8]] = []
         var isThere = try cursor.move(.first)

@@ -173,14 +173,14 @@ import Testing
     @Test("A commit has the number that its transaction said, and views say which they see")
     func numbers() throws {
         let table = try environment.makeTable()
-        let before = try environment.readers.begin()
+        let before = try environment.beginRead()
         let old = before.id
         let key = Array("a".utf8)
         var transaction = try environment.beginWrite()
         let number = transaction.id
         try transaction.put(key.span.bytes, forKey: key.span.bytes, in: table)
         try transaction.commit()
-        let after = try environment.readers.begin()
+        let after = try environment.beginRead()
         #expect(number == old + 1)
         #expect(after.id == number)
         #expect(before.id == old)

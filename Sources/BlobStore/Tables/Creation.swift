@@ -83,9 +83,8 @@ enum Creation {
     ) throws(LMDBError) -> Environment {
         try Environment(
             directory: directory,
-            Environment.Configuration(
-                mapByteCount: options.mapByteCountMax, readerCountMax: options.readerCountMax,
-                tableCountMax: Tables.countMax, isReadOnly: isReadOnly))
+            mapByteCount: options.mapByteCountMax, readerCountMax: options.readerCountMax,
+                tableCountMax: Tables.countMax, isReadOnly: isReadOnly)
     }
 
     private static func writeFormat(

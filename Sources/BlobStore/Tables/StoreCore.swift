@@ -46,7 +46,7 @@ final class StoreCore: Sendable {
         directory: String, options: StoreOptions, lock: DirectoryLock?
     ) {
         self.environment = environment
-        readers = environment.readers.slots
+        readers = environment.readers
         self.tables = tables
         self.directory = directory
         self.options = options

@@ -11,7 +11,7 @@ import Testing
     static func downgrade(_ folder: TemporaryFolder) throws {
         let environment = try Environment(
             directory: folder.path,
-            Environment.Configuration(mapByteCount: 1 << 30, readerCountMax: 4, tableCountMax: 32))
+            mapByteCount: 1 << 30, readerCountMax: 4, tableCountMax: 32)
         var transaction = try environment.beginWrite()
         let meta = try transaction.openTable("meta", creating: false)
         let index = try transaction.openTable("expiry", creating: false)

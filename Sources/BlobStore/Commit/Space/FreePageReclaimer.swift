@@ -102,7 +102,7 @@ final class FreePageReclaimer: Sendable {
     /// them.
     private func lastCommitHasFreed(_ byteCount: Int) throws(LMDBError) -> Bool {
         let oldest = try environment.oldestReader()
-        let view = try environment.readers.begin()
+        let view = try environment.beginRead()
         guard oldest ?? .max >= view.id else { return false }
         var list = try FreeList(view)
         guard try list.move(before: .max), list.commit >= view.id else { return false }
@@ -126,7 +126,7 @@ final class FreePageReclaimer: Sendable {
     ) throws(LMDBError) -> Int {
         let begin = ContinuousClock.now
         let oldest = try environment.oldestReader()
-        let view = try environment.readers.begin()
+        let view = try environment.beginRead()
         let end = min(view.id, oldest ?? .max)
         var list = try FreeList(view)
         var isThere = try list.move(before: min(state.position ?? end, end))

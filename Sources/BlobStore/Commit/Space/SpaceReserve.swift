@@ -233,7 +233,7 @@ extension Environment {
     /// Pages of all tables. Costs a `mdb_stat` a table.
     func tablePageCount(_ tables: Tables) throws(StoreError) -> Int {
         try StoreError.converting { () throws(LMDBError) in
-            let transaction = try readers.begin()
+            let transaction = try beginRead()
             return try transaction.pageCount(of: tables.all)
         }
     }

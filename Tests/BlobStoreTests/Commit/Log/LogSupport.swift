@@ -35,7 +35,7 @@ extension BlobStore {
     func contents() throws -> StoreContents {
         var contents = StoreContents()
         do {
-            let transaction = try core.environment.readers.begin()
+            let transaction = try core.environment.beginRead()
             let named = [
                 ("notifications", core.tables.notifications), ("blobs", core.tables.blobs),
                 ("chunks", core.tables.chunks), ("index", core.tables.index),
