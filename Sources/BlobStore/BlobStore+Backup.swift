@@ -12,8 +12,6 @@ extension BlobStore {
     /// What was acknowledged by another thread and is not committed yet is not in it.
     ///
     /// - Parameters:
-    ///   - now: the present, which the backup bears.
-    ///   - progress: called with bytes written and bytes in all, about.
     ///   - write: takes the next bytes, at most about 1 MiB. No snapshot is open then. What it throws
     ///     ends the backup.
     /// - Returns: what the backup begins with.
@@ -45,12 +43,6 @@ extension BlobStore {
     /// The store has a new id, and its next revision is 2^40 higher. A feed's cursor from before is
     /// answered with ``StoreError/resync``, since what it has seen may not be in the backup.
     ///
-    /// - Parameters:
-    ///   - read: appends up to so many bytes of the backup; nothing at its end.
-    ///   - directory: is made if it is not there.
-    ///   - options: how the store is opened to be built.
-    ///   - now: the present, which the store bears as the moment it was made.
-    ///   - progress: called with bytes read and bytes in all, about.
     /// - Returns: what the backup begins with.
     /// - Throws: ``BackupError`` when the backup is damaged; ``StoreError/cannotOpen(path:reason:)`` when
     ///   the folder has a store; ``StoreError/full``; what `read` throws. The folder has no store then.
@@ -77,11 +69,6 @@ extension BlobStore {
     /// Needs room for the new file beside the old one. It is verified before it takes the old one's place;
     /// a power cut leaves one of them.
     ///
-    /// - Parameters:
-    ///   - directory: has a store.
-    ///   - options: how the store is opened.
-    ///   - now: the present.
-    ///   - progress: called with bytes read and bytes in all, about.
     /// - Returns: bytes that the file takes on the disk, before and after.
     /// - Throws: ``StoreError/cannotOpen(path:reason:)`` where a daemon uses it; ``StoreError/full``;
     ///   ``StoreError/corrupt(_:)``. The store is then as it was.

@@ -9,9 +9,7 @@ extension BlobStore {
     /// otherwise.
     ///
     /// - Parameters:
-    ///   - now: the present, which the base bears.
     ///   - noting: called with its moment, before the first bytes.
-    ///   - write: takes the next bytes.
     package func writeBase(
         asOf now: Timestamp, noting: (BaseMoment) -> Void = { _ in },
         to write: (RawSpan) throws -> Void
@@ -108,11 +106,6 @@ extension BlobStore {
     ///
     /// - Parameters:
     ///   - directory: is made if it is not there. Nobody may use a store in it.
-    ///   - options: how the store is opened to be built.
-    ///   - state: a follower's, of the moment that the base is of.
-    ///   - now: the present.
-    ///   - progress: called with bytes read and bytes in all, about.
-    ///   - read: appends up to so many bytes of the base; nothing at its end.
     ///   - blobs: calls its second argument with all long blobs in their order, some at a time: with their stored
     ///     bytes, or that they stay in the bucket.
     package static func seed(
@@ -134,8 +127,6 @@ extension BlobStore {
 
     /// Calls `body` with the long blobs of a base, in the order of their digests. All of the base is read and checked,
     /// and nothing is made of it.
-    ///
-    /// - Parameter read: appends up to so many bytes of the base; nothing at its end.
     package static func forEachLongBlob(
         ofBase read: (_ buffer: inout [UInt8], _ byteCountMax: Int) throws -> Void,
         _ body: (BlobReference) throws -> Void
@@ -154,7 +145,6 @@ extension BlobStore {
     /// do not match their checksums are left out. All of the base is read and checked.
     ///
     /// - Parameters:
-    ///   - read: appends up to so many bytes of the base; nothing at its end.
     ///   - body: is called with a blob's number, and what copies its stored bytes.
     package static func forEachShortBlob(
         from read: (_ buffer: inout [UInt8], _ byteCountMax: Int) throws -> Void,
@@ -203,8 +193,6 @@ extension BlobStore {
     }
 
     /// Removes a store that was made for a moment, with its folder. Nothing happens where there is no folder.
-    ///
-    /// - Throws: ``StoreError/cannotOpen(path:reason:)`` when somebody uses it. What is not a store's stays.
     package static func removeStore(at directory: String) throws(StoreError) {
         guard DataFile.exists(directory) else { return }
         let lock = try DirectoryLock(directory)

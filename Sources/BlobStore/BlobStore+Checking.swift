@@ -12,7 +12,6 @@ extension BlobStore {
     /// beside a daemon does not make the file grow; one that is deleted meanwhile is left out.
     /// Reads the whole store, and keeps about 150 bytes a blob in memory.
     ///
-    /// - Parameter progress: called after each blob.
     /// - Returns: what was found; damage is in the report, not thrown.
     /// - Throws: ``StoreError/readersFull``, or what keeps the tables from being walked at all.
     public func verify(
@@ -41,7 +40,6 @@ extension BlobStore {
     /// `pread`, so that no page can end the process. Nobody may write to the store meanwhile.
     ///
     /// - Returns: what is wrong with the structure; nothing is looked at beyond it.
-    /// - Throws: ``StoreError/cannotOpen(path:reason:)``.
     package static func checkPages(at directory: String) throws(StoreError) -> VerifyReport {
         try PageCheck.check(directory, .all)
     }

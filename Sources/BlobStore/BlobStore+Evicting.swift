@@ -10,9 +10,7 @@ extension BlobStore {
     /// Blobs of several chunks that have some of them here, in the order of their numbers.
     ///
     /// - Parameters:
-    ///   - number: the first number to look at.
     ///   - byteCountMax: of chunks; one blob is given however long it is.
-    ///   - countMax: chunks that are looked at.
     /// - Returns: the blobs, and the number to continue with; nil: there are no more.
     package func evictableBlobs(
         from number: UInt64, byteCountMax: Int, lookingAt countMax: Int
@@ -43,9 +41,6 @@ extension BlobStore {
     /// lease gets ``StoreError/evicted(_:)``. Those that are leased, yet to be shipped, damaged or gone are
     /// left out, and for some minutes after a start those that an earlier run may have sent. One transaction.
     ///
-    /// - Parameters:
-    ///   - blobs: which.
-    ///   - bootMilliseconds: the boot clock's present.
     /// - Returns: how many are being evicted; 0 also while others are.
     package func beginEvicting(
         _ blobs: [EvictableBlob], bootMilliseconds: Int64?
@@ -144,11 +139,6 @@ extension BlobStore {
     /// Stores the bytes of an evicted or a damaged blob again, the last chunks first: a reader that finds the
     /// first chunk of an evicted blob finds all of them. Chunks that are here and whole stay in their pages,
     /// which may be on their way to readers. Can be repeated however far it went before.
-    ///
-    /// - Parameters:
-    ///   - bytes: as stored, and checked.
-    ///   - bootMilliseconds: the boot clock's present, for what peers of earlier runs may be reading.
-    /// - Throws: ``StoreError/full``.
     package func putBack(
         _ blob: BlobReference, _ bytes: [UInt8], bootMilliseconds: Int64? = nil
     ) throws(StoreError) -> PutBackOutcome {

@@ -11,8 +11,6 @@ extension BlobStore {
     ///   - batches: of one segment, in order, each with the stored bytes of the blobs that are shipped with
     ///     it. Those that are done already are left out.
     ///   - longBlobs: other blobs, by their numbers. Those that are not among them are staged.
-    ///   - epoch: the segment's.
-    ///   - position: the segment.
     /// - Throws: ``StoreError/corrupt(_:)`` when they do not continue what is here, with nothing of the
     ///   batch changed; ``StoreError/full``; ``StoreError/outcomeUnknown(_:)``.
     package func apply(

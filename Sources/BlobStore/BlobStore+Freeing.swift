@@ -13,8 +13,6 @@ extension BlobStore {
     /// - Parameters:
     ///   - byteCountMax: stored bytes to free at the most, but at least one chunk, and a blob of a
     ///     few chunks as a whole.
-    ///   - bootMilliseconds: the boot clock's present (`CLOCK_BOOTTIME`), for a process that sends zero-copy;
-    ///     nil counts as the moment it began to.
     /// - Returns: what was freed; nothing is written or synced when nothing can be.
     /// - Throws: ``StoreError/corrupt(_:)``, ``StoreError/outcomeUnknown(_:)``.
     public func freeOrphans(
@@ -100,8 +98,6 @@ extension BlobStore {
     /// start's grace is not over.
     ///
     /// - Parameters:
-    ///   - now: the present, by the machine's boot clock. After a boot no peer is left, and nothing
-    ///     is held back.
     ///   - graceMilliseconds: how long a peer may take to read what it was sent before its daemon
     ///     ended. 0 or less: nothing is held back.
     /// - Throws: ``StoreError/full`` when the start cannot be written. What earlier runs may have

@@ -8,7 +8,6 @@ extension BlobStore {
     /// Batches that wait to be shipped and are committed, in order; none where there are none.
     ///
     /// - Parameters:
-    ///   - sequence: the one before the first.
     ///   - byteCountMax: of them and of the blobs that they stored; one batch is given however long it is.
     package func outbox(
         after sequence: UInt64, byteCountMax: Int
@@ -21,9 +20,7 @@ extension BlobStore {
     /// Notes what is in the bucket. Nothing is written; ``saveShipped()`` does.
     ///
     /// - Parameters:
-    ///   - sequence: the last batch.
     ///   - byteCount: of what was shipped since the last call, with blobs.
-    ///   - position: the last name of the log.
     package func noteShipped(_ sequence: UInt64, byteCount: Int, at position: LogPosition) {
         core.replication.byteCountShipped.add(byteCount, ordering: .relaxed)
         core.replication.noteShipped(sequence, at: position)
@@ -127,10 +124,6 @@ extension BlobStore {
     /// Forgets blobs that were retired up to a batch: no base that is kept has them. It is a change like
     /// any other, and followers do it, too.
     ///
-    /// - Parameters:
-    ///   - sequence: the last batch of the oldest base that is kept.
-    ///   - countMax: how many are forgotten in one transaction.
-    ///   - now: the present.
     /// - Returns: how many were; fewer than `countMax`: those were all.
     package func pruneRetired(
         upTo sequence: UInt64, countMax: Int = StoreLimits.transactionPutCountMax,

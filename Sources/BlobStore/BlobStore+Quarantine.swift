@@ -16,7 +16,6 @@ extension BlobStore {
     /// two loads while there is nothing. On the thread that writes.
     ///
     /// - Parameters:
-    ///   - position: where healing continues; it is moved on.
     ///   - heals: false on a follower: its leader does.
     /// - Returns: whether there is more to do.
     package func tendQuarantine(

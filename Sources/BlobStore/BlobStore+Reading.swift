@@ -77,7 +77,6 @@ extension BlobStore {
     /// - Parameters:
     ///   - id: the notification.
     ///   - part: the part's name.
-    ///   - now: the present, by the wall clock.
     ///   - range: which bytes, cut to those that are there; nil for all.
     /// - Returns: nil when there is no such part, or it has expired at `now`.
     public func ownedPayload(

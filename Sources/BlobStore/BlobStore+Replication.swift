@@ -57,7 +57,6 @@ extension BlobStore {
     /// A blob's bytes as they are stored. Each chunk's checksum is computed.
     ///
     /// - Parameter blob: of a batch that waits to be shipped, or leased.
-    /// - Throws: ``StoreError/corrupt(_:)`` when a chunk is missing or damaged.
     package func storedBytes(of blob: BlobReference) throws(StoreError) -> [UInt8] {
         let snapshot = try core.snapshot()
         var bytes: [UInt8] = []
@@ -145,7 +144,6 @@ extension BlobStore {
     ///
     /// - Parameters:
     ///   - nonce: of a run that was not there before.
-    ///   - now: the present.
     /// - Returns: the nonce for the run to use. It is that of the newest run where
     ///   ``ReplicationState/nonceCountMax`` are remembered.
     package func prepareToLead(nonce: Nonce, asOf now: Timestamp) throws(StoreError) -> Nonce {
@@ -172,9 +170,7 @@ extension BlobStore {
     /// - Parameters:
     ///   - epoch: one that this store, and no other, has created in the bucket, above all that it has seen.
     ///   - nonce: of the fence.
-    ///   - position: the last name of the log before the one that this store writes next.
     ///   - isFirst: whether nobody led the shard before.
-    ///   - now: the present.
     package func lead(
         epoch: UInt64, nonce: Nonce, behind position: LogPosition, isFirst: Bool,
         asOf now: Timestamp

@@ -24,7 +24,6 @@ extension BlobStore {
     /// removals. Goes on, by one step, telling owners of a category's edit where that was interrupted.
     ///
     /// - Parameters:
-    ///   - now: the present, by the wall clock.
     ///   - limit: how many at the most; fewer where their parts would not fit the limits of a
     ///     transaction, or the store is full and there is no room to do many at once.
     /// - Returns: how many were removed; nothing is written or synced when there are none. Damaged

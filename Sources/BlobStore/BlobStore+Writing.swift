@@ -12,11 +12,9 @@ extension BlobStore {
     ///
     /// - Parameters:
     ///   - changes: what to do.
-    ///   - now: the present, by the wall clock.
     ///   - freedByteCountMax: of what nothing refers to any more, as many stored bytes are freed
     ///     beside the changes (``freeOrphans(byteCountMax:bootMilliseconds:)``) when there is enough
     ///     of it to be worth while, without a sync of its own. 0: none.
-    ///   - bootMilliseconds: the boot clock's present, for freeing.
     /// - Returns: an outcome for each change, in their order.
     /// - Throws: ``StoreError/outcomeUnknown(_:)`` only: a sync failed, so what became of the
     ///   changes is not known. Stop the process.
@@ -97,9 +95,6 @@ extension BlobStore {
     ///
     /// Until then no snapshot has them: a reader asks ``pendingKeys`` first. All changes must
     /// be made on one thread, since LMDB ties a transaction to one.
-    ///
-    /// - Throws: ``StoreError/full`` when there is no room for the log: batches are then committed
-    ///   one by one. ``StoreError/io(operation:errno:)``, ``StoreError/outcomeUnknown(_:)``.
     package func beginLogging() throws(StoreError) {
         try pipeline.whileWriting { () throws(StoreError) in
             // The file is another log from here on, so `data.mdb` must not ask for the last one.
@@ -153,8 +148,6 @@ extension BlobStore {
     /// crash or a full disk left.
     ///
     /// - Returns: whether there is more to do. A step that finds nothing to do writes nothing.
-    /// - Throws: ``StoreError/full``, with what earlier steps did done;
-    ///   ``StoreError/outcomeUnknown(_:)``.
     package func announceCategoryEdits(asOf now: Timestamp) throws(StoreError) -> Bool {
         let hasMore = try pipeline.changeInSteps(
             of: StoreLimits.categoryEditOwnerCountMax,

@@ -84,10 +84,8 @@ extension BlobStore {
     /// the task that reads it, or by throwing ``StoreError/resync``.
     ///
     /// - Parameters:
-    ///   - owner: whose changes.
     ///   - start: where to begin; `.beginning` first tells all that exists.
     ///   - limit: changes in a page, 1…1,000.
-    ///   - filter: see ``RecordFilter``.
     public func changeFeed(
         of owner: String, from start: FeedStart, limit: Int = 100,
         matching filter: RecordFilter = RecordFilter()

@@ -144,8 +144,6 @@ internal import Synchronization
     }
 
     /// Opens a view of the last commit, which keeps this environment until it ends.
-    ///
-    /// - Throws: `MDB_READERS_FULL` when as many views are open as there may be.
     package func beginRead() throws(LMDBError) -> ReadTransaction {
         try readers.begin(keeping: self)
     }

@@ -71,7 +71,6 @@ package struct LongValuePlace: Equatable, Sendable {
     /// - Parameters:
     ///   - value: liblmdb's memory for it (`MDB_RESERVE`).
     ///   - first: what it begins with. It is copied.
-    ///   - rest: what comes behind it. It is kept until it is written, and not copied.
     /// - Returns: its place; nil where it has no new pages of its own, and nothing was done.
     mutating func add(
         _ value: MDB_val, _ first: RawSpan, _ rest: ArraySlice<UInt8>

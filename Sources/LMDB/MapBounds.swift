@@ -115,7 +115,6 @@ internal import Synchronization
     ///
     /// It looks closer than ``hold(_:)``: a change that believes a damaged page frees pages that
     /// are in use, and what is stored later is damaged with them.
-    ///
     func holdInChange(_ value: MDB_val, _ kind: Kind) -> Bool {
         let page = unsafe state.pointee.pageByteCount
         let address = unsafe UInt(bitPattern: value.mv_data)

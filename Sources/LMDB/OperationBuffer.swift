@@ -121,7 +121,6 @@ package struct OperationReader: ~Escapable {
     private let hasPlaces: Bool
 
     /// - Parameters:
-    ///   - bytes: the operations alone.
     ///   - hasPlaces: whether long values may be in pages of the file. If not, one that is makes no
     ///     sense.
     @_lifetime(copy bytes)

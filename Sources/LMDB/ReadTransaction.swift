@@ -106,8 +106,6 @@ extension MDB_stat {
     ///
     /// - Returns: bytes that are good as long as the borrowed transaction, aligned to 2 bytes
     ///   only.
-    /// - Throws: also ``LMDBError/isCorruption`` for a value that is not inside of the file's pages
-    ///   in use. What is remembered was compared when it was found.
     @inline(__always)
     @_lifetime(copy self)
     package func value(forKey key: RawSpan, in table: Table) throws(LMDBError) -> RawSpan? {

@@ -64,8 +64,6 @@ internal import Synchronization
     }
 
     /// Opens a view of the last commit that keeps `keeper`, and with it the environment, until it ends.
-    ///
-    /// - Throws: `MDB_READERS_FULL` when ``capacity`` views are open at once.
     package func begin(keeping keeper: AnyObject) throws(LMDBError) -> ReadTransaction {
         let slot = unsafe try open()
         return unsafe ReadTransaction(slot, keeper: Unmanaged.passRetained(keeper))
@@ -73,8 +71,6 @@ internal import Synchronization
 
     /// Opens a view of the last commit that counts no reference: the caller keeps the environment until
     /// it has ended.
-    ///
-    /// - Throws: `MDB_READERS_FULL` when ``capacity`` views are open at once.
     package func beginUnkept() throws(LMDBError) -> ReadTransaction {
         unsafe ReadTransaction(try open(), keeper: nil)
     }

@@ -35,8 +35,7 @@ extension ChangeTransaction {
         return reference
     }
 
-    /// Counts one more reference to a blob that is stored. Throws ``StoreError/corrupt(_:)`` when it is not;
-    /// ask first.
+    /// Counts one more reference to a blob that is stored.
     mutating func reference(
         _ digest: Digest, until expiry: Timestamp
     ) throws(StoreError) -> BlobReference {

@@ -28,7 +28,6 @@ extension ChangeTransaction {
     /// - Parameters:
     ///   - old: what ``state(of:)`` says.
     ///   - new: nil: it is here and whole from now on, or its last chunk is gone.
-    /// - Throws: ``StoreError/corrupt(_:)`` when no blob changes so.
     mutating func move(
         _ number: UInt64, from old: BlobStateEntry?, to new: BlobStateEntry?
     ) throws(StoreError) {

@@ -44,7 +44,7 @@ final class GzipDecoder {
         }
     }
 
-    /// The input has ended. Throws ``StoreError/invalid(_:)`` unless a member has ended with it.
+    /// The input has ended.
     func finish() throws(StoreError) {
         guard memberCount > 0, !isInMember else { throw refused("ends too early") }
     }
@@ -126,8 +126,7 @@ struct CodedContent {
     let memberCount: Int
 
     /// Decodes `content` once and keeps nothing of it: bounded memory, whatever is inside. It ends as soon as
-    /// more comes out than `byteCountMax`. Throws ``StoreError/invalid(_:)`` for what is no such coding, or has
-    /// more inside.
+    /// more comes out than `byteCountMax`.
     init(
         of content: StoredContent, _ container: GzipDecoder.Container, byteCountMax: Int
     ) throws(StoreError) {

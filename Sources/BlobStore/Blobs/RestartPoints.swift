@@ -68,8 +68,7 @@ struct RestartPoints {
 
     /// The last point at or before a position. `position`: in bytes as given. Returns the position at which it
     /// begins, and the stored byte; nil where there is none: the blob is short, or was stored without points.
-    /// Two chunks are looked at. Throws ``StoreError/corrupt(_:)`` when a chunk is damaged, or the point cannot
-    /// be one.
+    /// Two chunks are looked at.
     static func point(
         before position: Int, of blob: BlobReference, _ reader: ChunkReader
     ) throws(StoreError) -> (position: Int, storedOffset: Int)? {

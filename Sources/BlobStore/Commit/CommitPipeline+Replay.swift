@@ -29,8 +29,7 @@ extension CommitPipeline {
     }
 
     /// Replays, and commits, what the log has and `data.mdb` has not, instead of a transaction in which a later
-    /// batch failed. Throws ``StoreError/corrupt(_:)`` when the log has not what was written to it;
-    /// ``StoreError/full``; ``StoreError/outcomeUnknown(_:)``.
+    /// batch failed.
     func replayLog() throws(StoreError) {
         guard let log = open.log else { return }
         try completeLog()
@@ -178,8 +177,7 @@ struct WholeRecords {
     let core: StoreCore
 
     /// The record with the values in it. One `pread` for each of them. `record`: a whole one, without the zeros
-    /// behind it. Throws ``StoreError/corrupt(_:)`` where a page does not have what was synced before the
-    /// record was written.
+    /// behind it.
     func whole(_ record: RawSpan) throws(StoreError) -> [UInt8] {
         guard var head = LogRecord(record, byteCountMax: record.byteCount) else {
             throw .corrupt("a record of the write-ahead log has no head")

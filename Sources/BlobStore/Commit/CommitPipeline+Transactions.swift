@@ -39,10 +39,6 @@ extension CommitPipeline {
 
     /// Like ``change(growth:asOf:isPublishing:_:)``, for a change that can be done in part: where there is no room
     /// for all of it at once, a change copies pages before any are freed, and less of it is tried.
-    ///
-    /// - Parameters:
-    ///   - count: how much `body` may do at the most.
-    ///   - growth: bytes that so much of it may add to the file.
     func changeInSteps<Result>(
         of count: Int, growth: (Int) throws(StoreError) -> Int = { (_) throws(StoreError) in 0 },
         asOf now: Timestamp = Timestamp(milliseconds: 0), isPublishing: Bool,
@@ -62,7 +58,6 @@ extension CommitPipeline {
     /// Runs `body` in a transaction and commits it. Only inside ``whileWriting(committing:_:)``.
     ///
     /// - Parameters:
-    ///   - growth: bytes it may add to the file.
     ///   - isPublishing: whether it needs space of its own; deletes and expiry may use the reserve.
     ///   - isLong: whether it has many long values, which are written one by one (``BatchPlan/isLong``).
     /// - Throws: what `body` throws, with nothing changed; ``StoreError/full``;

@@ -51,7 +51,7 @@ extension ChangeTransaction {
     }
 
     /// Puts what this batch did among what waits to be shipped. Returns nil where nothing is shipped, or
-    /// nothing of it is. Throws ``StoreError/full`` when it is too long; fewer changes are shorter.
+    /// nothing of it is.
     mutating func capture() throws(StoreError) -> CapturedBatch? {
         guard sequence > 0 else { return nil }
         var writer = try batchWriter()
@@ -89,7 +89,6 @@ extension Snapshot {
     /// Batches that wait to be shipped, in order.
     ///
     /// - Parameters:
-    ///   - sequence: the one before the first.
     ///   - last: the last one to give.
     ///   - byteCountMax: with the bytes of the blobs that they stored. One batch is given however long it is.
     borrowing func outbox(

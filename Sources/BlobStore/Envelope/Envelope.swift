@@ -15,7 +15,6 @@ public enum PushPlatform: String, Sendable, CaseIterable {
 public struct PushHeader: Sendable, Hashable {
     /// Its name, as the service's documentation writes it.
     public let name: String
-    /// Its value.
     public let value: String
 
     init(_ name: String, _ value: String) {
@@ -59,7 +58,6 @@ public struct Envelope: Sendable, Hashable {
     /// Renders it. Looks nothing up; members without a value are left out.
     ///
     /// - Parameters:
-    ///   - record: the notification.
     ///   - platform: for which service.
     ///   - style: whether the push shows an alert by itself.
     ///   - token: the device, in FCM's message. APNs and WNS are told it elsewhere in the request, and

@@ -78,7 +78,7 @@ enum TimeEntry: Equatable {
     case mark(Timestamp, owner: String)
 
     /// Takes a key apart; nil behind the times, where owners' keys and categories are. Those may be shorter
-    /// than a time. Throws ``StoreError/corrupt(_:)`` when it begins as a time does and is none.
+    /// than a time.
     init?(_ key: RawSpan) throws(StoreError) {
         let damaged = StoreError.corrupt("an entry of the expiry table")
         guard key.byteCount > 0 else { throw damaged }

@@ -24,8 +24,6 @@ package struct ReplicatedBatch: Sendable {
     private static let absentOffset = 57
 
     /// Reads a batch.
-    ///
-    /// - Throws: ``StoreError/corrupt(_:)`` when the lengths do not fit.
     package init(_ bytes: [UInt8]) throws(StoreError) {
         let span = bytes.span.bytes
         let damaged = StoreError.corrupt("a replicated batch")

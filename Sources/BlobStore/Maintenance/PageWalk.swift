@@ -25,7 +25,6 @@ struct PageWalk: ~Copyable {
     private static let numberKeys: UInt16 = 8
 
     enum Extent {
-        /// All of it.
         case all
         /// What may be walked at each start: the main table, the free list and the branches of all
         /// tables, and their leaves where there are at most so many. Of long values nothing is read:

@@ -237,7 +237,7 @@ enum PageCheck {
     }
 
     /// Checked before a store is opened for writing: a change of damaged trees takes pages that are in use, and
-    /// spreads the damage. Throws ``StoreError/cannotOpen(path:reason:)`` with the first page that is damaged.
+    /// spreads the damage.
     static func beforeWriting(_ directory: String) throws(StoreError) {
         let report = try check(
             directory, .start(leafCountMax: StoreLimits.leafPagesReadAtStartMax))

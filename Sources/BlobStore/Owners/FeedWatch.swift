@@ -62,7 +62,6 @@ public final class FeedWatch: Sendable {
     /// Takes a slot for a waiter, who waits for nothing yet.
     ///
     /// - Parameters:
-    ///   - owner: as UTF-8.
     ///   - peer: whose slot it is, such as a user's number; nil: it counts for no peer.
     ///   - wake: called on the committing thread, once for each time it was waited for. It must be
     ///     quick and must not call the store.
@@ -106,7 +105,6 @@ public final class FeedWatch: Sendable {
     /// concerns `owner`. It must be quick and must not call the store.
     ///
     /// - Parameters:
-    ///   - owner: as UTF-8.
     ///   - revision: of the snapshot in which there was nothing more to read.
     ///   - wake: what is called.
     /// - Returns: a registration that ends with its last reference; nil when there was such a commit
@@ -144,7 +142,6 @@ public final class FeedWatch: Sendable {
         }
     }
 
-    /// How many have a slot.
     public var count: Int { state.withLock { $0.slotCount } }
 
     /// How many of that owner have a slot.

@@ -82,9 +82,7 @@ public struct Tombstone: Sendable, Hashable {
     public var revision: UInt64
     /// The device that removed it, if it said so.
     public var device: String?
-    /// Its app.
     public var app: String?
-    /// Until when it is remembered.
     public var rememberedUntil: Timestamp
 }
 
@@ -100,8 +98,6 @@ extension Snapshot {
     ///
     /// - Parameters:
     ///   - owner: as UTF-8. One that has nothing has an empty history.
-    ///   - query: where to begin, which to take, and how many.
-    ///   - now: the present, by the wall clock.
     /// - Throws: ``StoreError/corrupt(_:)``; ``StoreError/cannotOpen(path:reason:)`` where a store
     ///   of an older format was opened for reading only.
     public borrowing func history(

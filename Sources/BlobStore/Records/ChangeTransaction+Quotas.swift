@@ -8,7 +8,6 @@ extension ChangeTransaction {
     /// Throws ``StoreError/quotaExceeded(_:)`` where a part makes the store or its owner pass a quota.
     ///
     /// - Parameters:
-    ///   - publication: the part.
     ///   - old: the notification that is there, expired or not.
     ///   - isLive: whether it has not expired.
     borrowing func checkQuotas(

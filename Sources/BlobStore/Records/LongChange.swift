@@ -32,7 +32,6 @@ public struct LongChange: Sendable {
     /// app's. Each is told in the feed.
     ///
     /// - Parameters:
-    ///   - owner: whose notifications.
     ///   - group: the group's name.
     ///   - app: only those of this app; nil: those of all apps.
     ///   - device: the device it comes from, 1…64 bytes.

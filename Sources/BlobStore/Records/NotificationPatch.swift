@@ -24,15 +24,12 @@ public struct NotificationPatch: Sendable {
     public var message = FieldPatch<String>.keep
     /// The kind of rich content.
     public var richType = FieldPatch<String>.keep
-    /// The category.
     public var category = FieldPatch<String>.keep
-    /// The group.
     public var group = FieldPatch<String>.keep
     /// Its own actions; cleared, those of its category hold.
     public var actions = FieldPatch<[NotificationAction]>.keep
     /// The platforms that it is for; cleared or empty: all.
     public var platforms = FieldPatch<[String]>.keep
-    /// The host that it is for.
     public var targetHost = FieldPatch<String>.keep
     /// How urgent it is.
     public var priority = FieldPatch<NotificationPriority>.keep
@@ -40,7 +37,6 @@ public struct NotificationPatch: Sendable {
     public var displayTTLSeconds = FieldPatch<UInt32>.keep
     /// `set` is a merge patch of what is there.
     public var data = FieldPatch<JSONValue>.keep
-    /// Whether it was read.
     public var isRead = FieldPatch<Bool>.keep
     /// What became of it.
     public var actionState = FieldPatch<ActionState>.keep
@@ -100,9 +96,7 @@ extension NotificationPatch {
         if case .set(let moment) = expiresAt { try Rules.check(end: moment, asOf: now) }
     }
 
-    /// What it makes of `live`, with no change of revision, device and parts. Throws ``StoreError/invalid(_:)``
-    /// when the merged data are too long; ``StoreError/emptyNotification`` when it takes away all that there
-    /// was.
+    /// What it makes of `live`, with no change of revision, device and parts.
     func applied(to live: Record) throws(StoreError) -> Record {
         var record = live
         for field in TextField.patched {

@@ -22,7 +22,6 @@ extension Snapshot {
     ///   - id: the last id that was seen; empty to begin.
     ///   - limit: how many at the most.
     ///   - byteCountMax: stored bytes of them at the most, if that is less.
-    ///   - now: the present, by the wall clock.
     public borrowing func records(
         after id: RawSpan, limit: Int, byteCountMax: Int = StoreLimits.pageByteCountMax,
         asOf now: Timestamp

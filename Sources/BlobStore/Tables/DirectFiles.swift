@@ -25,8 +25,7 @@ final class DiskReader {
     deinit { close(descriptor) }
 
     /// Calls `body` with `byteCount` bytes from `offset` on. Returns what `body` returns; nil where they are
-    /// too many, or this is not the way to read them. Throws ``StoreError/io(operation:errno:)`` where the disk
-    /// cannot read them; what `body` throws.
+    /// too many, or this is not the way to read them.
     func withBytes<Result>(
         at offset: Int, count byteCount: Int, _ body: (RawSpan) throws(StoreError) -> Result
     ) throws(StoreError) -> Result? {

@@ -9,7 +9,6 @@ struct PageBudget {
     private var byteCountRead = 0
 
     /// - Parameters:
-    ///   - countMax: records or changes in the page.
     ///   - entryCountMax: entries that are looked at for it.
     ///   - byteCountMax: stored bytes in the page.
     init(countMax: Int, entryCountMax: Int, byteCountMax: Int) {

@@ -233,9 +233,7 @@ public struct PartLimit: Sendable, Hashable {
 public enum WatcherLimit: String, Sendable, Hashable {
     /// Of all together.
     case total = "max-watchers"
-    /// Of one owner.
     case owner = "max-watchers-per-owner"
-    /// Of one peer.
     case peer = "max-watchers-per-peer"
 
     var words: String {

@@ -63,8 +63,7 @@ struct LogReader: Sendable {
     /// What the log has, for a process that reads beside a writer or alone.
     ///
     /// A writer may commit, and begin the log again, between two looks: what is wrong with the log must be so
-    /// three times, with no commit meanwhile. Throws ``StoreError/corrupt(_:)``, in the words of
-    /// ``lostChanges(_:)``.
+    /// three times, with no commit meanwhile.
     func contents() throws(StoreError) -> LogContents {
         var failures = 0
         for _ in 0..<Self.looksAtBusyLog {
@@ -118,11 +117,6 @@ struct LogContents {
 
 extension WriteAheadLog {
     /// Reads what the log of a store has behind the commit `last`.
-    ///
-    /// - Parameters:
-    ///   - state: what `data.mdb` says of it.
-    ///   - mark: what `changes.pending` said before this was called.
-    /// - Throws: ``StoreError/corrupt(_:)``: the log is missing, or it is not what `data.mdb` says.
     static func contents(
         in directory: String, _ state: LogState, behind last: UInt64, _ mark: PendingKeys.Mark
     ) throws(StoreError) -> LogContents {

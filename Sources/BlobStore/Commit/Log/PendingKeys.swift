@@ -88,8 +88,6 @@ internal import Synchronization
     /// Whether a notification may have changes that are not committed. Where not, a snapshot that is
     /// opened after this was asked has all of them that were acknowledged before. One load while
     /// nothing is pending. Only in the process that writes.
-    ///
-    /// - Parameter id: as UTF-8.
     @inline(__always)
     package func mayContain(_ id: RawSpan) -> Bool {
         isEmpty ? false : filterMayContain(.notification, id)
@@ -99,7 +97,6 @@ internal import Synchronization
         isEmpty ? false : filterMayContain(.blob, digest.rawWords.span.bytes)
     }
 
-    /// - Parameter owner: as UTF-8.
     package func mayContain(owner: RawSpan) -> Bool {
         isEmpty ? false : filterMayContain(.owner, owner)
     }
@@ -138,10 +135,6 @@ internal import Synchronization
     }
 
     /// Counts one more batch, whose keys were inserted before.
-    ///
-    /// - Parameters:
-    ///   - transaction: which it is part of, and all others that are counted.
-    ///   - changeCount: changes in it.
     func addBatch(of transaction: UInt64, changeCount: Int) {
         let mark = mark
         let isFirst = mark.transaction != transaction

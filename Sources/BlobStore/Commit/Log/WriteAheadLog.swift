@@ -81,8 +81,7 @@ final class WriteAheadLog {
 
     /// Writes a record and syncs it: one `pwrite`, one `fdatasync`. `record`: its bytes, of a multiple of
     /// ``LogRecord/alignment``, which fit. Returns false
-    /// when the disk has no room for it. Its place is empty then. Throws ``StoreError/outcomeUnknown(_:)``: the
-    /// record is on disk, or it is not.
+    /// when the disk has no room for it. Its place is empty then.
     func append(_ record: RawSpan) throws(StoreError) -> Bool {
         precondition(hasRoom(record.byteCount) && record.byteCount % LogRecord.alignment == 0)
         do throws(StoreError) {
@@ -121,7 +120,7 @@ final class WriteAheadLog {
     }
 
     /// Puts a file with other records of the same transaction in the place of this one: after a crash there is
-    /// the one or the other. Three syncs. Throws ``StoreError/full``, with this one as it was.
+    /// the one or the other. Three syncs.
     func replaceRecords(by records: [[UInt8]]) throws(StoreError) {
         let new = "\(path).new"
         let flags = O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW

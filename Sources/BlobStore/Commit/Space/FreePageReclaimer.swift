@@ -57,8 +57,7 @@ final class FreePageReclaimer: Sendable {
     }
 
     /// Punches for about so long. Only while no transaction is open. `keptByteCount`: bytes of free pages that
-    /// stay allocated, if that is more than what stays anyway. Throws ``StoreError/corrupt(_:)`` when the free
-    /// list cannot be walked.
+    /// stay allocated, if that is more than what stays anyway.
     func reclaim(
         microsecondsMax: Int, keeping keptByteCount: Int
     ) throws(StoreError) -> ReclaimResult {

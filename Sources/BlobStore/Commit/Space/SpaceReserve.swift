@@ -58,7 +58,7 @@ final class SpaceReserve: Sendable {
         case inFreePages
     }
 
-    /// Makes sure that there is room for `growth` bytes. Throws ``StoreError/full``.
+    /// Makes sure that there is room for `growth` bytes.
     @discardableResult
     func prepare(growth: Int) throws(StoreError) -> Room {
         let used = environment.usedByteCount
