@@ -1,22 +1,15 @@
 internal import LMDB
 
 extension BlobStore {
-    /// Writes a backup: one moment of the store, whole, checked as it is written. Publishing and
-    /// reading go on meanwhile.
+    /// Writes a backup: one moment of the store, checked as it is written. Publishing and reading go on meanwhile.
     ///
-    /// All tables but the payloads' bytes are read in one snapshot into an unnamed file in the store's
-    /// folder, about 500 bytes for each notification. From then on no blob of that moment is freed
-    /// until this returns. So the store grows by what expires meanwhile, and by nothing else, however
-    /// slowly the backup is taken. Takes 16 bytes of memory for each blob.
+    /// All tables but the payloads' bytes are read in one snapshot into an unnamed file in the store's folder,
+    /// about 500 bytes for each notification. From then on no blob of that moment is freed until this returns,
+    /// however slowly it is taken. Takes 16 bytes of memory for each blob. What is acknowledged and not committed
+    /// yet is not in it.
     ///
-    /// What was acknowledged by another thread and is not committed yet is not in it.
-    ///
-    /// - Parameters:
-    ///   - write: takes the next bytes, at most about 1 MiB. No snapshot is open then. What it throws
-    ///     ends the backup.
-    /// - Returns: what the backup begins with.
-    /// - Throws: ``StoreError/corrupt(_:)`` when the store is damaged: the backup is incomplete then, and
-    ///   no reader takes it. ``StoreError/io(operation:errno:)``.
+    /// - Parameter write: takes at most about 1 MiB. No snapshot is open then. What it throws ends the backup.
+    /// - Throws: ``StoreError/corrupt(_:)`` when the store is damaged: no reader takes the backup then.
     @discardableResult
     public func backUp(
         asOf now: Timestamp, progress: (_ byteCount: Int, _ total: Int) -> Void = { _, _ in },
@@ -25,9 +18,8 @@ extension BlobStore {
         try backUp(asOf: now, missing: nil, progress: progress, to: write)
     }
 
-    /// Like ``backUp(asOf:progress:to:)``, also of a store some of whose payloads are in the bucket alone.
-    ///
-    /// - Parameter source: gives the bytes of those; nil: while there are any the backup is refused.
+    /// Like ``backUp(asOf:progress:to:)``, also of a store some of whose payloads are in the bucket alone, which
+    /// `source` gives; nil: while there are any the backup is refused.
     @discardableResult
     package func backUp(
         asOf now: Timestamp, missing source: LongBlobSource?,
@@ -37,15 +29,15 @@ extension BlobStore {
         try BackupWriter(core, missing: source, asOf: now).run(progress: progress, to: write)
     }
 
-    /// Makes a store of a backup, in a folder that has none. Everything is checked: the backup as it is
-    /// read, then the store before it gets its name. A power cut leaves the whole store, or none.
+    /// Makes a store of a backup, in a folder that has none. The backup is checked as it is read, and the store
+    /// before it gets its name. A power cut leaves the whole store, or none.
     ///
-    /// The store has a new id, and its next revision is 2^40 higher. A feed's cursor from before is
-    /// answered with ``StoreError/resync``, since what it has seen may not be in the backup.
+    /// The store has a new id, and its next revision is 2^40 higher. A feed's cursor from before is answered with
+    /// ``StoreError/resync``, since what it has seen may not be in the backup.
     ///
-    /// - Returns: what the backup begins with.
-    /// - Throws: ``BackupError`` when the backup is damaged; ``StoreError/cannotOpen(path:reason:)`` when
-    ///   the folder has a store; ``StoreError/full``; what `read` throws. The folder has no store then.
+    /// - Parameter read: appends up to so many bytes of the backup; nothing at its end.
+    /// - Throws: ``BackupError``; ``StoreError/cannotOpen(path:reason:)`` when the folder has a store;
+    ///   ``StoreError/full``; what `read` throws. The folder has no store then.
     @discardableResult
     public static func restore(
         to directory: String, options: Options = Options(), asOf now: Timestamp,
@@ -62,16 +54,12 @@ extension BlobStore {
         return reader.head
     }
 
-    /// Writes a store's file anew, without free pages: it is then as long as what it has. Nobody may use the
-    /// store meanwhile. It stays the same store, with its id, revisions and cursors. What it had of orphans
-    /// is gone.
-    ///
-    /// Needs room for the new file beside the old one. It is verified before it takes the old one's place;
-    /// a power cut leaves one of them.
+    /// Writes a store's file again, without free pages and orphans. It stays the same store, with its id, revisions
+    /// and cursors. Nobody may use it meanwhile. Needs room for both files; the new one is verified before it takes
+    /// the old one's place, and a power cut leaves one of them.
     ///
     /// - Returns: bytes that the file takes on the disk, before and after.
-    /// - Throws: ``StoreError/cannotOpen(path:reason:)`` where a daemon uses it; ``StoreError/full``;
-    ///   ``StoreError/corrupt(_:)``. The store is then as it was.
+    /// - Throws: ``StoreError/cannotOpen(path:reason:)`` where a daemon uses it. The store is then as it was.
     public static func compact(
         at directory: String, options: Options = Options(), asOf now: Timestamp,
         progress: (_ byteCount: Int, _ total: Int) -> Void = { _, _ in }
@@ -91,8 +79,8 @@ extension BlobStore {
         return (before, after)
     }
 
-    /// Makes a store of a backup, verifies it, and puts it in its place in a folder that is locked. Returns bytes that
-    /// its file takes on the disk. What is in the folder stays until then.
+    /// Makes a store of a backup, verifies it, and puts it in its place in a folder that is locked. Returns bytes
+    /// that its file takes on the disk. What is in the folder stays until then.
     @discardableResult
     static func build(
         _ reader: inout BackupReader, from read: BackupReader.Source, in directory: String,

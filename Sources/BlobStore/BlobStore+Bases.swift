@@ -5,11 +5,8 @@ internal import LMDB
 // Bases: where a follower begins, and a restore.
 
 extension BlobStore {
-    /// Writes a base: one moment of the store, without the bytes of long blobs. As ``backUp(asOf:progress:to:)``
-    /// otherwise.
-    ///
-    /// - Parameters:
-    ///   - noting: called with its moment, before the first bytes.
+    /// Writes a base: a backup without the bytes of long blobs. `noting`: called with its moment, before the first
+    /// bytes.
     package func writeBase(
         asOf now: Timestamp, noting: (BaseMoment) -> Void = { _ in },
         to write: (RawSpan) throws -> Void
@@ -23,8 +20,7 @@ extension BlobStore {
         }
     }
 
-    /// Calls `body` with all long blobs of the store, up to 1,000 at a time, in the order of their digests, from short
-    /// snapshots.
+    /// Calls `body` with all long blobs, up to 1,000 at a time, by their digests, from short snapshots.
     package func forEachLongBlobs(
         _ body: ([BlobReference]) throws -> Void
     ) throws {
@@ -36,10 +32,8 @@ extension BlobStore {
         }
     }
 
-    /// A long blob's bytes as they are stored; nil when it was released since it was found, is evicted, so that the
-    /// bucket has it, or is known to be damaged.
-    ///
-    /// - Throws: ``StoreError/corrupt(_:)`` where it turns out to be damaged: try again when that is known.
+    /// A long blob's bytes as they are stored; nil when it was released, is evicted, or is known to be damaged.
+    /// Throws where it turns out to be damaged: try again when that is known.
     package func storedBytes(ofLive blob: BlobReference) throws(StoreError) -> [UInt8]? {
         // Before the look: what is live then is not freed before this returns.
         let lease = lease(blob)
@@ -64,11 +58,8 @@ extension BlobStore {
         try core.snapshot().blobEntry(digest)?.number == number
     }
 
-    /// The stored bytes of a blob of a batch that waits to be shipped; nil: the bucket has them, since the batch
-    /// was shipped before a restart.
-    ///
-    /// - Throws: ``StoreError/corrupt(_:)`` when they are lost. Then ``tendQuarantine(_:heals:recordCountMax:asOf:)``
-    ///   marks the batch, which is shipped without them: try again a moment later.
+    /// The stored bytes of a blob of a batch that waits to be shipped; nil: the bucket has them. Where they are
+    /// lost, the batch is marked and shipped without them: try again a moment later.
     package func bytesToShip(of blob: BlobReference) throws(StoreError) -> [UInt8]? {
         do throws(StoreError) {
             return try storedBytes(of: blob)
@@ -82,13 +73,9 @@ extension BlobStore {
         }
     }
 
-    /// Numbers of long blobs that this store has, is about to have, or had behind a batch, in order.
-    /// 8 bytes of memory for each.
-    ///
-    /// A number is first staged, then live, perhaps in the quarantine, and at last retired. They are read in
-    /// this order, from snapshot to snapshot, so that none is missed on its way.
-    ///
-    /// - Parameter sequence: blobs that were retired up to this batch are left out.
+    /// Numbers of long blobs that this store has, is about to have, or retired behind a batch, in order. 8 bytes of
+    /// memory for each. They are read in the order of a blob's life, from snapshot to snapshot, so that none is
+    /// missed.
     package func longBlobNumbers(retiredAfter sequence: UInt64) throws -> [UInt64] {
         var numbers = try core.snapshot().stagedNumbers()
         try forEachLongBlobs { numbers += $0.map(\.number) }
@@ -101,13 +88,10 @@ extension BlobStore {
         return numbers
     }
 
-    /// Makes a follower's store of a base. What is in the folder of a store stays until the new one is whole
-    /// and verified, and is replaced then.
+    /// Makes a follower's store of a base. What is in the folder stays until the new one is whole and verified.
+    /// Nobody may use it.
     ///
-    /// - Parameters:
-    ///   - directory: is made if it is not there. Nobody may use a store in it.
-    ///   - blobs: calls its second argument with all long blobs in their order, some at a time: with their stored
-    ///     bytes, or that they stay in the bucket.
+    /// - Parameter state: a follower's, of the moment that the base is of.
     package static func seed(
         _ directory: String, options: Options, as state: ReplicationState, asOf now: Timestamp,
         progress: (_ byteCount: Int, _ total: Int) -> Void = { _, _ in },
@@ -125,8 +109,7 @@ extension BlobStore {
             progress: progress)
     }
 
-    /// Calls `body` with the long blobs of a base, in the order of their digests. All of the base is read and checked,
-    /// and nothing is made of it.
+    /// Calls `body` with the long blobs of a base, by their digests. All of the base is checked.
     package static func forEachLongBlob(
         ofBase read: (_ buffer: inout [UInt8], _ byteCountMax: Int) throws -> Void,
         _ body: (BlobReference) throws -> Void
@@ -141,11 +124,8 @@ extension BlobStore {
         }
     }
 
-    /// Calls `body` with the blobs of one chunk whose bytes a base has, in the order of their numbers. Those that
-    /// do not match their checksums are left out. All of the base is read and checked.
-    ///
-    /// - Parameters:
-    ///   - body: is called with a blob's number, and what copies its stored bytes.
+    /// Calls `body` with the number of each blob of one chunk whose bytes a base has, and what copies those bytes.
+    /// Those that do not match their checksums are left out. All of the base is checked.
     package static func forEachShortBlob(
         from read: (_ buffer: inout [UInt8], _ byteCountMax: Int) throws -> Void,
         body: (_ number: UInt64, _ bytes: () -> [UInt8]) throws -> Void
@@ -178,8 +158,7 @@ extension BlobStore {
         }
     }
 
-    /// Makes a store of another one, in a folder that has none, as if of its backup: see
-    /// ``restore(to:options:asOf:progress:from:)``.
+    /// Makes a store of another one, in a folder that has none, as if of its backup.
     package static func restore(
         _ source: BlobStore, to directory: String, asOf now: Timestamp,
         progress: (_ byteCount: Int, _ total: Int) -> Void
@@ -192,7 +171,7 @@ extension BlobStore {
         }
     }
 
-    /// Removes a store that was made for a moment, with its folder. Nothing happens where there is no folder.
+    /// Removes a store that was made for a moment, with its folder. What is not a store's stays.
     package static func removeStore(at directory: String) throws(StoreError) {
         guard DataFile.exists(directory) else { return }
         let lock = try DirectoryLock(directory)

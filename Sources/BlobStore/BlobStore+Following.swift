@@ -5,14 +5,13 @@ internal import Synchronization
 // A follower does again what its leader shipped.
 
 extension BlobStore {
-    /// Does again what a leader shipped, in a store that follows.
+    /// Does again what a leader shipped.
     ///
     /// - Parameters:
-    ///   - batches: of one segment, in order, each with the stored bytes of the blobs that are shipped with
-    ///     it. Those that are done already are left out.
+    ///   - batches: of one segment, in order, each with the stored bytes of the blobs that are shipped with it. Those that
+    ///     are done already are left out.
     ///   - longBlobs: other blobs, by their numbers. Those that are not among them are staged.
-    /// - Throws: ``StoreError/corrupt(_:)`` when they do not continue what is here, with nothing of the
-    ///   batch changed; ``StoreError/full``; ``StoreError/outcomeUnknown(_:)``.
+    /// - Throws: ``StoreError/corrupt(_:)`` when they do not continue what is here, with nothing of the batch changed.
     package func apply(
         _ batches: [(batch: ReplicatedBatch, contents: [ArraySlice<UInt8>])],
         longBlobs: [UInt64: LongBlob] = [:], of epoch: UInt64, at position: LogPosition

@@ -12,12 +12,9 @@ extension BlobStore {
         core.quarantine.replace(by: entries)
     }
 
-    /// Notes what ``Scrubber`` found damaged, and does one step of healing what was published again. Costs
-    /// two loads while there is nothing. On the thread that writes.
-    ///
-    /// - Parameters:
-    ///   - heals: false on a follower: its leader does.
-    /// - Returns: whether there is more to do.
+    /// Notes what ``Scrubber`` found damaged, and does one step of healing what was published again. Costs two
+    /// loads while there is nothing. Returns whether there is more to do. `heals`: false on a follower, whose
+    /// leader does.
     package func tendQuarantine(
         _ position: inout HealingPosition, heals: Bool = true, recordCountMax: Int = 8_192,
         asOf now: Timestamp
@@ -68,9 +65,8 @@ extension BlobStore {
         }
     }
 
-    /// One step of giving notifications the blobs that were published again: looks at up to `recordCountMax`
-    /// records. `position`: how far the records were looked at; it is moved on, and nil at the end. Returns
-    /// whether there is more to do.
+    /// One step of giving notifications the blobs that were published again. `position`: how far the records were
+    /// looked at. Returns whether there is more to do.
     private func heal(
         _ position: inout HealingPosition, recordCountMax: Int, asOf now: Timestamp
     ) throws(StoreError) -> Bool {

@@ -3,11 +3,8 @@ internal import LMDB
 // The ways in. Each opens a snapshot of its own and ends it before it returns.
 
 extension BlobStore {
-    /// Calls `body` with the store as it was last committed. Opening costs about a hundred
-    /// nanoseconds and no allocation.
-    ///
-    /// - Throws: what `body` throws; ``StoreError/readersFull`` when as many snapshots are open as
-    ///   there may be.
+    /// Calls `body` with the store as it was last committed. Opening costs about a hundred nanoseconds and no
+    /// allocation. Throws what `body` throws; ``StoreError/readersFull``.
     @inlinable
     public func withSnapshot<Result>(
         _ body: (borrowing Snapshot) throws(StoreError) -> Result
@@ -72,13 +69,7 @@ extension BlobStore {
         }
     }
 
-    /// A copy of a part's bytes as given, or of a range of them.
-    ///
-    /// - Parameters:
-    ///   - id: the notification.
-    ///   - part: the part's name.
-    ///   - range: which bytes, cut to those that are there; nil for all.
-    /// - Returns: nil when there is no such part, or it has expired at `now`.
+    /// A copy of a part's bytes as given, or of a range of them, cut to those that are there.
     public func ownedPayload(
         for id: String, part: String = "payload", asOf now: Timestamp, range: Range<Int>? = nil
     ) throws(StoreError) -> [UInt8]? {
@@ -90,8 +81,6 @@ extension BlobStore {
     }
 
     /// A copy of a blob's bytes as given.
-    ///
-    /// - Returns: nil when nothing refers to such a blob, or all that does has expired at `now`.
     public func ownedPayload(
         digest: Digest, asOf now: Timestamp, range: Range<Int>? = nil
     ) throws(StoreError) -> [UInt8]? {
@@ -102,9 +91,7 @@ extension BlobStore {
         }
     }
 
-    /// A copy of a notification's record. One B-tree lookup.
-    ///
-    /// - Returns: nil when there is none, or it has expired at `now`.
+    /// A copy of a notification's record. One lookup.
     public func record(for id: String, asOf now: Timestamp) throws(StoreError) -> Record? {
         let id = Array(id.utf8)
         let snapshot = try makeSnapshot()
@@ -129,10 +116,7 @@ extension LeaseQueue {
 // Each in a snapshot of its own. For several questions to one state, ask one snapshot.
 
 extension BlobStore {
-    /// Changes of an owner's notifications behind `start`; see
-    /// ``Snapshot/changes(of:from:limit:byteCountMax:matching:)``.
-    ///
-    /// - Throws: ``StoreError/resync``, ``StoreError/corrupt(_:)``, ``StoreError/readersFull``.
+    /// See ``Snapshot/changes(of:from:limit:byteCountMax:matching:)``.
     public func changes(
         of owner: String, from start: FeedStart, limit: Int = 100,
         matching filter: RecordFilter = RecordFilter()
@@ -142,9 +126,7 @@ extension BlobStore {
             of: owner.span.bytes, from: start, limit: limit, matching: filter)
     }
 
-    /// An owner's notifications, newest first; see ``Snapshot/history(of:_:asOf:)``.
-    ///
-    /// - Throws: ``StoreError/corrupt(_:)``, ``StoreError/readersFull``.
+    /// See ``Snapshot/history(of:_:asOf:)``.
     public func history(
         of owner: String, _ query: HistoryQuery = HistoryQuery(), asOf now: Timestamp
     ) throws(StoreError) -> HistoryPage {

@@ -5,14 +5,13 @@ internal import Synchronization
 // What replication needs of a store. All changes are made on the thread that writes.
 
 extension BlobStore {
-    /// How the store belongs to a shard; nil when it is not replicated. One load then, else a lock for some
-    /// nanoseconds.
+    /// How the store belongs to a shard; nil when it is not replicated. One load then.
     package var replicationState: ReplicationState? {
         guard core.replication.isReplicated.load(ordering: .acquiring) else { return nil }
         return core.replication.state
     }
 
-    /// The segment behind which a start would read the log: the last one that the file says is shipped or applied.
+    /// The last segment that the file says is shipped or applied: a start reads the log behind it.
     package var savedSegment: UInt64 {
         core.replication.shard.withLock { $0.saved?.position.number ?? 0 }
     }
@@ -32,14 +31,12 @@ extension BlobStore {
             - core.replication.byteCountShipped.load(ordering: .relaxed)
     }
 
-    /// Whether a batch of an epoch belongs to this store's history, or will: not one that was lost when another
-    /// store took the lead.
+    /// Whether a batch of an epoch belongs to this store's history, or will.
     package func hasSequence(_ sequence: UInt64, of epoch: UInt64) -> Bool {
         core.replication.shard.withLock { $0.epochs.hasSequence(sequence, of: epoch) }
     }
 
-    /// Whether what a cursor has seen is in this store's history, or will be. A lock in a store that is
-    /// replicated; else one load.
+    /// Whether what a cursor has seen is in this store's history, or will be.
     func hasRevision(of cursor: FeedCursor) -> Bool {
         guard core.replication.isReplicated.load(ordering: .relaxed) else { return true }
         return core.replication.shard.withLock { shard in
@@ -48,15 +45,12 @@ extension BlobStore {
         }
     }
 
-    /// Whether a run is this store's, and may have written to the bucket since the last fence that is known to be
-    /// its own: also of a store that does not know yet whether it has begun a shard.
+    /// Whether a run is this store's, and may have written since the last fence that is known to be its own.
     package func isOwn(_ nonce: Nonce) -> Bool {
         core.replication.shard.withLock { $0.state?.isOwn(nonce) == true }
     }
 
-    /// A blob's bytes as they are stored. Each chunk's checksum is computed.
-    ///
-    /// - Parameter blob: of a batch that waits to be shipped, or leased.
+    /// The stored bytes of a blob that is leased, or of a batch that waits to be shipped. Checksums are compared.
     package func storedBytes(of blob: BlobReference) throws(StoreError) -> [UInt8] {
         let snapshot = try core.snapshot()
         var bytes: [UInt8] = []
@@ -67,11 +61,8 @@ extension BlobStore {
         return bytes
     }
 
-    /// Stores a blob of several chunks ahead of the batch that refers to it. It is leased by the caller.
-    ///
-    /// - Parameter bytes: as stored, and checked.
-    ///   What a failed attempt or a crash leaves of it is used by the next attempt, or freed like any blob that was
-    ///   written ahead.
+    /// Stores a blob of several chunks ahead of the batch that refers to it. The caller leases it. What a failed
+    /// attempt or a crash leaves of it is used by the next attempt, or freed. `bytes`: as stored, and checked.
     package func stage(_ blob: BlobReference, _ bytes: [UInt8]) throws(StoreError) {
         precondition(bytes.count == blob.storedByteCount)
         let step = StoreLimits.stagedBatchByteCount / StoreLimits.chunkByteCountMax
@@ -89,8 +80,6 @@ extension BlobStore {
         }
     }
 
-    /// Throws ``StoreError/cannotOpen(path:reason:)`` for a store of a shard that is opened as if it were of
-    /// none.
     func refuseUnreplicatedUse() throws(StoreError) {
         guard let state = replicationState, !options.isReplicated else { return }
         throw .cannotOpen(
@@ -139,13 +128,9 @@ extension BlobStore {
         }
     }
 
-    /// Adds a run to those of this store, on disk: call it before an epoch is created with its nonce. Whatever
-    /// becomes of the run, the epoch is then known as this store's own. One transaction at the most.
-    ///
-    /// - Parameters:
-    ///   - nonce: of a run that was not there before.
-    /// - Returns: the nonce for the run to use. It is that of the newest run where
-    ///   ``ReplicationState/nonceCountMax`` are remembered.
+    /// Adds a run to those of this store, on disk: before an epoch is created with its nonce. Whatever becomes of
+    /// the run, the epoch is then known as this store's own. Returns the nonce for the run to use: that of the
+    /// newest run where ``ReplicationState/nonceCountMax`` are remembered.
     package func prepareToLead(nonce: Nonce, asOf now: Timestamp) throws(StoreError) -> Nonce {
         let replication = core.replication
         let old = replication.shard.withLock { $0.state }
@@ -159,17 +144,16 @@ extension BlobStore {
     }
 
     /// Makes this store the leader of an epoch, once its fence is in the log; from here on the run of the fence is
-    /// the only one of this store. See `docs/REPLICATION.md`. One transaction, and as many before it as it takes to
-    /// remove what a follower is not to ship.
+    /// the only one of this store. See `docs/REPLICATION.md`.
     ///
-    /// A new epoch's revisions and blob numbers begin behind a gap: what the leaders before gave and did not
-    /// ship is so never given again. That it begins is the first batch of the epoch. A leader of an earlier
-    /// epoch keeps its outbox, and ships it in the new one. A follower's outbox is of a history that the shard
-    /// does not have, and is removed first.
+    /// A new epoch's revisions and blob numbers begin behind a gap: what earlier leaders gave and did not ship is
+    /// never given again. That it begins is its first batch. A leader of an earlier epoch keeps its outbox, and
+    /// ships it in the new one. A follower's outbox is of a history that the shard does not have, and is removed
+    /// first.
     ///
     /// - Parameters:
     ///   - epoch: one that this store, and no other, has created in the bucket, above all that it has seen.
-    ///   - nonce: of the fence.
+    ///   - position: the last name of the log before the one that this store writes next.
     ///   - isFirst: whether nobody led the shard before.
     package func lead(
         epoch: UInt64, nonce: Nonce, behind position: LogPosition, isFirst: Bool,
@@ -208,8 +192,8 @@ extension BlobStore {
     }
 
     /// Says that a leader takes changes before it is known whether it still leads. The next batch begins behind a
-    /// random gap in the revisions: another copy of this store that does the same gives others, so that no cursor
-    /// is good for both. Nothing is written for it alone. Call it once after the opening, while no change is made.
+    /// random gap in the revisions, so that no cursor is good for this and another copy of the store. Once, after
+    /// the opening.
     package func leadUnconfirmed() {
         core.replication.isUnconfirmed.store(true, ordering: .relaxed)
     }

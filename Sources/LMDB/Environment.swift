@@ -229,9 +229,10 @@ enum DescriptorFlags {
 
 /// A descriptor of `data.mdb` that nothing else syncs: it tells afterwards whether pages were lost.
 ///
-/// liblmdb answers a failed commit with an error number, and not with the call that it is of. The kernel reports pages
-/// that it could not write back once to each open file (`errseq_t`, Linux 4.13): after a sync of liblmdb's descriptor
-/// failed, a sync of this one fails as well. Where that succeeds no page is lost, and it was a write that failed.
+/// liblmdb answers a failed commit with an error number, and not with the call that it is of. The kernel reports
+/// pages that it could not write back once to each open file (`errseq_t`, Linux 4.13): after a sync of liblmdb's
+/// descriptor failed, a sync of this one fails as well. Where that succeeds no page is lost, and it was a write
+/// that failed.
 final class SyncWitness: Sendable {
     /// -1: it could not be opened.
     private let descriptor: Int32

@@ -5,9 +5,8 @@ internal import Synchronization
 
 /// Takes a backup: one moment of a store, read piece by piece, however slowly.
 ///
-/// A snapshot would keep every page that is replaced meanwhile, and the file would grow. So only the
-/// tables without the chunks are read in one snapshot, into a temporary file. Blobs of that moment are
-/// kept from being freed until this ends, which takes their own space and no more. Their chunks never
+/// A snapshot would keep every page that is replaced meanwhile. So only the tables without the chunks are read in
+/// one, into a temporary file. Blobs of that moment are kept from being freed until this ends; their chunks never
 /// change, and are read in short snapshots.
 struct BackupWriter: ~Copyable {
     private let core: StoreCore
@@ -173,8 +172,7 @@ struct BackupWriter: ~Copyable {
         }
     }
 
-    /// Notes which blobs are not whole here, and what is copied of the states. Throws where the bytes of some
-    /// cannot be had.
+    /// Notes which blobs are not whole here, and what is copied of the states.
     private mutating func collectStates(of snapshot: borrowing Snapshot) throws(StoreError) {
         var evicted: [(number: UInt64, entry: BlobStateEntry)] = []
         var damaged: [(number: UInt64, entry: BlobStateEntry)] = []
@@ -217,8 +215,8 @@ struct BackupWriter: ~Copyable {
         }
     }
 
-    /// Blobs that nothing refers to any more and that batches name which wait to be shipped, in the order
-    /// of their numbers: a batch can be shipped with their bytes alone.
+    /// Released blobs that batches name which wait to be shipped: those can be shipped with their bytes alone. In the
+    /// order of their numbers.
     private mutating func unshipped(
         in snapshot: borrowing Snapshot
     ) throws(StoreError) -> [(number: UInt64, entry: BlobStateEntry)] {
@@ -249,8 +247,6 @@ struct BackupWriter: ~Copyable {
         if case .backup = purpose, absent.contains(blob.number) { fetched[blob.number] = blob }
     }
 
-    /// What is said of the store itself. Its orphans are not copied, and what is true of its files
-    /// alone is not either.
     private mutating func copyMeta(
         of snapshot: borrowing Snapshot, _ counters: Counters
     ) throws(StoreError) {

@@ -3,9 +3,8 @@ internal import LMDB
 
 /// Builds a store from a backup, in a folder that has none.
 ///
-/// It is another store than the one that was backed up: with an id of its own, and with revisions
-/// behind all that were given after the backup. What devices and caches remember of the time between is
-/// so never taken for something of the new store.
+/// It is another store, with an id of its own and revisions behind all that were given after the backup: what devices
+/// and caches remember of the time between is never taken for something of it.
 struct Restoration {
     private let environment: Environment
     private let tables: Tables

@@ -93,9 +93,8 @@ extension ChangeTransaction {
         }
     }
 
-    /// Moves a blob that nothing keeps any more to the orphans. One that nobody can have found, since
-    /// it was stored in this very transaction, goes at once, unless it is long, is yet to be shipped, or
-    /// may be in pages that the log refers to.
+    /// Moves a blob that nothing keeps any more to the orphans. One that was stored in this very transaction goes
+    /// at once, unless it is long, is yet to be shipped, or may be in pages that the log refers to.
     mutating func abandon(_ blob: BlobReference) throws(StoreError) {
         try removeEntry(of: blob)
         if blob.number >= firstOwnBlobNumber, sequence == 0, !transaction.hasPlaces,

@@ -120,8 +120,8 @@ private struct Members {
 }
 
 extension Envelope {
-    /// A toast with title and message, the title first, whose launch argument names the notification as a query would:
-    /// `richId=` and the id, percent-encoded, so that an id with `&` or `=` in it stays one value.
+    /// A toast with title and message, the title first, whose launch argument names the notification as a query
+    /// would: `richId=` and the id, percent-encoded, so that an id with `&` or `=` in it stays one value.
     init(toast alert: PushAlert, id: String) {
         var encoded: [UInt8] = []
         PercentCoding.encode(id.utf8.span.bytes, into: &encoded)
