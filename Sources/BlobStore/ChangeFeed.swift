@@ -80,12 +80,8 @@ public struct ChangeFeed: AsyncSequence, Sendable {
 }
 
 extension BlobStore {
-    /// Every change of an owner's notifications, as it is committed by this process. It ends with
-    /// the task that reads it, or by throwing ``StoreError/resync``.
-    ///
-    /// - Parameters:
-    ///   - start: where to begin; `.beginning` first tells all that exists.
-    ///   - limit: changes in a page, 1…1,000.
+    /// Every change of an owner's notifications, as it is committed by this process, until the task that reads it
+    /// ends or it throws ``StoreError/resync``. `.beginning` first tells all that exists.
     public func changeFeed(
         of owner: String, from start: FeedStart, limit: Int = 100,
         matching filter: RecordFilter = RecordFilter()

@@ -1,9 +1,7 @@
 internal import CLMDB
 
-/// A position in a table, in key order (`mdb_cursor_open`).
-///
-/// It borrows its transaction: it cannot outlive it, and a write transaction cannot change while
-/// one is open.
+/// A position in a table, in key order (`mdb_cursor_open`). It borrows its transaction: it cannot outlive it, and a
+/// write transaction cannot change while one is open.
 @safe package struct Cursor: ~Copyable, ~Escapable {
     private let handle: OpaquePointer
     private let bounds: MapBounds

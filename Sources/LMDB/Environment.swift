@@ -2,12 +2,9 @@ internal import CLMDB
 internal import Glibc
 internal import Synchronization
 
-/// One LMDB environment: `data.mdb` and `lock.mdb` in a folder, mapped once at its full size
-/// (`mdb_env_open`).
-///
-/// The map is address space only; it is never resized, so a borrowed value never moves. A process
-/// opens a folder once: closing a second `lock.mdb` would drop the locks of the first (POSIX record
-/// locks), so a second open is refused.
+/// One LMDB environment: `data.mdb` and `lock.mdb` in a folder, mapped once at its full size (`mdb_env_open`), so
+/// that a borrowed value never moves. A process opens a folder once: closing a second `lock.mdb` would drop the
+/// locks of the first (POSIX record locks).
 @safe package final class Environment: @unchecked Sendable {
     // Sendable: an MDB_env may be used from every thread; what Swift adds is immutable.
     let handle: OpaquePointer
@@ -38,13 +35,13 @@ internal import Synchronization
     private let identity: FileIdentity
     private static let opened = Mutex<Set<FileIdentity>>([])
 
-    /// Opens the environment in `directory`. `data.mdb` is created by LMDB when it is not there:
-    /// callers that must survive a power cut in that moment create it elsewhere and rename.
+    /// Opens the environment in `directory`. LMDB creates `data.mdb` when it is not there: callers that must
+    /// survive a power cut in that moment create it elsewhere and rename. `EBUSY`: this process has it open
+    /// already.
     ///
     /// - Parameters:
     ///   - mapByteCount: the address space to reserve, and so the maximum size of `data.mdb`.
     ///   - readerCountMax: how many views may be open at once, in all processes together.
-    /// - Throws: `EBUSY` when this process has it open already, what LMDB answered otherwise.
     package init(
         directory: String, mapByteCount: Int, readerCountMax: Int, tableCountMax: Int,
         isReadOnly: Bool = false
@@ -229,10 +226,9 @@ enum DescriptorFlags {
 
 /// A descriptor of `data.mdb` that nothing else syncs: it tells afterwards whether pages were lost.
 ///
-/// liblmdb answers a failed commit with an error number, and not with the call that it is of. The kernel reports
-/// pages that it could not write back once to each open file (`errseq_t`, Linux 4.13): after a sync of liblmdb's
-/// descriptor failed, a sync of this one fails as well. Where that succeeds no page is lost, and it was a write
-/// that failed.
+/// liblmdb does not say which call failed in a commit. The kernel reports pages that it could not write back once
+/// to each open file (`errseq_t`): after a sync of liblmdb's descriptor failed, a sync of this one fails as well.
+/// Where that succeeds it was a write that failed.
 final class SyncWitness: Sendable {
     /// -1: it could not be opened.
     private let descriptor: Int32
@@ -248,9 +244,8 @@ final class SyncWitness: Sendable {
 }
 
 extension Environment {
-    /// Whether a commit that failed left nothing behind: no sync failed, and no meta page was written in part, after
-    /// which liblmdb begins no transaction any more (`MDB_PANIC`). One sync. Only while no change is under way, and
-    /// only once: see ``SyncWitness``.
+    /// Whether a commit that failed left nothing behind: no sync failed, and no meta page was written in part
+    /// (`MDB_PANIC`). One sync. Only while no change is under way, and only once.
     package func hasFailedCleanly() -> Bool {
         guard let witness else { return false }
         do throws(LMDBError) {

@@ -1,12 +1,9 @@
 internal import Bytes
 internal import CLMDB
 
-/// LMDB's list of free pages (`FREE_DBI`): a record for each commit that has freed some, with their
-/// numbers.
-///
-/// A writer takes pages from the records of commits that are older than every reader, and than the
-/// last commit: those pages belong to no tree that anybody can see, or that a power cut can bring
-/// back. It writes over them as it likes, so what they hold means nothing.
+/// LMDB's list of free pages (`FREE_DBI`): a record for each commit that has freed some, with their numbers. A
+/// writer takes pages from the records of commits that are older than every reader, and than the last commit, and
+/// writes over them as it likes.
 @safe package struct FreeList: ~Copyable, ~Escapable {
     private var cursor: Cursor
 
@@ -16,9 +13,7 @@ internal import CLMDB
         cursor = try Cursor(transaction, in: .freePages)
     }
 
-    /// Moves to the record of the last commit before `commit` that has freed pages.
-    ///
-    /// - Returns: false when there is none.
+    /// Moves to the record of the last commit before `commit` that has freed pages, if there is one.
     @_lifetime(self: copy self)
     package mutating func move(before commit: UInt64) throws(LMDBError) -> Bool {
         var key = UInt(commit)
@@ -28,9 +23,6 @@ internal import CLMDB
         return try cursor.move(isThere ? .previous : .last)
     }
 
-    /// Moves to the record before the present one.
-    ///
-    /// - Returns: false when there is none.
     @_lifetime(self: copy self)
     package mutating func moveToPrevious() throws(LMDBError) -> Bool { try cursor.move(.previous) }
 

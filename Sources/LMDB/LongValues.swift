@@ -24,12 +24,9 @@ package struct LongValuePlace: Equatable, Sendable {
     }
 }
 
-/// Long values of a write transaction that are written to their pages before it is committed.
-///
-/// liblmdb gives a long value pages that neither the last commit nor any reader has, and keeps them in
-/// memory until the commit writes them. Nobody can find them before, so they may as well be written
-/// earlier. Then the commit leaves them out: they get the mark with which liblmdb leaves pages out of a
-/// write itself (`P_KEEP`, `mdb_page_flush`), and it frees the memory when the transaction ends.
+/// Long values of a write transaction that are written to their pages before it is committed. Those pages are
+/// neither the last commit's nor any reader's, so they may as well be written earlier. Then the commit leaves them
+/// out: they get the mark with which liblmdb leaves pages out of a write itself (`P_KEEP`).
 @safe struct LongValuePages: ~Copyable {
     /// One value: liblmdb's memory for it, which begins with the header. It is good until the
     /// transaction ends or the value is deleted.
@@ -65,13 +62,9 @@ package struct LongValuePlace: Equatable, Sendable {
         return major == 0 && minor == 9
     }()
 
-    /// Takes note of a value that was stored in this transaction, and fills its memory where it is not
-    /// written from elsewhere.
-    ///
-    /// - Parameters:
-    ///   - value: liblmdb's memory for it (`MDB_RESERVE`).
-    ///   - first: what it begins with. It is copied.
-    /// - Returns: its place; nil where it has no new pages of its own, and nothing was done.
+    /// Takes note of a value that was stored in this transaction, and fills its memory where it is not written from
+    /// elsewhere: `first` is copied, `rest` is kept until it is written. Returns its place; nil where it has no new
+    /// pages of its own, and nothing was done.
     mutating func add(
         _ value: MDB_val, _ first: RawSpan, _ rest: ArraySlice<UInt8>
     ) -> LongValuePlace? {
@@ -117,11 +110,9 @@ package struct LongValuePlace: Equatable, Sendable {
         return flags & PageLayout.dirty == 0
     }
 
-    /// Writes those that were added to the file, in the order of their pages. Not synced.
-    ///
-    /// One `pwritev` for each, also for neighbours: the kernel keeps what one call writes in pieces of the
-    /// page cache as long as the call allows, and walks all blocks of a piece whenever some are written
-    /// again. With 128 KiB payloads that took a fifth of the processor time of a publish.
+    /// Writes those that were added to the file, in the order of their pages. Not synced. One `pwritev` for each:
+    /// the kernel keeps what one call writes in one piece of the page cache, and walks all of it whenever some is
+    /// written again, a fifth of the processor time of a publish of 128 KiB.
     mutating func write() throws(LMDBError) {
         runs.sort { $0.number < $1.number }
         for run in runs {

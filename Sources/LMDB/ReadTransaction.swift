@@ -1,10 +1,8 @@
 internal import CLMDB
 internal import Synchronization
 
-/// A consistent view of all tables as they stood when it began (`mdb_txn_begin` with `MDB_RDONLY`).
-///
-/// It has a slot of its environment's ``ReaderSlots`` until it ends. While it lives,
-/// no page it can see is used again, so keep it short: a forgotten one makes the file grow.
+/// A consistent view of all tables as they stood when it began (`mdb_txn_begin` with `MDB_RDONLY`). While it lives,
+/// no page it can see is used again: a forgotten one makes the file grow.
 @safe package struct ReadTransaction: ~Copyable {
     let handle: OpaquePointer
     private let slot: UnsafeMutablePointer<ReaderSlot>
@@ -102,10 +100,9 @@ extension MDB_stat {
         get { unsafe slot.pointee.cache }
     }
 
-    /// The value of `key`, straight from the map, or nil. One B-tree lookup (as `mdb_get`), no copy.
-    ///
-    /// - Returns: bytes that are good as long as the borrowed transaction, aligned to 2 bytes
-    ///   only.
+    /// The value of `key`, straight from the map, aligned to 2 bytes only; good as long as the transaction. One
+    /// lookup, no copy. Throws also for a value that is not inside of pages in use; what is remembered was compared
+    /// when it was found.
     @inline(__always)
     @_lifetime(copy self)
     package func value(forKey key: RawSpan, in table: Table) throws(LMDBError) -> RawSpan? {

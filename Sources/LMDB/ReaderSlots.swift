@@ -140,12 +140,12 @@ internal import Synchronization
         throw LMDBError(code: MDB_READERS_FULL, call: "mdb_txn_begin")
     }
 
-    /// The oldest commit a view of this process may still be seeing; `UInt64.max` when none is
-    /// open, 0 while one is being opened. Costs a look at every slot that was ever tried.
+    /// The oldest commit a view of this process may still be seeing; `UInt64.max` when none is open, 0 while one is
+    /// being opened. Costs a look at every slot that was ever tried.
     ///
-    /// A view whose mark is not seen here sees at least what was committed before this was asked:
-    /// on both sides a full barrier stands between what is written and what is looked at (the mark,
-    /// then LMDB's last commit; that commit, then the marks), so one of the two sees the other.
+    /// A view whose mark is not seen here sees at least what was committed before this was asked: on both sides a
+    /// full barrier stands between what is written and what is looked at (the mark, then LMDB's last commit; that
+    /// commit, then the marks), so one of the two sees the other.
     package var oldestViewed: UInt64 {
         atomicMemoryFence(ordering: .sequentiallyConsistent)
         var oldest = UInt64.max

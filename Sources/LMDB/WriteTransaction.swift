@@ -1,10 +1,8 @@
 internal import CLMDB
 internal import Glibc
 
-/// The one change under way in an environment (`mdb_txn_begin`): all of it is committed and synced,
-/// or none.
-///
-/// LMDB ties it to the thread that began it. Ending it without ``commit()`` aborts it.
+/// The one change under way in an environment (`mdb_txn_begin`). LMDB ties it to the thread that began it. Ending
+/// it without ``commit()`` aborts it.
 @safe package struct WriteTransaction: ~Copyable {
     let handle: OpaquePointer
     private let environment: Environment
@@ -39,11 +37,8 @@ internal import Glibc
     /// The number this change will have once committed (`mdb_txn_id`).
     package var id: UInt64 { unsafe UInt64(mdb_txn_id(handle)) }
 
-    /// Writes everything out and syncs it (`mdb_txn_commit` in the default, synchronous mode). One
-    /// or two disk flushes.
-    ///
-    /// - Throws: what the disk answered. The change is then not in this process's view; whether it
-    ///   is on disk is not known where a sync failed.
+    /// Writes everything out and syncs it (`mdb_txn_commit`). Where it throws, the change is not in this process's
+    /// view; whether it is on disk is not known where a sync failed.
     package consuming func commit() throws(LMDBError) {
         // Their memory has not all of their bytes.
         try longValues.write()
@@ -53,9 +48,8 @@ internal import Glibc
         try LMDBError.check(unsafe mdb_txn_commit(handle), "mdb_txn_commit")
     }
 
-    /// The value of `key` as this transaction has it, or nil. It is good until the next change:
-    /// puts are `mutating`, so that the compiler refuses a change while it is held. One B-tree
-    /// lookup (`mdb_cursor_get`).
+    /// The value of `key` as this transaction has it. It is good until the next change: puts are `mutating`, so
+    /// that the compiler refuses a change while it is held.
     @_lifetime(borrow self)
     package borrowing func value(
         forKey key: RawSpan, in table: Table
@@ -100,10 +94,8 @@ internal import Glibc
         operations.notePut(key, value, in: table)
     }
 
-    /// Stores `value` under `key` unless something is there (`mdb_cursor_put` with
-    /// `MDB_NOOVERWRITE`). One lookup, where asking first takes two.
-    ///
-    /// - Returns: false when something is there, which stays as it is.
+    /// Stores `value` under `key` unless something is there (`MDB_NOOVERWRITE`): one lookup, where asking first
+    /// takes two.
     package mutating func insert(
         _ value: RawSpan, forKey key: RawSpan, in table: Table
     ) throws(LMDBError) -> Bool {
@@ -119,11 +111,8 @@ internal import Glibc
         return true
     }
 
-    /// Stores `first` and `second`, one behind the other, under `key` (`mdb_cursor_put`
-    /// with `MDB_RESERVE`). One copy of each.
-    ///
-    /// A key behind all others is appended (`MDB_APPEND`): pages are then filled to the end, where
-    /// a page that is split would keep some of its room for keys that never come.
+    /// Stores `first` and `second`, one behind the other, under `key` (`MDB_RESERVE`). A key behind all others is
+    /// appended (`MDB_APPEND`): pages are then filled to the end.
     package mutating func put(
         _ first: RawSpan, _ second: RawSpan, forKey key: RawSpan, in table: Table
     ) throws(LMDBError) {
@@ -168,11 +157,8 @@ internal import Glibc
         return unsafe reserved
     }
 
-    /// Writes the long values that were noted by their places to the file (`pwritev`). Not synced. The
-    /// commit leaves them out.
-    ///
-    /// - Returns: false when there were none.
-    /// - Throws: what the disk answered. The transaction must not be committed then.
+    /// Writes the long values that were noted by their places to the file (`pwritev`). Not synced. False: there
+    /// were none. Where it throws the transaction must not be committed.
     package mutating func writeLongValues() throws(LMDBError) -> Bool {
         guard !longValues.isEmpty else { return false }
         try longValues.write()
@@ -229,12 +215,8 @@ internal import Glibc
     }
 }
 
-/// One cursor for each table that a transaction uses: where the next key is in the same page, as
-/// those of one change or of neighbours often are, liblmdb finds it without descending from the
-/// root again.
-///
-/// liblmdb keeps the cursors of a write transaction in step with all its changes, and frees them
-/// when it ends.
+/// One cursor for each table that a transaction uses: where the next key is in the same page, liblmdb finds it
+/// without descending from the root. liblmdb keeps them in step with all changes, and frees them when it ends.
 @safe private struct WriteCursors {
     // By the tables' handles: two of liblmdb's own, then the named ones. The transaction that made
     // this gives the memory back when it ends, and uses none of it afterwards.

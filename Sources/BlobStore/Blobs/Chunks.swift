@@ -18,9 +18,7 @@ struct ChunkReader: ~Escapable {
         store = .passUnretained(snapshot.store)
     }
 
-    /// The stored bytes of chunk `index`, in place. One B-tree lookup; the checksum is computed
-    /// when the chunk is first read since the store was opened, and nothing of a chunk that fails
-    /// is returned.
+    /// The stored bytes of chunk `index`, in place. One lookup; the checksum is computed when it is first read.
     @inline(__always)
     @_lifetime(copy self)
     func chunk(of blob: BlobReference, at index: Int) throws(StoreError) -> RawSpan {
@@ -79,8 +77,7 @@ struct ChunkReader: ~Escapable {
         return bytes
     }
 
-    /// Computes the checksum of a chunk as the disk has it, which is read whatever is in memory. Throws
-    /// ``StoreError/corrupt(_:)`` also where the disk cannot read it.
+    /// Computes the checksum of a chunk as the disk has it, whatever is in memory.
     func checkOnDisk(
         of blob: BlobReference, at index: Int, _ disk: DiskReader?, in file: MappedFile?
     ) throws(StoreError) {
@@ -106,9 +103,8 @@ struct ChunkReader: ~Escapable {
         if isRead == nil { _ = try checkedChunk(of: blob, at: index) }
     }
 
-    /// Writes the right bytes of a chunk over damaged ones, in the pages that it has. A peer that is still
-    /// being sent these pages gets what the chunk always had. One `pwrite`; the caller syncs. `stored`: all
-    /// bytes of the blob, as stored and checked.
+    /// Writes the right bytes of a chunk over damaged ones, in the pages that it has: a peer that is still being
+    /// sent them gets what the chunk always had. The caller syncs. `stored`: all bytes of the blob.
     func rewrite(
         of blob: BlobReference, at index: Int, from stored: [UInt8], _ descriptor: Int32,
         in file: MappedFile

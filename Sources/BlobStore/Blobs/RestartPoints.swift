@@ -66,9 +66,8 @@ struct RestartPoints {
             && Int(header[14]) + Int(header[15]) << 8 == byteCount
     }
 
-    /// The last point at or before a position. `position`: in bytes as given. Returns the position at which it
-    /// begins, and the stored byte; nil where there is none: the blob is short, or was stored without points.
-    /// Two chunks are looked at.
+    /// The last point at or before a position in bytes as given, and its stored byte; nil where there is none. Two
+    /// chunks are looked at.
     static func point(
         before position: Int, of blob: BlobReference, _ reader: ChunkReader
     ) throws(StoreError) -> (position: Int, storedOffset: Int)? {

@@ -6,16 +6,14 @@ internal import Synchronization
 // How a batch gets into the write-ahead log.
 
 extension CommitPipeline {
-    /// Whether the disk has room for a log with the bytes of all long values that are in pages, which a
-    /// start after a crash makes (``CommitPipeline/recoverLog()``).
+    /// Whether the disk has room for a log with the bytes of all long values, which a start after a crash makes.
     func hasRoomForWholeLog(with batch: BatchPlan) -> Bool {
         guard let disk = Disk(core.environment.dataDescriptor) else { return false }
         let byteCount = StoreLimits.logByteCount + open.placedByteCount + batch.byteCount
         return disk.availableByteCount >= 2 * byteCount
     }
 
-    /// Appends what the last batch did to the log. Returns false when it goes elsewhere, is too long for the
-    /// log, or finds no room on the disk: it is to be committed.
+    /// Appends what the last batch did to the log. Returns false when it is to be committed instead.
     func append(
         _ transaction: inout ChangeTransaction, changeCount: Int
     ) throws(StoreError) -> Bool {

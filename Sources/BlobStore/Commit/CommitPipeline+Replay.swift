@@ -28,8 +28,7 @@ extension CommitPipeline {
         feedWatch.notify(owners, at: counters.revision)
     }
 
-    /// Replays, and commits, what the log has and `data.mdb` has not, instead of a transaction in which a later
-    /// batch failed.
+    /// Replays and commits what the log has, instead of a transaction in which a later batch failed.
     func replayLog() throws(StoreError) {
         guard let log = open.log else { return }
         try completeLog()
@@ -45,8 +44,7 @@ extension CommitPipeline {
         noteAllCommitted()
     }
 
-    /// Puts the values into the log that it refers to. Nothing happens where it refers to none. Throws
-    /// ``StoreError/outcomeUnknown(_:)``: the next start does it.
+    /// Puts the values into the log that it refers to.
     func completeLog() throws(StoreError) {
         guard open.placedByteCount > 0, let log = open.log else { return }
         do throws(StoreError) {
@@ -73,10 +71,7 @@ extension CommitPipeline {
         return whole
     }
 
-    /// Replays what the log has when the store is opened, and commits that no log is in use. Throws
-    /// ``StoreError/cannotOpen(path:reason:)`` when the log is not what it has to be, and
-    /// ``Options/discardsLog`` does not say to go on without it; ``StoreError/full``;
-    /// ``StoreError/outcomeUnknown(_:)``.
+    /// Replays what the log has when the store is opened, and commits that no log is in use.
     func recoverLog() throws(StoreError) {
         // What a crash has left of one that was being made whole.
         unlink("\(core.directory)/\(WriteAheadLog.fileName).new")
@@ -169,15 +164,13 @@ extension WriteTransaction {
     }
 }
 
-/// Makes records of the log whole: long values that are in pages of `data.mdb` are put into the record.
-///
-/// Replaying a record that refers to pages may write over these pages before it is committed: they are
-/// free, as far as `data.mdb` says. So a log is made whole first. A power cut then finds all of it.
+/// Puts long values that are in pages of `data.mdb` into the records that refer to them. Replaying a record may
+/// write over these pages before it is committed: they are free, as far as `data.mdb` says. So a log is made whole
+/// first, and a power cut then finds all of it.
 struct WholeRecords {
     let core: StoreCore
 
-    /// The record with the values in it. One `pread` for each of them. `record`: a whole one, without the zeros
-    /// behind it.
+    /// The record with the values in it. One `pread` for each of them.
     func whole(_ record: RawSpan) throws(StoreError) -> [UInt8] {
         guard var head = LogRecord(record, byteCountMax: record.byteCount) else {
             throw .corrupt("a record of the write-ahead log has no head")

@@ -34,8 +34,7 @@ final class CommitPipeline: Sendable {
     let publishedByteCount = Atomic(0)
     /// Where batches look for orphans to free. Taken alone or inside `writing`.
     let freeing = Mutex(FreeingProgress())
-    /// Whether owners are yet to be told of an edit of a category. Where they are not told for want of room it is
-    /// false, too, until the next edit.
+    /// Whether owners are yet to be told of an edit of a category, and there may be room for it.
     let categoryEdits = Atomic(false)
     /// Why nothing is written any more by this process: a sync failed. nil while all is well. Taken
     /// alone or inside `writing`.
@@ -65,9 +64,7 @@ final class CommitPipeline: Sendable {
 
     // MARK: 1. Take a batch
 
-    /// Applies `changes`, in order, and returns once they are on disk: see
-    /// ``BlobStore/apply(_:asOf:freeing:bootMilliseconds:)``. `isCommitting`: whether they are committed, with
-    /// all that is in the log alone, even where the log would do.
+    /// See ``BlobStore/apply(_:asOf:freeing:bootMilliseconds:)``.
     func apply(
         _ changes: [CheckedChange], asOf now: Timestamp, _ side: SideFreeing, isCommitting: Bool
     ) throws(StoreError) -> [Outcome] {
@@ -92,8 +89,8 @@ final class CommitPipeline: Sendable {
         }
     }
 
-    /// Applies a batch in one transaction; when that fails, one by one, so that only those that
-    /// cannot be done are refused.
+    /// Applies a batch in one transaction; when that fails, one by one, so that only those are refused that must
+    /// be.
     private func applyTogether(
         _ changes: [CheckedChange], _ batch: BatchPlan, isCommitting: Bool, asOf now: Timestamp,
         _ side: SideFreeing
@@ -142,15 +139,8 @@ final class CommitPipeline: Sendable {
 
     // MARK: 2. Budget its space
 
-    /// Runs `body` in the open transaction, and either appends what it did to the log or commits it
-    /// with all that is there already. Only inside `whileWriting(committing: false)`.
-    ///
-    /// - Parameters:
-    ///   - batch: what it may add to the file, and writes.
-    ///   - isCommitting: commit it in any case.
-    ///   - isPublishing: whether it needs room; deletes and expiry live on the reserve.
-    /// - Throws: what `body` throws, with nothing changed; ``StoreError/full``;
-    ///   ``StoreError/outcomeUnknown(_:)``.
+    /// Runs `body` in the open transaction, and appends what it did to the log or commits it with all that is
+    /// there. Only inside `whileWriting(committing: false)`. What `body` throws leaves nothing changed.
     private func inOpenTransaction<Result>(
         _ batch: BatchPlan, isCommitting: Bool, asOf now: Timestamp, isPublishing: Bool,
         _ body: (inout ChangeTransaction) throws(StoreError) -> Result
@@ -225,8 +215,7 @@ final class CommitPipeline: Sendable {
         return result
     }
 
-    /// Bytes of the pages that a change may copy: those of all tables but the chunks', at whose end
-    /// it adds its own.
+    /// Bytes of the pages that a change may copy: those of all tables but the chunks'.
     private func tableByteCount() throws(StoreError) -> Int {
         try StoreError.converting { () throws(LMDBError) in
             let view = try core.readers.begin(keeping: core)

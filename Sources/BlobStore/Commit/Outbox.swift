@@ -2,8 +2,7 @@ internal import Bytes
 internal import LMDB
 internal import Synchronization
 
-// What a batch does is noted for where it goes: for the log, which does it again after a crash, and for the
-// outbox, where it waits to be shipped.
+// What a batch does is noted for the log, which does it again after a crash, and for the outbox.
 
 extension ChangeTransaction {
     mutating func beginBatch(_ destination: BatchDestination, of replication: Replication) {
@@ -30,8 +29,8 @@ extension ChangeTransaction {
         }
     }
 
-    /// Begins the revisions of a leader that was started without its bucket behind a random gap. Another copy of
-    /// its store that does the same gives others, so that no cursor is good for both.
+    /// Begins the revisions of a leader that was started without its bucket behind a random gap: another copy of
+    /// its store gives others, so that no cursor is good for both.
     private mutating func skipRevisions(of replication: Replication) {
         let (state, epochs) = replication.shard.withLock { ($0.state, $0.epochs) }
         guard let state else { return }
@@ -50,8 +49,8 @@ extension ChangeTransaction {
         newEpochs = nil
     }
 
-    /// Puts what this batch did among what waits to be shipped. Returns nil where nothing is shipped, or
-    /// nothing of it is.
+    /// Puts what this batch did among what waits to be shipped; nil where nothing of it is. One that is too long is
+    /// refused as ``StoreError/full``: fewer changes are shorter.
     mutating func capture() throws(StoreError) -> CapturedBatch? {
         guard sequence > 0 else { return nil }
         var writer = try batchWriter()
@@ -86,11 +85,7 @@ extension ChangeTransaction {
 // What the tables say of a shard: its state, and the batches that wait to be shipped.
 
 extension Snapshot {
-    /// Batches that wait to be shipped, in order.
-    ///
-    /// - Parameters:
-    ///   - last: the last one to give.
-    ///   - byteCountMax: with the bytes of the blobs that they stored. One batch is given however long it is.
+    /// Batches that wait to be shipped, in order. One is given however long it is.
     borrowing func outbox(
         after sequence: UInt64, upTo last: UInt64, byteCountMax: Int
     ) throws(StoreError) -> [ReplicatedBatch] {

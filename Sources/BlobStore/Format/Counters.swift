@@ -1,7 +1,6 @@
 internal import Bytes
 
-/// The value `counters` of the table `meta`: what the store holds, and the next numbers. It changes
-/// in the transaction that changes what it counts, so it is exact.
+/// The value `counters` of the table `meta`. It changes in the transaction that changes what it counts.
 struct Counters: Equatable, MetaValue, WordsValue {
     var notifications: UInt64 = 0
     var parts: UInt64 = 0
@@ -39,13 +38,7 @@ struct Counters: Equatable, MetaValue, WordsValue {
 }
 
 extension Counters {
-    /// Throws ``StoreError/quotaExceeded(_:)`` where the store would grow beyond one of its quotas.
-    ///
-    /// - Parameters:
-    ///   - quotas: those of owners are not looked at.
-    ///   - freeDiskByteCount: what the file system has free; nil: it is not known.
-    ///   - storedGrowth: stored bytes that come, or go.
-    ///   - notificationGrowth: notifications that come.
+    /// Throws ``StoreError/quotaExceeded(_:)`` where the store would grow beyond one of its own quotas.
     func check(
         _ quotas: Quotas, freeDiskByteCount: Int?, storedGrowth: Int, notificationGrowth: Int
     ) throws(StoreError) {

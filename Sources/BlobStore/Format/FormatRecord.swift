@@ -4,11 +4,9 @@ internal import Bytes
 /// it follows.
 struct FormatRecord: Equatable, MetaValue {
     static let version: UInt32 = 2
-    /// Those it opens. In a store of version 1 nothing is counted for owners; it is when the store is
-    /// opened for writing.
+    /// Those it opens. In a store of version 1 nothing is counted for owners.
     static let versions: ClosedRange<UInt32> = 1...3
-    /// The version of a store that is replicated: a program that knows no replication would not ship its
-    /// changes.
+    /// Of a store that is replicated: a program that knows no replication would not ship its changes.
     static let replicatedVersion: UInt32 = 3
 
     /// Whether what each owner has is counted (``OwnerUsage``).
@@ -96,8 +94,8 @@ public struct StoreID: Sendable, Hashable, BitwiseCopyable, CustomStringConverti
     }
 }
 
-/// The value `predecessors` of the table `meta`: the stores whose backups this one comes from, the
-/// latest first. Their cursors mean nothing here, and are answered with `resync`.
+/// The value `predecessors` of the table `meta`: the stores whose backups this one comes from, the latest first.
+/// Their cursors are answered with `resync`.
 struct Predecessors: Equatable, MetaValue {
     static let name = "predecessors"
     private static let idByteCount = 16

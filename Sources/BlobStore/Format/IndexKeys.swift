@@ -1,11 +1,8 @@
 internal import Bytes
 internal import Hashing
 
-/// Keys of the index (LMDB table `expiry`): what ends when, what owners have, and categories.
-/// `docs/FORMAT.md` draws them.
-///
-/// Owners have no control characters, so the byte 00 behind one ends it, and no owner's prefix
-/// begins another's. The longest key has 395 bytes; LMDB takes 511.
+/// Keys of the index (LMDB table `expiry`), which `docs/FORMAT.md` draws. Owners have no control characters, so the
+/// byte 00 behind one ends it. The longest key has 395 bytes; LMDB takes 511.
 enum IndexKeys {
     /// The first byte of times: the years until 9999 leave the first two bytes 00.
     static let timesPrefix: UInt8 = 0
@@ -62,16 +59,15 @@ enum IndexKeys {
         key(groupPrefix(owner.utf8.span.bytes, group), sequence)
     }
 
-    /// What finds the tombstone of an id in an app's feed. By a hash, since owner and id together
-    /// would be longer than LMDB's keys may be.
+    /// What finds the tombstone of an id in an app's feed. By a hash: owner and id would be too long for a key.
     static func finder(_ owner: String, id: String, app: String? = nil) -> [UInt8] {
         var key = prefix(.finder, owner.utf8.span.bytes)
         key.append(contentsOf: finderHash(id, app: app))
         return key
     }
 
-    /// What finds the line that tells an owner of a category's edit. Ids have no control characters,
-    /// so it is never that of a tombstone.
+    /// What finds the line that tells an owner of a category's edit: never that of a tombstone, since ids have no
+    /// control characters.
     static func finder(_ owner: String, category: String, app: String?) -> [UInt8] {
         finder(owner, id: "\u{0}" + category, app: app)
     }
@@ -95,8 +91,7 @@ enum IndexKeys {
         [categoriesPrefix] + text(name, app)
     }
 
-    /// That owners are yet to be told of a category's edit: the category's key with another first
-    /// byte.
+    /// The category's key with another first byte.
     static func categoryEdit(_ name: String, app: String? = nil) -> [UInt8] {
         var key = category(name, app: app)
         key[0] = categoryEditsPrefix

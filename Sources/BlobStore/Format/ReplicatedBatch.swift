@@ -1,10 +1,7 @@
 internal import Bytes
 
-/// What one batch of changes did to the tables, in the form in which it waits to be shipped and is
-/// shipped (`docs/FORMAT.md`, "Replication").
-///
-/// It has the puts and deletes that are the same on every host, and which blobs were stored. What belongs
-/// to one host is left out: chunks, the freeing of orphans, the write-ahead log.
+/// What one batch of changes did to the tables, in the form in which it is shipped (`docs/FORMAT.md`,
+/// "Replication"): the puts and deletes that are the same on every host, and which blobs were stored.
 package struct ReplicatedBatch: Sendable {
     package let bytes: [UInt8]
     /// Its number: 1 more than that of the batch before.

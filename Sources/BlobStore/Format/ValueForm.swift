@@ -68,9 +68,8 @@ extension [UInt8] {
     }
 }
 
-/// How a value of a table is guarded: its length, and the place of its checksum, a CRC-32 of the key
-/// (where that is not the same in every store) and of the bytes before the checksum. What is reserved
-/// behind it is not covered. The fields of each entry stand where `docs/FORMAT.md` has them.
+/// How a value of a table is guarded: its length, and the place of its checksum, a CRC-32 of the key (where that is
+/// not the same in every store) and of the bytes before the checksum.
 struct ValueForm: Sendable {
     /// What it is, for an error's words.
     private let thing: StaticString
@@ -101,8 +100,7 @@ struct ValueForm: Sendable {
         guard isWhole(value, key: key) else { throw damaged }
     }
 
-    /// Whether a value has its length and its checksum. Lengths come first: a checksum of gigabytes
-    /// would take seconds.
+    /// Lengths come first: a checksum of gigabytes would take seconds.
     func isWhole(_ value: RawSpan, key: RawSpan = RawSpan()) -> Bool {
         byteCounts.contains(value.byteCount)
             && value.integer(offset(in: value)) == checksum(of: value, key: key)
@@ -136,8 +134,7 @@ struct Checksum: Equatable {
 
     init(_ bytes: RawSpan) { update(bytes) }
 
-    /// The checksum of a key and the bytes that are kept under it, so that what stands in another's
-    /// place does not pass.
+    /// Of a key and the bytes under it, so that what stands in another's place does not pass.
     init(key: RawSpan, _ bytes: RawSpan) {
         update(key)
         update(bytes)

@@ -1,20 +1,18 @@
 internal import Bytes
 
-/// The value `zero-copy` of the table `meta`: until when pages of `data.mdb` that earlier runs sent
-/// may still be with their peers.
+/// The value `zero-copy` of the table `meta`: until when pages of `data.mdb` that earlier runs sent may still be
+/// with their peers.
 ///
-/// A run that has ended left its pages in its peers' sockets, and nobody knows which ones, or when
-/// it ended. But each start is a moment by which the runs before it had ended. One start is enough
-/// to go by; the next one takes its place once its grace is over. So a daemon that restarts again
-/// and again frees what it released within two graces, and what earlier runs sent is never
-/// overwritten too early.
+/// Nobody knows when a run ended. But each start is a moment by which the runs before it had. One start is enough
+/// to go by; the next one takes its place once its grace is over. So a daemon that restarts again and again frees
+/// what it released within two graces.
 struct ZeroCopyMark: Equatable, MetaValue, WordsValue {
     /// Which boot the moment is of. Runs of an earlier boot have no peers left.
     var bootID: BootID
     /// Orphans of transactions up to this one are with nobody.
     var returnedTransaction: UInt64
-    /// Orphans of transactions up to this one are with nobody once the grace after ``moment`` is
-    /// over. It is the last transaction before a start.
+    /// Orphans of transactions up to this one, the last before a start, are with nobody once the grace after
+    /// ``moment`` is over.
     var transaction: UInt64
     /// When that start was, in milliseconds of the boot clock.
     var moment: Int64

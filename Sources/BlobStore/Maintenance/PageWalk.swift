@@ -2,12 +2,9 @@ internal import Bytes
 internal import LMDB
 internal import Glibc
 
-/// A walk over the pages of all trees of `data.mdb`, and over the free list: that each page is what
-/// its number and its parent say, that its entries are inside of it and in order, and that no page
-/// has two uses.
-///
-/// It reads each page of a tree once and remembers a bit a page. The bytes of long values are not
-/// read, only the header of their first page: checksums are of their bytes.
+/// A walk over the pages of all trees of `data.mdb`, and over the free list: that each page is what its number and
+/// its parent say, that its entries are inside of it and in order, and that no page has two uses. It remembers a
+/// bit a page. Of long values only the header of the first page is read: checksums are of their bytes.
 struct PageWalk: ~Copyable {
     let file: PageFile
     let meta: PageFile.Meta
@@ -26,19 +23,12 @@ struct PageWalk: ~Copyable {
 
     enum Extent {
         case all
-        /// What may be walked at each start: the main table, the free list and the branches of all
-        /// tables, and their leaves where there are at most so many. Of long values nothing is read:
-        /// their entries say where they are.
+        /// What may be walked at each start: the main table, the free list and the branches of all tables, and
+        /// their leaves where there are at most so many. Of long values nothing is read.
         case start(leafCountMax: UInt64)
     }
 
-    /// Walks pages as of one commit.
-    ///
-    /// - Parameters:
-    ///   - meta: the meta page of that commit. Its pages must not be used again meanwhile: the store
-    ///     is locked, or a snapshot of it is open.
-    ///   - willRead: called with the number of each page before it is read.
-    /// - Returns: what is wrong.
+    /// Walks pages as of one commit, whose pages must not be used again meanwhile.
     static func report(
         on file: PageFile, asOf meta: PageFile.Meta, _ extent: Extent = .all,
         willRead: @escaping (UInt64) -> Void = { _ in }

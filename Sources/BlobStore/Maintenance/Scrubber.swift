@@ -2,9 +2,8 @@ internal import Bytes
 internal import LMDB
 internal import Synchronization
 
-/// Reads everything in a store again, in steps: records, then the index, then blobs with their chunks.
-/// Each step is one short snapshot. Damaged blobs are noted for quarantine; other damage is counted.
-/// One thread uses it.
+/// Reads everything in a store again, in steps of one short snapshot: records, the index, blobs with their chunks.
+/// Damaged blobs are noted for quarantine; other damage is counted. One thread uses it.
 package struct Scrubber {
     private let core: StoreCore
     private let disk: DiskReader?
@@ -37,10 +36,7 @@ package struct Scrubber {
         return findings
     }
 
-    /// Does one step of a round that was begun.
-    ///
-    /// - Parameter byteCountMax: reads about so many bytes, at least one entry.
-    /// - Returns: bytes that were read; nil when the round has ended.
+    /// Does one step of a round that was begun. Returns bytes that were read; nil when the round has ended.
     package mutating func step(byteCountMax: Int, asOf now: Timestamp) throws(StoreError) -> Int? {
         if position.mark.phase == .records, position.mark.key.isEmpty, try !arePagesSound() {
             position.mark.beganAt = nil
@@ -68,8 +64,7 @@ package struct Scrubber {
         return byteCount
     }
 
-    /// Checks the structure of the pages before entries are walked over, since liblmdb believes what it
-    /// reads. Not in a large store, where that takes long.
+    /// Checks the pages before entries are walked over, since liblmdb believes them. Not in a large store.
     private mutating func arePagesSound() throws(StoreError) -> Bool {
         guard try core.environment.tablePageCount(core.tables) <= StoreLimits.pagesScrubbedMax
         else {
@@ -120,8 +115,8 @@ package struct Scrubber {
         if findings.count < Self.findingCountMax { findings.append(finding) }
     }
 
-    /// Reads blobs chunk by chunk. The key of the mark is a digest, and behind it, where not all of that blob
-    /// was read, the number of the next chunk. Returns whether there are no more.
+    /// Reads blobs chunk by chunk. The key of the mark is a digest, and where not all of that blob was read the
+    /// number of the next chunk. Returns whether there are no more.
     private mutating func readBlobs(_ byteCountMax: Int) throws(StoreError) -> Bool {
         var byteCount = 0
         var count = 0
@@ -173,7 +168,7 @@ package struct Scrubber {
         return found
     }
 
-    /// Reads a chunk, in a snapshot of its own. Returns false where the blob has gone meanwhile, or is damaged.
+    /// Returns false where the blob has gone meanwhile, or is damaged.
     private func readChunk(of blob: BlobReference, at index: Int) throws(StoreError) -> Bool {
         guard !core.quarantine.contains(blob.number) else { return false }
         if try isDamaged(blob, at: index, inMemory: false) {

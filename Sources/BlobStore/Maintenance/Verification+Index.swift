@@ -1,8 +1,7 @@
 internal import Bytes
 internal import LMDB
 
-// The index is held against what it is of, both ways: each blob and tombstone has its entries, and each
-// entry has what it names. So have notifications: `Verification+Places.swift`.
+// The index is held against what it is of, both ways; notifications in `Verification+Places.swift`.
 
 extension Snapshot {
     /// That what is kept has a reason to be, and that a hold ends.

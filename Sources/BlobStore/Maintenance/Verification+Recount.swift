@@ -142,8 +142,7 @@ extension Snapshot {
         }
     }
 
-    /// Every chunk belongs to a blob or an orphan, and every blob has all of its own. Keys only:
-    /// the bytes are read later.
+    /// Every chunk belongs to a blob or an orphan, and every blob has all of its own.
     borrowing func recountChunks(
         _ recount: inout Recount, _ report: inout VerifyReport
     ) throws(StoreError) {
@@ -171,8 +170,8 @@ extension Snapshot {
         }
     }
 
-    /// Calls `body` at each entry of a table, in key order. What it throws goes into the report with
-    /// the table and the key, and the walk goes on; so does an entry that is not inside of its pages.
+    /// Calls `body` at each entry of a table, in key order. What it throws goes into the report, and so does an
+    /// entry that is not inside of its pages.
     borrowing func walk(
         _ table: Table, _ report: inout VerifyReport,
         _ body: (borrowing Cursor, inout VerifyReport) throws(StoreError) -> Void

@@ -184,8 +184,7 @@ package struct Verifier {
 }
 
 extension Snapshot {
-    /// Inflates a blob from each of its restart points to the next, and compares the digest of all
-    /// these bytes. Nothing is done for a blob that has none.
+    /// Inflates a blob from each of its restart points to the next, and compares the digest of all these bytes.
     borrowing func checkRestartPoints(of blob: BlobReference) throws(StoreError) {
         let points = RestartPoints(byteCount: blob.byteCount)
         let reader = ChunkReader(self)

@@ -80,10 +80,8 @@ public enum FeedStart: Sendable, Hashable {
     case after(FeedCursor)
 }
 
-/// The text of a cursor in a feed or a history: two numbers and a tag over them, the owner and the
-/// store, as 32 characters of base64url (RFC 4648, section 5).
-///
-/// The tag finds mistakes, such as another owner's cursor. It is not a secret.
+/// The text of a cursor in a feed or a history: two numbers and a tag over them, the owner and the store, as 32
+/// characters of base64url. The tag finds mistakes, such as another owner's cursor. It is not a secret.
 enum CursorText {
     static let characterCount = 32
     private static let byteCount = 24
@@ -101,8 +99,7 @@ enum CursorText {
         Base64.appendURL(bytes.span.bytes, to: &out)
     }
 
-    /// The two numbers; nil when `text` is none, or belongs to another owner, another store or
-    /// another kind of cursor.
+    /// The two numbers; nil when `text` is none, or belongs to another owner, store or kind of cursor.
     static func read(
         _ text: RawSpan, label: String, owner: RawSpan, store: StoreID
     ) -> (UInt64, UInt64)? {

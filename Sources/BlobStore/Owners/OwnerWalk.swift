@@ -1,10 +1,8 @@
 internal import Bytes
 internal import LMDB
 
-/// One owner's entries in the index, and the records they name, as both are read for a page.
-///
-/// Records are found by a cursor of their own, which is kept over the page, rather than by lookups:
-/// those are remembered, and a page of them would push out what is being fetched.
+/// One owner's entries in the index, and the records they name, as both are read for a page. Records are found by a
+/// cursor rather than by lookups: those are remembered, and a page would push out what is being fetched.
 struct OwnerWalk: ~Copyable, ~Escapable {
     private var entries: Cursor
     private var records: Cursor

@@ -88,18 +88,12 @@ public struct Tombstone: Sendable, Hashable {
 
 extension Snapshot {
     /// An owner's notifications, newest first by when they came to it; expired ones are left out. Or those that are
-    /// not there any more, newest first by when they were removed.
+    /// not there any more, by when they were removed.
     ///
-    /// One seek, then one lookup for each notification, two of a group's, all past what is
-    /// remembered for fetches. A page has at most ``StoreLimits/pageByteCountMax`` stored bytes of
-    /// records. At most ``StoreLimits/historyEntriesLookedAtMax`` entries are looked at for it, and
-    /// ``StoreLimits/pageByteCountReadMax`` bytes of records are read, those that the query leaves
-    /// out included. So a page may have fewer than the limit, or none, and yet not be the last.
-    ///
-    /// - Parameters:
-    ///   - owner: as UTF-8. One that has nothing has an empty history.
-    /// - Throws: ``StoreError/corrupt(_:)``; ``StoreError/cannotOpen(path:reason:)`` where a store
-    ///   of an older format was opened for reading only.
+    /// One seek, then one lookup for each notification, two of a group's, all past what is remembered for fetches.
+    /// At most ``StoreLimits/historyEntriesLookedAtMax`` entries are looked at, and
+    /// ``StoreLimits/pageByteCountReadMax`` bytes of records are read. So a page may have fewer than the limit, or
+    /// none, and yet not be the last.
     public borrowing func history(
         of owner: RawSpan, _ query: HistoryQuery, asOf now: Timestamp
     ) throws(StoreError) -> HistoryPage {

@@ -1,12 +1,10 @@
 package import Notifications
 
-/// A change that keeps every rule that does not depend on what is stored. Only such changes are
-/// applied. A transaction asks again only what may be otherwise by then: what is there, and whether
-/// its end is still to come.
+/// A change that keeps every rule that does not depend on what is stored. Only such changes are applied.
 package struct CheckedChange: Sendable {
     package private(set) var change: Change
 
-    /// Checks a change. Reads each text once.
+    /// Reads each text once.
     package init(_ change: Change, asOf now: Timestamp) throws(StoreError) {
         switch change {
         case .publish(let publication): try publication.check(asOf: now)

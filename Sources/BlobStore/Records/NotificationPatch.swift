@@ -11,10 +11,9 @@ public enum FieldPatch<Value: Sendable & Hashable>: Sendable, Hashable {
     case set(Value)
 }
 
-/// Changes of a notification's mutable fields (RFC 7396, with the fields as members). One that
-/// changes nothing makes no revision and no entry in the feed. One that would take the last of
-/// title, message and data from a notification without parts is refused as
-/// ``StoreError/emptyNotification``.
+/// Changes of a notification's mutable fields (RFC 7396, with the fields as members). One that changes nothing
+/// makes no revision. One that would take the last of title, message and data from a notification without parts is
+/// refused as ``StoreError/emptyNotification``.
 public struct NotificationPatch: Sendable {
     /// Which notification. Ignored in the patch of a group.
     public var id: String

@@ -1,9 +1,9 @@
 internal import Bytes
 internal import Glibc
 
-/// Reads stretches of `data.mdb` from the disk, past the page cache (`O_DIRECT`, open(2)) where the file
-/// system can: what is in memory may be right while the disk has lost it, and what is seldom read does not
-/// push out what is. A sector that cannot be read is an error and no signal. One thread uses it.
+/// Reads stretches of `data.mdb` past the page cache (`O_DIRECT`, open(2)) where the file system can: what is in
+/// memory may be right while the disk has lost it. A sector that cannot be read is an error and no signal. One
+/// thread uses it.
 final class DiskReader {
     private let descriptor: Int32
     private let isDirect: Bool
@@ -24,8 +24,8 @@ final class DiskReader {
 
     deinit { close(descriptor) }
 
-    /// Calls `body` with `byteCount` bytes from `offset` on. Returns what `body` returns; nil where they are
-    /// too many, or this is not the way to read them.
+    /// Calls `body` with `byteCount` bytes from `offset` on; nil where this is not the way to read them. Throws
+    /// ``StoreError/io(operation:errno:)`` where the disk cannot read them.
     func withBytes<Result>(
         at offset: Int, count byteCount: Int, _ body: (RawSpan) throws(StoreError) -> Result
     ) throws(StoreError) -> Result? {

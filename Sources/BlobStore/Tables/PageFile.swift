@@ -158,10 +158,8 @@ struct PageFile {
     }
 }
 
-/// What can be known of a `data.mdb` before LMDB maps it. A map of a file that was cut short is a
-/// signal when it is read, so the file is looked at first.
-///
-/// LMDB 0.9 begins with two meta pages; the one with the higher transaction number counts.
+/// What can be known of a `data.mdb` before LMDB maps it: a map of a file that was cut short is a signal when it is
+/// read. Of the two meta pages the one with the higher transaction number counts.
 struct DataFile {
     /// Bytes up to and with the last page in use.
     let usedByteCount: Int

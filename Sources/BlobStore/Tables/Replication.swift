@@ -10,8 +10,7 @@ final class Replication: Sendable {
         /// The state that `data.mdb` has, with which a start after a crash begins.
         var saved: ReplicationState?
         var epochs = EpochList()
-        /// Blobs of the batches above the sequence of `saved`. A start after a crash may ship those again, so
-        /// their bytes stay until the file says that they are shipped.
+        /// Blobs of the batches above the sequence of `saved`: a start after a crash may ship those again.
         var unshipped = UnshippedBlobs()
     }
 
@@ -19,8 +18,8 @@ final class Replication: Sendable {
     let isReplicated = Atomic(false)
     /// Whether changes are noted, to be shipped. One load where it is not.
     let capturesChanges = Atomic(false)
-    /// Whether this store takes changes as a leader and does not know whether it still leads: the next batch
-    /// begins behind a gap. Nothing but the thread that writes looks at it.
+    /// Whether this store leads without knowing whether it still does: the next batch begins behind a gap. For the
+    /// thread that writes.
     let isUnconfirmed = Atomic(false)
     let lastSequence = Atomic<UInt64>(0)
     let shippedSequence = Atomic<UInt64>(0)
@@ -76,11 +75,8 @@ final class Replication: Sendable {
     }
 }
 
-/// The lowest number among the blobs that batches stored which are not known to be shipped.
-///
-/// Batches are added at the end and removed at the front. A number that is not below that of a later batch is
-/// never the lowest again, and is forgotten: so those that are left grow from the front on. Each batch is added
-/// once and removed once, however many there are.
+/// The lowest number among the blobs of batches that are not known to be shipped. A number that is not below that
+/// of a later batch is never the lowest again, and is forgotten: those that are left grow from the front on.
 struct UnshippedBlobs {
     private var batches: [(sequence: UInt64, number: UInt64)] = []
     /// The first of them that was not removed.

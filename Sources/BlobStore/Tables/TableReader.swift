@@ -1,8 +1,7 @@
 internal import Bytes
 internal import LMDB
 
-/// What reads the tables: a ``Snapshot``, or a ``ChangeTransaction``, which also sees its own changes. Each kind of
-/// entry is looked up, checked and walked over here, in one way for both.
+/// What reads the tables: a ``Snapshot``, or a ``ChangeTransaction``, which also sees its own changes.
 protocol TableReader: ~Copyable {
     var tables: Tables { get }
 
@@ -116,9 +115,8 @@ extension TableReader where Self: ~Copyable {
 // Walks.
 
 extension TableReader where Self: ~Copyable {
-    /// Calls `body` at each entry from a key on, in the order of the keys, as long as it returns true. `key`:
-    /// empty: from the first entry on. Returns whether there are no more entries than `body` has returned true
-    /// for.
+    /// Calls `body` at each entry from a key on as long as it returns true. Returns whether there are no more
+    /// entries.
     @discardableResult
     borrowing func walk(
         _ table: Table, from key: RawSpan = RawSpan(),

@@ -55,9 +55,8 @@ public enum StoreLimits {
     /// By so much the revisions and blob numbers of a new leader begin behind those that it found: more than
     /// the leader before can have given and not shipped.
     public static let failoverGap: UInt64 = 1 << 32
-    /// By up to so much, at random, the revisions of a leader begin later that is started without its bucket:
-    /// two copies of a store that both start then do not give the same ones. A failover's gap has room for
-    /// more than a hundred such starts in a row.
+    /// By up to so much, at random, the revisions of a leader begin later that is started without its bucket. A
+    /// failover's gap has room for more than a hundred such starts in a row.
     public static let unconfirmedGapMax: UInt64 = 1 << 26
     /// Shipped batches that are removed with one commit.
     static let outboxRemovedCountMax = 1_024
@@ -185,12 +184,10 @@ public enum StoreLimits {
     /// Bytes by which what is in the log may make `data.mdb` longer before it is committed: a part of what
     /// the file has, within these bounds.
     static let pendingGrowthRange = 8 << 20...32 << 20
-    /// Bytes of the pages that its commit may copy beside that: the same part. The more publishes share a commit, the
-    /// fewer pages each of them copies; who publishes meanwhile waits for longer. No store has room ahead for
-    /// more than its tables have.
+    /// Bytes of the pages that its commit may copy beside that. The more publishes share a commit, the fewer pages
+    /// each of them copies; who publishes meanwhile waits for longer.
     static let pendingCopiesRange = 16 << 20...32 << 20
-    /// The part is an eighth. With a sixteenth, publishes of 16 KiB wrote a seventh more bytes and took a
-    /// seventh more processor time, and the file was a quarter shorter while they came.
+    /// With a sixteenth, publishes of 16 KiB wrote a seventh more bytes and took a seventh more processor time.
     static let pendingPart = 8
     /// How long a process that reads waits for another one to commit what it has acknowledged, in
     /// milliseconds.

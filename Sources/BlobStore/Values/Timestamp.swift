@@ -1,6 +1,4 @@
-/// A moment of wall-clock time, in milliseconds since 1970-01-01T00:00:00Z.
-///
-/// The store has no clock of its own: every call that needs the time takes one of these.
+/// A moment of wall-clock time, in milliseconds since 1970-01-01T00:00:00Z. The store has no clock of its own.
 public struct Timestamp: Sendable, Hashable, Comparable, BitwiseCopyable {
     /// Milliseconds since 1970-01-01T00:00:00Z, without leap seconds.
     public var milliseconds: Int64

@@ -1,11 +1,9 @@
 internal import Bytes
 internal import LMDB
 
-/// The head of a record of the log (`docs/FORMAT.md`): whose it is, and of which commit. Behind it
-/// come the operations of one batch of changes (`LMDB.OperationBuffer`), and zeros up to the next page.
-///
-/// A record counts while its transaction is the one behind the last commit: once that is committed,
-/// data.mdb has what it says.
+/// The head of a record of the log (`docs/FORMAT.md`). Behind it come the operations of one batch
+/// (`LMDB.OperationBuffer`), and zeros up to the next page. A record counts while its transaction is the one behind
+/// the last commit.
 struct LogRecord: Equatable {
     static let byteCount = 64
     /// Records begin at multiples of this, so that writing one never touches bytes of another.
@@ -61,8 +59,7 @@ struct LogRecord: Equatable {
         self.operationByteCount = operationByteCount
     }
 
-    /// Reads a head, whose checksum is not looked at; nil when it is none. `byteCountMax`: what the record may
-    /// take at the most, with its head.
+    /// Reads a head, whose checksum is not looked at; nil when it is none.
     init?(_ bytes: RawSpan, byteCountMax: Int) {
         guard bytes.byteCount >= Self.byteCount,
             bytes.extracting(first: 8).equals(Self.magic.span.bytes),
@@ -122,11 +119,8 @@ extension PendingKeys {
     }
 }
 
-/// What `data.mdb` says of the log: the value `log` of the table `meta`.
-///
-/// Each commit of what is in the log writes it, so it says at any moment with which record the log
-/// must begin. A log that does not was removed, emptied, or is another one. A store that was closed
-/// in order says that no log is in use, and is opened without one.
+/// The value `log` of the table `meta`. Each commit of what is in the log writes it, so it says with which record
+/// the log must begin. One that does not was removed, emptied, or is another one.
 struct LogState: Equatable, MetaValue {
     var id: Nonce
     /// Whether the log may have changes that `data.mdb` has not.

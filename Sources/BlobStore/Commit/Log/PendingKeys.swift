@@ -31,11 +31,8 @@ internal import Synchronization
     private static let filterByteCount = 8 << 10
     private static let byteCount = 4 << 10
 
-    /// Maps the file of a store.
-    ///
-    /// What an earlier writer left in it stays until ``clear()``: who opens the store for reading waits for it
-    /// meanwhile. `isWriter`: whether it must be writable. Who reads where there is no such file, and cannot
-    /// make one, takes it that nothing ever is pending.
+    /// Maps the file of a store. What an earlier writer left in it stays until ``clear()``. A reader that finds no
+    /// such file, and cannot make one, takes it that nothing ever is pending.
     init(_ directory: String, isWriter: Bool) throws(StoreError) {
         let path = "\(directory)/\(Self.fileName)"
         var descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o660)
@@ -85,9 +82,8 @@ internal import Synchronization
         get { words[0].load(ordering: .acquiring) == 0 }
     }
 
-    /// Whether a notification may have changes that are not committed. Where not, a snapshot that is
-    /// opened after this was asked has all of them that were acknowledged before. One load while
-    /// nothing is pending. Only in the process that writes.
+    /// Whether a notification may have changes that are not committed. Where not, a snapshot that is opened
+    /// afterwards has all of them that were acknowledged before. Only in the process that writes.
     @inline(__always)
     package func mayContain(_ id: RawSpan) -> Bool {
         isEmpty ? false : filterMayContain(.notification, id)
@@ -134,7 +130,7 @@ internal import Synchronization
         set(second)
     }
 
-    /// Counts one more batch, whose keys were inserted before.
+    /// Counts one more batch of a transaction, whose keys were inserted before.
     func addBatch(of transaction: UInt64, changeCount: Int) {
         let mark = mark
         let isFirst = mark.transaction != transaction
@@ -147,8 +143,7 @@ internal import Synchronization
         words[0].wrappingAdd(1, ordering: .releasing)
     }
 
-    /// Takes back the batch that was counted last: it does not come into the log. `mark`: before it was
-    /// counted.
+    /// Takes back the batch that was counted last: it does not come into the log.
     func removeBatch(behind mark: Mark) {
         words[4].store(UInt64(mark.changeCount), ordering: .relaxed)
         words[3].store(
@@ -156,12 +151,10 @@ internal import Synchronization
         words[0].wrappingSubtract(1, ordering: .releasing)
     }
 
-    /// Notes that the batches that were counted are on disk. Where the log has fewer of them after a crash, it was
-    /// damaged.
+    /// The batches that were counted are on disk. A log that has fewer after a crash was damaged.
     func noteSynced() { words[5].store(words[3].load(ordering: .relaxed), ordering: .relaxed) }
 
-    /// What was last counted. It outlives the process that counted, though not always the machine:
-    /// it may then be of any time before.
+    /// It outlives the process that counted, though not always the machine: it may be of any time before.
     struct Mark: Equatable {
         /// Which transaction the batches are part of.
         var transaction: UInt64 = 0

@@ -1,11 +1,8 @@
 internal import Glibc
 
-/// The file `changes.log`: changes that were acknowledged and are not in `data.mdb` yet.
-///
-/// It is allocated and written with zeros once, so that a record is on disk with one sync of its
-/// own blocks: nothing of the file system's is written with it. It has room for the records of one
-/// LMDB transaction, and begins again at its start with the next. So a record is never overwritten
-/// before the transaction that it belongs to is committed.
+/// The file `changes.log`: changes that were acknowledged and are not in `data.mdb` yet. It is written with zeros
+/// once, so that a record is on disk with one sync of its own blocks. It has room for the records of one LMDB
+/// transaction, and begins again at its start with the next, when those are committed.
 final class WriteAheadLog {
     static let fileName = "changes.log"
 
@@ -79,9 +76,8 @@ final class WriteAheadLog {
 
     func hasRoom(_ byteCount: Int) -> Bool { byteCount <= StoreLimits.logByteCount - offset }
 
-    /// Writes a record and syncs it: one `pwrite`, one `fdatasync`. `record`: its bytes, of a multiple of
-    /// ``LogRecord/alignment``, which fit. Returns false
-    /// when the disk has no room for it. Its place is empty then.
+    /// Writes a record of a multiple of ``LogRecord/alignment`` that fits, and syncs it. Returns false, with its
+    /// place empty, when the disk has no room for it.
     func append(_ record: RawSpan) throws(StoreError) -> Bool {
         precondition(hasRoom(record.byteCount) && record.byteCount % LogRecord.alignment == 0)
         do throws(StoreError) {
@@ -154,18 +150,14 @@ final class WriteAheadLog {
         direct = nil
     }
 
-    /// Writes what a log begins with before it has changes, and syncs it. Before `data.mdb` says that this log
-    /// is in use. `transaction`: that in which it does.
+    /// Writes what a log begins with before `data.mdb` says, in `transaction`, that it is in use.
     func begin(in transaction: UInt64) throws(StoreError) {
         try writeSign(.begun, transaction)
         try sync()
     }
 
-    /// Makes what is there unreadable, and says so at the start, for a store that has all of it: so
-    /// that its `data.mdb` can be replaced by a copy of another time.
-    ///
-    /// All of it: behind the records of the last transaction are those of earlier ones, and each of
-    /// them would be ahead of an older `data.mdb`.
+    /// Makes all that is there unreadable, and says so at the start, so that its `data.mdb` can be replaced by a
+    /// copy of another time: records of earlier transactions would be ahead of an older one.
     func end(in transaction: UInt64) throws(StoreError) {
         let count = try byteCount() - LogRecord.alignment
         if count > 0 {
@@ -193,12 +185,9 @@ final class WriteAheadLog {
         return first?.kind == .changes ? first?.transaction : nil
     }
 
-    /// The records of a transaction, whole ones in their order.
-    ///
-    /// A record that was being written when the power went is not whole; nobody was told of it. Once a record
-    /// was acknowledged the one before it is, too, so one that is missing before another is damage. Throws
-    /// ``StoreError/corrupt(_:)``; also when there is a record of a later transaction: `data.mdb` is older than
-    /// the log then.
+    /// The records of a transaction, whole ones in their order. One that was being written when the power went is
+    /// not whole, and nobody was told of it. One that is missing before another is damage. A record of a later
+    /// transaction means that `data.mdb` was restored from an older copy.
     func records(of transaction: UInt64) throws(StoreError) -> [[UInt8]] {
         var records: [[UInt8]] = []
         var offset = 0

@@ -12,18 +12,14 @@ public struct ReclaimResult: Sendable, Hashable {
     var awaitsCommit = false
 }
 
-/// Gives free pages of `data.mdb` back to the file system, by punching holes
-/// (`FALLOC_FL_PUNCH_HOLE`). The file keeps its size; `du` falls.
+/// Gives free pages of `data.mdb` back to the file system, by punching holes.
 ///
-/// A page may be punched when LMDB may write over it: it was freed by a commit before the last one, and
-/// before the oldest that a reader sees. Neither the tree of the last commit nor that of a reader has
-/// it. After a power cut the last commit is the one that counts, since its meta page was synced before
-/// it was acknowledged. An open transaction may have written to such pages already, so this runs while
-/// none is open.
+/// A page may be punched when LMDB may write over it: it was freed by a commit before the last one, and before the
+/// oldest that a reader sees. An open transaction may have written to such pages already, so this runs while none
+/// is open.
 ///
-/// Some free pages stay allocated, a small part of the store: otherwise a store that is published to
-/// and expires at the same rate would punch what it is about to write. The pages that were freed first
-/// stay: LMDB takes them next.
+/// Some free pages stay allocated: otherwise a store that is published to and expires at the same rate would punch
+/// what it is about to write. Those that were freed first stay: LMDB takes them next.
 final class FreePageReclaimer: Sendable {
     private let core: StoreCore
     private var environment: Environment { core.environment }
@@ -56,8 +52,7 @@ final class FreePageReclaimer: Sendable {
         FileExtent(environment.dataDescriptor)?.allocatedByteCount ?? 0
     }
 
-    /// Punches for about so long. Only while no transaction is open. `keptByteCount`: bytes of free pages that
-    /// stay allocated, if that is more than what stays anyway.
+    /// Punches for about so long, while no transaction is open.
     func reclaim(
         microsecondsMax: Int, keeping keptByteCount: Int
     ) throws(StoreError) -> ReclaimResult {
@@ -97,8 +92,7 @@ final class FreePageReclaimer: Sendable {
         }
     }
 
-    /// Whether many of the pages wait for a commit alone: the last one has freed them, and no reader sees
-    /// them.
+    /// Whether the last commit has freed many pages, which no reader sees and the next commit makes free.
     private func lastCommitHasFreed(_ byteCount: Int) throws(LMDBError) -> Bool {
         let oldest = try environment.oldestReader()
         let view = try environment.beginRead()
@@ -108,8 +102,7 @@ final class FreePageReclaimer: Sendable {
         return list.count * environment.pageByteCount >= byteCount
     }
 
-    /// Punches free pages at once, so that the file system has room for those that were punched before
-    /// and are written now. Only while no transaction is open.
+    /// Punches free pages at once: room for those that were punched before and are written now.
     func reclaimForWriting(byteCount: Int) {
         state.withLock { state in
             state.position = nil

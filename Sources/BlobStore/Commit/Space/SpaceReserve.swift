@@ -4,11 +4,10 @@ internal import Synchronization
 
 /// Room on the disk for `data.mdb` to grow into, had before it is needed.
 ///
-/// LMDB finds out in the middle of a commit that a disk is full, and says EIO. Here the room a
-/// change may need is allocated first, so that "full" is known before anything is written, and
-/// ``StoreLimits/reserveByteCount`` is kept back, so that deletes and expiry, which copy pages
-/// before they free any, always have some. Some of the disk is left to payloads on their way in:
-/// free pages in the file are of no use to a publisher whose bytes cannot be taken in.
+/// LMDB finds out in the middle of a commit that a disk is full, and says EIO. Here room is allocated first, so
+/// that "full" is known before anything is written. ``StoreLimits/reserveByteCount`` is kept back, so that deletes
+/// and expiry, which copy pages before they free any, have some; and some of the disk is left to payloads on their
+/// way in.
 final class SpaceReserve: Sendable {
     private let core: StoreCore
     private var environment: Environment { core.environment }
@@ -35,9 +34,8 @@ final class SpaceReserve: Sendable {
         min(max(stepByteCountRange.lowerBound, used / stepParts), stepByteCountRange.upperBound)
     }
 
-    /// Steps up to this size are written with zeros, where the changes are small: a write into
-    /// blocks that were written before is synced without a commit of the file system's journal.
-    /// Changes of many bytes would only be written twice.
+    /// Steps up to this size are written with zeros, where the changes are small: blocks that were written before
+    /// are synced without a commit of the file system's journal.
     private static let writtenStepByteCountMax = 1 << 20
     private static let writtenGrowthByteCountMax = 128 << 10
 
@@ -106,8 +104,7 @@ final class SpaceReserve: Sendable {
             && growth.copiedByteCount <= byteCountMax(StoreLimits.pendingCopiesRange)
     }
 
-    /// Allocates up to `end`; nil when there is no room. Where the file system cannot allocate
-    /// ahead, glibc writes a byte to each block.
+    /// Allocates up to `end`; nil when there is no room.
     private func allocate(to end: Int, from used: Int) -> Int? {
         let end = min(end, byteCountMax)
         let descriptor = environment.dataDescriptor
@@ -125,8 +122,7 @@ final class SpaceReserve: Sendable {
         }
     }
 
-    /// Writes zeros to what has just been allocated. Where that fails the room is there all the
-    /// same; the next commit's sync takes the zeros along.
+    /// Writes zeros to what has just been allocated. Where that fails the room is there all the same.
     private func writeZeros(from start: Int, to end: Int) {
         guard start < end, end - start <= Self.writtenStepByteCountMax * 4 else { return }
         let zeros = [UInt8](repeating: 0, count: end - start)
@@ -150,9 +146,8 @@ final class SpaceReserve: Sendable {
         }
     }
 
-    /// Gives the file system back what is allocated behind the last page in use. LMDB takes free pages
-    /// first, and those that were given back (``FreePageReclaimer``) have no room of their own: on a
-    /// full disk this is theirs. Only while nothing is written.
+    /// Gives back what is allocated behind the last page in use: on a full disk it is for free pages that were
+    /// given back and are written again. Only while nothing is written.
     func releaseEnd() {
         let used = environment.usedByteCount
         state.withLock { state in
@@ -187,9 +182,8 @@ final class SpaceReserve: Sendable {
         return free - max(0, min(free, holes) - disk.availableByteCount)
     }
 
-    /// Whether half of what is kept back for deletes is left, at the end of the file or in pages
-    /// that are free in it. What deletes leave behind, so that owners hear of them, may use the
-    /// other half only. Costs a `mdb_stat` a table, so ask when there is no room.
+    /// Whether half of what is kept back for deletes is left: what they leave behind, so that owners hear of them,
+    /// may use the other half only. Costs a `mdb_stat` a table.
     var hasHalfOfReserve: Bool {
         let available = min(
             Disk(environment.dataDescriptor)?.availableByteCount ?? 0,
@@ -239,8 +233,7 @@ extension Environment {
     }
 }
 
-/// What publishes were refused for want of room: what has to fit before the store counts as one that
-/// takes publishes again.
+/// What publishes were refused for want of room: it has to fit before the store takes publishes again.
 struct Refused: Equatable {
     /// The most that one would have added to `data.mdb`, in bytes; 0: none was refused.
     var growth = 0
@@ -254,8 +247,7 @@ extension SpaceReserve {
     /// What was refused and has not been found to fit since.
     var refused: Refused { state.withLock { $0.refused } }
 
-    /// Notes a publish that was refused, unless it would not fit an empty store either. `payloadByteCount`:
-    /// what it brings: where that is not kept in memory, it is on the same disk until the publish is done.
+    /// Notes a publish that was refused, unless it would not fit an empty store either.
     func noteRefused(growth: Int, payloadByteCount: Int) {
         let diskByteCount = Disk(environment.dataDescriptor)?.byteCount ?? .max
         let most = min(byteCountMax, diskByteCount, FileSizeLimit.byteCount)
