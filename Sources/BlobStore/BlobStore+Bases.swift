@@ -26,9 +26,14 @@ extension BlobStore {
     ) throws {
         var last: [UInt8]? = [UInt8](repeating: 0, count: Digest.byteCount)
         while let after = last {
-            let (blobs, next) = try core.snapshot().longBlobs(from: after, countMax: 1_000)
+            var blobs: [BlobReference] = []
+            last = try core.snapshot().walk(core.tables.blobs, from: after, countMax: 1_000) {
+                (cursor) throws(StoreError) in
+                let blob = try cursor.blobEntry().blob
+                if !blob.isShippedWithBatch { blobs.append(blob) }
+                return true
+            }
             if !blobs.isEmpty { try body(blobs) }
-            last = next
         }
     }
 
@@ -77,12 +82,20 @@ extension BlobStore {
     /// memory for each. They are read in the order of a blob's life, from snapshot to snapshot, so that none is
     /// missed.
     package func longBlobNumbers(retiredAfter sequence: UInt64) throws -> [UInt64] {
-        var numbers = try core.snapshot().stagedNumbers()
+        var numbers: [UInt64] = []
+        try core.snapshot().forEachState(in: .toBeFreed) { (number, entry) throws(StoreError) in
+            if entry.state == .staged { numbers.append(number) }
+        }
         try forEachLongBlobs { numbers += $0.map(\.number) }
         numbers += try core.snapshot().quarantineEntries().map(\.blob.number)
         var next: [UInt8]? = IndexKeys.retired(sequence + 1, 0)
         while let key = next {
-            next = try core.snapshot().retiredNumbers(from: key, countMax: 10_000, to: &numbers)
+            next = try core.snapshot().walk(core.tables.index, from: key, countMax: 10_000) {
+                (cursor) throws(StoreError) in
+                guard cursor.key.byte(0) == IndexKeys.retiredPrefix else { return false }
+                numbers.append(try IndexKeys.retired(cursor.key).number)
+                return true
+            }
         }
         numbers.sort()
         return numbers
@@ -114,13 +127,9 @@ extension BlobStore {
         ofBase read: (_ buffer: inout [UInt8], _ byteCountMax: Int) throws -> Void,
         _ body: (BlobReference) throws -> Void
     ) throws {
-        var reader = try BackupReader(from: read)
-        while let block = try reader.nextBlock(from: read) {
-            guard block.table == .blobs else { continue }
-            try block.forEachEntry { key, value in
-                let blob = try BlobEntry(key, value).blob
-                if !blob.isShippedWithBatch { try body(blob) }
-            }
+        try forEachEntry(of: .blobs, inBase: read) { key, value in
+            let blob = try BlobEntry(key, value).blob
+            if !blob.isShippedWithBatch { try body(blob) }
         }
     }
 
@@ -130,19 +139,23 @@ extension BlobStore {
         from read: (_ buffer: inout [UInt8], _ byteCountMax: Int) throws -> Void,
         body: (_ number: UInt64, _ bytes: () -> [UInt8]) throws -> Void
     ) throws {
+        try forEachEntry(of: .chunks, inBase: read) { key, value in
+            let byteCount = ChunkLayout.byteCount(ofValue: value.byteCount)
+            guard key.byteCount == ChunkKey.byteCount, byteCount > 0 else { return }
+            let (number, index) = ChunkKey.numbers(key)
+            guard index == 0, Chunk.isWhole(value, key: key, byteCount: byteCount) else { return }
+            let copy = value.extracting(last: byteCount).array()
+            try body(number) { copy }
+        }
+    }
+
+    private static func forEachEntry(
+        of table: BackupTable, inBase read: BackupReader.Source,
+        _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Void
+    ) throws {
         var reader = try BackupReader(from: read)
         while let block = try reader.nextBlock(from: read) {
-            guard block.table == .chunks else { continue }
-            try block.forEachEntry { key, value in
-                let byteCount = ChunkLayout.byteCount(ofValue: value.byteCount)
-                guard key.byteCount == ChunkKey.byteCount, byteCount > 0 else { return }
-                let (number, index) = ChunkKey.numbers(key)
-                guard index == 0, Chunk.isWhole(value, key: key, byteCount: byteCount) else {
-                    return
-                }
-                let copy = value.extracting(last: byteCount).array()
-                try body(number) { copy }
-            }
+            if block.table == table { try block.forEachEntry(body) }
         }
     }
 
@@ -196,50 +209,5 @@ extension Snapshot {
             return true
         }
         return last
-    }
-
-    fileprivate borrowing func stagedNumbers() throws(StoreError) -> [UInt64] {
-        var numbers: [UInt64] = []
-        try forEachState(in: .toBeFreed) { (number, entry) throws(StoreError) in
-            if entry.state == .staged { numbers.append(number) }
-        }
-        return numbers
-    }
-
-    fileprivate borrowing func retiredNumbers(
-        from key: [UInt8], countMax: Int, to numbers: inout [UInt64]
-    ) throws(StoreError) -> [UInt8]? {
-        var next: [UInt8]?
-        var count = 0
-        try walk(tables.index, from: key.span.bytes) { (cursor) throws(StoreError) in
-            guard cursor.key.byte(0) == IndexKeys.retiredPrefix else { return false }
-            guard count < countMax else {
-                next = cursor.key.array()
-                return false
-            }
-            numbers.append(try IndexKeys.retired(cursor.key).number)
-            count += 1
-            return true
-        }
-        return next
-    }
-
-    fileprivate borrowing func longBlobs(
-        from digest: [UInt8], countMax: Int
-    ) throws(StoreError) -> ([BlobReference], next: [UInt8]?) {
-        var blobs: [BlobReference] = []
-        var next: [UInt8]?
-        var count = 0
-        try walk(tables.blobs, from: digest.span.bytes) { (cursor) throws(StoreError) in
-            guard count < countMax else {
-                next = cursor.key.array()
-                return false
-            }
-            let blob = try cursor.blobEntry().blob
-            if !blob.isShippedWithBatch { blobs.append(blob) }
-            count += 1
-            return true
-        }
-        return (blobs, next)
     }
 }

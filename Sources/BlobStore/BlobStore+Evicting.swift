@@ -28,9 +28,9 @@ extension BlobStore {
     package var evictionCountEver: Int { core.evictions.countEver.load(ordering: .relaxed) }
 
     /// How many blobs may have chunks missing here. One lookup.
-    package func evictedBlobs() throws(StoreError) -> EvictedBlobs {
+    package func evictedBlobs() throws(StoreError) -> (blobs: Int, bytes: Int) {
         let count = try core.snapshot().evictionCount()
-        return EvictedBlobs(blobs: Int(clamping: count.blobs), bytes: Int(clamping: count.bytes))
+        return (Int(clamping: count.blobs), Int(clamping: count.bytes))
     }
 
     /// Begins to evict blobs whose objects are known to be in the bucket. From then on a reader that has no lease

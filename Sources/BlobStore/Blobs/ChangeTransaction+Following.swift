@@ -119,12 +119,7 @@ extension ChangeTransaction {
     private mutating func change(
         _ operation: borrowing OperationReader.Operation, in index: Int
     ) throws(StoreError) {
-        let table = tables.all[index]
-        if operation.isPut {
-            try transaction.set(operation.key, to: operation.value, in: table)
-        } else {
-            try transaction.remove(operation.key, in: table)
-        }
+        try transaction.redo(operation, in: tables.all[index])
     }
 
     private mutating func putChunks(

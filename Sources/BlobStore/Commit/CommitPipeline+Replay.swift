@@ -152,11 +152,7 @@ extension WriteTransaction {
                 throw .corrupt(
                     "a record of the write-ahead log has the unknown table \(operation.table)")
             }
-            if operation.isPut {
-                try set(operation.key, to: operation.value, in: table)
-            } else {
-                try remove(operation.key, in: table)
-            }
+            try redo(operation, in: table)
         }
         guard reader.isAtEnd else {
             throw .corrupt("a record of the write-ahead log ends inside an operation")

@@ -59,8 +59,7 @@ package struct ReplicatedBatch: Sendable {
     package func marking(absent number: UInt64) -> ReplicatedBatch? {
         guard let index = blobs.firstIndex(where: { $0.number == number }) else { return nil }
         var bytes = bytes
-        let start = Self.headByteCount + operationByteCount + index * Self.blobByteCount
-        bytes[start + Self.absentOffset] |= 1
+        bytes[absentOffset(ofBlob: index)] |= 1
         return try? ReplicatedBatch(bytes)
     }
 
@@ -69,13 +68,14 @@ package struct ReplicatedBatch: Sendable {
         guard other.count == bytes.count else { return false }
         var (own, other) = (bytes, other)
         for index in blobs.indices {
-            let mark =
-                Self.headByteCount + operationByteCount + index * Self.blobByteCount
-                + Self.absentOffset
-            own[mark] = 0
-            other[mark] = 0
+            own[absentOffset(ofBlob: index)] = 0
+            other[absentOffset(ofBlob: index)] = 0
         }
         return own == other
+    }
+
+    private func absentOffset(ofBlob index: Int) -> Int {
+        Self.headByteCount + operationByteCount + index * Self.blobByteCount + Self.absentOffset
     }
 
     package var shippedBlobs: [BlobReference] {

@@ -14,24 +14,6 @@ public struct HistoryQuery: Sendable, Hashable {
 
     /// All.
     public init() {}
-
-    /// The filter's: only read ones, or only unread ones.
-    public var isRead: Bool? {
-        get { filter.isRead }
-        set { filter.isRead = newValue }
-    }
-
-    /// The filter's: only those with this state.
-    public var actionState: ActionState? {
-        get { filter.actionState }
-        set { filter.actionState = newValue }
-    }
-
-    /// The filter's: only those of this group.
-    public var group: String? {
-        get { filter.group }
-        set { filter.group = newValue }
-    }
 }
 
 /// A position in an owner's history. It belongs to one owner of one store.
@@ -106,7 +88,7 @@ extension Snapshot {
         // Walks the group's members where one is named, and finds each among all.
         var all = try OwnerWalk(self, prefix: sequencePrefix)
         var walk = try OwnerWalk(
-            self, prefix: query.group.map { IndexKeys.groupPrefix(owner, $0) } ?? sequencePrefix)
+            self, prefix: query.filter.group.map { IndexKeys.groupPrefix(owner, $0) } ?? sequencePrefix)
         var budget = PageBudget(
             countMax: limit, entryCountMax: StoreLimits.historyEntriesLookedAtMax,
             byteCountMax: query.byteCountMax)
@@ -123,7 +105,7 @@ extension Snapshot {
                         if !isFull { page.deleted.append(deleted) }
                     }
                 } else if let (record, count) =
-                    query.group == nil
+                    query.filter.group == nil
                     ? try walk.historyRecord() : try all.historyRecord(of: sequence)
                 {
                     byteCount = count
@@ -148,7 +130,7 @@ extension Snapshot {
 extension HistoryQuery {
     /// A group that no notification can have has no members.
     fileprivate var mayMatch: Bool {
-        guard let group else { return true }
+        guard let group = filter.group else { return true }
         return group.utf8.count <= StoreLimits.groupByteCountMax && !group.utf8.contains(0)
     }
 }

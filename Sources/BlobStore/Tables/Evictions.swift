@@ -153,10 +153,3 @@ package enum PutBackOutcome: Sendable, Hashable {
     /// The blob is here already, or nobody needs it any more.
     case gone
 }
-
-/// How many blobs may have chunks missing here, since the bucket has them.
-package struct EvictedBlobs: Sendable, Hashable {
-    package var blobs = 0
-    /// Their stored bytes.
-    package var bytes = 0
-}

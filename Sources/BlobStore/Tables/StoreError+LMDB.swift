@@ -114,6 +114,17 @@ extension WriteTransaction {
         }
     }
 
+    /// Does an operation again whose value it has.
+    mutating func redo(
+        _ operation: borrowing OperationReader.Operation, in table: Table
+    ) throws(StoreError) {
+        if operation.isPut {
+            try set(operation.key, to: operation.value, in: table)
+        } else {
+            try remove(operation.key, in: table)
+        }
+    }
+
     @discardableResult
     mutating func remove(_ key: RawSpan, in table: Table) throws(StoreError) -> Bool {
         try table.converting(at: key) { () throws(LMDBError) in try delete(key, in: table) }

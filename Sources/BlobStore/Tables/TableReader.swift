@@ -142,6 +142,22 @@ extension TableReader where Self: ~Copyable {
         }
     }
 
+    /// Calls `body` at up to `countMax` entries from a key on. Returns the key to continue with; nil: there are no
+    /// more entries, or `body` returned false.
+    borrowing func walk(
+        _ table: Table, from key: [UInt8], countMax: Int,
+        _ body: (borrowing Cursor) throws(StoreError) -> Bool
+    ) throws(StoreError) -> [UInt8]? {
+        var next: [UInt8]?
+        var count = 0
+        try walk(table, from: key.span.bytes) { (cursor) throws(StoreError) in
+            if count == countMax { next = cursor.key.array() }
+            count += 1
+            return try count <= countMax && body(cursor)
+        }
+        return next
+    }
+
     /// Calls `body` at the entries of the index whose keys begin with one byte, as long as it returns true.
     borrowing func walkIndex(
         _ prefix: UInt8, _ body: (borrowing Cursor) throws(StoreError) -> Bool

@@ -185,12 +185,16 @@ final class SpaceReserve: Sendable {
     /// Whether half of what is kept back for deletes is left: what they leave behind, so that owners hear of them,
     /// may use the other half only. Costs a `mdb_stat` a table.
     var hasHalfOfReserve: Bool {
-        let available = min(
-            Disk(environment.dataDescriptor)?.availableByteCount ?? 0,
-            FileSizeLimit.byteCount - min(FileSizeLimit.byteCount, fileByteCount))
-        let end = min(byteCountMax, fileByteCount + available)
+        let end = min(byteCountMax, fileByteCount + (availableByteCount(behind: fileByteCount) ?? 0))
         let free = (try? writableFreeByteCount()) ?? 0
         return end - environment.usedByteCount + free >= reserveByteCount / 2
+    }
+
+    /// Bytes that disk and process allow a file that ends at `end` to grow by; nil: the disk does not say.
+    private func availableByteCount(behind end: Int) -> Int? {
+        Disk(environment.dataDescriptor).map {
+            min($0.availableByteCount, FileSizeLimit.byteCount - min(FileSizeLimit.byteCount, end))
+        }
     }
 
     /// LMDB may number pages at the end that it never writes; the file is made to cover them, so
@@ -208,10 +212,8 @@ final class SpaceReserve: Sendable {
     /// Whether the disk, or the size a file may have, leaves so little room that a commit of
     /// `byteCount` bytes may have failed for that alone.
     func isExhausted(byteCount: Int) -> Bool {
-        let rest = FileSizeLimit.byteCount - min(FileSizeLimit.byteCount, environment.usedByteCount)
-        if rest < byteCount + reserveByteCount { return true }
-        guard let disk = Disk(environment.dataDescriptor) else { return false }
-        return disk.availableByteCount < byteCount + reserveByteCount
+        let available = availableByteCount(behind: environment.usedByteCount)
+        return available.map { $0 < byteCount + reserveByteCount } ?? false
     }
 
     var fileByteCount: Int { FileExtent(environment.dataDescriptor)?.byteCount ?? 0 }
