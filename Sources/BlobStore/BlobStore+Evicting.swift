@@ -12,7 +12,7 @@ extension BlobStore {
         from number: UInt64, byteCountMax: Int, lookingAt countMax: Int
     ) throws(StoreError) -> (blobs: [EvictableBlob], next: UInt64?) {
         try core.snapshot().evictableBlobs(
-                from: number, byteCountMax: byteCountMax, lookingAt: countMax)
+            from: number, byteCountMax: byteCountMax, lookingAt: countMax)
     }
 
     /// Whether blobs are being evicted. Any thread may ask.

@@ -20,8 +20,8 @@ extension BlobStore {
             let rule = pipeline.freeingRule(bootMilliseconds: bootMilliseconds)
             let first = pipeline.freeing.withLock { $0.nextNumberAlone }
             let found = try core.snapshot().orphans(
-                    allowedBy: rule, from: first, byteCountMax: byteCountMax,
-                    lookingAt: StoreLimits.freedCountMax)
+                allowedBy: rule, from: first, byteCountMax: byteCountMax,
+                lookingAt: StoreLimits.freedCountMax)
             // Where many have to wait, each step looks at some of them.
             let isCutShort = found.lookedAt >= StoreLimits.freedCountMax && !found.isAll
             pipeline.freeing.withLock { $0.nextNumberAlone = isCutShort ? found.nextNumber : 0 }

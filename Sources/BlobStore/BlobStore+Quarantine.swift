@@ -78,7 +78,7 @@ extension BlobStore {
         }
         guard !position.numbers.isEmpty else { return false }
         let (ids, last) = try core.snapshot().ids(
-                after: position.id, referringTo: position.numbers, countMax: recordCountMax)
+            after: position.id, referringTo: position.numbers, countMax: recordCountMax)
         let numbers = position.numbers
         if !ids.isEmpty {
             let growth = ids.count * core.environment.bookkeepingGrowth

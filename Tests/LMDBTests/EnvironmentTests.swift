@@ -13,7 +13,7 @@ import Testing
                 _ = try Environment(
                     directory: path,
                     mapByteCount: 1 << 20, readerCountMax: 2, tableCountMax: 1,
-                        isReadOnly: true)
+                    isReadOnly: true)
                 Issue.record("opened twice")
             } catch {
                 #expect(error.systemError == EBUSY)

@@ -8,7 +8,7 @@ extension TemporaryFolder {
         try Environment(
             directory: path,
             mapByteCount: mapByteCount, readerCountMax: readerCountMax, tableCountMax: 4,
-                isReadOnly: isReadOnly)
+            isReadOnly: isReadOnly)
     }
 }
 

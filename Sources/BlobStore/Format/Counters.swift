@@ -33,7 +33,9 @@ struct Counters: Equatable, MetaValue, WordsValue {
 
     /// All of them are added to, and none is ever as high.
     var isSound: Bool {
-        withUnsafeBytes(of: self) { $0.bindMemory(to: UInt64.self).allSatisfy { $0 <= StoreLimits.counterMax } }
+        withUnsafeBytes(of: self) {
+            $0.bindMemory(to: UInt64.self).allSatisfy { $0 <= StoreLimits.counterMax }
+        }
     }
 }
 

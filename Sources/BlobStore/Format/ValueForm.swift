@@ -47,7 +47,9 @@ extension MetaValue where Self: WordsValue {
 }
 
 extension IndexValue where Self: WordsValue {
-    init(_ value: RawSpan, key: RawSpan) throws(StoreError) { try self.init(words: value, key: key) }
+    init(_ value: RawSpan, key: RawSpan) throws(StoreError) {
+        try self.init(words: value, key: key)
+    }
     func bytes(key: [UInt8]) -> [UInt8] { words(key: key.span.bytes) }
 }
 

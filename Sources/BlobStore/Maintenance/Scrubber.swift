@@ -225,8 +225,8 @@ package struct Scrubber {
         var last: [UInt8]? = []
         while let key = last, ids.count < countMax {
             let found = try core.snapshot().ids(
-                    after: key, referringTo: [number], countMax: 4_096,
-                    matchCountMax: countMax - ids.count)
+                after: key, referringTo: [number], countMax: 4_096,
+                matchCountMax: countMax - ids.count)
             ids += found.ids
             last = found.last
         }

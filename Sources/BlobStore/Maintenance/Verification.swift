@@ -87,21 +87,23 @@ package struct Verifier {
         found(report)
         guard report.isClean || goesOnBehindDamage else { return report }
         let blobs = try core.withSnapshot { (snapshot) throws(StoreError) in
-            var recount = Recount()
-            try snapshot.checkMeta(&report)
-            found(report)
-            try snapshot.collectQuarantined(&recount)
-            try snapshot.recountNotifications(&recount, &report)
-            found(report)
-            try snapshot.recountIndex(&recount, &report)
-            found(report)
-            try snapshot.recountBlobs(&recount, &report)
-            found(report)
-            try snapshot.recountStates(&recount, &report)
-            found(report)
-            try snapshot.recountChunks(&recount, &report)
-            found(report)
-            try snapshot.compareCounters(recount, &report)
+            let recount = Recount()
+            recount.report = report
+            defer { report = recount.report }
+            try snapshot.checkMeta(recount)
+            found(recount.report)
+            try snapshot.collectQuarantined(recount)
+            try snapshot.recountNotifications(recount)
+            found(recount.report)
+            try snapshot.recountIndex(recount)
+            found(recount.report)
+            try snapshot.recountBlobs(recount)
+            found(recount.report)
+            try snapshot.recountStates(recount)
+            found(recount.report)
+            try snapshot.recountChunks(recount)
+            found(recount.report)
+            try snapshot.compareCounters(recount)
             return recount.storedBlobs
         }
         guard depth == .bytes else { return report }

@@ -88,7 +88,8 @@ extension Snapshot {
         // Walks the group's members where one is named, and finds each among all.
         var all = try OwnerWalk(self, prefix: sequencePrefix)
         var walk = try OwnerWalk(
-            self, prefix: query.filter.group.map { IndexKeys.groupPrefix(owner, $0) } ?? sequencePrefix)
+            self,
+            prefix: query.filter.group.map { IndexKeys.groupPrefix(owner, $0) } ?? sequencePrefix)
         var budget = PageBudget(
             countMax: limit, entryCountMax: StoreLimits.historyEntriesLookedAtMax,
             byteCountMax: query.byteCountMax)

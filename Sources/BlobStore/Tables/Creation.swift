@@ -80,7 +80,7 @@ enum Creation {
         try Environment(
             directory: directory,
             mapByteCount: options.mapByteCountMax, readerCountMax: options.readerCountMax,
-                tableCountMax: Tables.countMax, isReadOnly: isReadOnly)
+            tableCountMax: Tables.countMax, isReadOnly: isReadOnly)
     }
 
     private static func writeFormat(

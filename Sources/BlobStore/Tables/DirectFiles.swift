@@ -44,7 +44,8 @@ final class DiskReader {
             filled += count
         }
         let bytes = UnsafeRawBufferPointer(
-            rebasing: UnsafeRawBufferPointer(buffer.bytes)[offset - start..<offset - start + byteCount])
+            rebasing: UnsafeRawBufferPointer(buffer.bytes)[
+                offset - start..<offset - start + byteCount])
         return try body(bytes.bytes)
     }
 }

@@ -86,7 +86,9 @@ import Testing
         for number in try treePages(made).sorted() {
             let start = Int(number) * 4_096
             let page = made.bytes.span.bytes.extracting(start..<start + 4_096)
-            guard let found = try? PageEntry.ranges(on: page, page: number, isLeaf: true) else { continue }
+            guard let found = try? PageEntry.ranges(on: page, page: number, isLeaf: true) else {
+                continue
+            }
             places += found.map { start + $0.lowerBound }
         }
         return places

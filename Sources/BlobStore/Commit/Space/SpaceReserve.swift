@@ -110,7 +110,8 @@ final class SpaceReserve: Sendable {
         let descriptor = environment.dataDescriptor
         let growth = end - fileByteCount
         if growth > 0, let disk = Disk(descriptor) {
-            let incoming = min(core.options.payloadByteCountMax, disk.byteCount / Self.incomingShare)
+            let incoming = min(
+                core.options.payloadByteCountMax, disk.byteCount / Self.incomingShare)
             guard disk.availableByteCount - growth >= incoming else { return nil }
         }
         while true {
@@ -185,7 +186,8 @@ final class SpaceReserve: Sendable {
     /// Whether half of what is kept back for deletes is left: what they leave behind, so that owners hear of them,
     /// may use the other half only. Costs a `mdb_stat` a table.
     var hasHalfOfReserve: Bool {
-        let end = min(byteCountMax, fileByteCount + (availableByteCount(behind: fileByteCount) ?? 0))
+        let end = min(
+            byteCountMax, fileByteCount + (availableByteCount(behind: fileByteCount) ?? 0))
         let free = (try? writableFreeByteCount()) ?? 0
         return end - environment.usedByteCount + free >= reserveByteCount / 2
     }
