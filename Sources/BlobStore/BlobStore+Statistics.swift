@@ -23,6 +23,7 @@ public struct Statistics: Sendable, Hashable {
     public var tombstones: Int
     /// Blobs that are kept for a while whether parts refer to them or not.
     public var heldBlobs: Int
+    /// Categories.
     public var categories: Int
     /// Leases held in this process.
     public var leases: Int

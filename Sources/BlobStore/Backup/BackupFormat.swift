@@ -39,8 +39,10 @@ enum BackupTable: UInt8, CaseIterable {
 
 /// What a backup begins with.
 public struct BackupHead: Sendable, Hashable {
+    /// The store that it is of.
     public let storeID: StoreID
     let formatVersion: UInt32
+    /// When it was taken.
     public let takenAt: Timestamp
     /// The last change that it has.
     public let revision: UInt64

@@ -15,6 +15,7 @@ public enum PushPlatform: String, Sendable, CaseIterable {
 public struct PushHeader: Sendable, Hashable {
     /// Its name, as the service's documentation writes it.
     public let name: String
+    /// Its value.
     public let value: String
 
     init(_ name: String, _ value: String) {

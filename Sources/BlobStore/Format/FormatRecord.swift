@@ -81,6 +81,7 @@ public struct StoreID: Sendable, Hashable, BitwiseCopyable, CustomStringConverti
         StoreID(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
     }
 
+    /// Appends the 16 bytes.
     public func append(to bytes: inout [UInt8]) {
         bytes.append(words: self)
     }

@@ -4,6 +4,7 @@ public import Notifications
 
 /// What became of a notification, or of a category that one of the owner's names: its latest change.
 public struct FeedChange: Sendable {
+    /// What kind of change it was.
     public typealias Kind = ChangeKind
 
     /// What became of it.

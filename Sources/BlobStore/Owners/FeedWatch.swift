@@ -135,6 +135,7 @@ public final class FeedWatch: Sendable {
         }
     }
 
+    /// How many have a slot.
     public var count: Int { state.withLock { $0.slotCount } }
 
     /// How many of that owner have a slot.

@@ -52,6 +52,7 @@ extension Snapshot {
 
 /// A stretch of all categories, by the bytes of their names, then of their apps.
 public struct CategoryPage: Sendable {
+    /// The categories.
     public var categories: [Category]
     /// The cursor behind which to go on, a name, or a name, `/` and an app; nil when there are no
     /// more.

@@ -64,7 +64,9 @@ public struct Tombstone: Sendable, Hashable {
     public var revision: UInt64
     /// The device that removed it, if it said so.
     public var device: String?
+    /// Its app.
     public var app: String?
+    /// Until when it is remembered.
     public var rememberedUntil: Timestamp
 }
 

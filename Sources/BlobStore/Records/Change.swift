@@ -30,6 +30,7 @@ public struct Publication: Sendable {
     public var part: String
     /// Its bytes.
     public var payload: PreparedPayload
+    /// Its media type.
     public var mediaType: String
     /// The user it is for, 1…255 bytes; nil: who it is for already. Another one than that takes it
     /// out of the one's history and into the other's.

@@ -31,6 +31,7 @@ public struct NotificationDraft: Sendable {
     }
 }
 
+/// A part of a draft.
 public struct DraftPart: Sendable {
     /// Where its bytes are.
     public enum Content: Sendable {
