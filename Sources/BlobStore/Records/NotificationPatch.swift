@@ -23,12 +23,15 @@ public struct NotificationPatch: Sendable {
     public var message = FieldPatch<String>.keep
     /// The kind of rich content.
     public var richType = FieldPatch<String>.keep
+    /// The category.
     public var category = FieldPatch<String>.keep
+    /// The group.
     public var group = FieldPatch<String>.keep
     /// Its own actions; cleared, those of its category hold.
     public var actions = FieldPatch<[NotificationAction]>.keep
     /// The platforms that it is for; cleared or empty: all.
     public var platforms = FieldPatch<[String]>.keep
+    /// The host that it is for.
     public var targetHost = FieldPatch<String>.keep
     /// How urgent it is.
     public var priority = FieldPatch<NotificationPriority>.keep
@@ -36,6 +39,7 @@ public struct NotificationPatch: Sendable {
     public var displayTTLSeconds = FieldPatch<UInt32>.keep
     /// `set` is a merge patch of what is there.
     public var data = FieldPatch<JSONValue>.keep
+    /// Whether it was read.
     public var isRead = FieldPatch<Bool>.keep
     /// What became of it.
     public var actionState = FieldPatch<ActionState>.keep

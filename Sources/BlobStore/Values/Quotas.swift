@@ -8,6 +8,7 @@ public struct Quotas: Sendable, Hashable {
     public var notificationCountMax = 0
     /// Bytes of one owner's parts as given: each part in full, whatever it shares with others.
     public var ownerByteCountMax = 0
+    /// Notifications of one owner.
     public var ownerNotificationCountMax = 0
     /// Free bytes of the file system with less of which nothing may grow.
     public var freeDiskByteCountMin = 0
