@@ -133,7 +133,7 @@ extension BlobStore {
     /// Writes how far the store was read again: one commit. On the thread that writes.
     package func write(_ position: ScrubPosition) throws(StoreError) {
         try pipeline.change(isPublishing: false) { (transaction) throws(StoreError) in
-            try transaction.set(position.mark)
+            try transaction.set(position)
         }
     }
 }

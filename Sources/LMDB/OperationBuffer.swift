@@ -6,7 +6,7 @@ internal import Bytes
 /// An operation is 8 bytes, then the key, then the value; integers are little-endian:
 ///
 ///     0  kind: 1 put, 2 delete, 3 put of a long value whose bytes are in pages of the file
-///     1  table: its place among those of the environment
+///     1  table: its location among those of the environment
 ///     2  bytes of the key, 16 bits
 ///     4  bytes of the value, 32 bits
 ///
@@ -19,8 +19,8 @@ package struct OperationBuffer {
     /// Whether there was no room for all of them: ``bytes`` is of no use then.
     package private(set) var isOverfull = false
 
-    /// Whether one of them is a long value that was noted by its place.
-    package private(set) var hasPlaces = false
+    /// Whether one of them is a long value that was noted by its location.
+    package private(set) var hasOverflow = false
 
     private var byteCountMax = 0
     private var ignoredTable: UInt8?
@@ -28,7 +28,7 @@ package struct OperationBuffer {
     package private(set) var prefixByteCount = 0
 
     static let operationHeaderByteCount = 8
-    static let placeByteCount = 16
+    static let overflowByteCount = 16
 
     /// The operations, behind as many bytes as were asked for in front of them.
     package var bytes: RawSpan {
@@ -48,7 +48,7 @@ package struct OperationBuffer {
         ignoredTable = table?.number
         self.prefixByteCount = prefixByteCount
         operationCount = 0
-        hasPlaces = false
+        hasOverflow = false
         isOverfull = byteCountMax == 0
         self.byteCountMax = byteCountMax
         all.removeAll(keepingCapacity: true)
@@ -72,11 +72,11 @@ package struct OperationBuffer {
         note(.put, key, first, second, in: table)
     }
 
-    mutating func notePut(_ key: RawSpan, in place: LongValuePlace, _ table: Table) {
+    mutating func notePut(_ key: RawSpan, in overflow: OverflowLocation, _ table: Table) {
         let words: InlineArray<2, UInt64> = [
-            place.pageNumber.littleEndian, UInt64(place.byteCount).littleEndian,
+            overflow.pageNumber.littleEndian, UInt64(overflow.byteCount).littleEndian,
         ]
-        hasPlaces = true
+        hasOverflow = true
         // Every byte of the words is initialized.
         unsafe note(.putInPages, key, words.span.bytes, RawSpan(), in: table)
     }
@@ -118,15 +118,15 @@ package struct OperationReader: ~Escapable {
     private let bytes: RawSpan
     private var offset = 0
 
-    private let hasPlaces: Bool
+    private let hasOverflow: Bool
 
     /// - Parameters:
-    ///   - hasPlaces: whether long values may be in pages of the file. If not, one that is makes no
+    ///   - hasOverflow: whether long values may be in pages of the file. If not, one that is makes no
     ///     sense.
     @_lifetime(copy bytes)
-    package init(_ bytes: RawSpan, hasPlaces: Bool = false) {
+    package init(_ bytes: RawSpan, hasOverflow: Bool = false) {
         self.bytes = bytes
-        self.hasPlaces = hasPlaces
+        self.hasOverflow = hasOverflow
     }
 
     package struct Operation: ~Escapable {
@@ -138,11 +138,11 @@ package struct OperationReader: ~Escapable {
         /// The value of a put; empty where it is in pages of the file.
         package let value: RawSpan
         /// Where in the file the value is; nil: here.
-        package let place: LongValuePlace?
+        package let overflow: OverflowLocation?
 
         @_lifetime(copy key, copy value)
-        init(isPut: Bool, table: Int, key: RawSpan, value: RawSpan, place: LongValuePlace?) {
-            self.place = place
+        init(isPut: Bool, table: Int, key: RawSpan, value: RawSpan, overflow: OverflowLocation?) {
+            self.overflow = overflow
             self.isPut = isPut
             self.table = table
             self.key = key
@@ -162,19 +162,19 @@ package struct OperationReader: ~Escapable {
             valueStart > keyStart, end <= bytes.byteCount
         else { return nil }
         var value = bytes.extracting(valueStart..<end)
-        var place: LongValuePlace?
+        var overflow: OverflowLocation?
         if kind == .putInPages {
-            guard hasPlaces, value.byteCount == OperationBuffer.placeByteCount,
+            guard hasOverflow, value.byteCount == OperationBuffer.overflowByteCount,
                 let byteCount = Int(exactly: value.integer(8, as: UInt64.self))
             else { return nil }
-            place = LongValuePlace(pageNumber: value.integer(0), byteCount: byteCount)
+            overflow = OverflowLocation(pageNumber: value.integer(0), byteCount: byteCount)
             value = value.extracting(first: 0)
         }
         let table = Int(bytes.byte(offset + 1))
         offset = end
         return Operation(
             isPut: kind != .delete, table: table, key: bytes.extracting(keyStart..<valueStart),
-            value: value, place: place)
+            value: value, overflow: overflow)
     }
 
     package var isAtEnd: Bool { offset == bytes.byteCount }

@@ -12,10 +12,10 @@ internal import Glibc
     package private(set) var isDirty = false
     /// What is put and deleted from now on, as far as it is asked for.
     package var operations = OperationBuffer()
-    /// Whether long values of tables that are written once are noted by their places from now on. They
-    /// must be written (``writeLongValues()``) before what is noted is relied upon.
-    package var notesPlaces = false
-    private var longValues: LongValuePages
+    /// Whether long values of tables that are written once are noted by their overflow pages from now on. They
+    /// must be written (``writeOverflowPages()``) before what is noted is relied upon.
+    package var notesOverflow = false
+    private var longValues: OverflowPages
 
     init(_ environment: Environment) throws(LMDBError) {
         var handle: OpaquePointer?
@@ -26,7 +26,7 @@ internal import Glibc
         unsafe self.handle = begun
         self.environment = environment
         cursors = WriteCursors()
-        longValues = LongValuePages(environment)
+        longValues = OverflowPages(environment)
     }
 
     deinit {
@@ -60,7 +60,7 @@ internal import Glibc
         if code == MDB_NOTFOUND { return nil }
         try LMDBError.check(code, "mdb_cursor_get")
         try unsafe check(found, in: table)
-        if hasPlaces, table.isWrittenOnce, unsafe !longValues.isElsewhere(found) {
+        if hasOverflow, table.isWrittenOnce, unsafe !longValues.isElsewhere(found) {
             throw LMDBError(code: EINVAL, call: "mdb_cursor_get")
         }
         // The page keeps these bytes until this transaction changes or ends.
@@ -122,12 +122,12 @@ internal import Glibc
         operations.notePut(key, first, second, in: table)
     }
 
-    /// Puts without a copy of `second` where it is long and places are noted (``notesPlaces``). It
+    /// Puts without a copy of `second` where it is long and overflow pages are noted (``notesOverflow``). It
     /// is written from where it is, and cannot be read in this transaction.
     package mutating func put(
         _ first: RawSpan, _ second: ArraySlice<UInt8>, forKey key: RawSpan, in table: Table
     ) throws(LMDBError) {
-        guard notesPlaces, table.isWrittenOnce else {
+        guard notesOverflow, table.isWrittenOnce else {
             return try unsafe put(first, second.span.bytes, forKey: key, in: table)
         }
         let reserved = try unsafe reserve(first.byteCount + second.count, forKey: key, in: table)
@@ -157,17 +157,17 @@ internal import Glibc
         return unsafe reserved
     }
 
-    /// Writes the long values that were noted by their places to the file (`pwritev`). Not synced. False: there
+    /// Writes the long values that were noted by their overflow pages to the file (`pwritev`). Not synced. False: there
     /// were none. Where it throws the transaction must not be committed.
-    package mutating func writeLongValues() throws(LMDBError) -> Bool {
+    package mutating func writeOverflowPages() throws(LMDBError) -> Bool {
         guard !longValues.isEmpty else { return false }
         try longValues.write()
         return true
     }
 
-    /// Whether a long value was noted by its place in this transaction. None of them may be deleted in
-    /// it: its pages would be used again, and the place is noted.
-    package var hasPlaces: Bool { longValues.hasWritten || !longValues.isEmpty }
+    /// Whether a long value was noted by its overflow pages in this transaction. None of them may be deleted in
+    /// it: its pages would be used again, and are noted.
+    package var hasOverflow: Bool { longValues.hasWritten || !longValues.isEmpty }
 
     /// Removes `key` (`mdb_cursor_del`).
     ///
@@ -181,8 +181,8 @@ internal import Glibc
         try LMDBError.check(code, "mdb_cursor_get")
         // liblmdb frees as many pages as the first of them says.
         try unsafe check(found, in: table)
-        // Its pages would be used again, and its place is noted.
-        if hasPlaces, table.isWrittenOnce, unsafe !longValues.isElsewhere(found) {
+        // Its pages would be used again, and are noted.
+        if hasOverflow, table.isWrittenOnce, unsafe !longValues.isElsewhere(found) {
             throw LMDBError(code: EINVAL, call: "mdb_cursor_del")
         }
         try LMDBError.check(unsafe mdb_cursor_del(cursor, 0), "mdb_cursor_del")

@@ -97,7 +97,7 @@ extension ChangeTransaction {
     /// at once, unless it is long, is yet to be shipped, or may be in pages that the log refers to.
     mutating func abandon(_ blob: BlobReference) throws(StoreError) {
         try removeEntry(of: blob)
-        if blob.number >= firstOwnBlobNumber, sequence == 0, !transaction.hasPlaces,
+        if blob.number >= firstOwnBlobNumber, sequence == 0, !transaction.hasOverflow,
             Self.isFreedWhole(blob.storedByteCount)
         {
             _ = try removeChunks(of: blob.number, storedByteCount: blob.storedByteCount)

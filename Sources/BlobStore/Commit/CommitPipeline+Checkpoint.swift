@@ -11,7 +11,7 @@ final class OpenTransaction: @unchecked Sendable {
     var transaction: ChangeTransaction?
     var growth = OpenGrowth()
     /// Stored bytes of the batches whose long values are in pages, and not in the log.
-    var placedByteCount = 0
+    var overflowByteCount = 0
     /// How many of the owners that it touches are noted as pending.
     var notedOwnerCount = 0
     /// Whether somebody waits for the changes of an owner that it touches.
@@ -33,7 +33,7 @@ final class OpenTransaction: @unchecked Sendable {
     func restart() {
         log?.restart()
         growth = OpenGrowth()
-        placedByteCount = 0
+        overflowByteCount = 0
         notedOwnerCount = 0
         isAwaited = false
     }
@@ -139,7 +139,7 @@ extension CommitPipeline {
 
     /// Commits what the log has, in free pages if need be: pages that it refers to may be given back.
     private func replayInFreePages(notifying owners: [String]) throws(StoreError) {
-        try completeLog()
+        try inlineOverflowValues()
         makeRoom()
         try replay(notifying: owners)
     }

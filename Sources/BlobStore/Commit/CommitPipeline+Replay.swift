@@ -31,7 +31,7 @@ extension CommitPipeline {
     /// Replays and commits what the log has, instead of a transaction in which a later batch failed.
     func replayLog() throws(StoreError) {
         guard let log = open.log else { return }
-        try completeLog()
+        try inlineOverflowValues()
         let transaction = try beginReplay()
         let records = try log.records(of: transaction.id)
         guard records.count >= log.recordCount else {
@@ -45,11 +45,11 @@ extension CommitPipeline {
     }
 
     /// Puts the values into the log that it refers to.
-    func completeLog() throws(StoreError) {
-        guard open.placedByteCount > 0, let log = open.log else { return }
+    func inlineOverflowValues() throws(StoreError) {
+        guard open.overflowByteCount > 0, let log = open.log else { return }
         do throws(StoreError) {
-            try makeWhole(try log.records(of: lastTransaction() + 1), in: log)
-            open.placedByteCount = 0
+            try inlineOverflow(try log.records(of: lastTransaction() + 1), in: log)
+            open.overflowByteCount = 0
         } catch {
             throw .outcomeUnknown("\(log.path) cannot be made whole: \(error)")
         }
@@ -57,16 +57,16 @@ extension CommitPipeline {
 
     /// Makes records whole, in the file and as they are returned.
     @discardableResult
-    private func makeWhole(
+    private func inlineOverflow(
         _ records: [[UInt8]], in log: WriteAheadLog
     ) throws(StoreError) -> [[UInt8]] {
-        let arePlaced = records.contains { record in
-            LogRecord(record.span.bytes, byteCountMax: record.count)?.hasPlaces == true
+        let isNeeded = records.contains { record in
+            LogRecord(record.span.bytes, byteCountMax: record.count)?.hasOverflow == true
         }
-        guard arePlaced else { return records }
-        let maker = WholeRecords(core: core)
+        guard isNeeded else { return records }
+        let inliner = OverflowInliner(core: core)
         var whole: [[UInt8]] = []
-        for record in records { whole.append(try maker.whole(record.span.bytes)) }
+        for record in records { whole.append(try inliner.inlined(record.span.bytes)) }
         try log.replaceRecords(by: whole)
         return whole
     }
@@ -87,7 +87,7 @@ extension CommitPipeline {
                 guard let log = try WriteAheadLog(core.directory, of: state.id, .writing) else {
                     throw .corrupt("\(core.directory)/\(WriteAheadLog.fileName) is missing")
                 }
-                let records = try makeWhole(contents.records, in: log)
+                let records = try inlineOverflow(contents.records, in: log)
                 try replay(records, try beginReplay(), of: state.id, isInUse: false)
                 core.options.onLogNotice?(.replayed(changes: contents.changeCount))
             }
@@ -163,20 +163,20 @@ extension WriteTransaction {
 /// Puts long values that are in pages of `data.mdb` into the records that refer to them. Replaying a record may
 /// write over these pages before it is committed: they are free, as far as `data.mdb` says. So a log is made whole
 /// first, and a power cut then finds all of it.
-struct WholeRecords {
+struct OverflowInliner {
     let core: StoreCore
 
     /// The record with the values in it. One `pread` for each of them.
-    func whole(_ record: RawSpan) throws(StoreError) -> [UInt8] {
+    func inlined(_ record: RawSpan) throws(StoreError) -> [UInt8] {
         guard var head = LogRecord(record, byteCountMax: record.byteCount) else {
             throw .corrupt("a record of the write-ahead log has no head")
         }
-        guard head.hasPlaces else { return record.array() }
+        guard head.hasOverflow else { return record.array() }
         var bytes = [UInt8](repeating: 0, count: LogRecord.byteCount)
         var reader = OperationReader(
-            record.extracting(droppingFirst: LogRecord.byteCount), hasPlaces: true)
+            record.extracting(droppingFirst: LogRecord.byteCount), hasOverflow: true)
         while let operation = reader.next() {
-            if let place = operation.place {
+            if let place = operation.overflow {
                 let value = try value(at: place, operation.key, in: operation.table)
                 bytes.append(operation, value.span.bytes)
             } else {
@@ -186,7 +186,7 @@ struct WholeRecords {
         guard reader.isAtEnd else {
             throw .corrupt("a record of the write-ahead log ends inside an operation")
         }
-        head.hasPlaces = false
+        head.hasOverflow = false
         head.operationByteCount = bytes.count - LogRecord.byteCount
         var span = bytes.mutableSpan
         var target = span.mutableBytes
@@ -195,7 +195,7 @@ struct WholeRecords {
     }
 
     private func value(
-        at place: LongValuePlace, _ key: RawSpan, in table: Int
+        at place: OverflowLocation, _ key: RawSpan, in table: Int
     ) throws(StoreError) -> [UInt8] {
         let byteCountMax = ChunkLayout.alignedPrefixByteCount + ChunkLayout.byteCountMax
         guard table == Int(core.tables.chunks.number), key.byteCount == ChunkKey.byteCount,

@@ -79,7 +79,7 @@ extension CommitPipeline {
         var transaction = try ChangeTransaction(core, asOf: now)
         transaction.beginBatch(.checkpoint, of: core.replication)
         transaction.remembersRemovals = remembersRemovals
-        transaction.transaction.notesPlaces = isLong
+        transaction.transaction.notesOverflow = isLong
         let result = try body(&transaction)
         // No sync when nothing changed: a delete of a missing notification, a refused publish.
         guard transaction.isDirty else { return result }

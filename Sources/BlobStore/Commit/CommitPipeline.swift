@@ -153,7 +153,7 @@ final class CommitPipeline: Sendable {
         let mayBeLogged =
             open.log != nil && !isCommitting && batch.mayBeLogged
             && space.mayBePending(growthInAll)
-            && (!batch.isLong || hasRoomForWholeLog(with: batch))
+            && (!batch.isLong || hasRoomForInlinedLog(with: batch))
         guard mayBeLogged || open.isPending, space.hasRoomAtEnd(growthInAll.total) else {
             // Without room each batch is committed by itself, so that it is known what fits.
             try commitOpen()
@@ -165,7 +165,7 @@ final class CommitPipeline: Sendable {
         // 3. Apply it.
         var transaction = try openTransaction(asOf: now)
         transaction.beginBatch(mayBeLogged ? .log : .checkpoint, of: core.replication)
-        transaction.transaction.notesPlaces = batch.isLong
+        transaction.transaction.notesOverflow = batch.isLong
         let result: Result
         do throws(StoreError) {
             result = try body(&transaction)
@@ -207,7 +207,7 @@ final class CommitPipeline: Sendable {
         }
         if isAppended {
             open.transaction = consume transaction
-            if batch.isLong { open.placedByteCount += batch.byteCount }
+            if batch.isLong { open.overflowByteCount += batch.byteCount }
         } else if try !checkpoint(transaction) {
             throw .full
         }

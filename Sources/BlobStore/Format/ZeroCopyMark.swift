@@ -42,18 +42,18 @@ struct ZeroCopyMark: Equatable, MetaValue, WordsValue {
 
 /// The value `scrub` of the table `meta`: how far the store was read again. It is written rarely; what
 /// was read since is read once more after a restart.
-struct ScrubMark: Equatable, MetaValue {
+package struct ScrubPosition: Equatable, Sendable, MetaValue {
     enum Phase: UInt8 {
         case records = 0
         case index, blobs
     }
 
     /// When the present round began; nil: none has.
-    var beganAt: Timestamp?
+    package internal(set) var beganAt: Timestamp?
     /// When the last whole round ended; nil: none has.
-    var endedAt: Timestamp?
+    package internal(set) var endedAt: Timestamp?
     /// Bytes that the present round has read.
-    var byteCount = 0
+    package internal(set) var byteCount = 0
     var phase = Phase.records
     /// The last key that was read of the phase's table; empty before the first.
     var key: [UInt8] = []

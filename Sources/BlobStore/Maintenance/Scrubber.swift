@@ -20,15 +20,14 @@ package struct Scrubber {
         self.core = core
         disk = DiskReader("\(core.directory)/\(DataFile.name)")
         // Where it is not known how far the last one was, a round begins at the start.
-        position = ScrubPosition(
-            (try? core.snapshot().meta()) ?? ScrubMark())
+        position = (try? core.snapshot().meta()) ?? ScrubPosition()
     }
 
     package mutating func begin(asOf now: Timestamp) {
-        position.mark.beganAt = now
-        position.mark.byteCount = 0
-        position.mark.phase = .records
-        position.mark.key = []
+        position.beganAt = now
+        position.byteCount = 0
+        position.phase = .records
+        position.key = []
     }
 
     package mutating func takeFindings() -> [String] {
@@ -38,27 +37,27 @@ package struct Scrubber {
 
     /// Does one step of a round that was begun. Returns bytes that were read; nil when the round has ended.
     package mutating func step(byteCountMax: Int, asOf now: Timestamp) throws(StoreError) -> Int? {
-        if position.mark.phase == .records, position.mark.key.isEmpty, try !arePagesSound() {
-            position.mark.beganAt = nil
-            position.mark.endedAt = now
+        if position.phase == .records, position.key.isEmpty, try !arePagesSound() {
+            position.beganAt = nil
+            position.endedAt = now
             return nil
         }
-        let before = position.mark.byteCount
+        let before = position.byteCount
         let isAtEnd: Bool
-        switch position.mark.phase {
+        switch position.phase {
         case .records: isAtEnd = try readEntries(of: core.tables.notifications, byteCountMax)
         case .index: isAtEnd = try readEntries(of: core.tables.index, byteCountMax)
         case .blobs: isAtEnd = try readBlobs(byteCountMax)
         }
-        let byteCount = position.mark.byteCount - before
+        let byteCount = position.byteCount - before
         guard isAtEnd else { return byteCount }
-        position.mark.key = []
-        switch position.mark.phase {
-        case .records: position.mark.phase = .index
-        case .index: position.mark.phase = .blobs
+        position.key = []
+        switch position.phase {
+        case .records: position.phase = .index
+        case .index: position.phase = .blobs
         case .blobs:
-            position.mark.beganAt = nil
-            position.mark.endedAt = now
+            position.beganAt = nil
+            position.endedAt = now
             return nil
         }
         return byteCount
@@ -81,10 +80,10 @@ package struct Scrubber {
         of table: Table, _ byteCountMax: Int
     ) throws(StoreError) -> Bool {
         let isRecord = table == core.tables.notifications
-        let key = position.mark.key
+        let key = position.key
         var byteCount = 0
         var count = 0
-        defer { position.mark.byteCount += byteCount }
+        defer { position.byteCount += byteCount }
         return try Snapshot(core, isKept: true).walk(table, after: key.span.bytes) {
             (cursor) throws(StoreError) in
             guard count < Self.entryCountMax, byteCount < byteCountMax else { return false }
@@ -100,7 +99,7 @@ package struct Scrubber {
                     isRecord: isRecord)
             }
             byteCount += cursor.key.byteCount + cursor.value.byteCount
-            position.mark.key = cursor.key.array()
+            position.key = cursor.key.array()
             count += 1
             return true
         }
@@ -120,12 +119,12 @@ package struct Scrubber {
     private mutating func readBlobs(_ byteCountMax: Int) throws(StoreError) -> Bool {
         var byteCount = 0
         var count = 0
-        defer { position.mark.byteCount += byteCount }
+        defer { position.byteCount += byteCount }
         while byteCount < byteCountMax, count < Self.entryCountMax {
             let next = try nextBlob()
             guard let (digest, blob, first) = next else { return true }
             count += 1
-            position.mark.key = digest
+            position.key = digest
             guard let blob else { continue }
             byteCount += BlobEntry.byteCount + 32
             var index = first
@@ -134,10 +133,10 @@ package struct Scrubber {
                 byteCount += blob.chunkByteCount(at: index)
                 index += 1
                 if index < blob.chunkCount {
-                    position.mark.key = digest
-                    position.mark.key.append(bigEndian: UInt32(index))
+                    position.key = digest
+                    position.key.append(bigEndian: UInt32(index))
                 } else {
-                    position.mark.key = digest
+                    position.key = digest
                 }
             }
         }
@@ -146,7 +145,7 @@ package struct Scrubber {
 
     /// The blob to go on with, and its next chunk. Without a blob where its entry is damaged.
     private mutating func nextBlob() throws(StoreError) -> ([UInt8], BlobReference?, Int)? {
-        let key = position.mark.key
+        let key = position.key
         let digest = Array(key.prefix(Digest.byteCount))
         let next =
             key.count > digest.count
@@ -232,16 +231,6 @@ package struct Scrubber {
         }
         return ids
     }
-}
-
-package struct ScrubPosition: Sendable {
-    var mark: ScrubMark
-
-    init(_ mark: ScrubMark) { self.mark = mark }
-
-    package var beganAt: Timestamp? { mark.beganAt }
-    package var endedAt: Timestamp? { mark.endedAt }
-    package var byteCount: Int { mark.byteCount }
 }
 
 extension Snapshot {

@@ -79,7 +79,7 @@ extension FormatKind {
             read: { try ZeroCopyMark($1.span.bytes) }),
         FormatKind(
             "scrub mark", scrubMark, is: FormatDocument.bytes("Scrub mark"),
-            write: { value, _ in value.value }, read: { try ScrubMark($1.span.bytes) }),
+            write: { value, _ in value.value }, read: { try ScrubPosition($1.span.bytes) }),
         FormatKind(
             "replication state", replicationState,
             is: hex(
@@ -115,8 +115,8 @@ extension FormatKind {
         return value
     }
 
-    private static var scrubMark: ScrubMark {
-        var mark = ScrubMark()
+    private static var scrubMark: ScrubPosition {
+        var mark = ScrubPosition()
         mark.beganAt = noon
         mark.endedAt = noon.adding(seconds: -1_000)
         mark.byteCount = 4_096

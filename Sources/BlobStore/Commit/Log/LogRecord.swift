@@ -11,7 +11,7 @@ struct LogRecord: Equatable {
     static let magic = Array("blobdlog".utf8)
     /// The version of the layout; of a record that refers to pages of `data.mdb`, which nobody else has.
     private static let version: UInt32 = 1
-    private static let versionWithPlaces: UInt32 = 2
+    private static let versionWithOverflow: UInt32 = 2
     private static let checkedFrom = 16
 
     /// Which log it is in. A log has a new one whenever a process begins to log, and nobody is told it: bytes that
@@ -24,10 +24,10 @@ struct LogRecord: Equatable {
     var operationCount: UInt32
     var operationByteCount: Int
     /// The changes that were acknowledged with it.
-    var changeCount: UInt32
-    var kind: Kind
+    var changeCount: UInt32 = 0
+    var kind = Kind.changes
     /// Whether long values may be in pages of `data.mdb`, and their places in the record.
-    var hasPlaces: Bool
+    var hasOverflow = false
 
     enum Kind: UInt32 {
         /// A batch of changes.
@@ -44,34 +44,22 @@ struct LogRecord: Equatable {
         (byteCount + alignment - 1) / alignment * alignment
     }
 
-    init(
-        logID: Nonce, transaction: UInt64, index: UInt32, operationCount: UInt32,
-        operationByteCount: Int, changeCount: UInt32 = 0, kind: Kind = .changes,
-        hasPlaces: Bool = false
-    ) {
-        self.hasPlaces = hasPlaces
-        self.changeCount = changeCount
-        self.kind = kind
-        self.logID = logID
-        self.transaction = transaction
-        self.index = index
-        self.operationCount = operationCount
-        self.operationByteCount = operationByteCount
-    }
+}
 
+extension LogRecord {
     /// Reads a head, whose checksum is not looked at; nil when it is none.
     init?(_ bytes: RawSpan, byteCountMax: Int) {
         guard bytes.byteCount >= Self.byteCount,
             bytes.extracting(first: 8).equals(Self.magic.span.bytes),
             case let version = bytes.integer(8, as: UInt32.self),
-            version == Self.version || version == Self.versionWithPlaces,
+            version == Self.version || version == Self.versionWithOverflow,
             let count = Int(exactly: bytes.integer(48, as: UInt64.self)),
             count <= byteCountMax - Self.byteCount,
             let kind = Kind(rawValue: bytes.integer(60))
         else { return nil }
         changeCount = bytes.integer(56)
         self.kind = kind
-        hasPlaces = version == Self.versionWithPlaces
+        hasOverflow = version == Self.versionWithOverflow
         logID = bytes.words(16)
         transaction = bytes.integer(32)
         index = bytes.integer(40)
@@ -90,7 +78,7 @@ struct LogRecord: Equatable {
     func write(into target: inout MutableRawSpan) {
         let end = Self.byteCount + operationByteCount
         target.store(Self.magic.span.bytes, at: 0)
-        target.store(hasPlaces ? Self.versionWithPlaces : Self.version, at: 8)
+        target.store(hasOverflow ? Self.versionWithOverflow : Self.version, at: 8)
         target.store(logID.high, at: 16)
         target.store(logID.low, at: 24)
         target.store(transaction, at: 32)
@@ -108,7 +96,7 @@ extension PendingKeys {
     func insertKeys(of record: RawSpan, _ head: LogRecord, _ tables: Tables) {
         let operations = record.extracting(
             LogRecord.byteCount..<LogRecord.byteCount + head.operationByteCount)
-        var reader = OperationReader(operations, hasPlaces: head.hasPlaces)
+        var reader = OperationReader(operations, hasOverflow: head.hasOverflow)
         while let operation = reader.next() {
             switch operation.table {
             case Int(tables.notifications.number): insert(operation.key, .notification)
@@ -121,23 +109,19 @@ extension PendingKeys {
 
 /// The value `log` of the table `meta`. Each commit of what is in the log writes it, so it says with which record
 /// the log must begin. One that does not was removed, emptied, or is another one.
-struct LogState: Equatable, MetaValue {
+struct LogState: Equatable {
     var id: Nonce
     /// Whether the log may have changes that `data.mdb` has not.
     var isInUse: Bool
     /// The transaction of the record at the log's start; the next transaction's may have replaced it.
     var firstTransaction: UInt64
+}
 
+extension LogState: MetaValue {
     static let name = "log"
     /// The key is the name.
     private static let form = ValueForm(
         "the entry \"log\" of data.mdb is damaged", byteCount: 40, checksumAt: 32)
-
-    init(id: Nonce, isInUse: Bool, firstTransaction: UInt64) {
-        self.id = id
-        self.isInUse = isInUse
-        self.firstTransaction = firstTransaction
-    }
 
     init(_ value: RawSpan) throws(StoreError) {
         try Self.form.check(value, key: Self.name.utf8.span.bytes)

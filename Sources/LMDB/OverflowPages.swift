@@ -3,15 +3,10 @@ internal import CLinux
 internal import Glibc
 
 /// Where in the file a long value is: in pages of its own (`P_OVERFLOW`), behind their header.
-package struct LongValuePlace: Equatable, Sendable {
+package struct OverflowLocation: Equatable, Sendable {
     /// The number of its first page (`mp_pgno`).
     package let pageNumber: UInt64
     package let byteCount: Int
-
-    package init(pageNumber: UInt64, byteCount: Int) {
-        self.pageNumber = pageNumber
-        self.byteCount = byteCount
-    }
 
     /// Where its bytes begin in the file.
     ///
@@ -27,7 +22,7 @@ package struct LongValuePlace: Equatable, Sendable {
 /// Long values of a write transaction that are written to their pages before it is committed. Those pages are
 /// neither the last commit's nor any reader's, so they may as well be written earlier. Then the commit leaves them
 /// out: they get the mark with which liblmdb leaves pages out of a write itself (`P_KEEP`).
-@safe struct LongValuePages: ~Copyable {
+@safe struct OverflowPages: ~Copyable {
     /// One value: liblmdb's memory for it, which begins with the header. It is good until the
     /// transaction ends or the value is deleted.
     @safe private struct Run {
@@ -67,7 +62,7 @@ package struct LongValuePlace: Equatable, Sendable {
     /// pages of its own, and nothing was done.
     mutating func add(
         _ value: MDB_val, _ first: RawSpan, _ rest: ArraySlice<UInt8>
-    ) -> LongValuePlace? {
+    ) -> OverflowLocation? {
         guard Self.isSupported, unsafe value.mv_size >= pageByteCount,
             let bytes = unsafe value.mv_data
         else { return nil }
@@ -94,7 +89,7 @@ package struct LongValuePlace: Equatable, Sendable {
             unsafe Run(
                 memory: page, number: number, pageCount: needed, rest: rest,
                 restOffset: PageLayout.headerByteCount + first.byteCount))
-        return unsafe LongValuePlace(pageNumber: number, byteCount: value.mv_size)
+        return unsafe OverflowLocation(pageNumber: number, byteCount: value.mv_size)
     }
 
     var isEmpty: Bool { runs.isEmpty }
