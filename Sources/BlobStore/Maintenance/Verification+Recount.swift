@@ -205,7 +205,8 @@ extension Snapshot {
     /// Everything that `meta` has, in the words of who reads it.
     borrowing func checkMeta(_ recount: Recount) throws(StoreError) {
         let known: [any MetaValue.Type] = [
-            FormatRecord.self, Counters.self, ZeroCopyMark.self, Predecessors.self, ScrubPosition.self,
+            FormatRecord.self, Counters.self, ZeroCopyMark.self, Predecessors.self,
+            ScrubPosition.self,
             ReplicationState.self, EpochList.self, EvictionCount.self, LogState.self,
         ]
         try walk(tables.meta, recount) { (cursor) throws(StoreError) in
