@@ -53,23 +53,6 @@ extension IndexValue where Self: WordsValue {
     func bytes(key: [UInt8]) -> [UInt8] { words(key: key.span.bytes) }
 }
 
-#if _endian(big)
-#error("words are little-endian in the file, and are taken from memory as they are")
-#endif
-
-extension RawSpan {
-    /// Words at an offset, of any alignment, inside of the span.
-    func words<Value: BitwiseCopyable>(_ offset: Int, as: Value.Type = Value.self) -> Value {
-        unsafeLoadUnaligned(fromByteOffset: offset, as: Value.self)
-    }
-}
-
-extension [UInt8] {
-    mutating func append<Value: BitwiseCopyable>(words value: Value) {
-        Swift.withUnsafeBytes(of: value) { append(contentsOf: $0) }
-    }
-}
-
 /// How a value of a table is guarded: its length, and the place of its checksum, a CRC-32 of the key (where that is
 /// not the same in every store) and of the bytes before the checksum.
 struct ValueForm: Sendable {
