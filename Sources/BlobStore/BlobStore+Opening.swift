@@ -132,19 +132,29 @@ extension BlobStore {
     private static func predecessors(
         in environment: Environment, _ meta: Table, _ directory: String
     ) throws(StoreError) -> Predecessors {
+        func refuse(_ reason: String) -> StoreError {
+            .cannotOpen(path: directory, reason: reason)
+        }
+        guard let value = try metaValue(Predecessors.name, in: environment, meta, refuse) else {
+            return Predecessors()
+        }
+        guard let found = try? Predecessors(value.span.bytes) else {
+            throw refuse("the entry \"\(Predecessors.name)\" of \(DataFile.name) is damaged")
+        }
+        return found
+    }
+
+    private static func metaValue(
+        _ name: String, in environment: Environment, _ meta: Table,
+        _ refuse: (String) -> StoreError
+    ) throws(StoreError) -> [UInt8]? {
         do throws(LMDBError) {
             let transaction = try environment.beginRead()
-            let name = Array(Predecessors.name.utf8)
-            guard let value = try transaction.view.value(forKey: name.span.bytes, in: meta) else {
-                return Predecessors()
-            }
-            if let found = try? Predecessors(value) { return found }
+            let key = Array(name.utf8)
+            return try transaction.view.value(forKey: key.span.bytes, in: meta)?.array()
         } catch {
-            throw .cannotOpen(path: directory, reason: error.description)
+            throw refuse(error.description)
         }
-        throw .cannotOpen(
-            path: directory,
-            reason: "the entry \"\(Predecessors.name)\" of \(DataFile.name) is damaged")
     }
 
     /// The format record, once it is clear that this program can work with what follows it.
@@ -161,16 +171,9 @@ extension BlobStore {
             guard error.isNotFound else { throw refuse(error.description) }
             throw refuse("is another program's LMDB file: it has no table \"meta\"")
         }
-        let found: FormatRecord?
-        do throws(LMDBError) {
-            let transaction = try environment.beginRead()
-            let name = Array(FormatRecord.name.utf8)
-            let value = try transaction.view.value(forKey: name.span.bytes, in: meta)
-            if let value { found = try? FormatRecord(value) } else { found = nil }
-        } catch {
-            throw refuse(error.description)
-        }
-        guard let format = found else { throw refuse("has no valid format record") }
+        guard let value = try metaValue(FormatRecord.name, in: environment, meta, refuse),
+            let format = try? FormatRecord(value.span.bytes)
+        else { throw refuse("has no valid format record") }
         guard FormatRecord.versions.contains(format.version) else {
             throw refuse(
                 "has format version \(format.version), but this program opens only versions \(FormatRecord.versions.lowerBound) to \(FormatRecord.versions.upperBound); use the program that created it, or start with an empty directory"
