@@ -1,5 +1,6 @@
 internal import Hashing
 package import Notifications
+internal import Synchronization
 
 /// Takes in the bytes of a payload, in pieces of any size, in bounded memory: up to
 /// ``StoreLimits/payloadInMemoryByteCountMax`` are kept, more go to an unlinked file in the store's folder. Nothing

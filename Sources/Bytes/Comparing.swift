@@ -11,7 +11,9 @@ extension RawSpan {
     @inlinable
     @inline(__always)
     package func contains(_ literal: StaticString, at start: Int) -> Bool {
-        isEvery(of: RawSpan(of: literal), at: start) { (word, other) in word ^ other }
+        // The literal's bytes are always there.
+        let other = RawSpan(_unsafeStart: literal.utf8Start, byteCount: literal.utf8CodeUnitCount)
+        return isEvery(of: other, at: start) { (word, other) in word ^ other }
     }
 
     /// Whether the bytes are those of the literal when ASCII letters of either case count as equal.
@@ -35,7 +37,9 @@ extension RawSpan {
     @inlinable
     @inline(__always)
     package func containsIgnoringCase(_ lowercased: StaticString, at start: Int) -> Bool {
-        isEvery(of: RawSpan(of: lowercased), at: start) { (word, other) in
+        let other = RawSpan(
+            _unsafeStart: lowercased.utf8Start, byteCount: lowercased.utf8CodeUnitCount)
+        return isEvery(of: other, at: start) { (word, other) in
             // Where a letter stands, the bit that tells its cases apart does not count.
             let ones: UInt64 = 0x0101_0101_0101_0101
             let letters = (other &+ (0x1F &* ones)) & ~(other &+ (0x05 &* ones)) & (0x80 &* ones)
@@ -96,14 +100,6 @@ extension RawSpan {
     @inline(__always)
     package func equals(_ other: RawSpan) -> Bool {
         byteCount == other.byteCount && isEvery(of: other, at: 0) { (word, other) in word ^ other }
-    }
-
-    @inlinable
-    @inline(__always)
-    @_lifetime(immortal)
-    init(of literal: StaticString) {
-        // The literal's bytes are always there.
-        self.init(_unsafeStart: literal.utf8Start, byteCount: literal.utf8CodeUnitCount)
     }
 }
 

@@ -153,7 +153,8 @@ extension TableReader where Self: ~Copyable {
         try walk(table, from: key.span.bytes) { (cursor) throws(StoreError) in
             if count == countMax { next = cursor.key.array() }
             count += 1
-            return try count <= countMax && body(cursor)
+            guard count <= countMax else { return false }
+            return try body(cursor)
         }
         return next
     }
