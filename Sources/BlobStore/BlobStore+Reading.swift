@@ -41,11 +41,10 @@ extension BlobStore {
     /// }
     /// ```
     ///
-    /// Two B-tree lookups for a payload of one chunk, one more for each further chunk; no copy. Do
-    /// one bounded thing in `body`: while it runs, no space that it can see is used again.
+    /// Two B-tree lookups for a payload of one chunk, one more for each further chunk; no copy. Do one bounded
+    /// thing in `body`: while it runs, no space that it can see is used again.
     ///
-    /// - Returns: what `body` returned; nil when there is no such part, or it has expired at `now`.
-    /// - Throws: what `body` throws, and ``StoreError``.
+    /// - Returns: nil when there is no such part, or it has expired at `now`.
     @inlinable
     public func withPayload<Result>(
         for id: String, part: String = "payload", asOf now: Timestamp,

@@ -70,11 +70,8 @@ public struct PayloadWriter: ~Copyable, Sendable {
 
     /// Ends the payload: knows its digest, and compresses it where that helps. Compression is tried for media types
     /// that shrink, unless the store has the blob, and kept where the result is at most 90 %. It may take a second
-    /// for tens of megabytes of text.
-    ///
-    /// A gzip or deflate coding is decoded in bounded memory. It is stored as it came when it is gzip of one
-    /// member, is at most 90 % of what is inside, and that is at most 1 MiB; else what is inside is finished like
-    /// any other payload.
+    /// for tens of megabytes of text. A gzip or deflate coding is decoded in bounded memory; it is stored as it
+    /// came when it is gzip of one member, at most 90 % of what is inside, and that is at most 1 MiB.
     ///
     /// - Throws: ``StoreError/invalid(_:)`` for another form of media type, a coding that is damaged or cut short,
     ///   and more bytes inside than the store allows; ``StoreError/full``.

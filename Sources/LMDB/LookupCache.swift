@@ -2,14 +2,12 @@ internal import CLMDB
 internal import Glibc
 
 /// Where a view's keys were found last, so that the same key is found again without walking down a B-tree. It
-/// belongs to a slot of ``ReaderSlots``. An entry is good for views of the commit it was found in, because no page
-/// that the last commit can see is written again before the next one: nothing has to be forgotten.
+/// belongs to a slot of ``ReaderSlots``. An entry is good for views of the commit it was found in: no page that the
+/// last commit can see is written again before the next one. Only in the process that writes: in others, after a
+/// writer has failed, one commit's number may come a second time with other content.
 ///
-/// That one number always means one state holds in the process that writes. In others it may come a second time
-/// with other content, after the writer has failed, so they have no cache.
-///
-/// For 1,000 payloads of 1 KiB that are fetched at random over HTTP, counted with callgrind: 6,750 instructions of
-/// the daemon instead of 8,600 while nothing is published, 7,790 instead of 8,820 with a publish after each 1,400
+/// For 1,000 payloads of 1 KiB fetched at random over HTTP, counted with callgrind: 6,750 instructions of the
+/// daemon instead of 8,600 while nothing is published, 7,790 instead of 8,820 with a publish after each 1,400
 /// fetches, and 10,660 instead of 10,980 after each 74.
 @safe struct LookupCache {
     /// ``wayCount`` neighbours make a set, in which a key may be; a cache line each. The first line

@@ -3,13 +3,12 @@ internal import CLMDB
 internal import Glibc
 internal import Synchronization
 
-/// Which addresses have a page of `data.mdb` behind them. liblmdb believes a value's size: one flipped bit makes a
-/// value of 4 GiB, and reading behind the end of the file is a signal. So what is borrowed is compared with these
+/// Which addresses have a page of `data.mdb` under them. liblmdb believes a value's size: one flipped bit makes a
+/// value of 4 GiB, and reading past the end of the file is a signal. So what is borrowed is compared with these
 /// bounds first.
 ///
-/// The bound is the end of the last page in use (`me_last_pgno`), and never more than the size of the file. It only
-/// grows, since room at the end of the file is released only behind it. So a value inside the last known bound
-/// costs a comparison, and one outside asks again.
+/// The bound is the end of the last page in use (`me_last_pgno`), and at most the size of the file. It only grows,
+/// so a value inside of the last known bound costs a comparison, and one outside asks again.
 @safe struct MapBounds: @unchecked Sendable {
     // Sendable: the pointer never changes, and what changes behind it is atomic.
     private let state: UnsafeMutablePointer<State>

@@ -3,13 +3,12 @@ internal import Glibc
 internal import Synchronization
 
 /// The read transactions of one environment, which frees them. Each is begun once, then reset and renewed
-/// (`mdb_txn_reset`, `mdb_txn_renew`). So a view costs one compare-and-exchange, one store and
-/// `mdb_txn_renew`: no allocation, no lock, no counted reference.
+/// (`mdb_txn_reset`, `mdb_txn_renew`), so a view costs no allocation, no lock and no counted reference: one
+/// compare-and-exchange of a slot's mark, one store, and `mdb_txn_renew`.
 ///
-/// A slot is taken by one compare-and-exchange of its mark and released by one store. A thread
-/// begins with the slot it had last, so that threads do not write to each other's cache lines; one
-/// that finds its slot taken looks for another from the first on. So there are about as many
-/// transactions as views were ever open at once, which leaves LMDB's slots to other processes.
+/// A thread begins with the slot it had last, so that threads do not write to each other's cache lines; where that
+/// is taken it looks from the first on. So there are about as many transactions as views were ever open at once,
+/// which leaves LMDB's slots to other processes.
 @safe package struct ReaderSlots: @unchecked Sendable {
     // Sendable: the pointers never change, what they point to is atomic, and a slot's transaction
     // is touched only by the taker of the slot, on any thread, which MDB_NOTLS allows.

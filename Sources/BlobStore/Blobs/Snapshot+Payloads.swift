@@ -70,11 +70,11 @@ public enum PayloadLookup: ~Escapable {
 
 extension Snapshot {
     /// A blob by its digest, whatever notifications refer to it. Two lookups while the sweeper keeps up. Otherwise
-    /// those that have expired are looked at, up to ``StoreLimits/dueEntryCountMax``: each may be one of those that
-    /// refer to the blob.
+    /// those that have expired are looked at, up to ``StoreLimits/dueEntryCountMax``, since each may refer to the
+    /// blob; with more of them it counts as expired.
     ///
     /// - Returns: its bytes without a media type, and as expiry the latest that a part which refers to it was ever
-    ///   given, or the end of its hold; expired also where too many are to be looked at to tell.
+    ///   given, or the end of its hold.
     @_lifetime(borrow self)
     public borrowing func blob(
         _ digest: Digest, asOf now: Timestamp

@@ -130,9 +130,9 @@ extension CommitPipeline {
     /// What a failed commit means: there was no room for its pages, and nothing happened, or its outcome is
     /// unknown.
     ///
-    /// A page that could not be written is harmless: the old meta page is still valid, and the pages are free.
-    /// After a failed sync the kernel may have dropped the dirty pages and marked them clean, so another sync would
-    /// succeed without writing them. After a failed meta page the commit may be on disk.
+    /// A page that could not be written is harmless: the old meta page is still valid. After a failed sync the
+    /// kernel may have marked dropped pages clean, so another sync would succeed without writing them. After a
+    /// failed meta page the commit may be on disk.
     func failure(of error: LMDBError, growth: Int) -> StoreError {
         guard isShortOfRoom(error, growth: growth) else {
             return .outcomeUnknown(error.description)

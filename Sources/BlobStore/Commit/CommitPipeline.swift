@@ -1,18 +1,15 @@
 internal import LMDB
 internal import Synchronization
 
-/// How changes get to disk: all of them take this way, one batch at a time.
+/// How changes get to disk, one batch at a time.
 ///
-/// 1. Take a batch: the changes that fit one transaction (``apply(_:asOf:freeing:bootMilliseconds:isCommitting:)``).
-/// 2. Budget its space: what it may add to the file is allocated before it begins (`Space/`).
-/// 3. Apply it in the open transaction (``ChangeTransaction``).
-/// 4. Append what it did to the write-ahead log (`Log/`), or commit the transaction.
-/// 5. Tell those who wait.
+/// 1. Take a batch: the changes that fit one transaction
+/// (``apply(_:asOf:freeing:bootMilliseconds:isCommitting:)``). 2. Budget its space: what it may add to the file is
+/// allocated before it begins (`Space/`). 3. Apply it in the open transaction (``ChangeTransaction``). 4. Append
+/// what it did to the write-ahead log (`Log/`), or, without one, commit the transaction. 5. Tell those who wait.
 ///
-/// The log is ahead of `data.mdb` by one LMDB transaction. The batches that are in it were applied in
-/// one transaction, which stays open; when that is committed, the log begins again at its start.
-/// After a crash the same puts and deletes are replayed on the same tables
-/// (`CommitPipeline+Replay.swift`). Without a log each batch is committed.
+/// The batches in the log were applied in one transaction, which stays open. When it is committed the log begins
+/// again at its start; after a crash its puts and deletes are replayed (`CommitPipeline+Replay.swift`).
 final class CommitPipeline: Sendable {
     let core: StoreCore
     let space: SpaceReserve

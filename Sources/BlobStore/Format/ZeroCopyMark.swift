@@ -3,9 +3,9 @@ internal import Bytes
 /// The value `zero-copy` of the table `meta`: until when pages of `data.mdb` that earlier runs sent may still be
 /// with their peers.
 ///
-/// Nobody knows when a run ended. But each start is a moment by which the runs before it had. One start is enough
-/// to go by; the next one takes its place once its grace is over. So a daemon that restarts again and again frees
-/// what it released within two graces.
+/// Nobody knows when a run ended, but each start is a moment by which those before it had. One start is enough to
+/// go by; the next one takes its place once its grace is over. So a daemon that restarts again and again frees what
+/// it released within two graces.
 struct ZeroCopyMark: Equatable, MetaValue, WordsValue {
     /// Which boot the moment is of. Runs of an earlier boot have no peers left.
     var bootID: BootID

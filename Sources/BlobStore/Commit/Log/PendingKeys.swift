@@ -2,17 +2,13 @@ internal import Bytes
 internal import Glibc
 internal import Synchronization
 
-/// Which notifications, blobs and owners have changes that were acknowledged and are not in
-/// `data.mdb` yet.
+/// Which notifications, blobs and owners have changes that were acknowledged and are not in `data.mdb` yet: a Bloom
+/// filter in the memory of the process that writes. A reader there asks it first, and waits for a commit where the
+/// answer is "perhaps".
 ///
-/// It is a Bloom filter in the memory of the process that writes. A reader there asks it first;
-/// where the answer is "perhaps" they wait until the writer has committed, and where it is "no", a
-/// snapshot that is opened afterwards has all that was acknowledged before.
-///
-/// Other processes have a few counts, in the file `changes.pending`: those that open the store for
-/// reading wait once, for a commit, and who opens it for writing learns how many batches must be in
-/// the log. Nothing of the file needs to survive a power cut: it is cleared when the store is opened
-/// for writing, once all that the log has is committed.
+/// Other processes have counts, in the file `changes.pending`: who reads waits once for a commit, and who writes
+/// next learns how many batches must be in the log. It need not survive a power cut, and is cleared once all that
+/// the log has is committed.
 ///
 ///     word 0     how many batches are not committed; 0: all is
 ///     word 1     how often somebody has asked the writer for a commit
