@@ -46,7 +46,7 @@ let package = Package(
 
         .target(name: "Zlib", dependencies: ["CZlib"], swiftSettings: borrowing),
         .target(
-            name: "LMDB", dependencies: ["CLMDB", "CLinux"],
+            name: "LMDB", dependencies: ["Bytes", "CLMDB", "CLinux"],
             swiftSettings: borrowing + [.strictMemorySafety()]),
         .target(name: "BlobJSON", dependencies: ["Bytes"], swiftSettings: borrowing),
         .target(name: "Bytes", swiftSettings: borrowing),
@@ -60,7 +60,7 @@ let package = Package(
         .target(
             name: "BlobStore",
             dependencies: [
-                "BlobJSON", "Bytes", "LMDB", "CChecksum", "CLinux", "CZlib", "Hashing",
+                "BlobJSON", "Bytes", "LMDB", "CChecksum", "CLinux", "Hashing",
                 "Notifications", "Zlib",
             ],
             swiftSettings: borrowing),

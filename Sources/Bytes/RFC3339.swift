@@ -126,7 +126,6 @@ package struct CivilDate {
         self.day = day
     }
 
-    /// The day with this number.
     package init(dayNumber: Int) {
         let shifted = dayNumber + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097

@@ -5,10 +5,10 @@
 @testable import LMDB
 
 func walk(_ environment: Environment, _ table: Table) throws -> Int {
-    let transaction = try environment.readers.begin()
+    let transaction = try environment.beginRead()
     var cursor = try Cursor(transaction, in: table)
-    _ = try cursor.moveToFirst()
+    _ = try cursor.move(.first)
     let key = cursor.key
-    _ = try cursor.moveToNext()
+    _ = try cursor.move(.next)
     return key.byteCount
 }

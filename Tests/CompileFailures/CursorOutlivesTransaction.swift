@@ -6,6 +6,6 @@
 
 @_lifetime(borrow environment)
 func cursor(_ environment: Environment, _ table: Table) throws -> Cursor {
-    let transaction = try environment.readers.begin()
+    let transaction = try environment.beginRead()
     return try Cursor(transaction, in: table)
 }

@@ -9,5 +9,5 @@ func change(_ environment: Environment, _ table: Table) throws {
     var transaction = try environment.beginWrite()
     var cursor = try Cursor(transaction, in: table)
     try transaction.delete(key.span.bytes, in: table)
-    _ = try cursor.moveToFirst()
+    _ = try cursor.move(.first)
 }

@@ -83,9 +83,9 @@ import Testing
     private static func compare(
         _ environment: Environment, _ table: Table, _ model: Model, _ note: String
     ) throws {
-        let transaction = try environment.readers.begin()
+        let transaction = try environment.beginRead()
         var cursor = try Cursor(transaction, in: table)
-        var isThere = try cursor.moveToFirst()
+        var isThere = try cursor.move(.first)
         var count = 0
         var last: [UInt8] = []
         while isThere {
@@ -94,7 +94,7 @@ import Testing
             #expect(model[key] == copied(cursor.value), "\(note)")
             last = key
             count += 1
-            isThere = try cursor.moveToNext()
+            isThere = try cursor.move(.next)
         }
         #expect(count == model.count, "\(note)")
     }

@@ -12,15 +12,15 @@ import Testing
     func walk() throws {
         let table = try environment.makeTable()
         for index in (0..<100).reversed() { try environment.set(key(index), [1], in: table) }
-        let transaction = try environment.readers.begin()
+        let transaction = try environment.beginRead()
         var cursor = try Cursor(transaction, in: table)
         let nowhere = cursor.key.byteCount
         #expect(nowhere == 0)
         var found: [[UInt8]] = []
-        var isThere = try cursor.moveToFirst()
+        var isThere = try cursor.move(.first)
         while isThere {
             found.append(copied(cursor.key))
-            isThere = try cursor.moveToNext()
+            isThere = try cursor.move(.next)
         }
         #expect(found == (0..<100).map { Array(key($0).utf8) })
         let behind = cursor.key.byteCount + cursor.value.byteCount
@@ -32,7 +32,7 @@ import Testing
         let table = try environment.makeTable()
         try environment.set("b", [1], in: table)
         try environment.set("d", [2, 3], in: table)
-        let transaction = try environment.readers.begin()
+        let transaction = try environment.beginRead()
         var cursor = try Cursor(transaction, in: table)
         for (wanted, expected) in [("a", "b"), ("b", "b"), ("c", "d"), ("e", nil)] {
             let bytes = Array(wanted.utf8)
@@ -46,20 +46,20 @@ import Testing
     func backwards() throws {
         let table = try environment.makeTable()
         for index in 0..<100 { try environment.set(key(index), [1], in: table) }
-        let transaction = try environment.readers.begin()
+        let transaction = try environment.beginRead()
         var cursor = try Cursor(transaction, in: table)
         var found: [[UInt8]] = []
-        var isThere = try cursor.moveToLast()
+        var isThere = try cursor.move(.last)
         while isThere {
             found.append(copied(cursor.key))
-            isThere = try cursor.moveToPrevious()
+            isThere = try cursor.move(.previous)
         }
         #expect(found == (0..<100).reversed().map { Array(key($0).utf8) })
         let before = cursor.key.byteCount + cursor.value.byteCount
         #expect(before == 0)
         let wanted = Array(key(50).utf8)
         _ = try cursor.move(toKeyAtOrAfter: wanted.span.bytes)
-        _ = try cursor.moveToPrevious()
+        _ = try cursor.move(.previous)
         let previous = copied(cursor.key)
         #expect(previous == Array(key(49).utf8))
     }
@@ -69,10 +69,10 @@ import Testing
         let table = try environment.makeTable()
         let transaction = try environment.beginWrite()
         var cursor = try Cursor(transaction, in: table)
-        let first = try cursor.moveToFirst()
-        let next = try cursor.moveToNext()
-        let last = try cursor.moveToLast()
-        let previous = try cursor.moveToPrevious()
+        let first = try cursor.move(.first)
+        let next = try cursor.move(.next)
+        let last = try cursor.move(.last)
+        let previous = try cursor.move(.previous)
         #expect(!first)
         #expect(!next)
         #expect(!last)

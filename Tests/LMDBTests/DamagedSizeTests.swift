@@ -76,7 +76,7 @@ import Testing
 
     /// A cursor reports what it cannot read, and goes on behind it.
     private static func walk(_ environment: Environment, _ table: Table) throws {
-        let transaction = try environment.readers.begin()
+        let transaction = try environment.beginRead()
         var cursor = try Cursor(transaction, in: table)
         var found = 0
         var isBegun = false
@@ -84,7 +84,7 @@ import Testing
             let wasBegun = isBegun
             isBegun = true
             do throws(LMDBError) {
-                guard try wasBegun ? cursor.moveToNext() : cursor.moveToFirst() else { break }
+                guard try wasBegun ? cursor.move(.next) : cursor.move(.first) else { break }
                 found += 1
             } catch {
                 #expect(error.isOutOfBounds)

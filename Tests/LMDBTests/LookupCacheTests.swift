@@ -29,7 +29,7 @@ import Testing
                 try environment.set(key, value, in: tables[table])
                 values[table][key] = value
             }
-            let transaction = try environment.readers.begin()
+            let transaction = try environment.beginRead()
             for _ in 0..<50 {
                 let table = Int(generator.next() % 2)
                 let key = keys[Int(generator.next() % UInt64(keys.count))]
@@ -63,7 +63,7 @@ import Testing
         }
         var wrong = 0
         for _ in 0..<2 {
-            let transaction = try environment.readers.begin()
+            let transaction = try environment.beginRead()
             for (number, key) in keys.enumerated() {
                 let found = try transaction.copy(of: key, in: table)
                 if found != Array("\(number)".utf8) { wrong += 1 }

@@ -294,13 +294,13 @@ import Testing
     }
 
     private static func entries(_ environment: Environment, _ table: Table) throws -> [[UInt8]] {
-        let transaction = try environment.readers.begin()
+        let transaction = try environment.beginRead()
         var cursor = try Cursor(transaction, in: table)
         var entries: [[UInt8]] = []
-        var isThere = try cursor.moveToFirst()
+        var isThere = try cursor.move(.first)
         while isThere {
             entries += [copied(cursor.key), copied(cursor.value)]
-            isThere = try cursor.moveToNext()
+            isThere = try cursor.move(.next)
         }
         return entries
     }

@@ -58,7 +58,7 @@ import Testing
     ) {
         guard depth > 0 else { return }
         do throws(LMDBError) {
-            let view = try environment.readers.begin()
+            let view = try environment.beginRead()
             tally.opened.add(1, ordering: .relaxed)
             let before = (view.id, try view.copy(of: "a", in: table))
             openNested(environment, table, depth: depth - 1, tally)
@@ -79,7 +79,7 @@ import Testing
         let table = try environment.makeTable()
         try environment.set("a", [1], in: table)
         for _ in 0..<3 {
-            let view = try environment.readers.slots.beginUnkept()
+            let view = try environment.readers.beginUnkept()
             #expect(environment.readers.oldestViewed == view.id)
             let read = try view.copy(of: "a", in: table)
             #expect(read == [1])

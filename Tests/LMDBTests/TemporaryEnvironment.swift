@@ -7,9 +7,8 @@ extension TemporaryFolder {
     ) throws(LMDBError) -> Environment {
         try Environment(
             directory: path,
-            Environment.Configuration(
-                mapByteCount: mapByteCount, readerCountMax: readerCountMax, tableCountMax: 4,
-                isReadOnly: isReadOnly))
+            mapByteCount: mapByteCount, readerCountMax: readerCountMax, tableCountMax: 4,
+            isReadOnly: isReadOnly)
     }
 }
 
@@ -29,7 +28,7 @@ extension Environment {
     }
 
     func get(_ key: String, in table: Table) throws(LMDBError) -> [UInt8]? {
-        let transaction = try readers.begin()
+        let transaction = try beginRead()
         return try transaction.copy(of: key, in: table)
     }
 }

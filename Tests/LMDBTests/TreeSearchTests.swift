@@ -27,7 +27,7 @@ import Testing
     private static func find(
         _ key: [UInt8], in table: Table, of environment: Environment
     ) throws(LMDBError) -> [UInt8]?? {
-        let transaction = try environment.readers.begin()
+        let transaction = try environment.beginRead()
         guard let main = environment.bounds.mainRoot(of: transaction.id) else { return .none }
         let search = TreeSearch(bounds: environment.bounds)
         guard let root = try search.root(of: table.name, main: main) else { return .none }
@@ -58,7 +58,7 @@ import Testing
                     Array("\(number)".utf8) + Array(repeating: 0x78, count: number % 80)
                 let found = try Self.find(key, in: table, of: environment)
                 #expect(found == .some(model[key]), "seed \(seed), key \(number) of \(count)")
-                let transaction = try environment.readers.begin()
+                let transaction = try environment.beginRead()
                 var copy: [UInt8]?
                 if let value = try transaction.view.value(forKey: key.span.bytes, in: table) {
                     copy = copied(value)
@@ -86,7 +86,7 @@ import Testing
             }
         }
         // What is not of the last commit is not told by the meta pages.
-        let transaction = try environment.readers.begin()
+        let transaction = try environment.beginRead()
         let last = transaction.id
         #expect(environment.bounds.mainRoot(of: last) != nil)
         for commit in last - 3..<last { #expect(environment.bounds.mainRoot(of: commit) == nil) }
@@ -98,8 +98,7 @@ import Testing
         let folder = TemporaryFolder()
         let environment = try Environment(
             directory: folder.path,
-            Environment.Configuration(
-                mapByteCount: 16 << 20, readerCountMax: 4, tableCountMax: 12))
+            mapByteCount: 16 << 20, readerCountMax: 4, tableCountMax: 12)
         let names: [StaticString] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"]
         let tables = try names.map { try environment.makeTable($0) }
         for (number, table) in tables.enumerated() {
@@ -160,7 +159,7 @@ extension Environment {
     fileprivate final class Held {
         let transaction: ReadTransaction
         init(_ environment: Environment) throws(LMDBError) {
-            transaction = try environment.readers.begin()
+            transaction = try environment.beginRead()
         }
     }
 }

@@ -68,7 +68,7 @@ extension FormatKind {
             write: { value, _ in value.value }, read: { try FormatRecord($1.span.bytes) }),
         FormatKind(
             "counters", counters, is: FormatDocument.bytes("Counters"), unread: 4,
-            write: { value, _ in value.words.span.bytes.array() },
+            write: { value, _ in value.value },
             read: { try Counters($1.span.bytes) }),
         FormatKind(
             "zero-copy mark",
@@ -79,7 +79,7 @@ extension FormatKind {
             read: { try ZeroCopyMark($1.span.bytes) }),
         FormatKind(
             "scrub mark", scrubMark, is: FormatDocument.bytes("Scrub mark"),
-            write: { value, _ in value.value }, read: { try ScrubMark($1.span.bytes) }),
+            write: { value, _ in value.value }, read: { try ScrubPosition($1.span.bytes) }),
         FormatKind(
             "replication state", replicationState,
             is: hex(
@@ -115,8 +115,8 @@ extension FormatKind {
         return value
     }
 
-    private static var scrubMark: ScrubMark {
-        var mark = ScrubMark()
+    private static var scrubMark: ScrubPosition {
+        var mark = ScrubPosition()
         mark.beganAt = noon
         mark.endedAt = noon.adding(seconds: -1_000)
         mark.byteCount = 4_096
@@ -214,7 +214,7 @@ extension FormatKind {
             FormatKind(
                 "usage", usage, key: FormatDocument.bytes("Usage", "key"),
                 is: FormatDocument.bytes("Usage", "value"), unread: 4,
-                write: { $0.words(key: $1.span.bytes).span.bytes.array() },
+                write: { $0.bytes(key: $1) },
                 read: { try OwnerUsage($1.span.bytes, key: $0.span.bytes) }),
         ]
 
@@ -271,7 +271,7 @@ extension FormatKind {
 
     // MARK: - The log, and records
 
-    private static let logID = LogID(high: 0x0102_0304_0506_0708, low: 0x1112_1314_1516_1718)
+    private static let logID = Nonce(high: 0x0102_0304_0506_0708, low: 0x1112_1314_1516_1718)
 
     private static let ofTheLog = [
         FormatKind(

@@ -209,8 +209,8 @@ import Testing
     func chunk() throws {
         // The whole value: 5f bb 01 db, then "hello".
         let hello = Array("hello".utf8)
-        let checksum = Chunk.checksum(
-            number: 7, index: 0, bytes: Checksum(hello.span.bytes), byteCount: 5)
+        let key = Keys.chunk(7, 0)
+        let checksum = UInt32(littleEndian: Chunk.prefix(key.bytes, hello.span.bytes)[0])
         #expect(checksum == 0xdb01_bb5f)
         try Chunk.check(checksum, of: Golden.blob, at: 0, bytes: hello.span.bytes)
         for (checksum, index) in [(checksum, 1), (checksum ^ 1, 0)] {

@@ -64,7 +64,7 @@ import Testing
             guard root != .max, pages.insert(root).inserted else { return }
             let start = Int(root) * 4_096
             let page = file.extracting(start..<start + 4_096)
-            guard let children = try? PageEntry.ranges(on: page, page: root, .branch) else {
+            guard let children = try? PageEntry.ranges(on: page, page: root, isLeaf: false) else {
                 return
             }
             for child in children {
@@ -73,7 +73,7 @@ import Testing
         }
         try walk(main)
         let tables = file.extracting(Int(main) * 4_096..<(Int(main) + 1) * 4_096)
-        for place in try PageEntry.ranges(on: tables, page: main, .leaf) {
+        for place in try PageEntry.ranges(on: tables, page: main, isLeaf: true) {
             let entry = PageEntry(tables.extracting(place), isLeaf: true)
             try walk(PageFile.Tree(entry.value).root)
         }
@@ -86,7 +86,9 @@ import Testing
         for number in try treePages(made).sorted() {
             let start = Int(number) * 4_096
             let page = made.bytes.span.bytes.extracting(start..<start + 4_096)
-            guard let found = try? PageEntry.ranges(on: page, page: number, .leaf) else { continue }
+            guard let found = try? PageEntry.ranges(on: page, page: number, isLeaf: true) else {
+                continue
+            }
             places += found.map { start + $0.lowerBound }
         }
         return places
@@ -151,7 +153,7 @@ import Testing
             let page = made.bytes.span.bytes.extracting(start..<start + 4_096)
             // Number, kind, and how many entries there are.
             offsets += (0..<64).map { (start, $0) } + (80..<112).map { (start, $0) }
-            guard let children = try? PageEntry.ranges(on: page, page: number, .branch) else {
+            guard let children = try? PageEntry.ranges(on: page, page: number, isLeaf: false) else {
                 continue
             }
             for child in children { offsets += (0..<48).map { (start + child.lowerBound, $0) } }
@@ -195,7 +197,7 @@ import Testing
         let root: UInt64 = span.integer(newest + 80)
         let page = span.extracting(Int(root) * 4_096..<(Int(root) + 1) * 4_096)
         var refusals = 0
-        for place in try PageEntry.ranges(on: page, page: root, .leaf) {
+        for place in try PageEntry.ranges(on: page, page: root, isLeaf: true) {
             // Behind the entry's head, its key and the count.
             let start = Int(root) * 4_096 + place.lowerBound + 24
             for bit in 0..<6 where place.count > 24 {
@@ -256,12 +258,10 @@ import Testing
     func highNumbers() throws {
         var counters = Counters()
         counters.revision = .max
-        var words = counters.words
-        #expect(throws: StoreError.self) { _ = try Counters(words.span.bytes) }
+        #expect(throws: StoreError.self) { _ = try Counters(counters.value.span.bytes) }
         counters.revision = 1
         counters.nextBlobNumber = .max - 1
-        words = counters.words
-        #expect(throws: StoreError.self) { _ = try Counters(words.span.bytes) }
+        #expect(throws: StoreError.self) { _ = try Counters(counters.value.span.bytes) }
         var blob = BlobReference(
             digest: Golden.digest, number: 7, byteCount: 5, storedByteCount: 5,
             coding: .identity)

@@ -29,7 +29,7 @@ import Testing
         for (group, expected) in cases {
             var query = HistoryQuery()
             query.limit = limit
-            query.group = group
+            query.filter.group = group
             var found: [String] = []
             repeat {
                 let page = try store.history(of: "anna", query, asOf: noon)

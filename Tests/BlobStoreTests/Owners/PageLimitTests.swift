@@ -63,7 +63,7 @@ import Testing
         _ = try store.patch("n1003") { $0.isRead = .set(true) }
         var query = HistoryQuery()
         query.limit = 1_000
-        query.isRead = true
+        query.filter.isRead = true
         var pageCount = 0
         var seen: [String] = []
         repeat {

@@ -61,7 +61,7 @@ extension BlobStore {
                 case .mark(owner): index.mark = try PurgeMarker(cursor.value, key: cursor.key)
                 default: break
                 }
-                isThere = try cursor.next()
+                isThere = try cursor.go(.next)
             }
             return index
         }
@@ -72,10 +72,10 @@ extension BlobStore {
         try withSnapshot { (snapshot) throws(StoreError) in
             var entries: [TimeEntry] = []
             var cursor = try snapshot.transaction.cursor(in: core.tables.index)
-            var isThere = try cursor.first()
+            var isThere = try cursor.go(.first)
             while isThere, let entry = try TimeEntry(cursor.key) {
                 entries.append(entry)
-                isThere = try cursor.next()
+                isThere = try cursor.go(.next)
             }
             return entries
         }
@@ -91,10 +91,10 @@ extension BlobStore {
         try withSnapshot { (snapshot) throws(StoreError) in
             var count = 0
             var cursor = try snapshot.transaction.cursor(in: core.tables.index)
-            var isThere = try cursor.first()
+            var isThere = try cursor.go(.first)
             while isThere {
                 count += 1
-                isThere = try cursor.next()
+                isThere = try cursor.go(.next)
             }
             return count
         }

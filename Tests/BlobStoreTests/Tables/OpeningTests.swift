@@ -71,8 +71,7 @@ import Testing
             do {
                 let environment = try Environment(
                     directory: folder.path,
-                    Environment.Configuration(
-                        mapByteCount: 1 << 20, readerCountMax: 4, tableCountMax: 4))
+                    mapByteCount: 1 << 20, readerCountMax: 4, tableCountMax: 4)
                 var transaction = try environment.beginWrite()
                 let opened = try transaction.openTable(table, creating: true)
                 try transaction.put([1].span.bytes, forKey: [2].span.bytes, in: opened)
@@ -329,7 +328,7 @@ import Testing
     private func change(_ folder: TemporaryFolder, _ name: String, to value: [UInt8]) throws {
         let environment = try Environment(
             directory: folder.path,
-            Environment.Configuration(mapByteCount: 1 << 30, readerCountMax: 4, tableCountMax: 32))
+            mapByteCount: 1 << 30, readerCountMax: 4, tableCountMax: 32)
         let key = Array(name.utf8)
         var transaction = try environment.beginWrite()
         let meta = try transaction.openTable("meta", creating: false)

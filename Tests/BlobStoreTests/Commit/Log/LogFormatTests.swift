@@ -5,7 +5,7 @@ import Testing
 /// The bytes of a record of the log (`docs/FORMAT.md`).
 @Suite struct LogFormatTests {
     private static let head = LogRecord(
-        logID: LogID(high: 0x0102_0304_0506_0708, low: 0x1112_1314_1516_1718),
+        logID: Nonce(high: 0x0102_0304_0506_0708, low: 0x1112_1314_1516_1718),
         transaction: 0x2122_2324, index: 0x31, operationCount: 2, operationByteCount: 21,
         changeCount: 0x41)
 

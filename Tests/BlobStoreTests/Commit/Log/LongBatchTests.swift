@@ -132,7 +132,7 @@ import Testing
         let ids = Self.ids("a", 30)
         for round in 0..<3 { try publish(ids, round, 30_000) }
         try store.pipeline.whileWriting(committing: false) { () throws(StoreError) in
-            try store.pipeline.completeLog()
+            try store.pipeline.inlineOverflowValues()
         }
         let copy = try folder.copy()
         // What a replay that a power cut ended may have written over.

@@ -6,11 +6,11 @@ import Testing
 
 /// The file `changes.log`: what is found in it after a crash, whatever that left.
 @Suite struct WriteAheadLogTests {
-    private static let logID = LogID(high: 7, low: 9)
+    private static let logID = Nonce(high: 7, low: 9)
 
     /// A record of so many pages, with bytes that say whose it is.
     private static func record(
-        _ transaction: UInt64, _ index: UInt32, pages: Int = 1, id: LogID = logID,
+        _ transaction: UInt64, _ index: UInt32, pages: Int = 1, id: Nonce = logID,
         missing: Int = 40
     ) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: pages * LogRecord.alignment)
@@ -34,7 +34,7 @@ import Testing
     }
 
     private static func open(
-        _ folder: TemporaryFolder, _ use: WriteAheadLog.Use = .creating, id: LogID = logID
+        _ folder: TemporaryFolder, _ use: WriteAheadLog.Use = .creating, id: Nonce = logID
     ) throws -> WriteAheadLog {
         try #require(try WriteAheadLog(folder.path, of: id, use))
     }
@@ -205,7 +205,7 @@ import Testing
     func anotherStore() throws {
         let folder = TemporaryFolder()
         _ = try Self.log(folder, [(9, [1, 1])])
-        for id in [LogID(high: 7, low: 8), LogID(high: 9, low: 7)] {
+        for id in [Nonce(high: 7, low: 8), Nonce(high: 9, low: 7)] {
             let log = try Self.open(folder, .writing, id: id)
             for transaction in [UInt64(8), 9, 10] {
                 let records = try log.records(of: transaction)

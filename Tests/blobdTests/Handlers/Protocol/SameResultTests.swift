@@ -259,9 +259,9 @@ import Testing
         let digest = PayloadDigestText.of(image)
         let part = #"{"name":"payload","media_type":"image/jpeg","digest":"sha256:\#(digest)"}"#
         var unread = HistoryQuery()
-        unread.isRead = false
+        unread.filter.isRead = false
         var grouped = HistoryQuery()
-        grouped.group = "g"
+        grouped.filter.group = "g"
         var ofMail = HistoryQuery()
         ofMail.filter.app = "mail"
         return [

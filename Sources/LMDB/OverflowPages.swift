@@ -3,15 +3,10 @@ internal import CLinux
 internal import Glibc
 
 /// Where in the file a long value is: in pages of its own (`P_OVERFLOW`), behind their header.
-package struct LongValuePlace: Equatable, Sendable {
+package struct OverflowLocation: Equatable, Sendable {
     /// The number of its first page (`mp_pgno`).
     package let pageNumber: UInt64
     package let byteCount: Int
-
-    package init(pageNumber: UInt64, byteCount: Int) {
-        self.pageNumber = pageNumber
-        self.byteCount = byteCount
-    }
 
     /// Where its bytes begin in the file.
     ///
@@ -24,13 +19,10 @@ package struct LongValuePlace: Equatable, Sendable {
     }
 }
 
-/// Long values of a write transaction that are written to their pages before it is committed.
-///
-/// liblmdb gives a long value pages that neither the last commit nor any reader has, and keeps them in
-/// memory until the commit writes them. Nobody can find them before, so they may as well be written
-/// earlier. Then the commit leaves them out: they get the mark with which liblmdb leaves pages out of a
-/// write itself (`P_KEEP`, `mdb_page_flush`), and it frees the memory when the transaction ends.
-@safe struct LongValuePages: ~Copyable {
+/// Long values of a write transaction that are written to their pages before it is committed. Those pages are
+/// neither the last commit's nor any reader's, so they may as well be written earlier. Then the commit leaves them
+/// out: they get the mark with which liblmdb leaves pages out of a write itself (`P_KEEP`).
+@safe struct OverflowPages: ~Copyable {
     /// One value: liblmdb's memory for it, which begins with the header. It is good until the
     /// transaction ends or the value is deleted.
     @safe private struct Run {
@@ -65,17 +57,12 @@ package struct LongValuePlace: Equatable, Sendable {
         return major == 0 && minor == 9
     }()
 
-    /// Takes note of a value that was stored in this transaction, and fills its memory where it is not
-    /// written from elsewhere.
-    ///
-    /// - Parameters:
-    ///   - value: liblmdb's memory for it (`MDB_RESERVE`).
-    ///   - first: what it begins with. It is copied.
-    ///   - rest: what comes behind it. It is kept until it is written, and not copied.
-    /// - Returns: its place; nil where it has no new pages of its own, and nothing was done.
+    /// Takes note of a value that was stored in this transaction, and fills its memory where it is not written from
+    /// elsewhere: `first` is copied, `rest` is kept until it is written. Returns its place; nil where it has no new
+    /// pages of its own, and nothing was done.
     mutating func add(
         _ value: MDB_val, _ first: RawSpan, _ rest: ArraySlice<UInt8>
-    ) -> LongValuePlace? {
+    ) -> OverflowLocation? {
         guard Self.isSupported, unsafe value.mv_size >= pageByteCount,
             let bytes = unsafe value.mv_data
         else { return nil }
@@ -102,7 +89,7 @@ package struct LongValuePlace: Equatable, Sendable {
             unsafe Run(
                 memory: page, number: number, pageCount: needed, rest: rest,
                 restOffset: PageLayout.headerByteCount + first.byteCount))
-        return unsafe LongValuePlace(pageNumber: number, byteCount: value.mv_size)
+        return unsafe OverflowLocation(pageNumber: number, byteCount: value.mv_size)
     }
 
     var isEmpty: Bool { runs.isEmpty }
@@ -118,11 +105,9 @@ package struct LongValuePlace: Equatable, Sendable {
         return flags & PageLayout.dirty == 0
     }
 
-    /// Writes those that were added to the file, in the order of their pages. Not synced.
-    ///
-    /// One `pwritev` for each, also for neighbours: the kernel keeps what one call writes in pieces of the
-    /// page cache as long as the call allows, and walks all blocks of a piece whenever some are written
-    /// again. With 128 KiB payloads that took a fifth of the processor time of a publish.
+    /// Writes those that were added to the file, in the order of their pages. Not synced. One `pwritev` for each:
+    /// the kernel keeps what one call writes in one piece of the page cache, and walks all of it whenever some is
+    /// written again, a fifth of the processor time of a publish of 128 KiB.
     mutating func write() throws(LMDBError) {
         runs.sort { $0.number < $1.number }
         for run in runs {
