@@ -6,8 +6,8 @@ import Synchronization
 
 /// A backup that a connection sends, as its worker knows it.
 final class BackupAnswer {
-    let form: HTTPForm
-    let entry: RequestEntry
+    let head: HTTPForm
+    let form: PendingReply.Form
     /// Where it comes from; nil: it is not begun.
     var stream: BackupStream?
     /// Whether there may be something to send.
@@ -15,9 +15,9 @@ final class BackupAnswer {
     /// Whether the head is sent.
     var isBegun = false
 
-    init(_ form: HTTPForm, _ entry: RequestEntry) {
+    init(_ head: HTTPForm, _ form: PendingReply.Form) {
+        self.head = head
         self.form = form
-        self.entry = entry
     }
 }
 
@@ -155,18 +155,18 @@ extension Worker {
             switch piece {
             case .bytes(let bytes): send(bytes, of: backup, connection, &batch)
             case .end:
-                guard !backup.form.isHTTP10 else {
+                guard !backup.head.isHTTP10 else {
                     return connection.state.endRequest(isLast: true)
                 }
-                endRequest(.http(backup.form, backup.entry), connection, &batch) {
-                    handler.http.appendBackup([], backup.form, into: &$0)
+                endRequest(backup.form, connection, &batch) {
+                    handler.http.appendBackup([], backup.head, into: &$0)
                 }
             case .failed(let error): throw handler.problem(error)
             }
         } catch {
             // Behind the head, only a cut says that something is wrong.
             guard !backup.isBegun else { return connection.state.fail() }
-            close(.http(backup.form, backup.entry), error, connection, &batch)
+            close(backup.form, error, connection, &batch)
         }
     }
 
@@ -176,10 +176,10 @@ extension Worker {
     ) {
         answer(connection, &batch) { batch in
             if !backup.isBegun {
-                handler.http.appendBackupHead(backup.form, into: &batch)
-                handler.observer.note(backup.entry, status: 200, nil, batch)
+                handler.http.appendBackupHead(backup.head, into: &batch)
+                handler.observer.note(backup.form.entry, status: 200, nil, batch)
             }
-            handler.http.appendBackup(bytes, backup.form, into: &batch)
+            handler.http.appendBackup(bytes, backup.head, into: &batch)
         }
         backup.isBegun = true
     }

@@ -194,21 +194,38 @@ extension Worker {
         case .retryWithBlob(let blob):
             connection.state.enter(.awaitingCommit)
             environment.context.replica.fetches.want(blob, for: connection.address, asOf: now)
+        case .later(let step, let form, let framing): begin(step, form, framing, connection)
+        }
+        return .goesOn
+    }
+
+    /// Begins what a request's answer waits for.
+    private func begin(
+        _ step: ActionStep, _ form: PendingReply.Form, _ framing: Upload.Framing,
+        _ connection: Connection
+    ) {
+        switch step {
+        case .respond: break
         case .write(let operation, let reply):
-            connection.state.enter(.awaitingChange(reply))
+            connection.state.enter(.awaitingChange(PendingReply(reply: reply, form: form)))
             submit(operation, connection)
-        case .receiveBody(let upload): receiveBody(of: upload, connection)
-        case .awaitChanges(let query, let form):
+        case .receiveBody(let plan):
+            let reservation = BodyReservation(
+                of: environment.context.bodyMemory, connection.peer, for: connection.address)
+            let upload = Upload(plan, framing: framing, form: form)
+            upload.begin(environment.context.store, reservation, asOf: now)
+            connection.state.enter(.body(upload))
+        case .awaitChanges(let query):
             let end = now.after(milliseconds: query.waitSeconds * 1_000)
             connection.state.enter(.awaitingFeed(FeedReader(query, form, end: end)))
-        case .subscribe(var query, let form):
+        case .subscribe(var query):
             if case .http = form.dialect { query.limit = Self.eventCountMax }
             // The first answer comes at once, even if it is empty.
             connection.state.enter(.streaming(FeedReader(query, form, end: now)))
-        case .sendBackup(let form, let entry):
-            connection.state.enter(.sendingBackup(BackupAnswer(form, entry)))
+        case .sendBackup:
+            guard case .http(let head) = form.dialect else { return }
+            connection.state.enter(.sendingBackup(BackupAnswer(head, form)))
         }
-        return .goesOn
     }
 }
 

@@ -7,27 +7,20 @@ extension Worker {
     /// Bodies that are moved to files or refused at once for lack of memory: the other workers have run in between.
     private static let relievedBodyCountMax = 64
 
-    func receiveBody(of upload: Upload, _ connection: Connection) {
-        let reservation = BodyReservation(
-            of: environment.context.bodyMemory, connection.peer, for: connection.address)
-        upload.begin(environment.context.store, reservation, asOf: now)
-        connection.state.enter(.body(upload))
-    }
-
     /// Takes in what there is of a body, and submits it when it is complete.
     func receive(
         _ upload: Upload, _ connection: Connection, _ input: inout InputBuffer,
         _ batch: inout AnswerBatch
     ) -> TimeSlice.Progress {
         do throws(BodyFailure) {
-            if upload.expectsContinue, !upload.hasContinued {
+            if upload.awaitsContinue {
                 // A client that asks first is told to send when there is room for its first bytes.
                 guard
                     try hasRoom(
                         upload, connection,
                         try upload.makeRoom(for: Upload.pieceByteCountMin))
                 else { return .waits }
-                upload.hasContinued = true
+                upload.awaitsContinue = false
                 answer(connection, &batch) {
                     HTTPResponseHead.prepared(HTTPResponseHead.interimContinue, into: &$0.heads)
                     $0.endAnswer()

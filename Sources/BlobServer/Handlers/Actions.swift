@@ -5,24 +5,7 @@ import Bytes
 // What is asked for besides payloads' bytes, answered once for both dialects.
 
 extension RequestHandler {
-    /// Answers what can be answered in the snapshot, and says what else is to be done. The action's slices are of
-    /// `text`.
-    func perform(
-        _ action: Action, _ text: RawSpan, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> ActionStep {
-        switch action {
-        case .endpoint(let request): return try perform(request, in: snapshot)
-        case .check(let reply): return .write(.checkWritable, reply)
-        case .publish(let draft, let coding, let byteCount):
-            let step = try publish(draft, coding, byteCount: byteCount, in: snapshot)
-            try requireWritable()
-            return step
-        case .watch(var query, let cursor):
-            query.start = try feedStart(cursor.of(text), of: query.owner)
-            return .subscribe(query)
-        }
-    }
-
+    /// Answers what can be answered in the snapshot, and says what else is to be done.
     func perform(
         _ request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
@@ -59,49 +42,61 @@ extension RequestHandler {
     // MARK: - Results
 
     func answer(to reply: Reply, _ result: ChangeResult) throws(ProtocolError) -> Answer {
-        switch (reply, result) {
-        case (.ready, .failed(let error)): throw ProtocolError(notReady: error)
-        case (_, .failed(let error)): throw problem(error)
-        case (_, .stopped(let change, let error)): throw problem(error).after(change)
-        case (_, .refused(let error)): throw error
-        case (.removed(let thing), .notFound): throw .notFound(thing)
-        case (_, .notFound): throw .notFound("notification")
-        case (.ready, .writable): return .echo([])
-        case (.ping(let body), .writable): return .echo(body)
-        case (.removed, .deleted): return .document(Answer.Document(status: 204))
-        case (.publishedPart(let part, let isIDAssigned), .published(let record, let created)):
-            return .published(
-                record, part: part, created: created, isIDAssigned: isIDAssigned)
-        case (.published(let isIDAssigned), .published(let record, let created)):
-            return .record(
-                record, status: created ? 201 : 200, location: isIDAssigned ? record.path : nil)
-        case (.changed, .changed(let record)), (.changed, .unchanged(let record)),
-            (.responded, .unchanged(let record)):
-            return .record(record)
-        case (.responded, .changed(let record)): return .record(record, status: 201)
-        case (.held(let isDigestAssigned), .held(let held, let created)):
-            return .document(
-                status: created ? 201 : 200,
-                location: isDigestAssigned ? "/v1/blobs/\(held.blob.digest)" : nil
-            ) { HeldBlobDocument.append(held, to: &$0) }
-        case (.categorySet, .categorySet(let category, let created)):
-            return .category(category, status: created ? 201 : 200)
-        case (.groupPatched, .long(let change)):
+        switch result {
+        case .failed(let error):
+            if case .ready = reply { throw ProtocolError(notReady: error) }
+            throw problem(error)
+        case .stopped(let change, let error): throw problem(error).after(change)
+        case .refused(let error): throw error
+        case .writable:
+            if case .ping(let body) = reply { return .echo(body) }
+            return .echo([])
+        case .long(let change):
+            if case .deletedCount = reply { return .numbers(("deleted", change.changed)) }
             return .numbers(("matched", change.matched), ("changed", change.changed))
-        case (.ownerDeleted, .long(let change)): return .numbers(("deleted", change.changed))
-        case (.promoted, .promoted):
-            return replicationAnswer
-        case (.batch, .lines(let lines)):
+        case .promoted: return replicationAnswer
+        case .lines(let lines):
             return .document(mediaType: "application/x-ndjson") { body in
                 for line in lines { append(line, to: &body) }
             }
-        default: throw .outcomeMismatch
+        case .applied(let outcome): return try answer(to: reply, outcome)
+        case .committed: throw .outcomeMismatch
+        }
+    }
+
+    private func answer(to reply: Reply, _ outcome: Outcome) throws(ProtocolError) -> Answer {
+        var isAssigned = false
+        if case .location(true) = reply { isAssigned = true }
+        switch outcome {
+        case .published(let record, let created):
+            if case .part(let part, let isIDAssigned) = reply {
+                return .published(
+                    record, part: part, created: created, isIDAssigned: isIDAssigned)
+            }
+            return .record(
+                record, status: created ? 201 : 200, location: isAssigned ? record.path : nil)
+        case .changed(let record):
+            if case .responded = reply { return .record(record, status: 201) }
+            return .record(record)
+        case .unchanged(let record): return .record(record)
+        case .held(let held, let created):
+            return .document(
+                status: created ? 201 : 200,
+                location: isAssigned ? "/v1/blobs/\(held.blob.digest)" : nil
+            ) { HeldBlobDocument.append(held, to: &$0) }
+        case .categorySet(let category, let created):
+            return .category(category, status: created ? 201 : 200)
+        case .deleted: return .document(Answer.Document(status: 204))
+        case .notFound:
+            if case .removed(let thing) = reply { throw .notFound(thing) }
+            throw .notFound("notification")
+        case .refused(let error): throw problem(error)
         }
     }
 
     private func append(_ line: BatchLine.Answered, to body: inout [UInt8]) {
         switch line.result {
-        case .published(let record, let created):
+        case .applied(.published(let record, let created)):
             BatchLineDocument.append(record, created: created, to: &body)
         case .refused(let error): append(error, id: line.id, to: &body)
         case .failed(let error): append(problem(error), id: line.id, to: &body)

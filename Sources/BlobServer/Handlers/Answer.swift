@@ -9,14 +9,6 @@ enum ActionStep {
     case awaitChanges(FeedQuery)
     case subscribe(FeedQuery)
     case sendBackup
-
-    /// Whether it may change something.
-    var isChange: Bool {
-        switch self {
-        case .write, .receiveBody: true
-        case .respond, .awaitChanges, .subscribe, .sendBackup: false
-        }
-    }
 }
 
 /// An answer, but a payload's, in no dialect yet.
@@ -84,20 +76,19 @@ enum Answer {
     }
 }
 
-/// How to answer when the writer is done.
+/// What the answer to a change says besides its outcome.
 enum Reply: Sendable {
-    case publishedPart(String, isIDAssigned: Bool)
-    case published(isIDAssigned: Bool)
-    case changed
-    case responded
+    case nothing
+    /// Of a part's payload that was put.
+    case part(String, isIDAssigned: Bool)
+    /// Where it is, if the store chose its name.
+    case location(isAssigned: Bool)
     /// The name of what was to be removed, for the case that there is none.
     case removed(StaticString)
-    case batch
-    case held(isDigestAssigned: Bool)
-    case categorySet
-    case groupPatched
-    case ownerDeleted
-    case promoted
+    /// That there is a response now.
+    case responded
+    /// How many were deleted, and not how many were changed.
+    case deletedCount
     /// A ping's body comes back.
     case ping([UInt8])
     /// Of a health check.
@@ -154,6 +145,8 @@ struct HTTPForm: Sendable {
     var keepAlive: Bool
     var isHTTP10: Bool
     var isHead: Bool
+    /// Whether the client waits for 100 before it sends the body.
+    var expectsContinue = false
 
     /// That of a connection's last answer, to a request that could not be read.
     static let last = HTTPForm(keepAlive: false, isHTTP10: false, isHead: false)

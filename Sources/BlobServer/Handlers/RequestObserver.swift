@@ -173,26 +173,6 @@ extension RequestObserver {
     }
 }
 
-extension Request {
-    var operation: Operation {
-        switch self {
-        case .fetch: .fetch
-        case .perform(let action): action.operation
-        }
-    }
-}
-
-extension Action {
-    var operation: Operation {
-        switch self {
-        case .endpoint(let request): request.endpoint.operation
-        case .check: .probe
-        case .publish: .publish
-        case .watch: .watch
-        }
-    }
-}
-
 /// What a fetch was answered, as the head of its answer says.
 private struct AnsweredFetch {
     var status: UInt16

@@ -61,18 +61,6 @@ extension RequestHandler {
         )
     }
 
-    func acknowledgement(
-        _ head: HTTPRequestHead, _ bytes: RawSpan
-    ) throws(ProtocolError) -> Acknowledgement {
-        let value = try head.value(of: "blobd-ack", in: bytes)
-        let wanted = try value.map { (value) throws(ProtocolError) in
-            try require(
-                Acknowledgement(rawValue: value.of(bytes).text()), .malformed,
-                "Blobd-Ack is \(value.of(bytes).excerpt()); it must be local or replicated")
-        }
-        return try acknowledgement(asked: wanted)
-    }
-
     /// What a change waits for: what its request says, or else, nil, what the daemon does.
     func acknowledgement(
         asked wanted: Acknowledgement?

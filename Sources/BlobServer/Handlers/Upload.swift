@@ -28,8 +28,8 @@ func onStore<Value>(
 final class Upload {
     let plan: BodyPlan
     let reply: PendingReply
-    let expectsContinue: Bool
-    var hasContinued = false
+    /// Whether the client waits to be told that it may send, and has not been.
+    var awaitsContinue: Bool
     /// The bytes are decoded when all of them are there.
     var coding: BodyCoding { plan.coding }
     var byteCountMax: Int { plan.byteCountMax }
@@ -48,12 +48,11 @@ final class Upload {
         case chunked(ChunkedDecoder)
     }
 
-    init(
-        _ plan: BodyPlan, framing: Framing, form: PendingReply.Form, expectsContinue: Bool = false
-    ) {
+    init(_ plan: BodyPlan, framing: Framing, form: PendingReply.Form) {
         self.plan = plan
         self.framing = framing
-        self.expectsContinue = expectsContinue
+        awaitsContinue = false
+        if case .http(let head) = form.dialect { awaitsContinue = head.expectsContinue }
         reply = PendingReply(reply: plan.reply, form: form)
     }
 

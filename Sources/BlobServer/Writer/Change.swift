@@ -2,15 +2,10 @@ import BlobProtocol
 import BlobStore
 import Synchronization
 
-/// The result of a change, for the connection that asked for it.
+/// What became of a request for the writer, for the connection that waits for it.
 enum ChangeResult: Sendable {
-    case published(Record, created: Bool)
-    case deleted
-    case notFound
-    case changed(Record)
-    case unchanged(Record)
-    case held(HeldBlob, created: Bool)
-    case categorySet(Category, created: Bool)
+    /// The change was applied, or found what the store has. A refused one is ``failed(_:)``.
+    case applied(Outcome)
     /// The result of each line of a batch, in their order.
     case lines([BatchLine.Answered])
     case long(LongChange)
@@ -29,8 +24,9 @@ enum ChangeResult: Sendable {
     /// Whether something was done, or was so already, and not refused.
     var isChange: Bool {
         switch self {
-        case .published, .deleted, .changed, .unchanged, .held, .categorySet, .lines, .long: true
-        case .notFound, .stopped, .writable, .committed, .promoted, .failed, .refused: false
+        case .applied(.notFound): false
+        case .applied, .lines, .long: true
+        case .stopped, .writable, .committed, .promoted, .failed, .refused: false
         }
     }
 
@@ -38,14 +34,7 @@ enum ChangeResult: Sendable {
     /// it, too: a delete that finds nothing may be the second attempt of one whose answer was lost.
     var tellsState: Bool {
         switch self {
-        case .notFound, .stopped: true
-        default: isChange
-        }
-    }
-
-    var isCategoryEdit: Bool {
-        switch self {
-        case .categorySet, .deleted: true
+        case .applied, .lines, .long, .stopped: true
         default: false
         }
     }

@@ -149,7 +149,7 @@ struct WriterLoop {
                 // Through the span, which copies no change to look at it.
                 let result = result(outcomes.removeLast(), of: batch.changes.span[next].change)
                 defer { next += 1 }
-                guard store.hasCategoryEdits, result.isCategoryEdit,
+                guard store.hasCategoryEdits, result.isChange,
                     batch.changes.span[next].change.isCategoryEdit
                 else { return result }
                 edits.complete(waiter.connection, with: result)
@@ -174,29 +174,17 @@ struct WriterLoop {
     private mutating func result(
         _ outcome: consuming Outcome, of change: Change
     ) -> ChangeResult {
-        switch consume outcome {
-        case .published(let record, let created):
-            context.counters.publishes.add()
+        let counters = context.counters
+        switch outcome {
+        case .published:
+            counters.publishes.add()
             readiness.noteFull(false)
-            return .published(record, created: created)
+        case .held: readiness.noteFull(false)
         case .deleted:
-            if case .removeCategory = change { return .deleted }
-            context.counters.deletes.add()
-            return .deleted
-        case .notFound: return .notFound
-        case .changed(let record):
-            if case .respond = change {
-                context.counters.responses.add()
-            } else {
-                context.counters.patches.add()
-            }
-            return .changed(record)
-        case .unchanged(let record): return .unchanged(record)
-        case .held(let blob, let created):
-            readiness.noteFull(false)
-            return .held(blob, created: created)
-        case .categorySet(let category, let created):
-            return .categorySet(category, created: created)
+            if case .removeCategory = change { break }
+            counters.deletes.add()
+        case .changed:
+            if case .respond = change { counters.responses.add() } else { counters.patches.add() }
         case .refused(let error):
             switch error {
             case .full: readiness.noteFull(true)
@@ -204,7 +192,9 @@ struct WriterLoop {
             default: break
             }
             return .failed(error)
+        case .notFound, .unchanged, .categorySet: break
         }
+        return .applied(outcome)
     }
 
     // MARK: - Commits

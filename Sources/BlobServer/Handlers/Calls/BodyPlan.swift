@@ -44,11 +44,11 @@ struct BodyPlan: Sendable {
     var reply: Reply {
         switch kind {
         case .payload(.publish(let draft)):
-            .publishedPart(draft.part.text, isIDAssigned: draft.texts.id == nil)
-        case .payload(.hold(let digest, _, _)): .held(isDigestAssigned: digest == nil)
+            .part(draft.part.text, isIDAssigned: draft.texts.id == nil)
+        case .payload(.hold(let digest, _, _)): .location(isAssigned: digest == nil)
         case .document(let reply, _): reply
-        case .multipart(let id, _): .published(isIDAssigned: id == nil)
-        case .batch: .batch
+        case .multipart(let id, _): .location(isAssigned: id == nil)
+        case .batch: .nothing
         }
     }
 }

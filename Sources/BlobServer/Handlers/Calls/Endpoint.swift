@@ -15,6 +15,9 @@ final class Endpoint: Sendable {
     /// What metrics and logs count it as.
     let operation: Operation
     let body: Body
+    /// The parameters that its query may have; nil: the query is not looked at. A payload's are
+    /// ``Publication/parameters``.
+    let query: [StaticString]?
     /// What the answer to a GET shows of the store, so that it must be in the snapshot.
     let reads: Reads
     let interfaces: Interfaces
@@ -99,7 +102,8 @@ final class Endpoint: Sendable {
 
     init(
         _ method: HTTPMethod, _ path: StaticString, _ name: StaticString, _ operation: Operation,
-        body: Body = .ignored, reads: Reads = .nothing, on interfaces: Interfaces = .mainSocket,
+        body: Body = .ignored, query: [StaticString]? = [], reads: Reads = .nothing,
+        on interfaces: Interfaces = .mainSocket,
         also rules: Rules = [], _ action: Action
     ) {
         self.method = method
@@ -113,6 +117,7 @@ final class Endpoint: Sendable {
         self.name = name
         self.operation = operation
         self.body = body
+        self.query = query
         self.reads = reads
         self.interfaces = interfaces
         self.rules = rules

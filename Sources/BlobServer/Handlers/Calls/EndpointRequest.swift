@@ -16,8 +16,8 @@ final class EndpointRequest {
     @exclusivity(unchecked) private(set) var owner: OwnerID?
     @exclusivity(unchecked) private(set) var category: CategoryName?
     @exclusivity(unchecked) private(set) var digest: Digest?
-    /// As it came, percent-encoded.
-    let query: [UInt8]
+    /// Of the parameters that the row knows.
+    @exclusivity(unchecked) private(set) var query = EndpointQuery()
     /// The body's, with its parameters; nil when it was not said.
     @exclusivity(unchecked) private(set) var mediaType: MediaType?
     @exclusivity(unchecked) private(set) var coding = BodyCoding.identity
@@ -32,12 +32,15 @@ final class EndpointRequest {
     @exclusivity(unchecked) private(set) var acceptsEvents = false
     /// The place in the feed that a stream was read up to.
     @exclusivity(unchecked) private(set) var lastEventID: [UInt8]?
+    // What the frames of put and watch say instead of a query.
+    @exclusivity(unchecked) private(set) var publication: Publication?
+    @exclusivity(unchecked) private(set) var feed: FeedQuery?
 
-    private init(
-        _ endpoint: Endpoint, _ names: PathPattern.Match, in path: RawSpan, query: RawSpan
+    private init(_ endpoint: Endpoint) { self.endpoint = endpoint }
+
+    private func read(
+        _ names: PathPattern.Match, in path: RawSpan, query: RawSpan
     ) throws(ProtocolError) {
-        self.endpoint = endpoint
-        self.query = query.array()
         var slice = names.first
         for parameter in endpoint.parameters {
             let text = slice.of(path)
@@ -50,6 +53,9 @@ final class EndpointRequest {
             }
             slice = names.second
         }
+        if let known = hasPayload ? Publication.parameters : endpoint.query {
+            self.query = try EndpointQuery(query, known, isLink: link != nil)
+        }
     }
 
     /// - Parameter link: the signed link by which it came.
@@ -58,9 +64,14 @@ final class EndpointRequest {
         _ bytes: RawSpan, by link: FeedLink?
     ) throws(ProtocolError) {
         if endpoint.body == .none { try head.checkNoBody() }
-        try self.init(
-            endpoint, names, in: head.path.of(bytes), query: head.query.of(bytes))
+        self.init(endpoint)
         self.link = link
+        if endpoint.body == .notification, endpoint.method == .post {
+            hasPayload = try head.isRawPublish(in: bytes)
+        } else {
+            hasPayload = endpoint.body == .payload
+        }
+        try read(names, in: head.path.of(bytes), query: head.query.of(bytes))
         condition = try Condition(head, bytes)
         if endpoint.method != .get {
             try readBody(head, bytes)
@@ -73,14 +84,7 @@ final class EndpointRequest {
     }
 
     /// What a head says of the body, and of the device that makes the change: a payload has none.
-    private func readBody(
-        _ head: HTTPRequestHead, _ bytes: RawSpan
-    ) throws(ProtocolError) {
-        if endpoint.body == .notification, endpoint.method == .post {
-            hasPayload = try head.isRawPublish(in: bytes)
-        } else {
-            hasPayload = endpoint.body == .payload
-        }
+    private func readBody(_ head: HTTPRequestHead, _ bytes: RawSpan) throws(ProtocolError) {
         if hasPayload || endpoint.body == .blob { try head.checkLength() }
         bodyByteCount = head.contentLength
         if endpoint.body.isReceived { coding = try BodyCoding(head, bytes) }
@@ -99,9 +103,9 @@ final class EndpointRequest {
             throw ProtocolError(
                 .methodNotAllowed, "call does not support GET of a blob; use getBlob")
         }
-        let (endpoint, names) = try Endpoint.find(
-            call.method, path.of(head), on: .frames)
-        try self.init(endpoint, names, in: path.of(head), query: query.of(head))
+        let (endpoint, names) = try Endpoint.find(call.method, path.of(head), on: .frames)
+        self.init(endpoint)
+        try read(names, in: path.of(head), query: query.of(head))
         if call.coding == .gzip { coding = .gzip }
         mediaType = call.mediaType
         device = call.device
@@ -113,6 +117,35 @@ final class EndpointRequest {
         }
     }
 
+    /// A frame of `put`.
+    convenience init(_ put: Put.Request, bodyByteCount: UInt64) {
+        self.init(.putPart)
+        id = put.texts.id
+        part = put.part
+        mediaType = put.mediaType
+        if put.coding == .gzip { coding = .gzip }
+        self.bodyByteCount = bodyByteCount
+        publication = Publication(
+            lifetime: put.lifetime, texts: put.texts, profile: put.profile)
+    }
+
+    /// A frame of `watch`. The connection serves nothing else from then on.
+    convenience init(_ watch: Watch.Request, _ head: RawSpan) throws(ProtocolError) {
+        self.init(.watch)
+        owner = try OwnerID(onWire: watch.owner.of(head))
+        func text(_ slice: Slice) -> String? { slice.isEmpty ? nil : slice.of(head).text() }
+        feed = FeedQuery(
+            owner: watch.owner.of(head).text(), start: .beginning, limit: watch.pageLimit,
+            waitSeconds: 0,
+            filter: RecordFilter(
+                app: text(watch.app), isRead: watch.isRead,
+                actionState: watch.actionState.flatMap { ActionState(rawValue: $0) },
+                group: text(watch.group), platform: text(watch.platform),
+                targetHost: text(watch.targetHost)))
+        lastEventID = watch.cursor.of(head).array()
+        acceptsEvents = true
+    }
+
     /// The notification's id, the owner or the category; empty where the path has none.
     var name: String { id?.text ?? owner?.text ?? category?.text ?? "" }
 
@@ -120,5 +153,42 @@ final class EndpointRequest {
     func required<Name>(_ name: Name?) throws(ProtocolError) -> Name {
         try BlobProtocol.require(
             name, .internalError, "\(endpoint.name) has no such name in its path")
+    }
+}
+
+/// What a put says of its notification: in the query of HTTP, or in a frame's head.
+struct Publication {
+    /// Those of a query.
+    static let parameters: [StaticString] = [
+        "ttl", "expires_at", "title", "message", "rich_type", "owner", "app", "profile",
+    ]
+
+    var lifetime = Lifetime()
+    var texts = NotificationTexts()
+    /// Whose limits hold; nil: nobody's.
+    var profile: DeviceProfile?
+
+    init(lifetime: Lifetime, texts: NotificationTexts, profile: DeviceProfile?) {
+        self.lifetime = lifetime
+        self.texts = texts
+        self.profile = profile
+    }
+
+    init(_ query: EndpointQuery) throws(ProtocolError) {
+        let bounds = 1...Int(WireLimits.expiryMillisecondsMax / 1_000)
+        if query["ttl"] != nil {
+            let seconds = try query.number("ttl", in: bounds, .badTTL, default: 0)
+            lifetime.ttlSeconds = Int64(seconds)
+        }
+        if let time = query["expires_at"] {
+            lifetime.expiryMilliseconds = try RFC3339.parse(time.span.bytes)
+        }
+        try lifetime.check()
+        texts.title = try Title(given: (query["title"] ?? []).span.bytes)
+        texts.message = try Message(given: (query["message"] ?? []).span.bytes)
+        texts.richType = try RichType(given: (query["rich_type"] ?? []).span.bytes)
+        texts.owner = try OwnerID(given: (query["owner"] ?? []).span.bytes)
+        texts.app = try AppName(given: (query["app"] ?? []).span.bytes)
+        if let name = query["profile"] { profile = try DeviceProfile(name: name.span.bytes) }
     }
 }

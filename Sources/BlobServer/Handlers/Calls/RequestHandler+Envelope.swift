@@ -7,7 +7,7 @@ extension RequestHandler {
     func getEnvelope(
         _ request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
-        let query = try EndpointQuery(request.query, "platform", "style", "format", "token")
+        let query = request.query
         let name = try require(
             try query.text("platform", .badPlatform), .badPlatform,
             "the parameter platform is missing; known are apns, fcm, wns")
