@@ -67,11 +67,11 @@ public struct AcceptEncoding: Sendable, Hashable {
 }
 
 /// The value of `Accept` (RFC 9110, section 12.5.1), as far as it is used.
-public enum MediaRanges {
+package enum MediaRanges {
     /// Whether a list names a media type itself, whatever its parameters, with a weight other than
     /// 0. Wildcards do not count: they do not ask for this type. Elements whose weight is malformed
     /// are skipped. `mediaType` is in lower case.
-    public static func names(_ mediaType: StaticString, in list: RawSpan) -> Bool {
+    package static func names(_ mediaType: StaticString, in list: RawSpan) -> Bool {
         var elements = ListElements()
         while let element = elements.next(list) {
             let range = list.extracting(element)

@@ -43,17 +43,17 @@ public enum EntityTags {
 /// What the entity tags of an `If-Match` or `If-None-Match` name (RFC 9110, section 13.1): revisions
 /// of notifications, `"1234"`, and digests of payloads, `"sha256:<hex>"` or `"sha256:<hex>-gzip"`.
 /// Both tags of a payload name its bytes. A tag of any other form names nothing.
-public struct ConditionTags: Sendable, Hashable {
+package struct ConditionTags: Sendable, Hashable {
     /// Whether it is `*`: whatever is there.
-    public private(set) var isAny = false
+    package private(set) var isAny = false
     /// These revisions.
-    public private(set) var revisions: [UInt64] = []
+    package private(set) var revisions: [UInt64] = []
     /// These digests.
-    public private(set) var digests: [Digest] = []
+    package private(set) var digests: [Digest] = []
 
     /// Reads the lines of a field, which together are one list. Nil when there are none. Throws
     /// `malformed` for what is no list of entity tags.
-    public init?(
+    package init?(
         _ lines: FieldLines, in bytes: RawSpan, _ comparison: EntityTags.Comparison
     ) throws(ProtocolError) {
         guard !lines.isEmpty else { return nil }
@@ -164,9 +164,9 @@ struct EntityTagList {
 
 /// Entity tags of notifications: the revision in quotes, `"1234"`. They are strong, and differ from
 /// those of payloads, which begin with `sha256:`.
-public enum RevisionTags {
+package enum RevisionTags {
     /// Appends the tag.
-    public static func append(_ revision: UInt64, to out: inout [UInt8]) {
+    package static func append(_ revision: UInt64, to out: inout [UInt8]) {
         out.append(UInt8(ascii: "\""))
         Decimal.append(revision, to: &out)
         out.append(UInt8(ascii: "\""))

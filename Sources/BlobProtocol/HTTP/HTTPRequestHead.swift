@@ -62,9 +62,6 @@ public struct HTTPRequestHead: Sendable, Hashable {
     ///
     /// Throws what to answer when the head is wrong: after that answer the connection must be
     /// closed, for where the next request begins is not known.
-    ///
-    /// Calling this again and again with a buffer that grows costs the square of its size; keep a
-    /// `HeadScanner` with each connection and use `read(_:resuming:)`.
     public static func parse(
         _ bytes: RawSpan
     ) throws(ProtocolError) -> (head: HTTPRequestHead, consumed: Int)? {
@@ -73,19 +70,8 @@ public struct HTTPRequestHead: Sendable, Hashable {
         return (head, consumed)
     }
 
-    /// Like `parse(_:)`, for a buffer that grows: see ``read(_:resuming:)``.
-    public static func parse(
-        _ bytes: RawSpan, resuming scanner: inout HeadScanner
-    ) throws(ProtocolError) -> (head: HTTPRequestHead, consumed: Int)? {
-        var head = HTTPRequestHead()
-        guard let consumed = try head.read(bytes, resuming: &scanner) else { return nil }
-        return (head, consumed)
-    }
-
-    /// Reads the head at the start of a buffer that grows, into a new value: the first call reads what there is,
-    /// later ones only look for the head's end from where the last one stopped, and read the head when it is whole.
-    /// Linear in the size of the head however it arrives. `bytes` must begin at the same byte in each call until a
-    /// head is returned; `scanner` then starts again by itself.
+    /// Reads the head at the start of a buffer that grows, into a new value. `bytes` must begin at the same byte in each
+    /// call until a head is returned; `scanner` then starts again by itself.
     ///
     /// - Returns: how many bytes the head has; nil when more are needed, and then the value is of no use.
     public mutating func read(
@@ -93,12 +79,15 @@ public struct HTTPRequestHead: Sendable, Hashable {
     ) throws(ProtocolError) -> Int? {
         if scanner.isFresh {
             if let consumed = try read(bytes) { return consumed }
-            _ = try scanner.scan(bytes)
-            return nil
+        } else {
+            guard scanner.hasNews(in: bytes) else { return nil }
+            if let consumed = try read(bytes) {
+                scanner = HeadScanner()
+                return consumed
+            }
         }
-        guard try scanner.scan(bytes) else { return nil }
-        scanner = HeadScanner()
-        return try read(bytes)
+        scanner.byteCount = bytes.byteCount
+        return nil
     }
 
     private mutating func read(_ bytes: RawSpan) throws(ProtocolError) -> Int? {
@@ -111,48 +100,21 @@ public struct HTTPRequestHead: Sendable, Hashable {
     }
 }
 
-/// Looks for the empty line that ends a request's head, and remembers how far it got. A value of 40
-/// bytes to keep with each connection.
+/// Says when a head that comes in many pieces is worth reading again: when a line has ended, of which there are few, or
+/// 64 bytes have come. Kept with each connection.
 public struct HeadScanner: Sendable, Hashable {
-    private var position = 0
-    private var lineStart = 0
-    /// Where the header section begins; 0 as long as the request line is not whole.
-    private var sectionStart = 0
-    private var emptyLineCount = 0
+    /// How many bytes were there when it was looked at last.
+    fileprivate var byteCount = 0
 
     /// A scanner that has seen nothing.
     public init() {}
 
     /// Whether nothing has been looked at yet.
-    public var isFresh: Bool { position == 0 }
+    public var isFresh: Bool { byteCount == 0 }
 
-    /// Looks at the bytes that were added since the last call: true when the head's end is among
-    /// them. Throws when a limit is passed or a line ends in a bare LF, as the parser will.
-    mutating func scan(_ bytes: RawSpan) throws(ProtocolError) -> Bool {
-        while position < bytes.byteCount {
-            let index = position
-            position += 1
-            guard bytes.byte(index) == 0x0A else { continue }
-            guard index > lineStart, bytes.byte(index - 1) == 0x0D else { throw HeadParser.bareLF }
-            let lineByteCount = index - 1 - lineStart
-            lineStart = position
-            if sectionStart > 0 {
-                try HeadParser.checkSection(byteCount: position - sectionStart)
-                if lineByteCount == 0 { return true }
-            } else if lineByteCount == 0 {
-                emptyLineCount += 1
-                try HeadParser.checkEmptyLines(emptyLineCount)
-            } else {
-                try HeadParser.checkRequestLine(byteCount: lineByteCount)
-                sectionStart = position
-            }
-        }
-        if sectionStart > 0 {
-            try HeadParser.checkSection(byteCount: position - sectionStart)
-        } else {
-            // The last byte may be the CR of the line's end.
-            try HeadParser.checkRequestLine(byteCount: position - 1 - lineStart)
-        }
-        return false
+    fileprivate mutating func hasNews(in bytes: RawSpan) -> Bool {
+        defer { byteCount = bytes.byteCount }
+        return bytes.index(of: 0x0A, from: byteCount) < bytes.byteCount
+            || bytes.byteCount >> 6 > byteCount >> 6
     }
 }

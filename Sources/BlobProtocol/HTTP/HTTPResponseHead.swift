@@ -126,10 +126,10 @@ public enum HTTPResponseHead {
 }
 
 /// Times as HTTP writes them (RFC 9110, section 5.6.7).
-public enum HTTPDate {
+package enum HTTPDate {
     /// Appends `Sun, 06 Nov 1994 08:49:37 GMT`. Times outside of the years 1970 to 9999 are moved
     /// to the nearest end.
-    public static func append(seconds: Int64, to out: inout [UInt8]) {
+    package static func append(seconds: Int64, to out: inout [UInt8]) {
         let time = UInt64(min(max(seconds, 0), WireLimits.expiryMillisecondsMax / 1_000))
         let day = Int(time / 86_400)
         let date = CivilDate(dayNumber: day)

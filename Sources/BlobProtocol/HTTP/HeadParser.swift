@@ -34,7 +34,10 @@ struct HeadParser {
         while index < bytes.byteCount, bytes.byte(index) == 0x0D {
             guard try lineEnd(bytes) else { return false }
             count += 1
-            try Self.checkEmptyLines(count)
+            let max = WireLimits.leadingEmptyLineCountMax
+            try require(
+                count <= max, .malformed,
+                "too many empty lines before the request; the limit is \(max)", limit: max)
         }
         lineStart = index
         return index < bytes.byteCount
@@ -206,26 +209,13 @@ struct HeadParser {
         return ProtocolError(
             .malformed, "invalid byte 0x\(hex) at byte \(index) of the head, \(place)")
     }
-}
 
-// The limits, shared with `HeadScanner` so that a head is refused for the same reason however it
-// arrives.
-extension HeadParser {
-    static var bareLF: ProtocolError {
+    private static var bareLF: ProtocolError {
         ProtocolError(.malformed, "a line of the head ends in LF; it must end in CR LF")
     }
 
-    static func checkEmptyLines(_ count: Int) throws(ProtocolError) {
-        guard count <= WireLimits.leadingEmptyLineCountMax else {
-            let max = WireLimits.leadingEmptyLineCountMax
-            throw ProtocolError(
-                .malformed, "too many empty lines before the request; the limit is \(max)",
-                limit: max)
-        }
-    }
-
     @inline(__always)
-    static func checkRequestLine(byteCount: Int) throws(ProtocolError) {
+    private static func checkRequestLine(byteCount: Int) throws(ProtocolError) {
         guard byteCount <= WireLimits.requestLineByteCountMax else {
             throw tooLarge(
                 .uriTooLong, "the request line is longer than", "bytes",
@@ -234,7 +224,7 @@ extension HeadParser {
     }
 
     @inline(__always)
-    static func checkSection(byteCount: Int) throws(ProtocolError) {
+    private static func checkSection(byteCount: Int) throws(ProtocolError) {
         guard byteCount <= WireLimits.headerSectionByteCountMax else {
             throw tooLarge(
                 .headersTooLarge, "the header section is larger than", "bytes",

@@ -2,9 +2,9 @@ import Bytes
 
 /// Takes a `multipart/form-data` body apart (RFC 7578; RFC 2046, section 5.1) as it comes, in pieces
 /// of any size. It holds no bytes: files are handed out where they lie.
-public struct MultipartParser: Sendable {
+package struct MultipartParser: Sendable {
     /// What stands at the start of the bytes.
-    public enum Step: Sendable, Hashable {
+    package enum Step: Sendable, Hashable {
         /// Nothing that can be told without more bytes.
         case needsMore
         /// A part begins.
@@ -36,16 +36,16 @@ public struct MultipartParser: Sendable {
     private var lineCount = 0
 
     /// A parser at the start of a body.
-    public init(boundary: [UInt8]) {
+    package init(boundary: [UInt8]) {
         delimiter = Array("\r\n--".utf8) + boundary
     }
 
     /// Whether the last delimiter has been read. A body that ends before is cut off.
-    public var isComplete: Bool { state == .epilogue }
+    package var isComplete: Bool { state == .epilogue }
 
     /// The boundary that a Content-Type `multipart/form-data` names: 1…70 bytes that may stand in
     /// one, the last no blank (RFC 2046, section 5.1.1). Throws `bad_multipart`.
-    public static func boundary(of contentType: RawSpan) throws(ProtocolError) -> [UInt8] {
+    package static func boundary(of contentType: RawSpan) throws(ProtocolError) -> [UInt8] {
         var parameters = MediaParameters(contentType)
         guard parameters.type.of(contentType).equalsIgnoringCase("multipart/form-data") else {
             throw ProtocolError(.badMultipart, "the media type is not multipart/form-data")
@@ -87,7 +87,7 @@ public struct MultipartParser: Sendable {
     /// Throws `bad_multipart`, and `bad_media_type` for a part's; the rest of the body means
     /// nothing then. The steps are the same however the body is cut, but for how a part's bytes are
     /// shared among them.
-    public mutating func next(
+    package mutating func next(
         _ bytes: RawSpan
     ) throws(ProtocolError) -> (step: Step, consumed: Int) {
         switch state {

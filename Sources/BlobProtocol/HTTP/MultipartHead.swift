@@ -2,11 +2,11 @@ import Bytes
 package import Notifications
 
 /// The head of one part of a multipart body.
-public struct MultipartHead: Sendable, Hashable {
+package struct MultipartHead: Sendable, Hashable {
     /// The field's name, without the quotes it stood in; at least one byte. Not checked otherwise.
-    public var name: [UInt8]
+    package var name: [UInt8]
     /// The media type; nil when none was said.
-    public var mediaType: String? { type?.text }
+    package var mediaType: String? { type?.text }
     package var type: MediaType?
 
     /// Reads the field lines of a head, each with its CR LF, without the empty line (RFC 7578,

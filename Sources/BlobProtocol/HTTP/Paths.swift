@@ -74,20 +74,20 @@ public enum PayloadPath: Sendable, Hashable {
 /// The slices that it finds are of the path that was matched and still percent-encoded: decode them
 /// (`PercentCoding`), then check them (`Names`). An encoded `/` is decoded only then, and refused by the names'
 /// rules.
-public struct PathPattern: Sendable {
+package struct PathPattern: Sendable {
     /// The pattern as it was written.
-    public let text: StaticString
+    package let text: StaticString
     /// How many segments it has. A path with another number of slashes does not match.
     let segmentCount: Int
     /// How many bytes come before the first parameter: most paths of other patterns differ in these.
     private let prefixByteCount: Int
 
     /// What a path has in the place of the parameters, in their order; empty where the pattern has fewer.
-    public struct Match: Sendable, Hashable {
+    package struct Match: Sendable, Hashable {
         /// The first parameter.
-        public private(set) var first = Slice.empty
+        package private(set) var first = Slice.empty
         /// The second one.
-        public private(set) var second = Slice.empty
+        package private(set) var second = Slice.empty
 
         mutating func append(_ segment: Slice) {
             if first.isEmpty { first = segment } else { second = segment }
@@ -95,21 +95,21 @@ public struct PathPattern: Sendable {
     }
 
     /// A pattern of at most two parameters, each of which is a whole segment.
-    public init(_ text: StaticString) {
+    package init(_ text: StaticString) {
         self.text = text
         segmentCount = text.withUTF8Buffer { $0.count { $0 == UInt8(ascii: "/") } }
         prefixByteCount = text.withUTF8Buffer { $0.firstIndex(of: UInt8(ascii: "{")) ?? $0.count }
     }
 
     /// The names of the parameters.
-    public var parameters: [String] {
+    package var parameters: [String] {
         text.description.split(separator: "/").compactMap { segment in
             segment.hasPrefix("{") ? String(segment.dropFirst().dropLast()) : nil
         }
     }
 
     /// How many segments a path has: what is compared before a pattern is.
-    public static func segmentCount(of path: RawSpan) -> Int {
+    package static func segmentCount(of path: RawSpan) -> Int {
         var count = 0
         var index = path.index(of: UInt8(ascii: "/"))
         while index < path.byteCount {
@@ -121,7 +121,7 @@ public struct PathPattern: Sendable {
 
     /// What a percent-encoded path without its query, of so many segments, has in the place of the parameters; nil
     /// when it does not match. An empty segment matches no parameter, and a slash at the end makes another path.
-    public func match(_ path: RawSpan, segmentCount: Int) -> Match? {
+    package func match(_ path: RawSpan, segmentCount: Int) -> Match? {
         guard segmentCount == self.segmentCount else { return nil }
         let start = text.utf8Start
         let pattern = RawSpan(_unsafeStart: start, byteCount: text.utf8CodeUnitCount)
