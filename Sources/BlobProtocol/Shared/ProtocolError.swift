@@ -84,29 +84,21 @@ public enum Problem {
     /// Appends `{"type","title","status","code","detail"}` and, where there is one, `"limit"`; then the
     /// error's other members.
     public static func compose(_ error: ProtocolError, into out: inout [UInt8]) {
-        out.append("{\"type\":\"about:blank\",\"title\":")
-        JSONText.append(error.code.title, to: &out)
-        out.append(",\"status\":")
-        Decimal.append(UInt64(error.status), to: &out)
-        out.append(",\"code\":")
-        JSONText.append(error.code.rawValue, to: &out)
-        out.append(",\"detail\":")
-        JSONText.append(error.detail, to: &out)
-        if let limit = error.limit {
-            out.append(",\"limit\":")
-            Decimal.append(limit, to: &out)
-        }
-        for member in error.members {
-            out.append(",")
-            JSONText.append(member.name, to: &out)
-            out.append(":")
-            switch member.value {
-            case .text(let text): JSONText.append(text, to: &out)
-            case .texts(let texts): JSONText.append(texts, to: &out)
-            case .number(let number): Decimal.append(number, to: &out)
-            case .null: out.append("null")
+        out.object {
+            $0.add("type", "about:blank")
+            $0.add("title", error.code.title)
+            $0.add("status", Int(error.status))
+            $0.add("code", error.code.rawValue)
+            $0.add("detail", error.detail)
+            if let limit = error.limit { $0.add("limit", limit) }
+            for member in error.members {
+                switch member.value {
+                case .text(let text): $0.add(member.name, text)
+                case .texts(let texts): $0.add(member.name, texts)
+                case .number(let number): $0.add(member.name, number)
+                case .null: $0.add(member.name, orNull: nil)
+                }
             }
         }
-        out.append("}")
     }
 }

@@ -17,36 +17,21 @@ extension AnsweredRequest {
     }
 
     private func appendJSON(_ request: LoggedRequest, _ byteCount: Int, to out: inout [UInt8]) {
-        out.append("{\"time\":\"")
-        RFC3339.append(at.milliseconds, to: &out)
-        out.append("\",\"socket\":")
-        out.append(request.isDevice ? "\"device\"" : "\"main\"")
-        out.append(",\"uid\":")
-        Decimal.append(UInt64(request.userID), to: &out)
-        out.append(",\"protocol\":\"")
-        out.append(request.version)
-        out.append("\"")
-        append("operation", operation.rawValue, to: &out)
-        out.append(",\"method\":\"")
-        out.append(request.method)
-        out.append("\"")
-        append("target", request.target, to: &out)
-        out.append(",\"status\":")
-        Decimal.append(UInt64(status), to: &out)
-        if let code { append("code", code.rawValue, to: &out) }
-        out.append(",\"bytes\":")
-        Decimal.append(UInt64(byteCount), to: &out)
-        out.append(",\"duration_ms\":")
-        Milliseconds.append(nanoseconds, to: &out)
-        if !request.userAgent.isEmpty { append("user_agent", request.userAgent, to: &out) }
-        out.append("}")
-    }
-
-    private func append(_ name: StaticString, _ value: String, to out: inout [UInt8]) {
-        out.append(",\"")
-        out.append(name)
-        out.append("\":")
-        JSONText.append(value, to: &out)
+        out.object {
+            $0.add("time", moment: at.milliseconds)
+            $0.add("socket", request.isDevice ? "device" : "main")
+            $0.add("uid", Int(request.userID))
+            $0.add("protocol", request.version.description)
+            $0.add("operation", operation.rawValue)
+            $0.add("method", request.method.description)
+            $0.add("target", request.target)
+            $0.add("status", Int(status))
+            $0.add("code", code?.rawValue)
+            $0.add("bytes", byteCount)
+            $0.begin("duration_ms")
+            Milliseconds.append(nanoseconds, to: &$0)
+            if !request.userAgent.isEmpty { $0.add("user_agent", request.userAgent) }
+        }
     }
 
     /// `unix: - UID [time] "GET /path HTTP/1.1" status bytes "-" "agent"`: nginx's word for a client at

@@ -24,19 +24,13 @@ package struct FieldLogHandler: LogHandler {
     /// Logs a JSON object in a line, to standard error.
     package static let json = FieldLogHandler { event, fields in
         var line: [UInt8] = []
-        line.append("{\"time\":\"")
-        RFC3339.append(Timestamp.now.milliseconds, to: &line)
-        line.append("\",\"level\":")
-        JSONText.append(event.level.rawValue, to: &line)
-        line.append(",\"message\":")
-        JSONText.append(event.message.description, to: &line)
-        for (key, value) in fields {
-            line.append(",")
-            JSONText.append(key, to: &line)
-            line.append(":")
-            JSONText.append(value, to: &line)
+        line.object {
+            $0.add("time", moment: Timestamp.now.milliseconds)
+            $0.add("level", event.level.rawValue)
+            $0.add("message", event.message.description)
+            for (key, value) in fields { $0.add(key, value) }
         }
-        line.append("}\n")
+        line.append("\n")
         StandardError.write(line)
     }
 

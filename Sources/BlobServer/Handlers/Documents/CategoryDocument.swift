@@ -12,8 +12,7 @@ enum CategoryDocument {
             $0.add("name", category.name)
             $0.add("app", category.app)
             if category.revision > 0 { $0.add("revision", category.revision) }
-            $0.begin("actions")
-            ActionsDocument.append(category.actions, to: &$0)
+            ActionsDocument.add(category.actions, to: &$0)
             let options = CategoryOptions.known.filter { category.options.contains($0.option) }
             if !options.isEmpty {
                 $0.add("options", options) { JSONText.append($0.name, to: &$1) }
@@ -73,10 +72,8 @@ enum CategoryDocument {
 /// The actions of a notification or a category: an array of objects with `identifier`, `title` and
 /// the flags `foreground`, `destructive` and `authentication_required`.
 enum ActionsDocument {
-    static func append(_ actions: [NotificationAction], to out: inout [UInt8]) {
-        out.append("[")
-        for (index, action) in actions.enumerated() {
-            if index > 0 { out.append(",") }
+    static func add(_ actions: [NotificationAction], to out: inout [UInt8]) {
+        out.add("actions", actions) { action, out in
             out.object {
                 $0.add("identifier", action.identifier)
                 $0.add("title", action.title)
@@ -85,7 +82,6 @@ enum ActionsDocument {
                 $0.add("authentication_required", action.requiresAuthentication)
             }
         }
-        out.append("]")
     }
 
     /// Reads the array. Flags that are not given are false. What the actions may be called is the

@@ -74,10 +74,9 @@ enum HistoryDocument {
             case .deleted: $0.add("deleted", page.deleted, append)
             }
             if let next = page.next {
-                $0.begin("next")
-                $0.append("\"")
-                next.append(owner: owner.utf8.span.bytes, store: store, to: &$0)
-                $0.append("\"")
+                $0.add("next", quoted: {
+                    next.append(owner: owner.utf8.span.bytes, store: store, to: &$0)
+                })
             } else {
                 $0.add("next", orNull: nil)
             }

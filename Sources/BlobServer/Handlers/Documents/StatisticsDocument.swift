@@ -13,12 +13,12 @@ struct StatisticsDocument: Sendable {
         let now = try source.now()
         var document: [UInt8] = []
         document.object {
-            $0.add(Figure.stored, of: now)
+            now.add(Figure.stored, to: &$0)
             $0.add("store_id", store.id.description)
             $0.add("version", blobdVersion)
             let uptime = Timestamp.now.milliseconds - source.startedAt.milliseconds
             $0.add("uptime_seconds", Int(uptime / 1_000))
-            $0.add(Figure.served, of: now)
+            now.add(Figure.served, to: &$0)
             $0.begin("errors")
             $0.object {
                 for code in ErrorCode.allCases {
@@ -80,6 +80,15 @@ struct StatisticsDocument: Sendable {
                 $0.add("target", slow.target)
                 $0.add("at_ms", Int(slow.at.milliseconds))
             }
+        }
+    }
+}
+
+extension DaemonFigures {
+    /// Adds the rows that have a name.
+    fileprivate func add(_ figures: [Figure], to out: inout [UInt8]) {
+        for figure in figures {
+            if let name = figure.name { out.add(name, figure.read(self)) }
         }
     }
 }
