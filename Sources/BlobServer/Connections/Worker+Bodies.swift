@@ -67,13 +67,7 @@ extension Worker {
 
     /// Submits a body that is complete: to the writer if it is short, else to a publisher.
     private func submit(_ upload: Upload, _ connection: Connection) throws(BodyFailure) {
-        let job: BodyJob?
-        do throws(ProtocolError) {
-            job = try BodyJob(upload, limits, for: connection.address)
-        } catch {
-            throw .wire(error)
-        }
-        guard let job else { return }
+        let job = try onWire(try BodyJob(upload, limits, for: connection.address))
         connection.state.enter(.awaitingChange(upload.reply))
         if job.isShort {
             job.run(environment.writer)

@@ -37,8 +37,8 @@ struct BatchedAnswer {
     /// Whether the head and the mapped pieces are all of it, so that another answer may follow in
     /// the same call.
     var isWhole: Bool
-    /// Whether it answers a fetch, whose head names a payload.
-    var isFetch: Bool
+    /// That of a fetch, whose head names a payload; 0: it answers none.
+    var fetchStatus: UInt16
 }
 
 /// The answers to a batch of requests, in their order: what a ``RequestHandler`` fills and a ``ResponseSender``
@@ -236,7 +236,7 @@ struct AnswerBatch: ~Copyable {
     }
 
     /// Ends an answer: what was appended to ``heads`` and mapped since the last one belongs to it.
-    mutating func endAnswer(_ body: BatchedAnswer.Body = .none, isFetch: Bool = false) {
+    mutating func endAnswer(_ body: BatchedAnswer.Body = .none, fetchStatus: UInt16 = 0) {
         var body = body
         if case .stored(let range) = body, range.byteCount <= Self.copiedByteCountMax {
             copyMapped()
@@ -257,6 +257,6 @@ struct AnswerBatch: ~Copyable {
         answers.append(
             BatchedAnswer(
                 headEnd: heads.count, body: body, mappedEnd: mapped.count, isLinked: isLinked,
-                isWhole: isWhole, isFetch: isFetch))
+                isWhole: isWhole, fetchStatus: fetchStatus))
     }
 }

@@ -164,7 +164,7 @@ extension HTTPRequest {
             fields, mediaType: payload.servedMediaType, digest: digest.span.bytes,
             into: &batch.heads)
         if isLinked, case .stored(let range) = body { end(range, into: &batch) }
-        batch.endAnswer(body, isFetch: true)
+        batch.endAnswer(body, fetchStatus: selection.status)
         return selection.status
     }
 

@@ -21,12 +21,15 @@ final class RequestEntry: Sendable {
 
 /// Counts, times and logs what a worker answers. Its thread alone uses it.
 final class RequestObserver {
+    /// Slow requests that are logged in a second.
+    private static let slowLinesPerSecondMax = 20
+
     let counters: WorkerCounters
     private let requests: RequestCounters
     private let accessLog: AccessLog?
     /// From how many nanoseconds on a request is logged as slow.
     private var slowNanoseconds = Int64.max
-    private var slowLog: SlowRequestLog
+    private var slowLog: RateLimitedLog
     private var lines: [UInt8] = []
     private var lineCount = 0
     /// When the worker learnt of what it answers in this iteration.
@@ -46,7 +49,7 @@ final class RequestObserver {
         self.counters = counters
         requests = counters.requests
         self.accessLog = accessLog
-        slowLog = SlowRequestLog(log)
+        slowLog = RateLimitedLog(log, linesPerSecondMax: Self.slowLinesPerSecondMax)
         logsRequests = accessLog != nil
         change(slowMilliseconds: slowMilliseconds)
     }
@@ -108,7 +111,17 @@ final class RequestObserver {
 
     private func noteSlow(_ slow: AnsweredRequest) {
         if slow.nanoseconds >= counters.slowest.nanosecondsMin { counters.slowest.note(slow) }
-        if slow.nanoseconds >= slowNanoseconds { slowLog.note(slow) }
+        logSlow(slow)
+    }
+
+    private func logSlow(_ slow: AnsweredRequest) {
+        guard slow.nanoseconds >= slowNanoseconds else { return }
+        slowLog.note(
+            .warning, "Slow request",
+            metadata: [
+                "operation": "\(slow.operation.rawValue)", "status": "\(slow.status)",
+                "duration_ms": "\(Milliseconds.text(slow.nanoseconds))", "target": "\(slow.target)",
+            ])
     }
 
     private func log(_ answered: AnsweredRequest, _ batch: borrowing AnswerBatch) {
@@ -147,19 +160,36 @@ final class RequestObserver {
     }
 
     /// Notes the fetches of a batch that took long. Which notification each asked for is not known any
-    /// more; its answer says which bytes it was sent.
+    /// more; the head of its answer says which bytes it was sent.
     @inline(never)
     private func noteSlowFetches(_ batch: borrowing AnswerBatch, _ nanoseconds: Int64) {
         var isNoted = false
-        for index in 0..<batch.answers.count where batch.answers[index].isFetch {
-            guard let fetch = AnsweredFetch(batch.head(index)) else { continue }
+        for index in 0..<batch.answers.count {
+            let status = batch.answers[index].fetchStatus
+            guard status > 0, let digest = Self.digest(in: batch.head(index)) else { continue }
             let slow = AnsweredRequest(
-                operation: .fetch, status: fetch.status, nanoseconds: nanoseconds,
-                request: LoggedRequest(method: "blob", target: fetch.digest, version: "-"))
-            if isNoted { slowLog.note(slow) } else { noteSlow(slow) }
+                operation: .fetch, status: status, nanoseconds: nanoseconds,
+                request: LoggedRequest(method: "blob", target: digest, version: "-"))
+            if isNoted { logSlow(slow) } else { noteSlow(slow) }
             isNoted = true
             guard nanoseconds >= slowNanoseconds else { return }
         }
+    }
+
+    /// The digest of the bytes as given, which is at the beginning of a frame's head, and between the quotation marks of
+    /// HTTP's entity tag.
+    private static func digest(in head: RawSpan) -> String? {
+        if head.byteCount > 0, head.byte(0) == Wire.responseMagic {
+            return Digest(
+                bytes: head.extracting(droppingFirst: Wire.frameHeaderByteCount)
+                    .extracting(first: Wire.digestByteCount))?.description
+        }
+        let name = UInt64(littleEndian: 0x2220_3A67_6154_450A)  // a line end and `ETag: "`
+        var start = 0
+        while start + 8 <= head.byteCount, head.word(start) != name { start += 1 }
+        let tag = head.extracting(droppingFirst: min(start + 8, head.byteCount))
+        let end = tag.index(of: UInt8(ascii: "\""))
+        return end < tag.byteCount ? tag.extracting(first: end).text() : nil
     }
 }
 
@@ -170,45 +200,5 @@ extension RequestObserver {
             LoggedRequest(
                 method: "-", target: "-", version: "-", isDevice: connection.isDevice,
                 userID: connection.userID))
-    }
-}
-
-/// What a fetch was answered, as the head of its answer says.
-private struct AnsweredFetch {
-    var status: UInt16
-    /// The digest of the bytes as given.
-    var digest: String
-
-    /// Nil where the head of a fetch's answer is not that of a payload.
-    init?(_ head: RawSpan) {
-        guard head.byteCount > 12 else { return nil }
-        if head.byte(0) == Wire.responseMagic {
-            guard let frame = try? ResponseFrame.parse(head) else { return nil }
-            let start = Wire.frameHeaderByteCount
-            let isFetch =
-                frame.opcode == Opcode.get.rawValue || frame.opcode == Opcode.getBlob.rawValue
-            guard isFetch, frame.status < 300, head.byteCount >= start + Wire.digestByteCount,
-                let digest = Digest(bytes: head.extracting(start..<start + Wire.digestByteCount))
-            else { return nil }
-            status = frame.status
-            self.digest = digest.description
-            return
-        }
-        // The status after `HTTP/1.1 `, and the entity tag, which is the digest, between quotation marks.
-        guard let tag = Self.entityTag(head) else { return nil }
-        let digits = (9..<12).map { UInt16(head.byte($0)) &- 0x30 }
-        guard digits.allSatisfy({ $0 < 10 }) else { return nil }
-        status = 100 * digits[0] + 10 * digits[1] + digits[2]
-        digest = tag
-    }
-
-    private static func entityTag(_ head: RawSpan) -> String? {
-        let name = UInt64(littleEndian: 0x2220_3A67_6154_450A)  // a line end and `ETag: "`
-        var start = 0
-        while start + 8 <= head.byteCount, head.word(start) != name { start += 1 }
-        start += 8
-        var end = start
-        while end < head.byteCount, head.byte(end) != UInt8(ascii: "\"") { end += 1 }
-        return end < head.byteCount ? head.extracting(start..<end).text() : nil
     }
 }

@@ -58,17 +58,18 @@ extension Upload {
     func makeRoomToFinish() -> BodyMemory.Need? {
         // What is inside a coding is kept in memory, too: of a payload while it is short, of a document
         // all.
-        let more =
-            coding == .identity
-            ? content.finishingByteCount
-            : content.document == nil
-                ? StoreLimits.payloadInMemoryByteCountMax
-                : content.finishingByteCount
-                    + min(plan.documentByteCountMax, byteCount * Self.inflationRatioMax)
+        let isDocument = plan.isDocument
+        var more = content.finishingByteCount(isDocument: isDocument)
+        if coding != .identity {
+            more =
+                isDocument
+                ? more + min(plan.documentByteCountMax, byteCount * Self.inflationRatioMax)
+                : StoreLimits.payloadInMemoryByteCountMax
+        }
         guard more > 0, let reservation else { return nil }
         let need = content.heldByteCount + more
         // A batch may be long, and counts among the long ones also now.
-        let kind: BodyKind = content.document == nil ? .whole : .long
+        let kind: BodyKind = isDocument ? .long : .whole
         guard !reservation.grow(to: need, kind) else { return nil }
         return BodyMemory.Need(byteCount: need, kind: kind, takesSpool: false)
     }

@@ -72,14 +72,7 @@ final class Upload {
     func begin(_ store: BlobStore, _ reservation: BodyReservation, asOf now: Instant) {
         self.reservation = reservation
         pace = Pace(since: now)
-        switch plan.kind {
-        case .payload: content.payload = store.makePayloadWriter(coding: coding)
-        case .multipart(_, let boundary):
-            content.multipart = MultipartReceiver(store, boundary: boundary)
-        default:
-            content.document = store.makeDocumentWriter(
-                coding: coding, byteCountMax: plan.documentByteCountMax)
-        }
+        content = BodyContent(plan, in: store)
     }
 
     /// Takes in what belongs to the body from the start of `bytes`, and returns how many bytes that was.
@@ -113,12 +106,6 @@ final class Upload {
         try content.append(bytes)
         byteCount += bytes.byteCount
     }
-
-    func takePayload() -> PayloadWriter? { content.payload.take() }
-
-    func takeDocument() -> DocumentWriter? { content.document.take() }
-
-    func takeMultipart() -> MultipartReceiver? { content.multipart.take() }
 
     /// Gives up: bytes, spool file and memory are released.
     func abandon() {

@@ -38,12 +38,8 @@ struct ProcessFigures {
     }
 
     private static func words(_ path: String) -> [Substring] {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return [] }
-        defer { close(descriptor) }
-        var text = [UInt8](repeating: 0, count: 512)
-        let count = read(descriptor, &text, text.count)
-        return String(decoding: text[..<max(0, count)], as: UTF8.self).split(separator: " ")
+        let text = (try? SmallFile.read(path, byteCountMax: 512)) ?? []
+        return String(decoding: text, as: UTF8.self).split(separator: " ")
     }
 }
 

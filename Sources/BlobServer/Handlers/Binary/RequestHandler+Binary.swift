@@ -98,7 +98,7 @@ struct BinaryRequest: IncomingRequest, ~Escapable {
             answering: frame, status: selection.status,
             bodyByteCount: isHeadOnly ? 0 : UInt64(selection.byteCount),
             digest: digest.span.bytes, mediaType: payload.servedMediaType, into: &batch.heads)
-        batch.endAnswer(body, isFetch: true)
+        batch.endAnswer(body, fetchStatus: selection.status)
         return selection.status
     }
 }
@@ -215,7 +215,7 @@ extension RequestHandler {
                 digest: digest.span.bytes, mediaType: payload.mediaType, into: &batch.heads)
             batch.endAnswer(
                 .stored(StoredRange(blob: blob, from: 0, upTo: blob.storedByteCount)),
-                isFetch: true)
+                fetchStatus: 200)
         } catch {
             // What is wrong is found again, noted and said by ``next(_:of:in:into:consumed:)``.
             return 0

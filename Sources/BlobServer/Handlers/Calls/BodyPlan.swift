@@ -24,6 +24,14 @@ struct BodyPlan: Sendable {
     /// Longer bodies are refused before a byte is read, where the length is said.
     var byteCountMax: Int
 
+    /// Whether all of the body is one document, or one in each line.
+    var isDocument: Bool {
+        switch kind {
+        case .document, .batch: true
+        case .payload, .multipart: false
+        }
+    }
+
     var documentByteCountMax: Int {
         if case .batch = kind { return WireLimits.batchByteCountMax }
         return WireLimits.documentByteCountMax

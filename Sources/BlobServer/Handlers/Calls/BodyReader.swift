@@ -72,7 +72,7 @@ struct BodyReader: Sendable {
     // MARK: - Files
 
     func notification(
-        _ received: MultipartReceiver.Received, _ plan: BodyPlan
+        _ received: BodyContent, _ plan: BodyPlan
     ) throws(BodyFailure) -> PendingChange.Operation {
         guard case .multipart(let id, _) = plan.kind else {
             throw .wire(ProtocolError(.internalError, "the body is not multipart"))
@@ -81,17 +81,17 @@ struct BodyReader: Sendable {
         let change: CheckedChange
         do throws(ProtocolError) {
             let bytes = try require(
-                received.document, .badMultipart, "the field notification is missing")
+                received.multipart?.document, .badMultipart, "the field notification is missing")
             document = try NotificationDocument(parsing: bytes.span.bytes, id: id)
             // What can be refused is refused before the files are compressed.
-            try document.checkFiles(received.files.map(\.name))
-            try checkAttachments(received.files, of: document)
+            try document.checkFiles(received.items.map(\.name))
+            try checkAttachments(received.items, of: document)
             change = try self.change(document, try expiry(document), plan)
         } catch {
             throw .wire(error)
         }
         var files: [ReceivedFile] = []
-        for file in received.files {
+        for file in received.items {
             let mediaType = document.mediaType(ofFile: file.name, saying: file.mediaType)
             guard let payload = try onStore(try file.finish(as: mediaType)) else { continue }
             files.append(ReceivedFile(name: file.name, mediaType: mediaType, payload: payload))
@@ -103,13 +103,13 @@ struct BodyReader: Sendable {
     /// Throws `unsupported_attachment` or `attachment_too_large` for a part that the profile's
     /// devices do not take.
     private func checkAttachments(
-        _ files: [IncomingFile], of document: NotificationDocument
+        _ files: [IncomingBytes], of document: NotificationDocument
     ) throws(ProtocolError) {
         guard let profile = document.profile ?? profile else { return }
         for file in files {
             let mediaType = document.mediaType(ofFile: file.name, saying: file.mediaType)
             try profile.check(
-                byteCount: UInt64(file.byteCount), part: file.name.text, mediaType: mediaType.text)
+                byteCount: UInt64(file.counts.all), part: file.name.text, mediaType: mediaType.text)
         }
     }
 
