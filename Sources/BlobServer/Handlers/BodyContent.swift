@@ -126,7 +126,7 @@ struct BodyContent {
         if multipart != nil {
             try multipart?.append(bytes, to: &items)
         } else {
-            try onStore(try items.first?.append(bytes))
+            _ = try onStore(try items.first?.append(bytes))
         }
     }
 
@@ -166,6 +166,6 @@ struct BodyContent {
     /// Moves what is in memory to a file, of several the longest.
     func spool() throws(BodyFailure) {
         let counted = items.filter { !$0.counts.isSpooled }
-        try onStore(try counted.max { $0.counts.held < $1.counts.held }?.spool())
+        _ = try onStore(try counted.max { $0.counts.held < $1.counts.held }?.spool())
     }
 }

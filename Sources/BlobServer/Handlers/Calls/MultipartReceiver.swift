@@ -86,7 +86,10 @@ struct MultipartReceiver: Sendable {
     private mutating func append(
         content bytes: RawSpan, to file: IncomingBytes?
     ) throws(BodyFailure) {
-        guard isInDocument else { return try onStore(try file?.append(bytes)) }
+        guard isInDocument else {
+            _ = try onStore(try file?.append(bytes))
+            return
+        }
         let limit = WireLimits.documentByteCountMax
         guard bytes.byteCount <= limit - (document?.count ?? 0) else {
             throw .wire(
