@@ -34,8 +34,7 @@ public struct JSONMember: Sendable {
 
 /// A number, as its text: one that a double cannot represent is not rounded.
 public struct JSONNumber: Sendable, Hashable {
-    /// The text, by the grammar of RFC 8259, section 6. Numbers are compared by it: `1` and `1.0` are
-    /// not equal.
+    /// Numbers are compared by their text: `1` and `1.0` are not equal.
     public let text: String
 
     init(checked text: String) { self.text = text }
@@ -48,8 +47,7 @@ public struct JSONNumber: Sendable, Hashable {
 }
 
 extension JSONValue {
-    /// The member of that name, compared by bytes; nil when there is none, or the value is not an
-    /// object. A linear search.
+    /// The member of that name, compared by bytes; nil when there is none.
     public subscript(_ name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.isNamed(name) }?.value
@@ -57,8 +55,7 @@ extension JSONValue {
 }
 
 extension JSONValue {
-    /// Appends the value without blanks. Numbers keep their text. In strings only `"`, `\` and U+0000 to
-    /// U+001F are escaped (RFC 8259, section 7).
+    /// Appends the value without blanks. In strings only `"`, `\` and U+0000 to U+001F are escaped.
     public func append(to out: inout [UInt8]) {
         switch self {
         case .null: out.append("null")
@@ -122,8 +119,8 @@ public struct JSONFragment: Sendable, Hashable {
     /// Bytes that were a fragment's before.
     public init(checked bytes: [UInt8]) { self.bytes = bytes }
 
-    /// The value, parsed again, of any length. Throws only when the bytes were never a fragment's, or the value was
-    /// made deeper than 64 levels.
+    /// The value, parsed again. Throws only when the bytes were never a fragment's, or it was made deeper than 64
+    /// levels.
     public func value() throws(JSONError) -> JSONValue {
         var limits = JSONLimits()
         limits.byteCountMax = .max

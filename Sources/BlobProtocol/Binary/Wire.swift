@@ -27,8 +27,7 @@ public enum Dialect: Sendable, Hashable {
     /// Neither: answer 400 in HTTP, which people can read, and close.
     case unknown
 
-    /// The dialect of a connection whose first byte is `byte`. CR and LF are HTTP's: a server skips
-    /// empty lines before a request (RFC 9112, section 2.2).
+    /// The dialect of a connection whose first byte is `byte`. CR and LF are HTTP's (RFC 9112, section 2.2).
     public init(firstByte byte: UInt8) {
         switch byte {
         case Wire.requestMagic: self = .binary
@@ -66,8 +65,7 @@ public enum Opcode: UInt8, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The most bytes a request of this operation may have in its body. Nil where that depends: for
-    /// put the daemon's own payload limit holds (hello's answer names it), for call the resource's.
+    /// The most bytes a request of this operation may have in its body. Nil where that depends.
     public var bodyByteCountMax: UInt64? {
         switch self {
         case .put, .call: nil
@@ -77,8 +75,7 @@ public enum Opcode: UInt8, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// The flags of a request. Their meaning depends on the operation; `Opcode.knownFlags` says which
-/// belong to which.
+/// The flags of a request. `Opcode.knownFlags` says which belong to which operation.
 public struct RequestFlags: OptionSet, Sendable, Hashable {
     /// The bits, as on the wire.
     public let rawValue: UInt16

@@ -1,38 +1,30 @@
 import Bytes
 
-/// The head of an HTTP/1.1 request (RFC 9112): everything the daemon acts upon, as plain old data
-/// with slices of the buffer it was parsed from. Fields that mean nothing here are checked and
-/// dropped.
+/// The head of an HTTP/1.1 request (RFC 9112), as plain old data with slices of the buffer it was parsed from.
 public struct HTTPRequestHead: Sendable, Hashable {
     /// The method.
     public var method = HTTPMethod.other
     /// The whole request target as it was sent, or an empty slice.
     public var target = Slice.empty
-    /// The path within the target, still percent-encoded. Of an absolute target (RFC 9112, section
-    /// 3.2.2) it may be empty, which means `/`; of `*` it is `*`.
+    /// Still percent-encoded. Of an absolute target (RFC 9112, section 3.2.2) it may be empty, which means `/`.
     public var path = Slice.empty
     /// What stands after the `?`, or an empty slice.
     public var query = Slice.empty
     /// 1 for HTTP/1.1, 0 for HTTP/1.0.
     public var minorVersion: UInt8 = 1
-    /// How many bytes the body has; nil when it is not said. With neither this nor `isChunked`
-    /// there is no body (RFC 9112, section 6.3).
+    /// How many bytes the body has; with neither this nor `isChunked` there is none (RFC 9112, section 6.3).
     public var contentLength: UInt64?
     /// Whether the body comes in chunks.
     public var isChunked = false
-    /// Whether the client waits for 100 before it sends the body. Never in HTTP/1.0 (RFC 9110,
-    /// section 10.1.1).
+    /// Whether the client waits for 100 before it sends the body. Never in HTTP/1.0 (RFC 9110, section 10.1.1).
     public var expectsContinue = false
     /// Whether another request may follow on the connection (RFC 9112, section 9.3).
     public var keepAlive = true
     /// The value of `Content-Type`, not checked; nil when absent.
     public var contentType: Slice?
-    /// The value of `Content-Encoding`; nil when absent. A coding other than identity is for the
-    /// daemon to refuse with 415 (RFC 9110, section 8.4).
+    /// The value of `Content-Encoding`; nil when absent.
     public var contentEncoding: Slice?
-    /// The range asked for. Nil as well when it was malformed, in several pieces, of another
-    /// unit or with another method than GET, all of which mean that the field is ignored (RFC 9110,
-    /// section 14.2).
+    /// Nil as well where the field is to be ignored (RFC 9110, section 14.2).
     public var range: WireRange?
     /// The value of `If-Range`; nil when absent.
     public var ifRange: Slice?
@@ -56,12 +48,8 @@ public struct HTTPRequestHead: Sendable, Hashable {
         !ifMatch.isEmpty || !ifNoneMatch.isEmpty || ifRange != nil
     }
 
-    /// Reads the head at the start of `bytes`, in a single pass; nil when more bytes are needed.
-    /// `consumed` counts the head with its empty line and the empty lines before it; the body
-    /// begins there.
-    ///
-    /// Throws what to answer when the head is wrong: after that answer the connection must be
-    /// closed, for where the next request begins is not known.
+    /// Reads the head at the start of `bytes`; nil when more bytes are needed. `consumed` counts it with the empty
+    /// lines around it. Throws what to answer before the connection is closed.
     public static func parse(
         _ bytes: RawSpan
     ) throws(ProtocolError) -> (head: HTTPRequestHead, consumed: Int)? {
@@ -70,10 +58,8 @@ public struct HTTPRequestHead: Sendable, Hashable {
         return (head, consumed)
     }
 
-    /// Reads the head at the start of a buffer that grows, into a new value. `bytes` must begin at the same byte in each
-    /// call until a head is returned; `scanner` then starts again by itself.
-    ///
-    /// - Returns: how many bytes the head has; nil when more are needed, and then the value is of no use.
+    /// Reads the head at the start of a buffer that grows, into a new value. Returns how many bytes it has; nil when
+    /// more are needed, and then the value is of no use. `scanner` starts again by itself.
     public mutating func read(
         _ bytes: RawSpan, resuming scanner: inout HeadScanner
     ) throws(ProtocolError) -> Int? {
@@ -100,8 +86,7 @@ public struct HTTPRequestHead: Sendable, Hashable {
     }
 }
 
-/// Says when a head that comes in many pieces is worth reading again: when a line has ended, of which there are few, or
-/// 64 bytes have come. Kept with each connection.
+/// Says when a head that comes in pieces is worth reading again: a line has ended, or 64 bytes have come.
 public struct HeadScanner: Sendable, Hashable {
     /// How many bytes were there when it was looked at last.
     fileprivate var byteCount = 0

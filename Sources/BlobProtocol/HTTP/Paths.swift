@@ -1,9 +1,7 @@
 import Bytes
 
-/// The path of a payload's bytes, which is that of nearly all requests: it is recognized without a search among the
-/// patterns.
-///
-/// The slices are of the path, and still percent-encoded (see ``PathPattern``).
+/// The path of a payload's bytes, recognized without a search among the patterns. The slices are of the path, and
+/// still percent-encoded.
 public enum PayloadPath: Sendable, Hashable {
     /// `/v1/notifications/{id}/payload`, `/v1/notifications/{id}/parts/{name}` or `/api/notifications/{id}`. Without
     /// a name it is the part `payload`.
@@ -25,8 +23,7 @@ public enum PayloadPath: Sendable, Hashable {
         if begins(path, "/d/") {
             guard let id = segment(of: path, from: 3) else { return nil }
             if id.end == path.byteCount { return .link(id: id, name: none) }
-            // `/d/users/parts/changes` is the feed of the owner `parts`: the link to the part `changes` of the
-            // notification `users` has an encoded letter (``SignedLink/Target/path``).
+            // `/d/users/parts/changes` is the feed of the owner `parts` (``SignedLink/Target/path``).
             guard let name = partName(in: path, after: id),
                 !(id.of(path).equals("users") && name.of(path).equals("changes"))
             else { return nil }
@@ -69,13 +66,9 @@ public enum PayloadPath: Sendable, Hashable {
     }
 }
 
-/// A path in which segments are parameters: `/v1/notifications/{id}/parts/{name}`, as OpenAPI writes it.
-///
-/// The slices that it finds are of the path that was matched and still percent-encoded: decode them
-/// (`PercentCoding`), then check them (`Names`). An encoded `/` is decoded only then, and refused by the names'
-/// rules.
+/// A path in which segments are parameters, as OpenAPI writes it. The slices that it finds are still percent-encoded:
+/// an encoded `/` is decoded only then, and refused by the names' rules.
 package struct PathPattern: Sendable {
-    /// The pattern as it was written.
     package let text: StaticString
     /// How many segments it has. A path with another number of slashes does not match.
     let segmentCount: Int
@@ -84,9 +77,7 @@ package struct PathPattern: Sendable {
 
     /// What a path has in the place of the parameters, in their order; empty where the pattern has fewer.
     package struct Match: Sendable, Hashable {
-        /// The first parameter.
         package private(set) var first = Slice.empty
-        /// The second one.
         package private(set) var second = Slice.empty
 
         mutating func append(_ segment: Slice) {
@@ -101,7 +92,6 @@ package struct PathPattern: Sendable {
         prefixByteCount = text.withUTF8Buffer { $0.firstIndex(of: UInt8(ascii: "{")) ?? $0.count }
     }
 
-    /// The names of the parameters.
     package var parameters: [String] {
         text.description.split(separator: "/").compactMap { segment in
             segment.hasPrefix("{") ? String(segment.dropFirst().dropLast()) : nil
@@ -119,8 +109,7 @@ package struct PathPattern: Sendable {
         return count
     }
 
-    /// What a percent-encoded path without its query, of so many segments, has in the place of the parameters; nil
-    /// when it does not match. An empty segment matches no parameter, and a slash at the end makes another path.
+    /// An empty segment matches no parameter, and a slash at the end makes another path.
     package func match(_ path: RawSpan, segmentCount: Int) -> Match? {
         guard segmentCount == self.segmentCount else { return nil }
         let start = text.utf8Start
@@ -156,9 +145,8 @@ package struct QueryParameters: Sendable {
 
     package init() {}
 
-    /// The next parameter of `query`, name and value still percent-encoded, or nil at the end. A
-    /// name without `=` has an empty value; empty parameters (`&&`) are passed over. Throws
-    /// `bad_query` when there are more than 16.
+    /// The next parameter of `query`, still percent-encoded. A name without `=` has an empty value; empty parameters
+    /// are passed over. Throws `bad_query` when there are more than 16.
     package mutating func next(
         _ query: RawSpan
     ) throws(ProtocolError) -> (name: Slice, value: Slice)? {

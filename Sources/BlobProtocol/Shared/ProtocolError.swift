@@ -1,9 +1,6 @@
 import Bytes
 
-/// What is wrong with a message: everything a problem document says about it.
-///
-/// The detail is text for people and names the thing, its value and the limit. It is made when an
-/// error is, and only then, so that a good request pays nothing for it.
+/// What is wrong with a message: everything a problem document says about it. The detail is made when an error is.
 public struct ProtocolError: Error, Sendable, Hashable {
     /// The stable name of what is wrong.
     public let code: ErrorCode
@@ -17,12 +14,10 @@ public struct ProtocolError: Error, Sendable, Hashable {
     /// The status of the answer: HTTP's number, in both dialects.
     public let status: UInt16
 
-    /// Whether the connection ends after the answer although the message's end was known: the peer
-    /// speaks something that this version does not, and what follows would be read wrongly.
+    /// Whether the connection ends after the answer: what follows would be read wrongly.
     public var endsConnection: Bool { code == .reserved || code == .version }
 
-    /// An error that says `detail` in one sentence for people, with the limit that was passed, if any. Without a
-    /// status it has the code's own.
+    /// An error that says `detail`. Without a status it has the code's own.
     public init(_ code: ErrorCode, _ detail: String, status: UInt16? = nil, limit: Int? = nil) {
         self.code = code
         self.status = status ?? code.status
@@ -81,8 +76,7 @@ public enum Problem {
     /// Its media type.
     public static let mediaType: StaticString = "application/problem+json"
 
-    /// Appends `{"type","title","status","code","detail"}` and, where there is one, `"limit"`; then the
-    /// error's other members.
+    /// Appends the document.
     public static func compose(_ error: ProtocolError, into out: inout [UInt8]) {
         out.object {
             $0.add("type", "about:blank")

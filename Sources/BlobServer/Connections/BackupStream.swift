@@ -4,15 +4,12 @@ import Bytes
 import Logging
 import Synchronization
 
-/// A backup that a connection sends, as its worker knows it.
 final class BackupAnswer {
     let head: HTTPForm
     let form: PendingReply.Form
     /// Where it comes from; nil: it is not begun.
     var stream: BackupStream?
-    /// Whether there may be something to send.
     var isDue = true
-    /// Whether the head is sent.
     var isBegun = false
 
     init(_ head: HTTPForm, _ form: PendingReply.Form) {
@@ -21,8 +18,7 @@ final class BackupAnswer {
     }
 }
 
-/// A backup on its way from the thread that takes it to the worker that sends it, one piece at a time:
-/// the thread waits until the piece is taken.
+/// A backup on its way from the thread that takes it to the worker that sends it, one piece at a time.
 final class BackupStream: Sendable {
     enum Piece: Sendable {
         case bytes([UInt8])
@@ -30,7 +26,6 @@ final class BackupStream: Sendable {
         case failed(StoreError)
     }
 
-    /// Nobody takes the backup any more.
     struct Cancelled: Error {}
 
     private let piece = Mutex<Piece?>(nil)
@@ -49,7 +44,6 @@ final class BackupStream: Sendable {
         return piece
     }
 
-    /// Ends the backup at its next piece.
     func cancel() { thread.stop() }
 
     /// Hands a piece on, and waits until it is taken.
@@ -64,8 +58,7 @@ final class BackupStream: Sendable {
     }
 }
 
-/// The threads that take backups, one for each, at most ``BackupThreads/countMax``: a client that does not read
-/// holds up nobody else's.
+/// The threads that take backups, one for each, so that a client that does not read holds up nobody else's.
 final class BackupThreads: Sendable {
     static let countMax = 4
 
@@ -135,11 +128,9 @@ final class BackupThreads: Sendable {
     }
 }
 
-// Sending a backup. A thread of its own takes it. Each piece is sent when the one before has left, so
-// that a slow client holds one piece in memory and no snapshot.
+// Each piece of a backup is sent when the one before has left: a slow client holds one in memory, and no snapshot.
 
 extension Worker {
-    /// Begins a backup, or sends its next piece.
     func continueBackup(
         _ backup: BackupAnswer, _ connection: Connection, _ batch: inout AnswerBatch
     ) {

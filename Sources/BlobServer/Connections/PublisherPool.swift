@@ -2,7 +2,7 @@ import BlobProtocol
 import BlobStore
 import Synchronization
 
-/// Threads that read long bodies and finish payloads, so that no worker waits for a compression.
+/// Threads that finish long bodies, so that no worker waits for a compression.
 final class PublisherPool: Sendable {
     static let threadCount = 2
 
@@ -11,21 +11,18 @@ final class PublisherPool: Sendable {
 
     init() throws(SystemError) { threads = try ServiceThread() }
 
-    /// Starts the threads, which hand what they finish to `writer`.
     func start(_ writer: WriterThread) throws(SystemError) {
         for index in 0..<Self.threadCount {
             try threads.start("blobd-pub-\(index)") { [self] in run(writer) }
         }
     }
 
-    /// Puts a job in the queue. The queue needs no limit: there is at most one job for each connection,
-    /// and its memory is reserved.
+    /// The queue needs no limit: there is at most one job for each connection, and its memory is reserved.
     func submit(_ job: BodyJob) {
         jobs.withLock { $0.append(job) }
         threads.wake()
     }
 
-    /// Finishes what is queued and ends the threads.
     func close() { threads.close() }
 
     private func run(_ writer: WriterThread) {
@@ -48,13 +45,12 @@ final class PublisherPool: Sendable {
     }
 }
 
-/// What is done with a body between its last byte and the writer, on a publisher's thread or on its worker's.
+/// What is done with a body between its last byte and the writer, on a publisher's thread or its worker's.
 final class BodyJob: Sendable {
-    /// Payloads up to this size are finished on the worker; longer ones, which may take long to compress, elsewhere. What
-    /// is in memory and not compressed at all is finished on the worker, too: that takes less than waking another thread.
+    /// Longer payloads, which may take long to compress, are finished elsewhere. What is in memory and not compressed
+    /// is finished on the worker: that takes less than waking another thread.
     private static let inlineFinishByteCountMax = 4 << 10
 
-    /// Whether it takes no longer than a short request.
     let isShort: Bool
     private let content: BodyContent
     private let plan: BodyPlan

@@ -8,8 +8,7 @@ extension Worker {
     /// How long a client may read nothing while memory for answers is short.
     private static let stalledMilliseconds = 1_000
 
-    /// Takes note of what a connection holds. The connection ends if it holds more than before while too
-    /// much is held in all.
+    /// The connection ends if it holds more than before while too much is held in all.
     func account(_ connection: Connection) {
         let held = connection.unreadByteCount
         let difference = held - connection.heldByteCount
@@ -29,8 +28,7 @@ extension Worker {
         connection.heldByteCount = 0
     }
 
-    /// At each tick: ends clients that read nothing while memory is short, and returns free memory to
-    /// the system.
+    /// At each tick.
     func checkAnswerMemory() {
         if answerMemory.byteCountHeld > 0 { noteProgress() }
         if answerMemory.isShort { endStalledReaders() }
@@ -47,8 +45,7 @@ extension Worker {
         }
     }
 
-    /// Ends connections that have read nothing for a while, until memory is not short any more. The one
-    /// that has read nothing for the longest time comes first.
+    /// Ends connections that have read nothing for a while, the longest first, until memory is not short any more.
     private func endStalledReaders() {
         var stalled = connections.all.filter { connection in
             connection.heldByteCount > Self.heldByteCountFree

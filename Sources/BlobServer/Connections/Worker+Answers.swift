@@ -5,9 +5,7 @@ import Logging
 // What other threads tell a worker.
 
 extension Worker {
-    /// Does what a message says.
-    ///
-    /// - Returns: the connection that goes on because of it, if one does.
+    /// Returns the connection that continues because of the message, if one does.
     func receive(
         _ message: WorkerMessage, _ batch: inout AnswerBatch
     ) -> Unmanaged<Connection>? {
@@ -25,9 +23,7 @@ extension Worker {
         return nil
     }
 
-    /// Does what a message to a connection says.
-    ///
-    /// - Returns: whether the connection is to be served because of it. If not, it waits on as it does.
+    /// Whether the connection is to be served because of a message. If not, it waits on as it does.
     private func mayServe(
         _ connection: Connection, after message: WorkerMessage.Content, _ batch: inout AnswerBatch
     ) -> Bool {
@@ -50,9 +46,8 @@ extension Worker {
         }
     }
 
-    /// Has a connection wait until its change is in the bucket, where it wants that.
-    ///
-    /// - Returns: what it is answered with at once; nil: it waits.
+    /// Has a connection wait until its change is in the bucket, where it wants that. Returns what it is answered with
+    /// at once; nil: it waits.
     private func awaitReplication(
         _ connection: Connection, _ result: ChangeResult
     ) -> ChangeResult? {
@@ -86,9 +81,7 @@ extension Worker {
         connections.insert(connection)
     }
 
-    /// The writer has done what a connection waits for.
-    ///
-    /// - Returns: whether its next request can be answered.
+    /// Whether the connection's next request can be answered.
     private func finishChange(
         _ connection: Connection, _ result: ChangeResult, _ batch: inout AnswerBatch
     ) -> Bool {
@@ -112,12 +105,11 @@ extension Worker {
     }
 }
 
-// Answers to requests whose outcome comes later than the request: changes, waits, bodies that are
-// refused.
+// Answers to requests whose outcome comes later.
 
 extension Worker {
-    /// Answers the request that a connection is in the middle of. The connection continues with the next
-    /// request, or ends where an HTTP client or the daemon's stop says so.
+    /// Answers the request that a connection is in the middle of, and continues with the next one if there may be
+    /// one.
     func endRequest(
         _ form: PendingReply.Form, _ connection: Connection, _ batch: inout AnswerBatch,
         _ fill: (inout AnswerBatch) -> Void
@@ -128,7 +120,6 @@ extension Worker {
         answer(connection, &batch, fill)
     }
 
-    /// Refuses the request that a connection is in the middle of, and ends the connection after the answer.
     func close(
         _ form: PendingReply.Form, _ error: ProtocolError, _ connection: Connection,
         _ batch: inout AnswerBatch
@@ -137,7 +128,6 @@ extension Worker {
         answer(connection, &batch) { handler.refuse(form.last, error, into: &$0) }
     }
 
-    /// Sends an answer that needs no snapshot of its own.
     func answer(
         _ connection: Connection, _ batch: inout AnswerBatch, _ fill: (inout AnswerBatch) -> Void
     ) {
@@ -154,7 +144,6 @@ extension Worker {
             connection, ProtocolError(.timeout, "the request took too long to arrive"), &batch)
     }
 
-    /// The peer sends no more, in the middle of a request.
     func refuseUnfinished(_ connection: Connection, _ batch: inout AnswerBatch) {
         let error: ProtocolError
         if case .body = connection.state.phase {

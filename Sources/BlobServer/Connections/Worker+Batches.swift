@@ -1,11 +1,10 @@
 import BlobProtocol
 import BlobStore
 
-// Requests are answered in batches: those of several connections are read and answered one after the
-// other, in one snapshot, and then all answers are sent. A client that uses many connections, as a
-// backend's process does, is woken once and finds several answers. A wake-up takes the kernel as long as a fetch.
+// Requests of several connections are answered one after the other, in one snapshot, and then all answers are sent. A
+// client that uses many connections is woken once and finds several answers. A wake-up takes the kernel as long as a
+// fetch.
 
-/// A connection whose answers are in the batch: a plain value.
 struct CollectedConnection {
     // Unretained: the worker's table keeps it until the iteration ends.
     let connection: Unmanaged<Connection>
@@ -18,9 +17,8 @@ extension Worker {
     /// How long a read waits on a follower for a change that its client has seen, in milliseconds.
     private static let sequenceWaitMilliseconds = 1_000
 
-    /// Answers the requests in the input, and those of the connections whose events follow.
-    ///
-    /// - Parameter slice: the last of those connections afterwards. The others' time slices are over.
+    /// Answers the requests in the input, and those of the connections whose events follow. `slice` is that of the
+    /// last of them afterwards.
     func answerRequests(
         _ slice: inout TimeSlice, _ input: inout InputBuffer, _ batch: inout AnswerBatch
     ) -> TimeSlice.Progress {
@@ -41,11 +39,8 @@ extension Worker {
         }
     }
 
-    /// Fills a batch: with the answers to the requests in the input and, where these are all of its
-    /// connection's, with those to the next connection's.
-    ///
-    /// - Returns: what the last connection's last request asks for. What is left of its input is in
-    ///   `input`.
+    /// Fills a batch with the answers to the requests in the input and, where these are all of its connection's, with
+    /// those to the next connection's. Returns what the last connection's last request asks for.
     private func fillBatch(
         _ slice: inout TimeSlice, in snapshot: borrowing Snapshot, _ input: inout InputBuffer,
         _ batch: inout AnswerBatch
@@ -75,7 +70,6 @@ extension Worker {
         next._withUnsafeGuaranteedRef { takeInput(of: $0, &input) }
     }
 
-    /// Sends a batch, and ends the time slices of all its connections but the last.
     private func sendBatch(
         _ slice: inout TimeSlice, _ batch: borrowing AnswerBatch, in snapshot: borrowing Snapshot
     ) {
@@ -96,8 +90,7 @@ extension Worker {
         if let now = handler.observer.noteFetches(batch) { answeredAt = now }
     }
 
-    /// Whether another batch follows in the same snapshot: with more requests of the last connection
-    /// or, where there are none, with those of the next.
+    /// Whether another batch follows in the same snapshot, of this connection or the next.
     private func goesOn(
         after step: RequestHandler.Step, _ slice: inout TimeSlice, _ input: inout InputBuffer
     ) -> Bool {
@@ -115,16 +108,12 @@ extension Worker {
         }
     }
 
-    /// Adds the answers to the whole requests at the start of the input, as many as the batch takes, and
-    /// as the time slice has time for.
-    ///
-    /// - Returns: what the request behind them asks for.
+    /// Adds the answers to the whole requests in the input. Returns what the request after them asks for.
     private func fill(
         _ batch: inout AnswerBatch, from input: inout InputBuffer, of connection: Connection,
         until end: Instant, in snapshot: borrowing Snapshot
     ) -> RequestHandler.Step {
-        // While memory is short, answers go one by one: a client that reads gets the next one at
-        // once, and one that does not read holds one.
+        // While memory is short, answers go one by one: a client that does not read holds one.
         let isShort = answerMemory.isShort
         // Where each request is logged, a fetch takes the way of all others.
         while !handler.observer.logsRequests {
@@ -160,17 +149,14 @@ extension Worker {
         }
     }
 
-    /// Ends a connection that cannot be answered because no snapshot can be opened.
     func noteSnapshotFailure(_ connection: Connection, _ error: StoreError) {
         // The handler logs it.
         counters.count(handler.problem(error).code)
         connection.state.fail()
     }
 
-    // MARK: - Steps
 
-    /// Does what a request asks for besides an answer. Its connection's phase says then what comes
-    /// next.
+    /// Does what a request asks for besides an answer.
     private func follow(
         _ step: RequestHandler.Step, _ connection: Connection
     ) -> TimeSlice.Progress {
@@ -199,7 +185,6 @@ extension Worker {
         return .goesOn
     }
 
-    /// Begins what a request's answer waits for.
     private func begin(
         _ step: ActionStep, _ form: PendingReply.Form, _ framing: Upload.Framing,
         _ connection: Connection

@@ -45,9 +45,7 @@ extension Worker {
         return .goesOn
     }
 
-    /// Whether a body has the memory that it needs. If not, its connection waits for it.
-    ///
-    /// - Parameter need: is asked again when something was granted; nil: it needs nothing.
+    /// Whether a body has the memory that it needs. If not, its connection waits for it, and `need` is asked again.
     private func hasRoom(
         _ upload: Upload, _ connection: Connection,
         _ need: @autoclosure () throws(BodyFailure) -> BodyMemory.Need?
@@ -65,7 +63,6 @@ extension Worker {
         return true
     }
 
-    /// Submits a body that is complete: to the writer if it is short, else to a publisher.
     private func submit(_ upload: Upload, _ connection: Connection) throws(BodyFailure) {
         let job = try onWire(try BodyJob(upload, limits, for: connection.address))
         connection.state.enter(.awaitingChange(upload.reply))
@@ -76,8 +73,7 @@ extension Worker {
         }
     }
 
-    /// Refuses a body. The connection continues behind it if its end is known and the dialect allows
-    /// that; else the connection ends.
+    /// Refuses a body. The connection continues if its end is known and the dialect allows that.
     func refuse(
         _ upload: Upload, _ failure: BodyFailure, _ connection: Connection,
         _ batch: inout AnswerBatch
@@ -115,7 +111,6 @@ extension Worker {
 
     // MARK: - While memory is short
 
-    /// Refuses a body that has waited for memory as long as it may.
     func refuseWaiting(
         _ upload: Upload, _ connection: Connection, _ batch: inout AnswerBatch
     ) {
@@ -124,8 +119,8 @@ extension Worker {
         refuseForMemory(upload, connection, &batch)
     }
 
-    /// Takes memory and files from stalled bodies while others wait for some. What is in memory goes
-    /// to files. If no file is free, the body is refused.
+    /// Takes memory and files from stalled bodies while others wait: what is in memory goes to files, as far as there
+    /// are any.
     func relieveBodyMemory(_ batch: inout AnswerBatch) {
         guard environment.context.bodyMemory.isWanted else { return }
         var wanted = environment.context.bodyMemory.wanted
@@ -152,8 +147,7 @@ extension Worker {
         }
     }
 
-    /// Bodies that hardly move, those with the most memory first, so that few are refused. Of equals,
-    /// those that have not moved for the longest time come first.
+    /// Bodies that hardly move: those with the most memory first, so that few are refused, and of equals the longest.
     private func stalledBodies() -> [(connection: Connection, upload: Upload)] {
         var stalled: [(connection: Connection, upload: Upload)] = []
         for connection in connections.all {

@@ -1,24 +1,20 @@
 import BlobProtocol
 import BlobStore
 
-// The one loop that serves connections. A connection that is due has a time slice: what is queued is
-// sent, input is read, requests are answered, the answers are sent, and what the last request asks for
-// is done. What a connection does next depends on its phase alone.
+// The one loop that serves connections. One that is due has a time slice: what is queued is sent, input is read,
+// requests are answered. What it does next depends on its phase alone.
 
-/// A connection that is being served. Its unused input is in the worker's buffer.
 struct TimeSlice {
     /// Answers that one connection gets before the others run, in bytes.
     static let byteCountMax = 1 << 20
-    /// How long the requests of one connection are answered before the others run. At least one is. Fetches in a row do
-    /// not count: many of them are cheaper than one statistic.
+    /// At least one request is answered. Fetches in a row do not count: many of them are cheaper than one statistic.
     private static let microsecondsMax = 1_000
 
     // Unretained: the worker's table keeps it until the iteration ends.
     let connection: Unmanaged<Connection>
     /// Bytes that it may still be sent.
     var budget = Self.byteCountMax
-    /// When no further request is answered. Compared with ``RequestObserver/moment``, which fetches of one
-    /// batch do not move: they are cheap.
+    /// Compared with ``RequestObserver/moment``, which fetches of one batch do not move.
     let end: Instant
 
     init(connection: Unmanaged<Connection>, begin: Instant) {
@@ -27,7 +23,6 @@ struct TimeSlice {
     }
 
     enum Progress {
-        /// There may be more to do right away.
         case goesOn
         /// The input is used up, but for the beginning of a request.
         case needsInput
@@ -37,8 +32,6 @@ struct TimeSlice {
 }
 
 extension Worker {
-    /// Serves everything that is due. Requests of connections whose events follow each other are
-    /// answered in one batch (`Worker+Batches.swift`).
     func serve(_ input: inout InputBuffer, _ batch: inout AnswerBatch) {
         while let connection = nextConnection(&batch) {
             var slice = TimeSlice(connection: connection, begin: handler.observer.moment)
@@ -63,8 +56,7 @@ extension Worker {
         }
     }
 
-    /// The connection of the next event, if its requests can be answered together with those that are
-    /// in the batch. If not, it is served next.
+    /// The connection of the next event, if it can join the batch. If not, it is served next.
     func nextOfBatch() -> Unmanaged<Connection>? {
         while !due.hasEarlier, let index = due.takeEvent() {
             guard let connection = noteEvent(index) else { continue }
@@ -77,11 +69,8 @@ extension Worker {
         return nil
     }
 
-    /// Takes note of an event.
-    ///
-    /// - Returns: the connection to be served for it; nil: the event brought messages, or its connection
-    ///   has ended or is in the run queue. One that has output to send is put there: its client has had a
-    ///   turn, and comes after those that have just asked. So is every one once the pass has taken its time.
+    /// The connection to be served for an event; nil: none now. One that has output to send goes to the run queue:
+    /// its client has had a turn. So does every one once the pass has taken its time.
     @inline(__always)
     private func noteEvent(_ index: Int) -> Unmanaged<Connection>? {
         let event = poller.event(index)
@@ -106,10 +95,8 @@ extension Worker {
         }
     }
 
-    // MARK: - Time slices
 
-    /// Runs a time slice. It ends when there is nothing more to do for the connection now, it has been
-    /// sent its share, or its requests have taken their time.
+    /// It ends when there is nothing more to do now, or the connection has had its share.
     private func run(
         _ slice: inout TimeSlice, _ input: inout InputBuffer, _ batch: inout AnswerBatch
     ) {
@@ -124,7 +111,6 @@ extension Worker {
         }
     }
 
-    /// Sends what earlier time slices left.
     @inline(__always)
     private func sendQueued(_ slice: inout TimeSlice) -> Bool {
         let isEmpty = slice.connection._withUnsafeGuaranteedRef { $0.output.isEmpty }
@@ -165,7 +151,6 @@ extension Worker {
         }
     }
 
-    /// Keeps what is left of the input with its connection, and makes room for another's.
     @inline(__always)
     func keepInput(
         of connection: Connection, _ progress: TimeSlice.Progress, _ input: inout InputBuffer
@@ -178,7 +163,6 @@ extension Worker {
         input.consume(input.byteCount)
     }
 
-    /// Does what the connection's phase is about, with the input as far as it goes.
     private func advance(
         _ slice: inout TimeSlice, _ input: inout InputBuffer, _ batch: inout AnswerBatch
     ) -> TimeSlice.Progress {
@@ -219,7 +203,6 @@ extension Worker {
         }
     }
 
-    /// Whether the requests that were answered in a time slice have taken their share of the worker.
     @inline(__always)
     func isOver(_ slice: TimeSlice) -> Bool { handler.observer.moment >= slice.end }
 
@@ -261,7 +244,6 @@ extension Worker {
         case .wait(let change):
             if change.endsSending {
                 // Closing a socket with unread input would take the last answer away from the peer.
-                // So what it still sends is read and thrown away for a moment.
                 connection.socket.endSending()
                 connection.rest = []
             }

@@ -4,7 +4,6 @@ import CLinux
 import Glibc
 import Logging
 
-/// What all workers share.
 struct WorkerEnvironment: Sendable {
     let context: DaemonContext
     let writer: WriterThread
@@ -17,24 +16,15 @@ struct WorkerEnvironment: Sendable {
     let pages: DataPages?
     /// From how many bytes on payloads are linked.
     let linkedByteCountMin: Int
-    /// Nil: requests are not logged.
     let accessLog: AccessLog?
 }
 
-/// A thread that serves connections. It blocks in `epoll_wait` and nowhere else.
-///
-/// ``run()`` waits for events. ``serve(_:_:)`` gives each connection that is due a time slice: it reads,
-/// has ``RequestHandler`` answer, sends with ``ResponseSender``, and does what the last request asks
-/// for. ``ConnectionState`` says what the connection waits for then.
-///
-/// The worker's thread alone uses it. No call changes a property while it borrows it, so those that
-/// every request needs are not checked for it; see ``Connection``.
+/// A thread that serves connections. It blocks in `epoll_wait` and nowhere else. Only this thread uses it, and its
+/// properties as those of ``Connection``.
 final class Worker {
-    /// Connections whose requests are answered before any of them is sent its answers: enough to spare their clients
-    /// wake-ups, and few enough for them to have work meanwhile.
+    /// Enough to spare their clients wake-ups, and few enough for them to have work meanwhile.
     static let batchConnectionCountMax = 16
-    /// Input that is read at once while bodies wait for memory, in bytes. What comes with the head of a body that has to
-    /// wait is kept meanwhile.
+    /// What comes with the head of a body that has to wait for memory is kept meanwhile.
     private static let inputWhileShortByteCountMax = 16 << 10
 
     let environment: WorkerEnvironment
@@ -46,12 +36,10 @@ final class Worker {
     let poller: Poller
     /// The time of this iteration, for deadlines.
     private(set) var now = Instant.now
-    /// The limits of this iteration, and their generation.
     private(set) var limits: DaemonLimits
     private var generation = 0
 
     @exclusivity(unchecked) var connections = ConnectionTable()
-    /// Connections that have more to do than one time slice allows.
     @exclusivity(unchecked) var runQueue: [ConnectionToken] = []
     @exclusivity(unchecked) var due = DueConnections()
     /// The connections whose answers are in the batch, but for the one that is being served.
@@ -62,7 +50,6 @@ final class Worker {
     var hasAnswered = false
     /// When the last fetches of this iteration were answered; before its beginning where there were none.
     @exclusivity(unchecked) var answeredAt = Instant.now
-    /// When deadlines are checked next.
     var nextTick = Instant.now
     /// When the worker ends; nil: nobody has told it to.
     var stopsAt: Instant?
@@ -97,7 +84,6 @@ final class Worker {
         try poller.add(inbox.signalNumber, token: ConnectionToken.worker.rawValue, .input)
     }
 
-    /// Serves until the daemon stops and every connection has ended.
     func run() {
         var input = InputBuffer()
         var batch = AnswerBatch(
@@ -138,7 +124,7 @@ final class Worker {
         spin = IdleSpin(microseconds: limits.spinMicroseconds)
     }
 
-    /// Waits for events. It polls for a moment first, if that has found events lately, and blocks then.
+    /// Polls for a moment first, if that has found events lately, and blocks then.
     private func wait() -> Int {
         // Polling does not pay for the work of other threads.
         if runQueue.isEmpty, hasAnswered, spin.begins() {
@@ -166,12 +152,9 @@ final class Worker {
     }
 }
 
-/// Decides whether a worker polls for a moment before it blocks.
-///
-/// Waking a blocked thread takes the kernel longer than a fetch takes. A client that waits for each
-/// answer would pay for that with every request. So a worker polls while requests come one right after
-/// the other. After each failure it skips twice as many waits: an idle daemon or a slow client costs one
-/// moment in a thousand waits.
+/// Decides whether a worker polls for a moment before it blocks. Waking a blocked thread takes the kernel longer than
+/// a fetch. After each failure it skips twice as many waits, so that an idle daemon costs one moment in a thousand
+/// waits.
 struct IdleSpin {
     /// How long one try lasts; 0: never.
     private let nanoseconds: Int64

@@ -2,7 +2,6 @@ import BlobProtocol
 import BlobStore
 import Bytes
 
-/// What is to be done for a request.
 enum ActionStep {
     case respond(Answer)
     case receiveBody(BodyPlan)
@@ -16,7 +15,6 @@ enum ActionStep {
 enum Answer {
     case document(Document)
     case published(Record, part: String, created: Bool, isIDAssigned: Bool)
-    /// All is well. A ping's body comes back.
     case echo([UInt8])
     case problem(ProtocolError)
 
@@ -34,7 +32,6 @@ enum Answer {
         if case .problem(let error) = self { error.code } else { nil }
     }
 
-    /// A body with what is said about it.
     struct Document {
         /// 204 has no body.
         var status: UInt16 = 200
@@ -90,15 +87,13 @@ enum Reply: Sendable {
     case responded
     /// How many were deleted, and not how many were changed.
     case deletedCount
-    /// A ping's body comes back.
     case ping([UInt8])
-    /// Of a health check.
     case ready
 }
 
-/// How to answer a request whose outcome is not known yet: to what, and in which dialect.
+/// How to answer a request whose outcome is not known yet.
 struct PendingReply: Sendable {
-    /// The dialect with what its answer repeats, and what the request is counted and logged as.
+    /// The dialect with what its answer repeats, and what the request is counted as.
     struct Form: Sendable {
         enum Dialect: Sendable {
             case binary(RequestFrame)
@@ -107,7 +102,6 @@ struct PendingReply: Sendable {
 
         var dialect: Dialect
         var entry: RequestEntry
-        /// What a change waits for before it is acknowledged.
         var acknowledgement = Acknowledgement.local
 
         static func binary(_ frame: RequestFrame, _ entry: RequestEntry) -> Form {
@@ -118,7 +112,6 @@ struct PendingReply: Sendable {
             Form(dialect: .http(form), entry: entry)
         }
 
-        /// As the last answer of a connection, which HTTP says.
         var last: Form {
             guard case .http(var form) = dialect else { return self }
             form.keepAlive = false
@@ -190,7 +183,6 @@ extension RequestHandler {
         }
     }
 
-    // MARK: - Results
 
     func answer(to reply: Reply, _ result: ChangeResult) throws(ProtocolError) -> Answer {
         switch result {

@@ -3,10 +3,8 @@ import BlobStore
 import Notifications
 import Synchronization
 
-/// Bytes of a body that belong together: a payload's, a file's of several, or a document's. They are in memory or, once
-/// that is short, in a file.
-///
-/// Used by one thread after the other, never by two at a time: by its connection's worker, then where it is finished.
+/// Bytes of a body that belong together: a payload's, a file's of several, or a document's. They are in memory or,
+/// once that is short, in a file. Never used by two threads at a time.
 final class IncomingBytes: Sendable {
     private struct Writers: ~Copyable, Sendable {
         var payload: PayloadWriter?
@@ -29,10 +27,8 @@ final class IncomingBytes: Sendable {
         }
     }
 
-    /// How many bytes have come, and where they are; nothing once it is finished.
     struct Counts {
         var all: Int
-        /// In memory.
         var held: Int
         var isSpooled: Bool
     }
@@ -101,8 +97,7 @@ final class IncomingBytes: Sendable {
     }
 }
 
-/// Where the bytes of a body go as they come. All of it can be moved to files on the disk, so that none of it has to
-/// stay in memory before it is whole.
+/// Where the bytes of a body go as they come.
 struct BodyContent {
     /// A payload, a document, or files in their order.
     var items: [IncomingBytes] = []
@@ -136,7 +131,6 @@ struct BodyContent {
         items.reduce(multipart?.heldByteCount ?? 0) { $0 + $1.counts.held }
     }
 
-    /// Whether further bytes stay out of memory.
     var isSpooled: Bool { multipart == nil && items.allSatisfy(\.counts.isSpooled) }
 
     var spoolCount: Int { items.count { $0.counts.isSpooled } }
@@ -152,8 +146,7 @@ struct BodyContent {
         return counts.all + more > StoreLimits.payloadInMemoryByteCountMax
     }
 
-    /// The memory that what is on the disk may need when it is finished: a payload that is
-    /// compressed may become short, and a document is read.
+    /// The memory that what is on the disk may need: a payload may become short, and a document is read.
     func finishingByteCount(isDocument: Bool) -> Int {
         let most = isDocument ? Int.max : StoreLimits.payloadInMemoryByteCountMax
         return items.reduce(0) { $0 + ($1.counts.isSpooled ? min($1.counts.all, most) : 0) }

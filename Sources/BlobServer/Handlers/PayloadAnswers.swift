@@ -3,8 +3,7 @@ import BlobStore
 import Bytes
 import Notifications
 
-// Fetches: which payload is asked for, which of its bytes are sent, and HTTP's head for them. `BinaryRequest` has the
-// head of a frame.
+// Fetches: which payload is asked for, which of its bytes are sent, and HTTP's head for them.
 
 extension RequestHandler {
     @inline(__always)
@@ -58,9 +57,7 @@ extension RequestHandler {
 }
 
 enum FetchFailure: Error {
-    /// It is not there, or not for this request.
     case refused(ProtocolError)
-    /// Its bytes are in the bucket, and not here.
     case evicted(BlobReference)
 }
 
@@ -79,9 +76,7 @@ extension Payload {
     }
 }
 
-/// What of a payload an answer carries.
 struct Selection {
-    /// 200, 206 or 304.
     var status: UInt16 = 200
     /// The first byte: as stored where the coding is gzip, else as given.
     var lower: Int
@@ -91,7 +86,6 @@ struct Selection {
 
     var byteCount: Int { upper - lower }
 
-    /// All of it, as it is stored if that suits the client.
     @inline(__always)
     static func whole(_ blob: BlobReference, acceptsGzip: Bool) -> Selection {
         guard blob.coding == .gzip, acceptsGzip else {
@@ -100,9 +94,7 @@ struct Selection {
         return Selection(lower: 0, upper: blob.storedByteCount, coding: .gzip)
     }
 
-    /// The bytes of a range, of those as given. Throws `bad_range`.
-    ///
-    /// - Parameter place: where the range begins, for the error's words.
+    /// Throws `bad_range`; `place` is where the range begins, for the error's words.
     func narrowed(
         to range: ResolvedRange, of blob: BlobReference, beginning place: @autoclosure () -> String
     ) throws(ProtocolError) -> Selection {
@@ -194,8 +186,7 @@ extension HTTPRequest {
     ) throws(ProtocolError) -> Selection {
         composeTags(of: blob, &scratch)
         // A range is of the bytes as given, and so is the tag that If-Range must be. A weak tag never is, and neither
-        // is a date, since nothing here has a modification time (RFC 9110, section 13.1.5). A client that refuses the
-        // bytes as given gets the whole gzip stream.
+        // is a date (RFC 9110, section 13.1.5). A client that refuses the bytes as given gets the whole gzip stream.
         var resolved = ResolvedRange.whole
         if let range = head.range, head.acceptEncoding.acceptsIdentity,
             head.ifRange.map({ $0.of(bytes).equals(scratch.tag.span.bytes) }) ?? true
@@ -224,7 +215,6 @@ extension HTTPRequest {
         HTTPResponseHead.prepared("\r\n\r\n", into: &batch.heads)
     }
 
-    /// Composes the tag, and the one of the gzip coding where it may be sent.
     private static func composeTags(
         of blob: BlobReference, _ scratch: inout AnswerBatch.Scratch
     ) {
@@ -234,8 +224,7 @@ extension HTTPRequest {
         if blob.coding == .gzip { appendTag(of: blob.digest, "-gzip\"", to: &scratch.gzipTag) }
     }
 
-    /// Appends `"sha256:<hex>"` or `"sha256:<hex>-gzip"`: a strong tag names bytes, so the gzip coding has its own
-    /// (RFC 9110, section 8.8.3.3).
+    /// A strong tag names bytes, so the gzip coding has its own (RFC 9110, section 8.8.3.3).
     private static func appendTag(
         of digest: Digest, _ end: StaticString, to out: inout [UInt8]
     ) {
@@ -244,8 +233,7 @@ extension HTTPRequest {
         out.append(end)
     }
 
-    /// Whether a list names the form that would be sent (RFC 9110, section 13.1), or the bytes as given, which every
-    /// client takes that takes the coded form.
+    /// Whether a list names the form that would be sent (RFC 9110, section 13.1), or the bytes as given.
     private static func isNamed(
         _ lines: FieldLines, in bytes: RawSpan, _ scratch: AnswerBatch.Scratch, _ coding: Coding,
         _ comparison: EntityTags.Comparison

@@ -39,7 +39,6 @@ enum PayloadKey {
 
 /// A request from its head to its log line, as its dialect has it: the context that answering it needs.
 protocol IncomingRequest: ~Escapable {
-    /// Whether it has waited for the writer, or for another thread.
     var wait: Session.Wait { get }
     var dialect: PendingReply.Form.Dialect { get }
     var framing: Upload.Framing { get }
@@ -68,7 +67,6 @@ protocol IncomingRequest: ~Escapable {
 
 /// What a request reads of the store, besides the name of the notification or the owner.
 enum Reads: Sendable {
-    /// Nothing; or it is the writer that looks.
     case nothing
     case notification
     case owner
@@ -76,8 +74,7 @@ enum Reads: Sendable {
     case everything
 }
 
-/// Whether a snapshot has all that was acknowledged before a request came, and must be in its answer.
-/// The writer commits a little later than it acknowledges.
+/// Whether a snapshot has all that was acknowledged before a request came.
 enum Readiness {
     case ready
     /// What is read may have changes in the log alone.
@@ -87,8 +84,8 @@ enum Readiness {
 }
 
 extension BlobStore {
-    /// `name` is the notification's id or the owner. The snapshot is asked last: what was committed before the filter
-    /// said "no" is in it, or it says that it is too old.
+    /// The snapshot is asked last: what was committed before the filter said "no" is in it, or it says that it is too
+    /// old.
     @inline(__always)
     func readiness(
         of reads: Reads, _ name: RawSpan, in snapshot: borrowing Snapshot
@@ -106,7 +103,6 @@ extension BlobStore {
     }
 }
 
-/// What a connection's earlier bytes have decided for its later ones.
 struct Session {
     /// Whether it came by the device socket, which answers links only.
     var isDevice = false

@@ -3,11 +3,8 @@ import BlobStore
 import Bytes
 import Logging
 
-/// Answers requests: a codec reads one, this asks the store, and a codec writes the answer into an
-/// ``AnswerBatch``. It touches no socket.
-///
-/// Each worker has one, which its thread alone uses; no property of it that is not checked for
-/// exclusive use is ever borrowed by a call that could reach it by another way (see ``Connection``).
+/// Answers requests: a codec reads one, this asks the store, and a codec writes the answer into an ``AnswerBatch``.
+/// It touches no socket. Each worker has one, whose properties are those of its thread (see ``Connection``).
 final class RequestHandler {
     let store: BlobStore
     @exclusivity(unchecked) var limits: DaemonLimits
@@ -47,8 +44,7 @@ final class RequestHandler {
         errorLog = RateLimitedLog(log)
     }
 
-    /// What becomes of the input after a request. What is seldom is kept elsewhere (`indirect`), so
-    /// that what is not costs nothing to hand on.
+    /// What becomes of the input after a request. What is seldom is `indirect`, so that what is not costs nothing.
     enum Step {
         /// The bytes are not a whole request yet.
         case needsInput
@@ -64,7 +60,6 @@ final class RequestHandler {
         /// When an evicted blob has been fetched.
         indirect case retryWithBlob(BlobReference)
         case retryInNewSnapshot
-        /// The answer comes later.
         indirect case later(ActionStep, PendingReply.Form, Upload.Framing)
     }
 
@@ -76,8 +71,7 @@ final class RequestHandler {
         http.setDate(seconds: now.milliseconds / 1_000)
     }
 
-    /// Answers the request at the start of `bytes`, or finds what has to be done for it. `consumed` is set to the
-    /// bytes that were used: the head, and a body where it was needed at once.
+    /// Answers the request at the start of `bytes`, and sets `consumed` to the bytes that were used.
     @inline(__always)
     func next(
         _ bytes: RawSpan, of connection: inout Session, in snapshot: borrowing Snapshot,
@@ -111,8 +105,8 @@ final class RequestHandler {
         }
     }
 
-    /// Answers a request that was read, unless the snapshot may lack what it reads: then it is tried again. After a
-    /// wait it does not, since the snapshot was opened after that. The request's slices are of `text`.
+    /// Answers a request that was read, unless the snapshot may lack what it reads: then it is tried again. Its
+    /// slices are of `text`.
     @inline(__always)
     func answer<Incoming: IncomingRequest & ~Escapable>(
         _ asked: Request, _ text: RawSpan, _ request: Incoming, in snapshot: borrowing Snapshot,
@@ -216,7 +210,6 @@ final class RequestHandler {
         return request.refuse(error, entry, by: self, into: &batch)
     }
 
-    // MARK: - Answers
 
     func respond(
         _ response: Answer, _ form: PendingReply.Form, hint: AnswerHint? = nil,
@@ -246,10 +239,8 @@ final class RequestHandler {
         respond(.problem(error), form, into: &batch)
     }
 
-    // MARK: - Limits and errors
 
-    /// Throws `unavailable` while clients that do not read hold all memory for answers. Asked before
-    /// a document is composed, or anything else that is held in memory until it is read.
+    /// Throws `unavailable` while clients that do not read hold all memory for answers.
     func requireAnswerMemory() throws(ProtocolError) {
         guard answerMemory.isUsedUp else { return }
         throw ProtocolError(
@@ -257,15 +248,14 @@ final class RequestHandler {
             limit: limits.answerMemoryByteCountMax)
     }
 
-    /// Throws why this daemon takes no changes now: it follows another one, or its bucket is too far behind.
+    /// Throws why this daemon takes no changes now.
     func requireWritable() throws(ProtocolError) {
         if let refusal = replica.refusal { throw refusal }
     }
 
     var pageByteCountMax: Int { answerMemory.pageByteCountMax }
 
-    /// What a client is told about an error of the store, which is logged when it is the store's
-    /// own failure.
+    /// What a client is told about an error of the store, which is logged when it is the store's own failure.
     func problem(_ error: StoreError) -> ProtocolError {
         errorLog.note(error)
         return ProtocolError(error)

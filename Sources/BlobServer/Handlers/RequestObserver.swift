@@ -3,11 +3,9 @@ import BlobStore
 import Bytes
 import Logging
 
-/// What metrics and logs know of a request while it is answered. An object, so that a connection's phase
-/// stays small: a fetch copies it.
+/// What metrics and logs know of a request. An object, so that a connection's phase stays small: a fetch copies it.
 final class RequestEntry: Sendable {
     let operation: Operation
-    /// When the worker learnt of it.
     let startedAt: Instant
     /// Nil where no log may need it.
     let request: LoggedRequest?
@@ -21,23 +19,19 @@ final class RequestEntry: Sendable {
 
 /// Counts, times and logs what a worker answers. Its thread alone uses it.
 final class RequestObserver {
-    /// Slow requests that are logged in a second.
     private static let slowLinesPerSecondMax = 20
 
     let counters: WorkerCounters
     private let requests: RequestCounters
     private let accessLog: AccessLog?
-    /// From how many nanoseconds on a request is logged as slow.
     private var slowNanoseconds = Int64.max
     private var slowLog: RateLimitedLog
     private var lines: [UInt8] = []
     private var lineCount = 0
     /// When the worker learnt of what it answers in this iteration.
     @exclusivity(unchecked) private(set) var startedAt = Instant.now
-    /// When the clock was last read: at the beginning of the iteration, at an answer that is no fetch, and after a
-    /// batch with fetches. What a time slice has taken is known by it, at no cost.
+    /// When the clock was last read. What a time slice has taken is known by it, at no cost.
     @exclusivity(unchecked) private(set) var moment = Instant.now
-    /// Fetches whose time is noted.
     @exclusivity(unchecked) private var timedFetchCount = 0
 
     /// Whether each request is logged, so that a fetch needs an entry too.
@@ -54,7 +48,6 @@ final class RequestObserver {
         change(slowMilliseconds: slowMilliseconds)
     }
 
-    /// - Parameter slowMilliseconds: from when on a request is logged as slow; 0: none is.
     func change(slowMilliseconds: Int) {
         slowNanoseconds = slowMilliseconds > 0 ? Int64(slowMilliseconds) * 1_000_000 : .max
     }
@@ -77,7 +70,6 @@ final class RequestObserver {
         lineCount = 0
     }
 
-    // MARK: - Requests
 
     func entry(
         _ operation: Operation, _ request: @autoclosure () -> LoggedRequest
@@ -103,7 +95,6 @@ final class RequestObserver {
         log(answered, batch)
     }
 
-    /// Whether a request of so long is among the slowest, or is logged as slow.
     @inline(__always)
     private func isNoted(_ nanoseconds: Int64) -> Bool {
         nanoseconds >= slowNanoseconds || nanoseconds >= counters.slowest.nanosecondsMin
@@ -130,7 +121,6 @@ final class RequestObserver {
         lineCount += 1
     }
 
-    // MARK: - Fetches
 
     /// Logs a fetch that is in the batch as its last answer. It is counted already.
     func logFetch(
@@ -143,8 +133,8 @@ final class RequestObserver {
             batch)
     }
 
-    /// Notes how long the fetches took whose answers were sent since the last call. Returns the time; nil when there
-    /// were none, and the clock was not read.
+    /// Notes how long the fetches took whose answers were sent since the last call. Nil: there were none, and the
+    /// clock was not read.
     @inline(__always)
     func noteFetches(_ batch: borrowing AnswerBatch) -> Instant? {
         let count = requests.fetchCount
@@ -159,8 +149,8 @@ final class RequestObserver {
         return now
     }
 
-    /// Notes the fetches of a batch that took long. Which notification each asked for is not known any
-    /// more; the head of its answer says which bytes it was sent.
+    /// Which notification each fetch asked for is not known any more; the head of its answer says which bytes it was
+    /// sent.
     @inline(never)
     private func noteSlowFetches(_ batch: borrowing AnswerBatch, _ nanoseconds: Int64) {
         var isNoted = false
@@ -176,8 +166,7 @@ final class RequestObserver {
         }
     }
 
-    /// The digest of the bytes as given, which is at the beginning of a frame's head, and between the quotation marks of
-    /// HTTP's entity tag.
+    /// It is at the beginning of a frame's head, and between the quotation marks of HTTP's entity tag.
     private static func digest(in head: RawSpan) -> String? {
         if head.byteCount > 0, head.byte(0) == Wire.responseMagic {
             return Digest(

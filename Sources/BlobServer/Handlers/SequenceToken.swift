@@ -43,8 +43,8 @@ extension BlobStore {
 }
 
 extension RequestHandler {
-    /// The batch that a follower has to wait for before it answers a request; nil: none. Throws `behind` when it has
-    /// waited already; `sequence_lost` when no such batch will come.
+    /// The batch that a follower has to wait for before it answers. Throws `behind` when it has waited already;
+    /// `sequence_lost` when no such batch will come.
     func missing(
         _ head: HTTPRequestHead, _ bytes: RawSpan, hasWaited: Bool
     ) throws(ProtocolError) -> UInt64? {

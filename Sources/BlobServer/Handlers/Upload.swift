@@ -7,30 +7,24 @@ enum BodyFailure: Error {
     case store(StoreError)
 }
 
-/// What `work` comes to, or a body's failure.
 func onWire<Value>(
     _ work: @autoclosure () throws(ProtocolError) -> Value
 ) throws(BodyFailure) -> Value {
     do throws(ProtocolError) { return try work() } catch { throw .wire(error) }
 }
 
-/// What `work` comes to, or a body's failure.
 func onStore<Value>(
     _ work: @autoclosure () throws(StoreError) -> Value
 ) throws(BodyFailure) -> Value {
     do throws(StoreError) { return try work() } catch { throw .store(error) }
 }
 
-/// A body that is being received.
-///
-/// Its connection's worker alone uses it, and no property that is not checked for exclusive use is
-/// ever borrowed by a call that could reach it by another way (see ``Connection``).
+/// A body that is being received. Its properties are those of its connection's worker (see ``Connection``).
 final class Upload {
     let plan: BodyPlan
     let reply: PendingReply
     /// Whether the client waits to be told that it may send, and has not been.
     var awaitsContinue: Bool
-    /// The bytes are decoded when all of them are there.
     var coding: BodyCoding { plan.coding }
     var byteCountMax: Int { plan.byteCountMax }
     @exclusivity(unchecked) private(set) var framing: Framing
@@ -68,14 +62,14 @@ final class Upload {
         }
     }
 
-    /// Bytes may come; what memory they need is reserved when they do (``makeRoom(for:)``).
+    /// Memory is reserved when bytes come (``makeRoom(for:)``).
     func begin(_ store: BlobStore, _ reservation: BodyReservation, asOf now: Instant) {
         self.reservation = reservation
         pace = Pace(since: now)
         content = BodyContent(plan, in: store)
     }
 
-    /// Takes in what belongs to the body from the start of `bytes`, and returns how many bytes that was.
+    /// Returns how many bytes of `bytes` belong to the body.
     func receive(_ bytes: RawSpan) throws(BodyFailure) -> Int {
         switch framing {
         case .counted(let missing):
@@ -107,7 +101,6 @@ final class Upload {
         byteCount += bytes.byteCount
     }
 
-    /// Gives up: bytes, spool file and memory are released.
     func abandon() {
         content = BodyContent()
         reservation = nil
@@ -118,16 +111,14 @@ final class Upload {
 
 extension Upload {
     private static let shortByteCountMax = 16 << 10
-    /// The least memory that a body reserves that is not known to need less, in bytes. It reserves twice as much each
-    /// time, as its bytes come.
+    /// The least memory that a body reserves. It reserves twice as much each time, as its bytes come.
     static let pieceByteCountMin = 1 << 10
     /// How many bytes come out of one byte of a gzip or deflate coding at the most: 258 of each two bits.
     static let inflationRatioMax = 1_032
     /// How long a body waits for memory before it is refused.
     private static let shortWaitMilliseconds = 500
     private static let longWaitMilliseconds = 5_000
-    /// While others wait, a body that has moved fewer bytes than this for this long, less than 64 KiB/s, continues in a
-    /// file or is refused.
+    /// While others wait, a body that is slower than 64 KiB/s continues in a file or is refused.
     private static let paceByteCount = 16 << 10
     private static let stallMilliseconds = 250
 
@@ -166,11 +157,9 @@ extension Upload {
         }
     }
 
-    /// Reserves what the body needs once more when it is whole: what is in a file and shall be read, or may become
-    /// short.
+    /// Reserves what the body needs once more when it is whole.
     func makeRoomToFinish() -> BodyMemory.Need? {
-        // What is inside a coding is kept in memory, too: of a payload while it is short, of a document
-        // all.
+        // What is inside a coding is kept in memory, too: of a document all.
         let isDocument = plan.isDocument
         var more = content.finishingByteCount(isDocument: isDocument)
         if coding != .identity {
@@ -189,7 +178,7 @@ extension Upload {
 
     var reservedByteCount: Int { reservation?.byteCount ?? 0 }
 
-    /// Moves what is in memory to files, as far as there are any. Returns how many bytes were released.
+    /// Returns how many bytes were released.
     func releaseMemory() throws(BodyFailure) -> Int {
         guard let reservation else { return 0 }
         let before = reservation.byteCount
@@ -228,14 +217,12 @@ extension Upload {
             ? Self.longWaitMilliseconds : Self.shortWaitMilliseconds
     }
 
-    // MARK: - Pace
 
     func notePace(asOf now: Instant) {
         guard byteCount - pace.byteCount >= Self.paceByteCount else { return }
         pace = Pace(since: now, byteCount: byteCount)
     }
 
-    /// Whether it has hardly moved for a while.
     func isStalled(asOf now: Instant) -> Bool {
         now.milliseconds(since: pace.since) >= Self.stallMilliseconds
     }

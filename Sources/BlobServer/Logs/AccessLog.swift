@@ -5,9 +5,8 @@ import Glibc
 import Logging
 import Synchronization
 
-/// The access log: a line for each request that was answered. Workers hand lines over; a thread of its
-/// own writes them, so that a slow disk or a full pipe holds up no answer. Lines that would wait in more
-/// than ``AccessLog/waitingByteCountMax`` are dropped and counted.
+/// The access log. Workers hand lines over; a thread of its own writes them, so that a slow disk or a full pipe holds
+/// up no answer.
 package final class AccessLog: Sendable {
     /// Lines that wait for the disk, in bytes; further ones are dropped and counted.
     private static let waitingByteCountMax = 8 << 20
@@ -45,12 +44,10 @@ package final class AccessLog: Sendable {
         return Glibc.open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0o640)
     }
 
-    /// Starts the thread.
     func start() throws(SystemError) {
         try thread.start("blobd-accesslog") { [self] in run() }
     }
 
-    /// Takes lines.
     func take(_ lines: [UInt8], count: Int) {
         let isTaken = state.withLock { state in
             guard state.waiting.count + lines.count <= Self.waitingByteCountMax else {
@@ -62,16 +59,14 @@ package final class AccessLog: Sendable {
         if isTaken { thread.wake() } else { dropped.add(count, ordering: .relaxed) }
     }
 
-    /// Opens the file again before the next line: it was renamed. If that fails, lines are appended to the old one.
+    /// The file was renamed. If it cannot be opened again, lines are appended to the old one.
     func reopen() {
         state.withLock { $0.opensAgain = true }
         thread.wake()
     }
 
-    /// Writes what waits, and ends the thread.
     func close() { thread.close() }
 
-    // MARK: - The thread
 
     private func run() {
         var errors = RateLimitedLog(log)
@@ -145,7 +140,6 @@ package final class AccessLog: Sendable {
     }
 }
 
-// A line of the access log.
 
 extension AnsweredRequest {
     /// Appends the line with its end. `byteCount` is the answer's, its head included.
@@ -177,8 +171,7 @@ extension AnsweredRequest {
         }
     }
 
-    /// `unix: - UID [time] "GET /path HTTP/1.1" status bytes "-" "agent"`: nginx's word for a client at
-    /// a Unix socket.
+    /// `unix: - UID [time] "GET /path HTTP/1.1" status bytes "-" "agent"`, as nginx writes it.
     private func appendCombined(
         _ request: LoggedRequest, _ byteCount: Int, to out: inout [UInt8]
     ) {

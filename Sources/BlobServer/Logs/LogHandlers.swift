@@ -3,7 +3,6 @@ import Bytes
 import Glibc
 package import Logging
 
-/// Logs messages with their fields, in one of the ways below.
 package struct FieldLogHandler: LogHandler {
     package var logLevel = Logger.Level.info
     package var metadata: Logger.Metadata = [:]
@@ -34,8 +33,8 @@ package struct FieldLogHandler: LogHandler {
         StandardError.write(line)
     }
 
-    /// Logs to systemd's journal with its native protocol: a datagram of `FIELD=value` lines to its
-    /// socket. A message goes to standard error where the journal does not take it.
+    /// Logs to systemd's journal: a datagram of `FIELD=value` lines. A message goes to standard error where that
+    /// fails.
     package static func journal(_ path: String = "/run/systemd/journal/socket") -> Self {
         FieldLogHandler { event, fields in
             var datagram = JournalDatagram()
@@ -53,8 +52,7 @@ package struct FieldLogHandler: LogHandler {
 private struct JournalDatagram {
     private var bytes: [UInt8] = []
 
-    /// Appends a line; a value with line ends goes with its length. Names are taken in capitals, digits and
-    /// underscores.
+    /// A value with line ends goes with its length.
     mutating func append(_ name: String, _ value: String) {
         bytes.append(
             text: String(
@@ -107,7 +105,6 @@ extension Logger.Level {
 }
 
 extension LogFormat {
-    /// A handler for a logger.
     package func handler(_ label: String) -> any LogHandler {
         switch self {
         case .auto: (Self.isJournal ? LogFormat.journal : .text).handler(label)
@@ -117,8 +114,7 @@ extension LogFormat {
         }
     }
 
-    /// Whether standard error goes to the journal: `$JOURNAL_STREAM` has its device and inode
-    /// (systemd.exec(5)).
+    /// Whether standard error is the journal's: `$JOURNAL_STREAM` has its device and inode (systemd.exec(5)).
     private static var isJournal: Bool {
         guard let text = getenv("JOURNAL_STREAM") else { return false }
         var status = stat()

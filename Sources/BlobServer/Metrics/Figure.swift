@@ -1,7 +1,6 @@
 import BlobStore
 
-/// A number that the daemon shows. Its row in ``stored`` or ``served`` is the only place that names it: `GET /v1/stats`,
-/// `GET /metrics`, `blobd stats` and `blobd top` read the tables.
+/// A number that the daemon shows. `GET /v1/stats`, `GET /metrics`, `blobd stats` and `blobd top` read its row.
 package struct Figure: Sendable {
     package enum Unit: Sendable { case number, bytes }
 
@@ -77,7 +76,6 @@ extension Figure.Sample {
     }
 }
 
-/// The daemon at one moment: what the rows read.
 struct DaemonFigures {
     let store: BlobStore
     let held: Statistics

@@ -43,9 +43,8 @@ struct ProcessFigures {
     }
 }
 
-/// How long the oldest open snapshot of any process has kept freed pages from being used again. It is
-/// known from looking now and then: LMDB knows which commit a snapshot sees, and not since when. One that
-/// sees the last commit keeps none.
+/// How long the oldest open snapshot of any process has kept freed pages from being used again, known from looking
+/// now and then: LMDB does not know since when a snapshot is open.
 final class OldestSnapshot: Sendable {
     private struct State {
         var commit: UInt64?

@@ -15,9 +15,7 @@ final class ShardAccess: ShardHost {
     private let stopSignal = StopSignal()
     private let checked = Atomic(false)
 
-    /// - Parameters:
-    ///   - shard: `s3://bucket/prefix`. The rest is in the environment, as for every program that uses S3.
-    ///   - isLogging: whether changes are acknowledged in the write-ahead log.
+    /// `shard` is `s3://bucket/prefix`. The rest is in the environment, as for every program that uses S3.
     init(shard: String, _ options: ReplicaOptions, isLogging: Bool, log: Logger) throws {
         logger = log
         bucket = try ObjectBucket(shard)
@@ -33,7 +31,6 @@ final class ShardAccess: ShardHost {
 
     var name: String { settings.shardName }
 
-    /// Makes a client, for one thread.
     func makeBucket() throws -> any Bucket { try S3Bucket(bucket, stop: stopSignal) }
 
     /// Has all clients stop what they wait for.
@@ -41,7 +38,6 @@ final class ShardAccess: ShardHost {
 
     var isStopped: Bool { stopSignal.isStopped }
 
-    // MARK: - ShardHost
 
     var uptime: Int64 { Instant.now.nanoseconds / 1_000_000 }
 
@@ -77,10 +73,8 @@ final class ShardAccess: ShardHost {
     func wait(milliseconds: Int) -> Bool { stopSignal.wait(milliseconds: milliseconds) }
 }
 
-/// Ends what the start of a daemon asks of its bucket when SIGTERM or SIGINT comes: a first base may be waited
-/// for, or read, for long, and nobody takes signals yet.
-///
-/// The signal stays pending. It has a thread until ``end()``.
+/// Ends what the start of a daemon asks of its bucket when SIGTERM or SIGINT comes: a first base may take long, and
+/// nobody takes signals yet. The signal stays pending.
 final class StartWatch {
     private let access: ShardAccess
     private let thread: ServiceThread
@@ -116,15 +110,13 @@ struct ShardContext: Sendable {
     var log: Logger { writer.context.log }
 }
 
-/// The threads of a daemon that belongs to a shard.
 struct ShardThreads: Sendable {
     private let replica: ReplicaThread
     private let bucket: BucketMaintenanceThread
     private let fetches: FetchThreads
     private let eviction: EvictionThread?
 
-    /// Starts them. `onDeposed` is called once when this daemon must be started again: another store leads, or this one must
-    /// be rebuilt.
+    /// `onDeposed` is called once when this daemon must be started again.
     init(
         _ context: ShardContext, onDeposed: @escaping @Sendable () -> Void
     ) throws(SystemError) {

@@ -11,7 +11,6 @@ enum ChangeResult: Sendable {
     case long(LongChange)
     /// A later step of a long change failed. What the steps before did is done.
     case stopped(LongChange, StoreError)
-    /// The store can commit.
     case writable
     /// Everything that was acknowledged is committed.
     case committed
@@ -21,7 +20,6 @@ enum ChangeResult: Sendable {
     /// The body is wrong, as a job found.
     case refused(ProtocolError)
 
-    /// Whether something was done, or was so already, and not refused.
     var isChange: Bool {
         switch self {
         case .applied(.notFound): false
@@ -30,8 +28,8 @@ enum ChangeResult: Sendable {
         }
     }
 
-    /// Whether it tells what the store has. A client that asked for `replicated` is told that when the bucket has
-    /// it, too: a delete that finds nothing may be the second attempt of one whose answer was lost.
+    /// A client that asked for `replicated` is told what the store has when the bucket has it, too: a delete that
+    /// finds nothing may be the second attempt of one whose answer was lost.
     var tellsState: Bool {
         switch self {
         case .applied, .lines, .long, .stopped: true
@@ -40,11 +38,9 @@ enum ChangeResult: Sendable {
     }
 }
 
-/// A line of a batch.
 struct BatchLine: Sendable {
     /// The notification's id, if the line has one.
     var id: String?
-    /// Why the line is refused; nil: it is a change.
     var refused: ProtocolError?
 
     struct Answered: Sendable {
@@ -53,13 +49,11 @@ struct BatchLine: Sendable {
     }
 }
 
-/// A change on its way to the writer, and the connection that waits for it. It is moved, since a copy
-/// would count a reference for each of its texts.
+/// It is moved, since a copy would count a reference for each of its texts.
 struct PendingChange: ~Copyable, Sendable {
     enum Operation: Sendable {
         case apply(CheckedChange)
-        /// Each line by itself, many in one transaction: a piece of a batch, with a change for each line that is not refused,
-        /// and where its results go.
+        /// A piece of a batch: each line by itself, in one transaction, and where the results go.
         case applyAll([CheckedChange], [BatchLine], BatchResults)
         /// In steps, between which other changes are applied.
         case long(CheckedLongChange)
@@ -75,8 +69,7 @@ struct PendingChange: ~Copyable, Sendable {
     let reservation: BodyReservation?
 }
 
-/// Changes, and who waits for them. The changes are an array of their own, which the store takes as it
-/// is.
+/// The changes are an array of their own, which the store takes as it is.
 struct ChangeBatch {
     var changes: [CheckedChange] = []
     /// Those who wait, in the order of their changes.
@@ -94,13 +87,10 @@ struct ChangeBatch {
     }
 
     enum Completion {
-        /// The next change.
         case change
         /// As many changes as there are lines that are not refused, of a piece of a batch.
         case lines([BatchLine], BatchResults)
-        /// A check whether the store can commit.
         case check
-        /// A commit of everything that was acknowledged before.
         case waitForCommit
 
         var changeCount: Int {
@@ -133,8 +123,7 @@ struct ChangeBatch {
             Waiter(connection: connection, completion: completion, reservation: reservation))
     }
 
-    /// Takes the first waiters, those of `countMax` changes or questions. There are a few changes more
-    /// if the last waiter has several.
+    /// Takes the first waiters, those of `countMax` changes or questions, or a few more.
     mutating func take(_ countMax: Int) -> ChangeBatch {
         var taken = ChangeBatch()
         var changeCount = 0
@@ -162,16 +151,14 @@ struct ChangeBatch {
         return taken
     }
 
-    /// Tells those who wait for a change or a check why there is none. Those who wait for a commit wait on: what they
-    /// asked for was acknowledged before.
+    /// Those who wait for a commit wait on: what they asked for was acknowledged before.
     func refuse(with result: ChangeResult) {
         complete { waiter in
             if case .waitForCommit = waiter.completion { nil } else { result }
         }
     }
 
-    /// Tells those who wait what came of their changes. `result` is asked for each of them, in their order; nil: it is told
-    /// later.
+    /// `result` is asked for each waiter, in their order; nil: it is told later.
     func complete(_ result: (_ waiter: Waiter) -> ChangeResult?) {
         var inboxes = InboxWakes()
         for waiter in waiters {
@@ -186,8 +173,7 @@ struct ChangeBatch {
     }
 }
 
-/// The results of a batch that is handed to the writer in pieces, while its later lines are still
-/// read. Its connection is told once, of all of them.
+/// The results of a batch that is handed to the writer in pieces. Its connection is told once.
 final class BatchResults: Sendable {
     private struct State {
         var lines: [BatchLine.Answered] = []
@@ -199,10 +185,8 @@ final class BatchResults: Sendable {
 
     init(pieceCount: Int) { state = Mutex(State(pieceCount: pieceCount)) }
 
-    /// Adds the result of a piece: of each line, or of all of them. They come in the order in which they were handed over.
-    ///
-    /// - Returns: that of the batch, with the last piece: of each line or, when no piece was applied,
-    ///   of all.
+    /// Adds the result of a piece. Returns that of the batch with the last piece: of each line or, when no piece was
+    /// applied, of all.
     func add(_ result: ChangeResult, of lines: [BatchLine]) -> ChangeResult? {
         state.withLock { state in
             state.pieceCount -= 1

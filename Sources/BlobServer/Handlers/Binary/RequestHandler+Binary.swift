@@ -3,8 +3,7 @@ import BlobStore
 import Bytes
 import Notifications
 
-// A frame's way: its head is read and checked, before a byte of a body is read. Then it is answered as any request
-// (``RequestHandler/answer(_:_:_:in:into:consumed:)``). `docs/PROTOCOL.md` draws the frames.
+// A frame's way: its head is checked before a byte of a body is read. `docs/PROTOCOL.md` draws the frames.
 
 /// A frame from its header to its log line.
 struct BinaryRequest: IncomingRequest, ~Escapable {
@@ -47,8 +46,7 @@ struct BinaryRequest: IncomingRequest, ~Escapable {
         into batch: inout AnswerBatch
     ) -> RequestHandler.Step {
         handler.respond(.problem(error), .binary(frame, entry), into: &batch)
-        // Where the next frame begins is known, but a body that is too long is not worth waiting
-        // for. What an operation takes that is not known here is not known either.
+        // Where the next frame begins is known, but a body that is too long is not worth waiting for.
         if error.endsConnection || error.code == .payloadTooLarge { return .answeredThenClose }
         return stepAfterAnswer
     }
@@ -180,9 +178,8 @@ extension RequestHandler {
         return answer(asked, head, request, in: snapshot, into: &batch, consumed: &consumed)
     }
 
-    /// Answers the frame at the start of `bytes` when it is a plain fetch of all of a payload, in the coding in which
-    /// it is kept, and that is there. Returns how many bytes were used. 0: nothing was done, and
-    /// ``next(_:of:in:into:consumed:)`` has to answer.
+    /// Answers the frame at the start of `bytes` when it is a plain fetch of all of a payload as it is kept. Returns
+    /// how many bytes were used; 0: ``next(_:of:in:into:consumed:)`` has to answer.
     @inline(__always)
     func answerPlainGet(
         _ bytes: RawSpan, of connection: inout Session, in snapshot: borrowing Snapshot,
@@ -236,8 +233,7 @@ extension RequestHandler {
         return operation
     }
 
-    /// The longest body of an operation. A call's may be several payloads with the words between
-    /// them; the resource says the rest.
+    /// A call's body may be several payloads with the words between them.
     private func bodyByteCountMax(of operation: Opcode, _ flags: RequestFlags) -> UInt64 {
         if let byteCountMax = operation.bodyByteCountMax { return byteCountMax }
         var byteCountMax = limits.payloadByteCountMax
@@ -248,8 +244,7 @@ extension RequestHandler {
 }
 
 extension RequestFrame {
-    /// What is wrong with its place after the beginning of the connection: the first frame, and no
-    /// other, is hello.
+    /// The first frame of a connection, and no other, is hello.
     fileprivate func greetingProblem(isGreeted: Bool) -> ProtocolError? {
         guard isGreeted == (operation == .hello) else { return nil }
         if isGreeted { return ProtocolError(.malformed, "hello must be sent once") }

@@ -2,8 +2,7 @@ import BlobProtocol
 import BlobStore
 import Notifications
 
-/// Turns the bodies that resources take into changes. Everything wrong with them is found here or in
-/// the change's transaction, before anything is written.
+/// Turns bodies into changes. Everything wrong with them is found here or in the change's transaction.
 struct BodyReader: Sendable {
     private let lifetimes: LifetimeRules
     private let profile: DeviceProfile?
@@ -69,7 +68,6 @@ struct BodyReader: Sendable {
             document.lifetime, asOf: .now) ?? .after(seconds: lifetimes.usualSeconds)
     }
 
-    // MARK: - Files
 
     func notification(
         _ received: BodyContent, _ plan: BodyPlan
@@ -100,8 +98,6 @@ struct BodyReader: Sendable {
         return .apply(try onWire(try checked(try change.with(parts))))
     }
 
-    /// Throws `unsupported_attachment` or `attachment_too_large` for a part that the profile's
-    /// devices do not take.
     private func checkAttachments(
         _ files: [IncomingBytes], of document: NotificationDocument
     ) throws(ProtocolError) {
@@ -113,14 +109,12 @@ struct BodyReader: Sendable {
         }
     }
 
-    // MARK: - Batches
 
     /// Lines of a batch that are handed to the writer together, while the next ones are read.
     private static let pieceLineCount = 250
 
-    /// Submits the documents of a batch, each a change or what is wrong with it, in pieces and in their order: the
-    /// writer applies the first ones while the others are read. Throws when there are too many, before the first
-    /// piece.
+    /// Submits the documents of a batch, each a change or what is wrong with it, in pieces: the writer applies the
+    /// first ones while the others are read. Throws before the first piece when there are too many.
     func batch(
         _ bytes: [UInt8], _ plan: BodyPlan, _ submit: (PendingChange.Operation) -> Void
     ) throws(ProtocolError) {

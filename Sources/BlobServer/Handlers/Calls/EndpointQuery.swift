@@ -3,14 +3,14 @@ import BlobStore
 import Bytes
 import Notifications
 
-/// The parameters of a query, decoded: each nil where it is not given. One that is wrong throws the code of its kind.
+/// The parameters of a query, decoded. One that is wrong throws the code of its kind.
 struct EndpointQuery {
     private var parameters: [(name: [UInt8], value: [UInt8])] = []
 
     init() {}
 
-    /// Throws `bad_query` for a name that is not among `names` or given twice, and for bad escapes. The parameters of
-    /// a signed link, which is checked, are passed over.
+    /// Throws `bad_query` for a name that is unknown or given twice, and for bad escapes. The parameters of a signed
+    /// link, which is checked, are passed over.
     init(_ query: RawSpan, _ names: [StaticString], isLink: Bool = false) throws(ProtocolError) {
         var walk = QueryParameters()
         while let (name, value) = try walk.next(query) {
@@ -78,7 +78,6 @@ struct EndpointQuery {
         return filter
     }
 
-    /// A whole number within bounds.
     func number(
         _ name: StaticString, in bounds: ClosedRange<Int>, _ code: ErrorCode, default fallback: Int
     ) throws(ProtocolError) -> Int {

@@ -3,11 +3,9 @@ import BlobStore
 import Bytes
 import Notifications
 
-/// A request for a call of the table, in either dialect. All that its head says is checked but the query, which is
-/// its handler's.
-///
-/// An object, so that handing it on counts no reference for each of its texts. Its worker's thread alone uses it, and
-/// nothing changes it once it is made.
+/// A request for a call of the table, in either dialect. All that its head says is checked but the values in the
+/// query. An object, so that handing it on counts no reference for each of its texts. Nothing changes it once it is
+/// made.
 final class EndpointRequest {
     let endpoint: Endpoint
     // What the path names.
@@ -21,7 +19,6 @@ final class EndpointRequest {
     /// The body's, with its parameters; nil when it was not said.
     @exclusivity(unchecked) private(set) var mediaType: MediaType?
     @exclusivity(unchecked) private(set) var coding = BodyCoding.identity
-    /// How long the body is; nil where that is not said.
     @exclusivity(unchecked) private(set) var bodyByteCount: UInt64?
     @exclusivity(unchecked) private(set) var hasPayload = false
     @exclusivity(unchecked) private(set) var device: DeviceName?
@@ -58,7 +55,6 @@ final class EndpointRequest {
         }
     }
 
-    /// - Parameter link: the signed link by which it came.
     convenience init(
         _ endpoint: Endpoint, _ names: PathPattern.Match, _ head: HTTPRequestHead,
         _ bytes: RawSpan, by link: FeedLink?
@@ -117,7 +113,6 @@ final class EndpointRequest {
         }
     }
 
-    /// A frame of `put`.
     convenience init(_ put: Put.Request, bodyByteCount: UInt64) {
         self.init(.putPart)
         id = put.texts.id
@@ -149,7 +144,6 @@ final class EndpointRequest {
     /// The notification's id, the owner or the category; empty where the path has none.
     var name: String { id?.text ?? owner?.text ?? category?.text ?? "" }
 
-    /// A name that the endpoint's path has.
     func required<Name>(_ name: Name?) throws(ProtocolError) -> Name {
         try BlobProtocol.require(
             name, .internalError, "\(endpoint.name) has no such name in its path")
@@ -158,7 +152,6 @@ final class EndpointRequest {
 
 /// What a put says of its notification: in the query of HTTP, or in a frame's head.
 struct Publication {
-    /// Those of a query.
     static let parameters: [StaticString] = [
         "ttl", "expires_at", "title", "message", "rich_type", "owner", "app", "profile",
     ]

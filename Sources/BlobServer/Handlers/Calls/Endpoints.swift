@@ -1,12 +1,8 @@
 import BlobProtocol
 
 extension Endpoint {
-    /// Every HTTP call. The methods of a path stand together, in the order in which `Allow` lists them; a path
-    /// that another pattern matches too stands before it.
-    ///
-    /// The router, `Allow`, the limits of each socket and dialect, a follower's refusals, the checks of bodies and
-    /// conditions, and the labels of metrics and logs read this table. `docs/openapi.json` is compared with it by
-    /// a test.
+    /// Every HTTP call. The methods of a path stand together, in the order in which `Allow` lists them; a path that
+    /// another pattern matches too stands before it. A test compares the table with `docs/openapi.json`.
     static let all: [Endpoint] = [
         payloads, notifications, categories, owners, links, operation,
     ].flatMap { $0 }

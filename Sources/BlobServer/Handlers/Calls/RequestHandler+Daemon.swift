@@ -1,8 +1,7 @@
 import BlobProtocol
 import BlobStore
 
-// The calls about the daemon itself: probes, numbers, the description of the interface, backup, scrub and
-// replication.
+// The calls about the daemon itself.
 
 extension RequestHandler {
     func getLive(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
@@ -34,7 +33,6 @@ extension RequestHandler {
         .sendBackup
     }
 
-    // MARK: - Scrub
 
     func getScrub(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         return .respond(scrubAnswer)
@@ -50,7 +48,6 @@ extension RequestHandler {
         .document { ScrubDocument(store, statistics.scrub).append(to: &$0) }
     }
 
-    // MARK: - Replication
 
     func getReplication(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         return .respond(replicationAnswer)

@@ -3,8 +3,7 @@ import BlobStore
 import Bytes
 import Notifications
 
-// The calls of notifications, categories and blobs. Everything about a request is checked here, before a byte of a
-// body is read.
+// The calls of notifications and categories. Everything about a request is checked before a byte of a body is read.
 
 extension RequestHandler {
     func listNotifications(
@@ -89,7 +88,6 @@ extension RequestHandler {
         }
     }
 
-    // MARK: - Categories
 
     func getCategories(
         _ request: EndpointRequest, in snapshot: borrowing Snapshot
@@ -129,10 +127,8 @@ extension RequestHandler {
         return .write(.apply(removal), .removed("category"))
     }
 
-    // MARK: - Documents
 
-    /// Has a JSON document received, of which `read` makes a change. A body whose type is not said is taken for one:
-    /// it is looked at strictly.
+    /// Has a JSON document received, of which `read` makes a change. A body whose type is not said is taken for one.
     func receive(
         _ request: EndpointRequest, _ reply: Reply, _ read: @escaping BodyPlan.Reading
     ) throws(ProtocolError) -> ActionStep {

@@ -25,9 +25,8 @@ extension RequestHandler {
             filter: try query.filter(), link: request.link)
     }
 
-    /// A place in a feed: `0`, `latest`, or what an answer said. Throws `bad_cursor` for anything
-    /// else, and for one of another owner or store; `resync` for one from before the store was
-    /// restored.
+    /// A place in a feed: `0`, `latest`, or what an answer said. Throws `bad_cursor` for anything else, and `resync`
+    /// for one from before the store was restored.
     func feedStart(_ text: RawSpan, of owner: String) throws(ProtocolError) -> FeedStart {
         if text.equals("0") { return .beginning }
         if text.equals("latest") { return .latest }
@@ -58,8 +57,7 @@ extension RequestHandler {
         }
     }
 
-    /// What a follower says to a cursor that has seen more than it has applied, in the same history; nil where
-    /// that is not why.
+    /// What a follower says to a cursor that has seen more than it has applied.
     private func behind(
         _ query: FeedQuery, in snapshot: borrowing Snapshot
     ) -> ProtocolError? {
@@ -103,7 +101,6 @@ extension RequestHandler {
             })
     }
 
-    // MARK: - Changes of many
 
     func deleteOwner(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         return .write(.long(.deleteOwner(try request.required(request.owner))), .deletedCount)
@@ -127,7 +124,6 @@ extension RequestHandler {
         }
     }
 
-    /// The group that a change of many is of, and the app, where it is of one app's alone.
     private func group(
         _ request: EndpointRequest
     ) throws(ProtocolError) -> (group: GroupName, app: AppName?) {

@@ -38,8 +38,8 @@ extension RequestHandler {
                 ? limits.payloadByteCountMax : limits.codedByteCountMax)
     }
 
-    /// Refuses a change of a part before its body comes, where the snapshot surely has all that was
-    /// acknowledged. Elsewhere, and once the body is there, the transaction decides.
+    /// Refuses a change before its body comes, where the snapshot surely has all that was acknowledged. Else the
+    /// transaction decides.
     private func checkEarly(
         _ draft: PublicationDraft, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) {

@@ -6,7 +6,6 @@ import Notifications
 
 /// A category: `{"name","app","revision","actions","options"}`.
 enum CategoryDocument {
-    /// Appends the document. Without options there is no such member.
     static func append(_ category: Category, to out: inout [UInt8]) {
         out.object {
             $0.add("name", category.name)
@@ -28,8 +27,7 @@ enum CategoryDocument {
         }
     }
 
-    /// Reads a document of at most 64 KiB. It may repeat name, app and revision, as what was answered
-    /// does; the revision is passed over, since conditions have fields of their own.
+    /// It may repeat name, app and revision, as what was answered does.
     static func parse(
         _ bytes: RawSpan, name: CategoryName, app: AppName?
     ) throws(ProtocolError) -> Category {
@@ -69,8 +67,7 @@ enum CategoryDocument {
     }
 }
 
-/// The actions of a notification or a category: an array of objects with `identifier`, `title` and
-/// the flags `foreground`, `destructive` and `authentication_required`.
+/// The actions of a notification or a category.
 enum ActionsDocument {
     static func add(_ actions: [NotificationAction], to out: inout [UInt8]) {
         out.add("actions", actions) { action, out in
@@ -84,8 +81,8 @@ enum ActionsDocument {
         }
     }
 
-    /// Reads the array. Flags that are not given are false. What the actions may be called is the
-    /// store's to check; here they are counted, so that no long list is made for nothing.
+    /// Flags that are not given are false. The store checks the names; here they are counted, so that no long list is
+    /// made for nothing.
     static func parse(_ elements: [JSONValue]) throws(ProtocolError) -> [NotificationAction] {
         let max = StoreLimits.actionCountMax
         try require(

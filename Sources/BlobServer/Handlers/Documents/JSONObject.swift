@@ -2,8 +2,7 @@ import BlobJSON
 import BlobProtocol
 import Bytes
 
-/// An object of a document that is being read. A member that is asked for is nil where it is absent or null; each
-/// call throws `bad_document` for a value of another type.
+/// An object of a document that is being read. Each call throws `bad_document` for a value of another type.
 struct JSONObject {
     private let members: [JSONMember]
     private let thing: String
@@ -16,7 +15,6 @@ struct JSONObject {
         self.thing = thing
     }
 
-    /// Reads a document of at most 64 KiB that is an object.
     init(parsing bytes: RawSpan, _ thing: String) throws(ProtocolError) {
         var limits = JSONLimits()
         limits.byteCountMax = WireLimits.documentByteCountMax
@@ -92,8 +90,7 @@ struct JSONObject {
         return flag
     }
 
-    /// A whole number, written without fraction and exponent, within bounds; nil when it is absent.
-    /// Throws `code` for another number.
+    /// A whole number, written without fraction and exponent. Throws `code` for another number.
     func number(
         _ name: StaticString, in bounds: ClosedRange<Int64>, _ code: ErrorCode
     ) throws(ProtocolError) -> Int64? {

@@ -4,8 +4,7 @@ import BlobStore
 import Bytes
 import Notifications
 
-/// A whole notification, as it is published: a body of its own, a field of a multipart body, or a
-/// line of a batch.
+/// A whole notification, as it is published.
 struct NotificationDocument: Sendable {
     struct Part: Sendable, Hashable {
         var name: PartName
@@ -17,8 +16,7 @@ struct NotificationDocument: Sendable {
 
     /// Nil: the path says it, or the store chooses.
     var id: NotificationID?
-    /// What it says of the notification. Id, expiry, parts, device and condition are set by the
-    /// reader, who knows them.
+    /// Id, expiry, parts, device and condition are set by the reader, who knows them.
     var draft = NotificationDraft(id: nil, expiry: .after(seconds: 0))
     var lifetime = Lifetime()
     var profile: DeviceProfile?
@@ -27,7 +25,6 @@ struct NotificationDocument: Sendable {
 
     init() {}
 
-    /// Reads a document of at most 64 KiB, which may repeat the path's id.
     init(parsing bytes: RawSpan, id: NotificationID?) throws(ProtocolError) {
         let object = try JSONObject(parsing: bytes, "the notification")
         try object.check(Self.known, immutable: ["created_at", "revision", "device", "responses"])
@@ -103,22 +100,19 @@ struct NotificationDocument: Sendable {
 
 struct ReceivedFile: Sendable {
     var name: PartName
-    /// As ``NotificationDocument/mediaType(ofFile:saying:)`` chose it.
     var mediaType: MediaType
     var payload: PreparedPayload
 }
 
 extension NotificationDocument {
-    /// The media type of a file's part: what the document says, else what the file's head says,
-    /// else that nothing is known. Needed before the file is finished.
+    /// What the document says, else what the file's head says. Needed before the file is finished.
     func mediaType(ofFile name: PartName, saying type: MediaType?) -> MediaType {
         let part = parts?.first { $0.name == name }
         return part?.mediaType ?? type ?? .octetStream
     }
 
-    /// Checks the files' names before any of them is finished. Throws `part_unexpected` for a file
-    /// that the document, which names its parts, does not name; `part_missing` for a part with
-    /// neither digest nor file; `too_many_parts`; and `bad_multipart` for two files of one name.
+    /// Checks the files' names before any of them is finished: all are named by a document that names its parts, and
+    /// each part has a digest or a file.
     func checkFiles(_ names: [PartName]) throws(ProtocolError) {
         for (index, name) in names.enumerated() {
             try require(
@@ -137,9 +131,8 @@ extension NotificationDocument {
         }
     }
 
-    /// The parts to be stored: in the document's order, or the files' where it names none. Throws what
-    /// ``checkFiles(_:)`` does, `digest_mismatch` for a file that is not what the document says, and
-    /// `unsupported_attachment` for a part that the profile's devices do not take.
+    /// In the document's order, or the files' where it names none. Throws `digest_mismatch` for a file that is not
+    /// what the document says, and `unsupported_attachment`.
     func parts(
         _ files: [ReceivedFile], for profile: DeviceProfile? = nil
     ) throws(ProtocolError) -> [DraftPart] {

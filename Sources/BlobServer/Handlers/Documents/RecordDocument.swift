@@ -4,8 +4,7 @@ import BlobStore
 import Bytes
 import Notifications
 
-/// A notification's record, also in pages, histories and changes. Its members and their order are always the same;
-/// those that are absent are left out.
+/// A notification's record. Members that are absent are left out.
 enum RecordDocument {
     static let usualByteCount = 512
 
@@ -38,7 +37,6 @@ enum RecordDocument {
         }
     }
 
-    /// What it says and what became of it. Priority, `read` and `action_state` are always there.
     private static func add(_ details: NotificationDetails, to out: inout [UInt8]) {
         out.add(.category, details.category)
         if details.categoryRevision > 0 { out.add("category_revision", details.categoryRevision) }

@@ -85,7 +85,6 @@ struct StatisticsDocument: Sendable {
 }
 
 extension DaemonFigures {
-    /// Adds the rows that have a name.
     fileprivate func add(_ figures: [Figure], to out: inout [UInt8]) {
         for figure in figures {
             if let name = figure.name { out.add(name, figure.read(self)) }
@@ -93,7 +92,7 @@ extension DaemonFigures {
     }
 }
 
-/// Where the numbers of ``Figure`` are read: what `/v1/stats` and `/metrics` share.
+/// Where the numbers of ``Figure`` are read.
 struct FigureSource: Sendable {
     let store: BlobStore
     let counters: DaemonCounters

@@ -77,7 +77,6 @@ final class HTTPCodec {
         end(Problem.mediaType, body, form, into: &batch)
     }
 
-    /// Status line, `Date`, and `Connection` where it says something.
     private func begin(_ status: UInt16, _ form: HTTPForm, into out: inout [UInt8]) {
         HTTPResponseHead.begin(status, into: &out)
         out.append(contentsOf: dateLine)
@@ -103,10 +102,9 @@ final class HTTPCodec {
         batch.endAnswer()
     }
 
-    // MARK: - Streams of events
 
-    /// An event for each change. Without one, an id alone: it fires nothing, but a reader that reconnects later says
-    /// it, and is not behind by all that concerned others meanwhile.
+    /// An event for each change. Without one, an id alone: a reader that reconnects later is not behind by all that
+    /// concerned others meanwhile.
     func appendEvents(
         _ page: FeedPage, of reader: FeedReader, store: StoreID, into batch: inout AnswerBatch
     ) {
@@ -147,7 +145,6 @@ final class HTTPCodec {
         batch.endAnswer()
     }
 
-    /// Appends what a HEAD is told of a stream of events: its head.
     func appendEventsHead(_ form: HTTPForm, into batch: inout AnswerBatch) {
         begin(200, form, into: &batch.heads)
         HTTPResponseHead.prepared(Self.eventFields, into: &batch.heads)

@@ -3,17 +3,12 @@ import BlobStore
 import Bytes
 import Notifications
 
-// An HTTP request's way: its head is read and what it asks for is found, in the path or in the table of calls. Then it
-// is answered as any request (``RequestHandler/answer(_:_:_:in:into:consumed:)``).
+// An HTTP request's way: its head is read, and what it asks for is found in the path or in the table of calls.
 
-/// An HTTP request from its head to its log line.
 struct HTTPRequest: IncomingRequest, ~Escapable {
     var head = HTTPRequestHead()
-    /// What the head's slices are of.
     let bytes: RawSpan
-    /// How it is answered, which its head decides.
     var form = HTTPForm(keepAlive: false, isHTTP10: false, isHead: false)
-    /// Whether it came by the device socket.
     let isDevice: Bool
     let userID: UInt32
     let wait: Session.Wait
@@ -148,8 +143,7 @@ extension RequestHandler {
         }
     }
 
-    /// What a request asks for. Its slices are of the path or, where that is percent-encoded, of `names`, which is
-    /// filled with the names then.
+    /// The slices are of the path or, where that is percent-encoded, of `names`, which is filled with the names then.
     @inline(__always)
     private func asked(
         _ request: HTTPRequest, decoding names: inout [UInt8]
@@ -185,8 +179,7 @@ extension RequestHandler {
         return try EndpointRequest(endpoint, names, request.head, request.bytes, by: link)
     }
 
-    /// Refuses a link that is not valid, before anything it names is looked at. Whatever is wrong with it,
-    /// the answer is the same.
+    /// Refuses a link that is not valid before anything it names is looked at.
     @inline(never)
     private func checkLink(_ request: HTTPRequest) throws(ProtocolError) {
         guard let keys = links.keys,
@@ -198,8 +191,7 @@ extension RequestHandler {
 }
 
 extension HTTPForm {
-    /// How a request is answered; one that may be the last, if its body is too long to be thrown
-    /// away.
+    /// The answer is the last one if the body is too long to be thrown away.
     @inline(__always)
     init(_ head: HTTPRequestHead, isStopping: Bool) {
         let storesBody = head.method == .put || head.method == .post || head.method == .patch
@@ -218,12 +210,10 @@ extension HTTPForm {
 }
 
 extension HTTPRequestHead {
-    /// A body that comes with a refused request is skipped up to this size, in bytes; otherwise the connection is
-    /// closed.
+    /// A longer body that comes with a refused request closes the connection.
     private static let skippedBodyByteCountMax: UInt64 = 64 << 10
 
-    /// How many bytes of body to throw away after an answer that did not need it; nil: the connection ends, after a
-    /// long or chunked one, and where the client waits for our word before it sends it.
+    /// How many bytes of body to throw away after an answer that did not need it; nil: the connection ends.
     var skippedBodyByteCount: UInt64? {
         @inline(__always)
         get {
@@ -237,8 +227,7 @@ extension HTTPRequestHead {
 }
 
 extension PayloadKey {
-    /// A part's name in a path, in which the name of the part may be missing; both are checked. Where one is
-    /// percent-encoded, `names` is filled with both, and the slices are of it.
+    /// Checks both names. Where one is percent-encoded, `names` is filled with both, and the slices are of it.
     @inline(__always)
     init(
         _ id: Slice, part: Slice, in path: RawSpan, decoding names: inout [UInt8]
