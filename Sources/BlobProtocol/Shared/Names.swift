@@ -1,7 +1,6 @@
 internal import Bytes
 package import Notifications
 
-
 extension TextKind {
     /// Throws the error of its field where a text breaks its rule, or is empty. Allocates only to report a fault.
     package func check(_ bytes: RawSpan) throws(ProtocolError) {

@@ -1,7 +1,6 @@
 package import Bytes
 @_exported public import struct Notifications.Digest
 
-
 extension RFC3339 {
     /// A time, for an error's words.
     package static func text(_ milliseconds: Int64) -> String {

@@ -116,7 +116,6 @@ final class ResponseSender {
         if connection.state.isBroken { connection.abandonOutput() }
     }
 
-
     /// Sends the answers as far as the socket takes them. Copied pieces are collected, neighbouring
     /// heads as one. They are sent before each linked piece and at the end.
     private func sendAnswers(
@@ -203,7 +202,6 @@ final class ResponseSender {
             }
         }
     }
-
 
     /// Sends the next stored bytes with one call: linked those of one chunk, copied as many as it takes.
     private func sendStored(

@@ -155,7 +155,6 @@ extension Worker {
         connection.state.fail()
     }
 
-
     /// Does what a request asks for besides an answer.
     private func follow(
         _ step: RequestHandler.Step, _ connection: Connection

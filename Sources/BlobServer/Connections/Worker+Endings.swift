@@ -7,7 +7,6 @@ extension Worker {
     /// How long a stop waits for the first request of connections that have not sent anything.
     private static let firstRequestMilliseconds = 1_000
 
-
     /// At each tick: ends what has taken too long, and releases what is not needed any more.
     func checkDeadlines(_ batch: inout AnswerBatch) {
         nextTick = now.after(milliseconds: Self.tickMilliseconds)
@@ -69,7 +68,6 @@ extension Worker {
         }
     }
 
-
     /// Begins to stop when every connection has begun to ask, or a moment later. So a restart behind a service
     /// manager's sockets answers everybody.
     func stopSoon(_ batch: inout AnswerBatch) {
@@ -110,7 +108,6 @@ extension Worker {
         for connection in connections.all { forget(connection) }
         return true
     }
-
 
     /// Ends a connection: at once, or when its peer has read the pages that were sent to it.
     func drop(_ connection: Connection) {

@@ -95,7 +95,6 @@ extension Worker {
         }
     }
 
-
     /// It ends when there is nothing more to do now, or the connection has had its share.
     private func run(
         _ slice: inout TimeSlice, _ input: inout InputBuffer, _ batch: inout AnswerBatch

@@ -183,7 +183,6 @@ extension RequestHandler {
         }
     }
 
-
     func answer(to reply: Reply, _ result: ChangeResult) throws(ProtocolError) -> Answer {
         switch result {
         case .failed(let error):

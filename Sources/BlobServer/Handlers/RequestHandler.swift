@@ -210,7 +210,6 @@ final class RequestHandler {
         return request.refuse(error, entry, by: self, into: &batch)
     }
 
-
     func respond(
         _ response: Answer, _ form: PendingReply.Form, hint: AnswerHint? = nil,
         into batch: inout AnswerBatch
@@ -238,7 +237,6 @@ final class RequestHandler {
     func refuse(_ form: PendingReply.Form, _ error: ProtocolError, into batch: inout AnswerBatch) {
         respond(.problem(error), form, into: &batch)
     }
-
 
     /// Throws `unavailable` while clients that do not read hold all memory for answers.
     func requireAnswerMemory() throws(ProtocolError) {

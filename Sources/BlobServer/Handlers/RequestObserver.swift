@@ -70,7 +70,6 @@ final class RequestObserver {
         lineCount = 0
     }
 
-
     func entry(
         _ operation: Operation, _ request: @autoclosure () -> LoggedRequest
     ) -> RequestEntry {
@@ -120,7 +119,6 @@ final class RequestObserver {
         answered.append(accessLog.format, request, byteCount: batch.lastByteCount, to: &lines)
         lineCount += 1
     }
-
 
     /// Logs a fetch that is in the batch as its last answer. It is counted already.
     func logFetch(

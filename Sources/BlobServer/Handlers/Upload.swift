@@ -217,7 +217,6 @@ extension Upload {
             ? Self.longWaitMilliseconds : Self.shortWaitMilliseconds
     }
 
-
     func notePace(asOf now: Instant) {
         guard byteCount - pace.byteCount >= Self.paceByteCount else { return }
         pace = Pace(since: now, byteCount: byteCount)

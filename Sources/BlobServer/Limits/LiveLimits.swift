@@ -1,7 +1,6 @@
 package import BlobProtocol
 import Synchronization
 
-
 /// A reload replaces the limits; a worker takes them over at the start of an iteration.
 final class LiveLimits: Sendable {
     private let current: Mutex<DaemonLimits>

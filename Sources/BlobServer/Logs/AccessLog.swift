@@ -67,7 +67,6 @@ package final class AccessLog: Sendable {
 
     func close() { thread.close() }
 
-
     private func run() {
         var errors = RateLimitedLog(log)
         while true {
@@ -140,7 +139,6 @@ package final class AccessLog: Sendable {
     }
 }
 
-
 extension AnsweredRequest {
     /// Appends the line with its end. `byteCount` is the answer's, its head included.
     func append(
@@ -175,23 +173,12 @@ extension AnsweredRequest {
     private func appendCombined(
         _ request: LoggedRequest, _ byteCount: Int, to out: inout [UInt8]
     ) {
-        out.append("unix: - ")
-        Decimal.append(UInt64(request.userID), to: &out)
-        out.append(" [")
+        out.append(text: "unix: - \(request.userID) [")
         appendTime(to: &out)
-        out.append("] \"")
-        out.append(request.method)
-        out.append(" ")
-        out.append(text: Self.quoted(request.target))
-        out.append(" ")
-        out.append(request.version)
-        out.append("\" ")
-        Decimal.append(UInt64(status), to: &out)
-        out.append(" ")
-        Decimal.append(UInt64(byteCount), to: &out)
-        out.append(" \"-\" \"")
-        out.append(text: request.userAgent.isEmpty ? "-" : Self.quoted(request.userAgent))
-        out.append("\"")
+        let agent = request.userAgent.isEmpty ? "-" : Self.quoted(request.userAgent)
+        out.append(
+            text: "] \"\(request.method) \(Self.quoted(request.target)) \(request.version)\" "
+                + "\(status) \(byteCount) \"-\" \"\(agent)\"")
     }
 
     private static let months = [
@@ -202,9 +189,7 @@ extension AnsweredRequest {
         let seconds = max(0, at.milliseconds / 1_000)
         let date = CivilDate(dayNumber: Int(seconds / 86_400))
         Decimal.append(UInt64(date.day), digits: 2, to: &out)
-        out.append("/")
-        out.append(text: Self.months[date.month - 1])
-        out.append("/")
+        out.append(text: "/\(Self.months[date.month - 1])/")
         Decimal.append(UInt64(date.year), digits: 4, to: &out)
         for part in [seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60] {
             out.append(":")

@@ -38,7 +38,6 @@ final class ShardAccess: ShardHost {
 
     var isStopped: Bool { stopSignal.isStopped }
 
-
     var uptime: Int64 { Instant.now.nanoseconds / 1_000_000 }
 
     var now: Timestamp { .now }

@@ -135,7 +135,6 @@ package struct WalkLines {
         }
     }
 
-
     package static func problem(_ text: String, ofPages: Bool = false) -> String {
         "\(ofPages ? "page" : "problem") \(oneLine(text))\n"
     }

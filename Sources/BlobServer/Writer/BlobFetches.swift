@@ -66,7 +66,6 @@ final class BlobFetches: Sendable {
 
     var failureCount: Int { state.withLock { $0.failures.count } }
 
-
     /// Why a blob cannot be fetched now; nil: ``want(_:for:asOf:)`` it.
     func refusal(of blob: BlobReference, asOf now: Instant) -> String? {
         guard threadCount > 0 else {
@@ -151,7 +150,6 @@ final class BlobFetches: Sendable {
         InboxWakes.post(waiters.map { ($0.connection, .replicated(result)) })
     }
 
-
     /// One signal wakes one thread: it is passed on while there are others.
     func next() -> BlobReference? {
         let (found, hasMore) = state.withLock { state -> (BlobReference?, Bool) in
@@ -190,7 +188,6 @@ final class BlobFetches: Sendable {
         }
         Self.tell(waiters, .committed)
     }
-
 
     /// Whether a blob was fetched since this was asked last: it stays for another round.
     func takeRecentlyFetched(_ number: UInt64, asOf now: Instant) -> Bool {

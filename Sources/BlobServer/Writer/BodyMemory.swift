@@ -191,7 +191,6 @@ private struct BodyLedger {
         return true
     }
 
-
     mutating func grow(
         _ reservation: BodyReservation, to byteCount: Int, _ kind: BodyKind
     ) -> Bool {
@@ -251,7 +250,6 @@ private struct BodyLedger {
         reservation.peer.waitingBodyCount.change(by: -1)
         return reservation
     }
-
 
     private func hasWaiters(before kind: BodyKind) -> Bool {
         guard let first = waiters.first else { return false }

@@ -107,7 +107,6 @@ final class ReplicaStatus: Sendable {
         set { leaderName.withLock { $0 = newValue } }
     }
 
-
     /// Why no change is taken now; nil: one is.
     var refusal: ProtocolError? {
         switch role {
@@ -153,7 +152,6 @@ final class ReplicaStatus: Sendable {
         }
         return since == 0 ? 0 : Int(max(0, now.nanoseconds - since) / 1_000_000)
     }
-
 
     /// Whether a request waits for the bucket. One load.
     var hasWaiters: Bool { waiterCount.load(ordering: .acquiring) > 0 }
@@ -219,7 +217,6 @@ final class ReplicaStatus: Sendable {
     private func tell(_ waiters: [Waiter], _ result: (Waiter) -> ChangeResult) {
         InboxWakes.post(waiters.map { ($0.connection, .replicated(result($0))) })
     }
-
 
     func promote(_ request: Promotion) -> Bool {
         let isFirst = promotion.withLock { promotion in

@@ -43,7 +43,6 @@ final class ScrubState: Sendable {
         thread.wake()
     }
 
-
     var isRequested: Bool { state.withLock { $0.isRequested } }
 
     func note(_ progress: Progress) {
@@ -56,7 +55,6 @@ final class ScrubState: Sendable {
     func endRequest() { state.withLock { $0.isRequested = false } }
 
     func write(_ position: ScrubPosition) { state.withLock { $0.position = position } }
-
 
     func takePosition() -> ScrubPosition? { state.withLock { $0.position.take() } }
 }

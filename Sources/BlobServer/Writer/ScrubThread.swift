@@ -142,7 +142,6 @@ private struct ScrubLoop {
         log.info("Scrubbed the store: \(scrubber.position.byteCount) bytes")
     }
 
-
     /// In how many milliseconds everything is to be read; 0: never.
     private var scrubMilliseconds: Int { limits.now.scrubDays * 86_400_000 }
 
@@ -180,7 +179,6 @@ private struct ScrubLoop {
         let share = Double(scrubber.position.byteCount) / Double(max(1, byteCountInAll))
         return elapsed * 2 / Double(scrubMilliseconds) > share + 0.01
     }
-
 
     private mutating func count(_ byteCount: Int) {
         recent.byteCount += byteCount

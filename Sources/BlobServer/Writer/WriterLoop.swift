@@ -104,7 +104,6 @@ struct WriterLoop {
                 commitClock.pause(asOf: now, hasWaiters: !commitWaiters.isEmpty)))
     }
 
-
     private mutating func apply(_ batch: ChangeBatch) throws(StoreError) {
         if batch.hasCommitWaiters {
             commitWaiters.add(from: batch, commitCount: store.pendingKeys.commitCount)
@@ -193,7 +192,6 @@ struct WriterLoop {
         return .applied(outcome)
     }
 
-
     private var commitDemand: CommitClock.Demand {
         CommitClock.Demand(
             hasWaiters: !commitWaiters.isEmpty,
@@ -206,7 +204,6 @@ struct WriterLoop {
         // What is committed can be shipped.
         if context.replica.role == .leader { context.replica.signal.notify() }
     }
-
 
     /// Does one step of the long change, so that nobody else waits longer than that takes.
     private mutating func advanceLongOperation() throws(StoreError) -> Bool {
@@ -229,7 +226,6 @@ struct WriterLoop {
         }
         return true
     }
-
 
     /// Ends the open transaction, which belongs to this thread.
     private mutating func end() throws(StoreError) {

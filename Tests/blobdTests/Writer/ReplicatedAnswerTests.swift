@@ -36,7 +36,8 @@ import Testing
     func lostLead(role: ReplicaStatus.Role) throws {
         let status = try status(role)
         #expect(
-            status.awaitBucket(.applied(.deleted), last: 8, shipped: 7, for: connection, asOf: .now) == nil)
+            status.awaitBucket(.applied(.deleted), last: 8, shipped: 7, for: connection, asOf: .now)
+                == nil)
         status.complete(upTo: 7, asOf: .now)
         #expect(told() == [])
         status.failAll(.stopping)
@@ -55,7 +56,8 @@ import Testing
             return
         }
         #expect(
-            status.awaitBucket(.applied(.deleted), last: 8, shipped: 7, for: connection, asOf: now) == nil)
+            status.awaitBucket(.applied(.deleted), last: 8, shipped: 7, for: connection, asOf: now)
+                == nil)
         status.complete(upTo: 8, asOf: now)
         #expect(told() == ["deleted"])
     }
@@ -66,7 +68,8 @@ import Testing
         let now = Instant.now
         for _ in 0..<ReplicaStatus.waiterCountMax {
             #expect(
-                status.awaitBucket(.applied(.deleted), last: 8, shipped: 7, for: connection, asOf: now)
+                status.awaitBucket(
+                    .applied(.deleted), last: 8, shipped: 7, for: connection, asOf: now)
                     == nil)
         }
         guard

@@ -68,7 +68,6 @@ struct BodyReader: Sendable {
             document.lifetime, asOf: .now) ?? .after(seconds: lifetimes.usualSeconds)
     }
 
-
     func notification(
         _ received: BodyContent, _ plan: BodyPlan
     ) throws(BodyFailure) -> PendingChange.Operation {
@@ -108,7 +107,6 @@ struct BodyReader: Sendable {
                 byteCount: UInt64(file.counts.all), part: file.name.text, mediaType: mediaType.text)
         }
     }
-
 
     /// Lines of a batch that are handed to the writer together, while the next ones are read.
     private static let pieceLineCount = 250

@@ -49,7 +49,8 @@ extension Endpoint {
             on: .backends, also: .conditions, .perform(RequestHandler.deleteNotification)),
         // In frames only: a proxy that passes HTTP on must not show every id.
         Endpoint(
-            .get, "/v1/notifications", "list", .list, query: ["limit", "after"], reads: .everything, on: .frames,
+            .get, "/v1/notifications", "list", .list, query: ["limit", "after"], reads: .everything,
+            on: .frames,
             .performInSnapshot(RequestHandler.listNotifications)),
         Endpoint(
             .post, "/v1/notifications", "publishNew", .publish, body: .notification,
@@ -61,23 +62,27 @@ extension Endpoint {
             .post, "/v1/notifications/{id}/responses", "respond", .respond, body: .document,
             on: .backends, .perform(RequestHandler.postResponse)),
         Endpoint(
-            .get, "/v1/notifications/{id}/envelope", "envelope", .envelope, 
+            .get, "/v1/notifications/{id}/envelope", "envelope", .envelope,
             query: ["platform", "style", "format", "token"], reads: .notification,
             on: .backends, .performInSnapshot(RequestHandler.getEnvelope)),
     ]
 
     private static let categories = [
         Endpoint(
-            .get, "/v1/categories", "categories", .category, query: ["after"], reads: .everything, on: .backends,
+            .get, "/v1/categories", "categories", .category, query: ["after"], reads: .everything,
+            on: .backends,
             .performInSnapshot(RequestHandler.getCategories)),
         Endpoint(
-            .get, "/v1/categories/{name}", "category", .category, query: ["app"], reads: .everything,
+            .get, "/v1/categories/{name}", "category", .category, query: ["app"],
+            reads: .everything,
             on: .backends, .performInSnapshot(RequestHandler.getCategory)),
         Endpoint(
-            .put, "/v1/categories/{name}", "setCategory", .category, body: .document, query: ["app"],
+            .put, "/v1/categories/{name}", "setCategory", .category, body: .document,
+            query: ["app"],
             on: .backends, also: .conditions, .perform(RequestHandler.putCategory)),
         Endpoint(
-            .delete, "/v1/categories/{name}", "deleteCategory", .category, body: .none, query: ["app"],
+            .delete, "/v1/categories/{name}", "deleteCategory", .category, body: .none,
+            query: ["app"],
             on: .backends, also: .conditions, .perform(RequestHandler.deleteCategory)),
     ]
 
@@ -91,22 +96,26 @@ extension Endpoint {
             .delete, "/v1/users/{owner}", "deleteOwner", .delete, body: .none, on: .backends,
             .perform(RequestHandler.deleteOwner)),
         Endpoint(
-            .get, "/v1/users/{owner}/notifications", "history", .list, query: filterParameters + ["limit", "before"], reads: .owner,
+            .get, "/v1/users/{owner}/notifications", "history", .list,
+            query: filterParameters + ["limit", "before"], reads: .owner,
             on: .backends, .performInSnapshot(RequestHandler.getHistory)),
         Endpoint(
-            .patch, "/v1/users/{owner}/notifications", "patchGroup", .patch, body: .patch, query: ["group", "app"],
+            .patch, "/v1/users/{owner}/notifications", "patchGroup", .patch, body: .patch,
+            query: ["group", "app"],
             on: .backends, .perform(RequestHandler.patchGroup)),
         Endpoint(
             .delete, "/v1/users/{owner}/notifications", "deleteGroup", .delete, body: .none,
             query: ["group", "app"], on: .backends, .perform(RequestHandler.deleteGroup)),
         Endpoint(
-            .get, "/v1/users/{owner}/changes", "changes", .changes, body: .none, query: feedParameters, reads: .owner,
+            .get, "/v1/users/{owner}/changes", "changes", .changes, body: .none,
+            query: feedParameters, reads: .owner,
             on: .backends, .perform(RequestHandler.getChanges)),
     ]
 
     private static let links = [
         Endpoint(
-            .get, "/d/users/{owner}/changes", "linkedChanges", .changes, body: .none, query: feedParameters,
+            .get, "/d/users/{owner}/changes", "linkedChanges", .changes, body: .none,
+            query: feedParameters,
             reads: .owner, on: .devices, also: .signed, .perform(RequestHandler.getChanges)),
         Endpoint(.get, "/d/{id}", "linkedPayload", .fetch, on: .devices, also: .signed, .fetch),
         Endpoint(
@@ -115,7 +124,8 @@ extension Endpoint {
 
     private static let operation = [
         Endpoint(
-            .get, "/livez", "live", .probe, body: .none, query: nil, on: .devices, also: .withoutMemory,
+            .get, "/livez", "live", .probe, body: .none, query: nil, on: .devices,
+            also: .withoutMemory,
             .perform(RequestHandler.getLive)),
         Endpoint(
             .get, "/readyz", "ready", .probe, body: .none, query: nil, also: .withoutMemory,
@@ -124,13 +134,15 @@ extension Endpoint {
             .get, "/healthz", "healthy", .probe, body: .none, query: nil, also: .withoutMemory,
             .perform(RequestHandler.getReady)),
         Endpoint(
-            .get, "/v1/stats", "statistics", .stats, query: nil, on: .backends, also: .withoutMemory,
+            .get, "/v1/stats", "statistics", .stats, query: nil, on: .backends,
+            also: .withoutMemory,
             .perform(RequestHandler.getStatistics)),
         Endpoint(
             .get, "/metrics", "metrics", .metrics, query: nil, also: .withoutMemory,
             .perform(RequestHandler.getMetrics)),
         Endpoint(
-            .get, "/v1/openapi.json", "openAPI", .openapi, query: nil, .perform(RequestHandler.getOpenAPI)),
+            .get, "/v1/openapi.json", "openAPI", .openapi, query: nil,
+            .perform(RequestHandler.getOpenAPI)),
         Endpoint(
             .get, "/v1/backup", "backup", .backup, body: .none, query: nil, reads: .everything,
             also: .withoutMemory, .perform(RequestHandler.getBackup)),

@@ -33,7 +33,6 @@ extension RequestHandler {
         .sendBackup
     }
 
-
     func getScrub(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         return .respond(scrubAnswer)
     }
@@ -47,7 +46,6 @@ extension RequestHandler {
     private var scrubAnswer: Answer {
         .document { ScrubDocument(store, statistics.scrub).append(to: &$0) }
     }
-
 
     func getReplication(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         return .respond(replicationAnswer)

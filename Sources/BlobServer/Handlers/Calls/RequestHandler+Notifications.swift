@@ -88,7 +88,6 @@ extension RequestHandler {
         }
     }
 
-
     func getCategories(
         _ request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
@@ -126,7 +125,6 @@ extension RequestHandler {
             condition: request.condition)
         return .write(.apply(removal), .removed("category"))
     }
-
 
     /// Has a JSON document received, of which `read` makes a change. A body whose type is not said is taken for one.
     func receive(

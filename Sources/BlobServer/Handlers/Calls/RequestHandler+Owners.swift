@@ -101,7 +101,6 @@ extension RequestHandler {
             })
     }
 
-
     func deleteOwner(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         return .write(.long(.deleteOwner(try request.required(request.owner))), .deletedCount)
     }

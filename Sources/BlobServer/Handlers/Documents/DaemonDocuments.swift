@@ -1,7 +1,6 @@
 import BlobProtocol
 import BlobStore
 
-
 /// What `/v1/scrub` answers: how far the store was read again, and what is damaged.
 struct ScrubDocument {
     private static let listedCountMax = 100

@@ -2,7 +2,6 @@ import BlobProtocol
 import BlobStore
 import Bytes
 
-
 enum PageDocument {
     /// Appends `{"notifications":[…],"next":…}`, with `null` for `next` at the end.
     static func append(_ page: RecordPage, to out: inout [UInt8]) {
@@ -69,9 +68,11 @@ enum HistoryDocument {
             case .deleted: $0.add("deleted", page.deleted, append)
             }
             if let next = page.next {
-                $0.add("next", quoted: {
-                    next.append(owner: owner.utf8.span.bytes, store: store, to: &$0)
-                })
+                $0.add(
+                    "next",
+                    quoted: {
+                        next.append(owner: owner.utf8.span.bytes, store: store, to: &$0)
+                    })
             } else {
                 $0.add("next", orNull: nil)
             }

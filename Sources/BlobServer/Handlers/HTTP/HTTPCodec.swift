@@ -25,11 +25,10 @@ final class HTTPCodec {
         switch response {
         case .document(let document): append(document, form, into: &batch)
         case .published(let record, _, let created, let isIDAssigned):
-            var document = Answer.Document(status: created ? 201 : 200)
-            if isIDAssigned { document.location = record.path }
-            document.body.reserveCapacity(RecordDocument.usualByteCount)
-            RecordDocument.append(record, to: &document.body)
-            append(document, form, into: &batch)
+            let answer = Answer.document(
+                status: created ? 201 : 200, location: isIDAssigned ? record.path : nil
+            ) { RecordDocument.append(record, to: &$0) }
+            append(answer, form, hint: nil, into: &batch)
         case .echo:
             append(
                 Answer.Document(mediaType: "text/plain", body: Array("ok\n".utf8)), form,
@@ -101,7 +100,6 @@ final class HTTPCodec {
         if !form.isHead { batch.heads.append(contentsOf: body) }
         batch.endAnswer()
     }
-
 
     /// An event for each change. Without one, an id alone: a reader that reconnects later is not behind by all that
     /// concerned others meanwhile.
