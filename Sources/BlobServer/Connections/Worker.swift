@@ -152,6 +152,73 @@ final class Worker {
     }
 }
 
+// Which connection is next.
+
+extension Worker {
+    func serve(_ input: inout InputBuffer, _ batch: inout AnswerBatch) {
+        while let connection = nextConnection(&batch) {
+            var slice = TimeSlice(connection: connection, begin: handler.observer.moment)
+            run(&slice, &input, &batch)
+        }
+    }
+
+    private func nextConnection(_ batch: inout AnswerBatch) -> Unmanaged<Connection>? {
+        if let held = due.takeHeld() { return held }
+        while true {
+            if let message = due.takeMessage() {
+                if let connection = receive(message, &batch) { return connection }
+            } else if let index = due.takeEvent() {
+                if let connection = noteEvent(index) { return connection }
+            } else if let token = due.takeQueued(asOf: handler.observer.moment) {
+                guard let connection = connections.unretained(token) else { continue }
+                connection._withUnsafeGuaranteedRef { $0.state.leaveRunQueue() }
+                return connection
+            } else {
+                return nil
+            }
+        }
+    }
+
+    /// The connection of the next event, if it can join the batch. If not, it is served next.
+    func nextOfBatch() -> Unmanaged<Connection>? {
+        while !due.hasEarlier, let index = due.takeEvent() {
+            guard let connection = noteEvent(index) else { continue }
+            let mayJoin = connection._withUnsafeGuaranteedRef {
+                $0.mayAnswer && $0.state.input.mayRead
+            }
+            if mayJoin { return connection }
+            due.hold(connection)
+        }
+        return nil
+    }
+
+    /// The connection to be served for an event; nil: none now. One that has output to send goes to the run queue:
+    /// its client has had a turn. So does every one once the pass has taken its time.
+    @inline(__always)
+    private func noteEvent(_ index: Int) -> Unmanaged<Connection>? {
+        let event = poller.event(index)
+        let token = ConnectionToken(rawValue: event.token)
+        if token == .worker {
+            due.take(inbox.takeAll())
+            return nil
+        }
+        guard let unretained = connections.unretained(token) else { return nil }
+        return unretained._withUnsafeGuaranteedRef { connection in
+            connection.state.polled(
+                isReadable: event.isReadable, isEnd: event.isEnd, isHangUp: event.isHangUp)
+            if connection.state.isBroken {
+                finishTimeSlice(connection)
+                return nil
+            }
+            if !connection.output.isEmpty || due.isPassOver(asOf: handler.observer.moment) {
+                if connection.state.enterRunQueue() { runQueue.append(connection.token) }
+                return nil
+            }
+            return connection.state.isQueued ? nil : unretained
+        }
+    }
+}
+
 /// Decides whether a worker polls for a moment before it blocks. Waking a blocked thread takes the kernel longer than
 /// a fetch. After each failure it skips twice as many waits, so that an idle daemon costs one moment in a thousand
 /// waits.
