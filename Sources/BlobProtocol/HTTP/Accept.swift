@@ -76,21 +76,11 @@ package enum MediaRanges {
 
     /// That of the first parameter called `q`; 0 when it is malformed.
     private static func weight(of range: RawSpan) -> Int16 {
-        var index = 0
-        while index < range.byteCount {
-            guard range.byte(index) == UInt8(ascii: ";") else {
-                index += 1
-                continue
-            }
-            var start = index + 1
-            Token.skipBlanks(range, &start)
-            if range.extracting(droppingFirst: start).hasPrefixIgnoringCase("q=") {
-                var end = start
-                while end < range.byteCount, range.byte(end) != UInt8(ascii: ";") { end += 1 }
-                let weight = Token.trimmed(range, Slice(index, upTo: end)).of(range)
-                return QualityValue.weight(weight) ?? 0
-            }
-            index += 1
+        var parameters = MediaParameters(range)
+        while let (name, value) = try? parameters.next(range) {
+            guard name.of(range).equalsIgnoringCase("q") else { continue }
+            let text = Array(";q=".utf8) + value
+            return QualityValue.weight(text.span.bytes) ?? 0
         }
         return 1_000
     }
