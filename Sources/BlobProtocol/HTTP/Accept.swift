@@ -74,15 +74,19 @@ package enum MediaRanges {
         return false
     }
 
-    /// That of the first parameter called `q`; 0 when it is malformed.
+    /// That of the first parameter called `q`; 0 when the parameters are malformed.
     private static func weight(of range: RawSpan) -> Int16 {
         var parameters = MediaParameters(range)
-        while let (name, value) = try? parameters.next(range) {
-            guard name.of(range).equalsIgnoringCase("q") else { continue }
-            let text = Array(";q=".utf8) + value
-            return QualityValue.weight(text.span.bytes) ?? 0
+        do throws(ProtocolError) {
+            while let (name, value) = try parameters.next(range) {
+                guard name.of(range).equalsIgnoringCase("q") else { continue }
+                let text = Array(";q=".utf8) + value
+                return QualityValue.weight(text.span.bytes) ?? 0
+            }
+            return 1_000
+        } catch {
+            return 0
         }
-        return 1_000
     }
 }
 
