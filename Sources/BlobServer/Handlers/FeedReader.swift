@@ -2,10 +2,8 @@ import BlobProtocol
 import BlobStore
 import Bytes
 
-/// Where a connection is in a feed that it waits for, or that it is sent as it grows. It holds no
-/// snapshot: it looks in a new one each time there may be something.
+/// Where a connection is in a feed that it waits for or is sent. It looks in a new snapshot each time.
 final class FeedReader {
-    /// Whose changes, how many in one answer, and from which cursor on.
     var query: FeedQuery
     let form: PendingReply.Form
     /// Its registration among the waiting. Nil before the first look that found nothing.
@@ -35,12 +33,10 @@ final class FeedReader {
     }
 }
 
-/// What is read of a feed, and for how long that may be waited for.
 struct FeedQuery: Sendable {
     var owner: String
     var start: FeedStart
     var limit: Int
-    /// 0: not at all.
     var waitSeconds: Int
     /// What is told with its record, and what as left.
     var filter = RecordFilter()
@@ -48,13 +44,11 @@ struct FeedQuery: Sendable {
     var link: FeedLink?
 }
 
-/// A device's link by which a wait or a stream was asked for. Neither outlives it: at its expiry, and when its
-/// key is removed, the client is told what a new request would be told.
+/// A device's link by which a wait or a stream was asked for. Neither outlives it, or its key.
 struct FeedLink: Sendable {
     /// As it was sent, which is what was signed.
     private let path: [UInt8]
     private let query: [UInt8]
-    /// Seconds since 1970. At this second it is not valid any more.
     private let expiresAt: Int64
     /// The keys that it was checked with last (``LinkKeys/Version``).
     private var keysNumber: UInt64
@@ -86,17 +80,14 @@ struct FeedLink: Sendable {
     }
 }
 
-// An owner's changes, waited for or sent as they come, in both dialects. `Worker+Feeds.swift` says
-// when.
+// An owner's changes, waited for or sent as they come. `Worker+Feeds.swift` says when.
 
 extension RequestHandler {
-    /// Whether the link by which the reader came, if it did, is still valid.
     func isPermitted(_ reader: FeedReader) -> Bool {
         reader.query.link?.isValid(asOf: now, links) ?? true
     }
 
-    /// Looks after a reader's cursor, in a new snapshot, and moves the cursor. One seek, and one lookup for each
-    /// notification that is there.
+    /// Looks after a reader's cursor, in a new snapshot, and moves the cursor.
     func look(_ reader: FeedReader) throws(ProtocolError) -> FeedPage {
         let snapshot = try asked(try store.makeSnapshot())
         let page = try changes(reader.query, in: snapshot)
@@ -104,7 +95,6 @@ extension RequestHandler {
         return page
     }
 
-    /// Answers a wait with a page, which may be empty.
     func answer(
         _ form: PendingReply.Form, with page: FeedPage, of owner: String,
         into batch: inout AnswerBatch
@@ -115,7 +105,6 @@ extension RequestHandler {
         respond(response, isStopping ? form.last : form, into: &batch)
     }
 
-    /// Appends a page to a stream; an empty one is a heartbeat.
     func appendStream(_ reader: FeedReader, _ page: FeedPage, into batch: inout AnswerBatch) {
         if !reader.isBegun { observer.note(reader.form.entry, status: 200, nil, batch) }
         switch reader.form.dialect {
@@ -126,8 +115,8 @@ extension RequestHandler {
         }
     }
 
-    /// Appends the reason why a stream ends. One that has not begun is refused like any request; a stream of events
-    /// that the daemon's stop ends says nothing: its reader reconnects.
+    /// One that has not begun is refused like any request; a stream of events that a stop ends says nothing: its
+    /// reader reconnects.
     func endStream(
         _ reader: FeedReader, _ error: ProtocolError, into batch: inout AnswerBatch
     ) {

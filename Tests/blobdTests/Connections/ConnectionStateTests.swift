@@ -10,7 +10,7 @@ import Testing
     typealias Kind = ConnectionState.Phase.Kind
 
     private static let reply = PendingReply(
-        reply: .changed,
+        reply: .nothing,
         form: .http(
             HTTPForm(keepAlive: true, isHTTP10: false, isHead: false),
             RequestEntry(operation: .patch, startedAt: .now)))
@@ -31,7 +31,7 @@ import Testing
             return reader
         }
         let backup = {
-            let answer = BackupAnswer(.last, reply.form.entry)
+            let answer = BackupAnswer(.last, reply.form)
             answer.isDue = isDue
             return answer
         }
