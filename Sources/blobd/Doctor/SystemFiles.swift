@@ -26,6 +26,10 @@ enum SystemFiles {
 
     static func mode(_ status: stat) -> String { "0" + String(status.st_mode & 0o7777, radix: 8) }
 
+    static func ownerAndMode(_ status: stat) -> String {
+        "\(user(status.st_uid)), mode \(mode(status))"
+    }
+
     /// A user's name, or the number.
     static func user(_ id: uid_t) -> String {
         getpwuid(id).map { String(cString: $0.pointee.pw_name) } ?? "\(id)"
