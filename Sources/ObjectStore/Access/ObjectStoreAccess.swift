@@ -14,12 +14,8 @@ package struct ObjectStoreAccess: Sendable {
         let region = environment.first("AWS_REGION", "AWS_DEFAULT_REGION")
         self.region = region?.value ?? "us-east-1"
         // It stands in the host's name and in the signature.
-        guard
-            self.region.utf8.allSatisfy({
-                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || $0 == UInt8(ascii: "-")
-                    || $0 == UInt8(ascii: "_")
-                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
-            }), self.region.utf8.count <= 64
+        let letters = "abcdefghijklmnopqrstuvwxyz0123456789-_"
+        guard self.region.utf8.allSatisfy(letters.utf8.contains), self.region.utf8.count <= 64
         else {
             throw ObjectStoreError(
                 .invalidAddress,

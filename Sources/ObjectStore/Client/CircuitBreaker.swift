@@ -95,11 +95,15 @@ final class CircuitBreaker: Sendable {
 
 /// One for each operation: credentials that may not delete can still put.
 struct CircuitBreakers: Sendable {
-    private let all: [CircuitBreaker]
+    private let all: [ObjectOperation: CircuitBreaker]
 
     init(_ limits: ObjectStoreLimits) {
-        all = ObjectOperation.allCases.map { _ in CircuitBreaker(limits) }
+        let breakers = ObjectOperation.allCases.map { ($0, CircuitBreaker(limits)) }
+        all = Dictionary(uniqueKeysWithValues: breakers)
     }
 
-    subscript(operation: ObjectOperation) -> CircuitBreaker { all[operation.index] }
+    subscript(operation: ObjectOperation) -> CircuitBreaker {
+        guard let breaker = all[operation] else { preconditionFailure("one for each operation") }
+        return breaker
+    }
 }

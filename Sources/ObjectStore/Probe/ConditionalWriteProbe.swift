@@ -1,4 +1,5 @@
 import Bytes
+import Glibc
 import Synchronization
 
 /// Tries whether a server keeps what replication is built on: of many clients that create one name at once exactly one
@@ -31,19 +32,17 @@ package struct ConditionalWriteProbe {
     package func run(
         _ bucket: ObjectBucket, stop: StopSignal = StopSignal()
     ) throws(ObjectStoreError) -> ProbeReport {
-        let folder = "probe/\(Self.randomName())"
+        let folder = "probe/\(UInt64.random(in: .min ... .max))"
         let names = (0..<nameCount).map { "\(folder)/\($0)" }
         let client = try bucket.makeClient(stop: stop)
-        let result: Result<ProbeReport, ObjectStoreError>
+        var report: ProbeReport
         do throws(ObjectStoreError) {
-            let outcomes = try race(for: names, bucket, stop)
-            result = .success(try judge(names, outcomes, client))
+            report = try judge(names, try race(for: names, bucket, stop), client)
         } catch {
-            result = .failure(error)
+            _ = delete(names, client)
+            throw error
         }
-        let deletionError = delete(names, client)
-        var report = try result.get()
-        report.deletionError = deletionError
+        report.deletionError = delete(names, client)
         return report
     }
 
@@ -57,11 +56,6 @@ package struct ConditionalWriteProbe {
         return nil
     }
 
-    static func randomName() -> String {
-        RequestSignature.hex(InlineArray<32, UInt8> { _ in .random(in: 0...255) })
-            .prefix(16).description
-    }
-
     /// The bytes of a racer for a name: no two are the same.
     static func bytes(racer: Int, name: String) -> [UInt8] {
         var bytes = Array("racer \(racer) of \(name)\n".utf8)
@@ -73,27 +67,22 @@ package struct ConditionalWriteProbe {
     private func race(
         for names: [String], _ bucket: ObjectBucket, _ stop: StopSignal
     ) throws(ObjectStoreError) -> [[CreateOutcome?]] {
-        let track = RaceTrack(racerCount: racerCount, nameCount: names.count)
-        var clients: [RacingClient] = []
-        for _ in 0..<racerCount { clients.append(RacingClient(try bucket.makeRacer(stop: stop))) }
-        var threads: [ClientThread] = []
-        for (racer, client) in clients.enumerated() {
-            let thread = ClientThread {
-                for (index, name) in names.enumerated() {
-                    track.waitForStart(of: index)
-                    track.put(client.put(name, racer: racer, track), name: index, racer: racer)
-                }
-            }
-            guard let thread else { track.abandon(); break }
-            threads.append(thread)
+        var clients: [ObjectClient] = []
+        for _ in 0..<racerCount { clients.append(try bucket.makeRacer(stop: stop)) }
+        let race = Race(names, racerCount)
+        let threads = clients.enumerated().compactMap { racer, client in
+            // Its thread alone uses it.
+            nonisolated(unsafe) let client = client
+            return ClientThread { race.run(client, racer: racer) }
         }
+        if threads.count < racerCount { race.isAbandoned.store(true, ordering: .relaxed) }
         for thread in threads { thread.join() }
         guard threads.count == racerCount else {
             throw ObjectStoreError(
                 .unavailable, "the probe needs \(racerCount) threads, and got \(threads.count)")
         }
-        if let error = track.error { throw error }
-        return track.outcomes
+        if let error = race.error { throw error }
+        return race.outcomes
     }
 
     private func judge(
@@ -149,6 +138,45 @@ package struct ConditionalWriteProbe {
             return nil
         }
         return racers.first { Self.bytes(racer: $0, name: name) == bytes }
+    }
+}
+
+/// Racers wait for one another before each name, and leave what came of it.
+private final class Race: Sendable {
+    private let names: [String]
+    private let racerCount: Int
+    private let arrived = Atomic(0)
+    /// Whether everyone goes on alone, and asks no more: not all racers could be started.
+    let isAbandoned = Atomic(false)
+    private let state: Mutex<(outcomes: [[CreateOutcome?]], error: ObjectStoreError?)>
+
+    init(_ names: [String], _ racerCount: Int) {
+        self.names = names
+        self.racerCount = racerCount
+        let none = [CreateOutcome?](repeating: nil, count: racerCount)
+        state = Mutex((Array(repeating: none, count: names.count), nil))
+    }
+
+    var outcomes: [[CreateOutcome?]] { state.withLock { $0.outcomes } }
+    var error: ObjectStoreError? { state.withLock { $0.error } }
+
+    func run(_ client: ObjectClient, racer: Int) {
+        for (index, name) in names.enumerated() {
+            // All come to each name, also after an error.
+            arrived.wrappingAdd(1, ordering: .acquiringAndReleasing)
+            let wanted = (index + 1) * racerCount
+            while arrived.load(ordering: .acquiring) < wanted,
+                !isAbandoned.load(ordering: .relaxed)
+            { usleep(20) }
+            guard !isAbandoned.load(ordering: .relaxed), error == nil else { continue }
+            let bytes = ConditionalWriteProbe.bytes(racer: racer, name: name)
+            do throws(ObjectStoreError) {
+                let outcome = try client.create(name, bytes.span.bytes)
+                state.withLock { $0.outcomes[index][racer] = outcome }
+            } catch {
+                state.withLock { $0.error = $0.error ?? error }
+            }
+        }
     }
 }
 
