@@ -18,15 +18,11 @@ package struct BucketVerifier {
         package var problems: [ObjectProblem] = []
     }
 
-    package enum Progress: Sendable, Hashable {
-        case bases(Int, Int)
-        case log(Int, Int)
-        case payloads(Int, Int)
+    private let progress: (BucketProgress) -> Void
+
+    package init(progress: @escaping (BucketProgress) -> Void = { _ in }) {
+        self.progress = progress
     }
-
-    private let progress: (Progress) -> Void
-
-    package init(progress: @escaping (Progress) -> Void = { _ in }) { self.progress = progress }
 
     /// How often it begins again where the leader deleted meanwhile what was to be read.
     private static let attemptCountMax = 3
@@ -47,13 +43,13 @@ package struct BucketVerifier {
     }
 
     private struct Pass {
-        private let progress: (Progress) -> Void
+        private let progress: (BucketProgress) -> Void
         private let storeID: StoreID
         private var catalog: BaseCatalog
         private(set) var report = Report()
         private var blobs: [UInt64: BlobReference] = [:]
 
-        init(_ progress: @escaping (Progress) -> Void, on bucket: some Bucket) throws {
+        init(_ progress: @escaping (BucketProgress) -> Void, on bucket: some Bucket) throws {
             self.progress = progress
             report.shardID = try StoreDocument.read(on: bucket).storeID
             guard let storeID = StoreID(report.shardID) else {
@@ -135,7 +131,8 @@ package struct BucketVerifier {
                 for blob in found { blobs[blob.number] = blob }
                 report.baseCount += 1
                 report.byteCount += manifest.byteCount
-                progress(.bases(report.byteCount, total))
+                progress(
+                    BucketProgress(phase: "reading bases", done: report.byteCount, total: total))
             }
         }
 
@@ -153,7 +150,10 @@ package struct BucketVerifier {
             let end = max(numbers.last ?? 0, packs.map(\.upperBound).max() ?? 0)
             var chain = Chain(storeID: storeID, last: oldest.position)
             while chain.next <= end {
-                progress(.log(Int(chain.next - begin), Int(end - begin)))
+                progress(
+                    BucketProgress(
+                        phase: "reading the log", done: Int(chain.next - begin),
+                        total: Int(end - begin), isCount: true))
                 let next = chain.next
                 if let range = packs.last(where: { $0.contains(next) }) {
                     try verify(range, &chain, of: oldest, on: bucket)
@@ -238,7 +238,7 @@ package struct BucketVerifier {
                     }
                 }
                 done += group.reduce(0) { $0 + $1.storedByteCount }
-                progress(.payloads(done, total))
+                progress(BucketProgress(phase: "reading payloads", done: done, total: total))
             }
             report.payloadCount = all.count
             report.byteCount += total

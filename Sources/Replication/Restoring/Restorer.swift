@@ -33,17 +33,10 @@ package struct Restorer {
         package var storeID: String?
     }
 
-    package enum Progress: Sendable, Hashable {
-        case base(Int, Int)
-        /// The last batch that was done again, and the one to be reached where it is known.
-        case batches(UInt64, UInt64?)
-        case store(Int, Int)
-    }
-
     private let target: Target
     private let options: StoreOptions
     private let now: Timestamp
-    private let progress: (Progress) -> Void
+    private let progress: (BucketProgress) -> Void
 
     /// The folder in the new store's where it is prepared.
     package static let workName = "restore.new"
@@ -56,7 +49,7 @@ package struct Restorer {
     ///   - now: the present, which the store bears as the moment it was made.
     package init(
         _ target: Target, options: StoreOptions = StoreOptions(), asOf now: Timestamp,
-        progress: @escaping (Progress) -> Void = { _ in }
+        progress: @escaping (BucketProgress) -> Void = { _ in }
     ) {
         self.target = target
         var options = options
@@ -86,7 +79,9 @@ package struct Restorer {
         to directory: String, in work: String, from bucket: some Bucket
     ) throws -> Restored {
         var (store, restored) = try build(in: work, from: bucket)
-        try BlobStore.restore(store, to: directory, asOf: now) { progress(.store($0, $1)) }
+        try BlobStore.restore(store, to: directory, asOf: now) {
+            progress(BucketProgress(phase: "writing the store", done: $0, total: $1))
+        }
         store = try BlobStore.openReadOnly(at: directory, options: options)
         restored.storeID = store.id.description
         return restored
@@ -135,7 +130,12 @@ package struct Restorer {
             step.add(items, of: segment)
             if step.byteCount >= Self.stepByteCount {
                 try step.apply(to: store, on: bucket)
-                progress(.batches(restored.sequence, wantedSequence))
+                if let wantedSequence {
+                    progress(
+                        BucketProgress(
+                            phase: "applying batches", done: Int(clamping: restored.sequence),
+                            total: Int(clamping: wantedSequence), isCount: true))
+                }
             }
             let hasLater = segment.items.contains { $0.batch.sequence > restored.sequence }
             if hasLater { break }
@@ -158,7 +158,9 @@ package struct Restorer {
             do {
                 try Seeder.seed(
                     directory, options: options, from: manifest, asOf: now, on: bucket,
-                    progress: { progress(.base($0, $1)) })
+                    progress: {
+                        progress(BucketProgress(phase: "reading the base", done: $0, total: $1))
+                    })
                 return (manifest, skipped)
             } catch let error as ReplicationError {
                 guard let problem = error.problem, problem.name.hasPrefix(ShardNames.basePrefix)
@@ -245,6 +247,15 @@ package struct Restorer {
             self = Step()
         }
     }
+}
+
+/// How far a restore or a check of a bucket has come.
+package struct BucketProgress: Sendable, Hashable {
+    package var phase: String
+    package var done: Int
+    package var total: Int
+    /// Whether the amounts are counts, and not bytes.
+    package var isCount = false
 }
 
 private enum RestoreText {

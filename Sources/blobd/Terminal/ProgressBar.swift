@@ -53,24 +53,3 @@ struct ProgressBar {
 
     mutating func finish() { line.finish() }
 }
-
-/// A bar for each phase of something.
-final class PhaseBar {
-    private var bar: ProgressBar?
-    private var title = ""
-
-    /// Tells how far a phase has come. Another phase begins a new bar.
-    ///
-    /// - Parameter isCount: whether the amounts are counts, and not bytes.
-    func update(_ title: String, _ done: Int, _ total: Int, isCount: Bool = false) {
-        if title != self.title {
-            finish()
-            bar = ProgressBar(
-                title, describe: isCount ? { HumanText.count($0) } : { HumanText.bytes($0) })
-            self.title = title
-        }
-        bar?.update(UInt64(done), of: UInt64(total))
-    }
-
-    func finish() { bar?.finish() }
-}
