@@ -32,18 +32,7 @@ struct BackupCommand: ParsableCommand {
 
     func run() throws {
         let watch = Stopwatch()
-        guard file != "-" else {
-            guard !StandardOutput.isTerminal else {
-                throw CommandFailure(
-                    .badUsage, "a backup is binary and standard output is a terminal; give a file")
-            }
-            let summary = try copy { try StandardOutput.write($0) }
-            return StandardError.write(try text(summary, seconds: watch.seconds))
-        }
-        let target = try NewFile(file, isNew: true, mode: 0o600)
-        let summary = try copy { try target.write($0) }
-        try target.keepNew()
-        try StandardOutput.write(try text(summary, seconds: watch.seconds))
+        try NewFile.write("a backup", to: file, copy) { try text($0, seconds: watch.seconds) }
     }
 
     /// Writes the backup, and checks it.

@@ -28,19 +28,11 @@ struct DumpCommand: ParsableCommand {
     @OptionGroup var socket: SocketOptions
 
     func run() throws {
-        guard file != "-" else {
-            guard !StandardOutput.isTerminal else {
-                throw CommandFailure(
-                    .badUsage,
-                    "a tar archive is binary and standard output is a terminal; give a file")
-            }
-            let summary = try dump { try StandardOutput.write($0.span.bytes) }
-            return StandardError.write(summary)
+        try NewFile.write("a tar archive", to: file) { write in
+            try dump { try write($0.span.bytes) }
+        } summary: {
+            $0
         }
-        let target = try NewFile(file, isNew: true, mode: 0o600)
-        let summary = try dump { try target.write($0.span.bytes) }
-        try target.keepNew()
-        try StandardOutput.write(summary)
     }
 
     /// Writes the archive; returns a summary.

@@ -155,11 +155,8 @@ extension InputFile {
     /// A file without a name in TMPDIR or /tmp: it is gone when its descriptor is.
     private static func makeSpool() throws(CommandFailure) -> CInt {
         let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-        let descriptor = open(folder, temporaryFileFlags | O_RDWR | O_CLOEXEC, 0o600)
-        if descriptor >= 0 { return descriptor }
-        // Not every file system has O_TMPFILE.
         var template = Array("\(folder)/blobd-XXXXXX\0".utf8CString)
-        let named = mkstemp(&template)
+        let named = mkostemp(&template, O_CLOEXEC)
         guard named >= 0 else {
             throw CommandFailure(
                 .refused, "cannot create a temporary file in \(folder): \(errorText(errno))")

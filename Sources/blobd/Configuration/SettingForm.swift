@@ -1,5 +1,6 @@
 import ArgumentParser
 import BlobProtocol
+import Glibc
 import Logging
 import ObjectStore
 
@@ -123,12 +124,15 @@ extension SettingForm where Value: BinaryInteger {
 extension SettingForm where Value == UInt32 {
     static let mode = SettingForm(
         valueName: "octal", expected: "permission bits such as 0660",
-        parse: { ModeText(argument: $0)?.bits },
-        text: { ModeText(bits: $0).defaultValueDescription })
+        parse: { text in
+            let isOctal = text.utf8.allSatisfy { (0x30...0x37).contains($0) }
+            return UInt32(text, radix: 8).flatMap { isOctal && $0 <= 0o777 ? $0 : nil }
+        }, text: { "0" + String($0, radix: 8) })
 
     static let group = SettingForm(
         valueName: "group", expected: "a group of this system, by name or number",
-        parse: { GroupText(argument: $0)?.id }, text: { "\($0)" })
+        // The entry belongs to the C library until the next call; only the main thread calls it.
+        parse: { UInt32($0) ?? getgrnam($0)?.pointee.gr_gid }, text: { "\($0)" })
 
     static let user = SettingForm(
         valueName: "uid", expected: "a user id", parse: { UInt32($0) }, text: { "\($0)" })

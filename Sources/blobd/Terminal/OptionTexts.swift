@@ -1,5 +1,4 @@
 import ArgumentParser
-import Glibc
 
 extension ArgumentHelp {
     /// Help for a value with a name.
@@ -86,41 +85,6 @@ extension DurationText {
             return "\(milliseconds / length)\(unit)"
         }
         return "\(milliseconds)ms"
-    }
-}
-
-/// Permission bits on the command line, in octal: `0660`.
-struct ModeText: ExpressibleByArgument {
-    let bits: UInt32
-
-    init(bits: UInt32) {
-        self.bits = bits
-    }
-
-    init?(argument: String) {
-        guard let bits = UInt32(argument, radix: 8), bits <= 0o777,
-            argument.utf8.allSatisfy({ (0x30...0x37).contains($0) })
-        else { return nil }
-        self.bits = bits
-    }
-
-    /// As `chmod` takes it.
-    var defaultValueDescription: String { "0" + String(bits, radix: 8) }
-}
-
-/// A group on the command line: its name or its number.
-struct GroupText: ExpressibleByArgument {
-    let id: UInt32
-
-    init?(argument: String) {
-        if let number = UInt32(argument) {
-            id = number
-        } else if let entry = getgrnam(argument) {
-            // The entry belongs to the C library and is valid until the next call; only the main thread calls it.
-            id = entry.pointee.gr_gid
-        } else {
-            return nil
-        }
     }
 }
 
