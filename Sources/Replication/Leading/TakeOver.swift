@@ -12,19 +12,12 @@ package struct TakeOver {
         case lost(epoch: UInt64, host: String)
     }
 
-    private let storeID: StoreID
-    private let nonce: Nonce
-    private let host: String
-
-    /// A take-over by this host.
-    ///
-    /// - Parameter nonce: what ``BlobStore/prepareToLead(nonce:asOf:)`` returned: the store knows by it what it
-    ///   created, however this ends.
-    package init(storeID: StoreID, nonce: Nonce, host: String) {
-        self.storeID = storeID
-        self.nonce = nonce
-        self.host = host
-    }
+    let storeID: StoreID
+    /// What ``BlobStore/prepareToLead(nonce:asOf:)`` returned: the store knows by it what it created, however this
+    /// ends.
+    let nonce: Nonce
+    /// The name of this host.
+    let host: String
 
     /// Takes over. The store has all of the log then, and is not the leader yet: call `lead` next.
     ///

@@ -7,8 +7,6 @@ package enum ReplicationError: Error, Sendable, Hashable, CustomStringConvertibl
     case stopped
     /// An object is damaged, or is not what its name says.
     case damaged(name: String, why: String)
-    /// The prefix has another store.
-    case otherStore(found: String, expected: String)
     case noShard
     /// Another store leads, or has led since.
     case deposed(epoch: UInt64, leader: String)
@@ -26,8 +24,6 @@ package enum ReplicationError: Error, Sendable, Hashable, CustomStringConvertibl
         case .bucket(let why, _): why
         case .stopped: "stopped"
         case .damaged(let name, let why): "the object \(name) \(why)"
-        case .otherStore(let found, let expected):
-            "the prefix has the store \(found), and this is \(expected): use another prefix or another --data"
         case .noShard: "the prefix has no shard: start its leader first, with --replicate"
         case .deposed(let epoch, let leader): "\(leader) leads since epoch \(epoch)"
         case .tooOld(let position):
