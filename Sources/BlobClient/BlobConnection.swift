@@ -97,20 +97,16 @@ public struct BlobConnection: ~Copyable, Sendable {
         try flush()
         let (header, _) = try receiveHeader()
         guard header.requestID == requestID || header.status >= 400 else {
-            throw fail(.protocolViolation("the first answer is not to hello"))
+            throw .protocolViolation("the first answer is not to hello")
         }
-        if header.status >= 400 { throw fail(try receiveProblem(header)) }
+        if header.status >= 400 { throw try receiveProblem(header) }
         let head = try receiveHead(header)
-        do throws(ClientError) {
-            let response = try parsed(head, Hello.Response.parse)
-            guard response.version == Wire.version else {
-                throw ClientError.protocolViolation("the daemon chose version \(response.version)")
-            }
-            daemon = DaemonInfo(response, head: head.span.bytes)
-            unanswered.removeFirst()
-        } catch {
-            throw fail(error)
+        let response = try parsed(head, Hello.Response.parse)
+        guard response.version == Wire.version else {
+            throw .protocolViolation("the daemon chose version \(response.version)")
         }
+        daemon = DaemonInfo(response, head: head.span.bytes)
+        unanswered.removeFirst()
     }
 
     // MARK: Sending
@@ -183,8 +179,8 @@ public struct BlobConnection: ~Copyable, Sendable {
                 guard let sent = try socket.sendWithoutWaiting(rest) else { return }
                 offset += sent
                 guard sent == 0 else { continue }
-                let ready = try socket.wait(receiving: !input.isFull && !input.isAtEnd)
-                if ready.canReceive { try input.fill(from: socket) }
+                let canReceive = try socket.wait(receiving: !input.isFull && !input.isAtEnd)
+                if canReceive { try input.fill(from: socket) }
             }
         } catch {
             throw fail(error)

@@ -161,24 +161,15 @@ private struct XMLParser {
 
     /// Decodes an entity: the five of XML, and numbers.
     private mutating func entity(into text: inout [UInt8]) -> Bool {
-        if take("&lt;") {
-            text.append(UInt8(ascii: "<"))
-        } else if take("&gt;") {
-            text.append(UInt8(ascii: ">"))
-        } else if take("&amp;") {
-            text.append(UInt8(ascii: "&"))
-        } else if take("&quot;") {
-            text.append(UInt8(ascii: "\""))
-        } else if take("&apos;") {
-            text.append(UInt8(ascii: "'"))
-        } else if take("&#x") {
-            return number(radix: 16, into: &text)
-        } else if take("&#") {
-            return number(radix: 10, into: &text)
-        } else {
-            return false
+        let named: [(StaticString, Character)] = [
+            ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"), ("&quot;", "\""), ("&apos;", "'"),
+        ]
+        for (name, character) in named where take(name) {
+            text.append(contentsOf: String(character).utf8)
+            return true
         }
-        return true
+        if take("&#x") { return number(radix: 16, into: &text) }
+        return take("&#") && number(radix: 10, into: &text)
     }
 
     private mutating func number(radix: UInt32, into text: inout [UInt8]) -> Bool {

@@ -45,7 +45,7 @@ package struct TakeOver {
             let fence = Segment(
                 Segment.Head(
                     kind: .fence, storeID: storeID, epoch: epoch, nonce: nonce,
-                    behind: log.position, sequence: sequence(), time: now))
+                    previous: log.position, sequence: sequence(), time: now))
             let other = try bucket.createUntilKnown(
                 ShardNames.log(fence.head.number), fence.bytes,
                 byteCountMax: ReplicationLimits.segmentByteCountMax)

@@ -39,7 +39,7 @@ package struct LogWriter {
         precondition(pending == nil, "one name at a time")
         pending = Segment(
             Segment.Head(
-                kind: kind, storeID: storeID, epoch: epoch, nonce: nonce, behind: position,
+                kind: kind, storeID: storeID, epoch: epoch, nonce: nonce, previous: position,
                 sequence: items.last?.batch.sequence ?? sequence, time: now), items)
     }
 

@@ -36,26 +36,14 @@ package struct Segment: Sendable {
         package var kind: Kind
         package var storeID: StoreID
         package var epoch: UInt64
-        package var number: UInt64
         package var nonce: Nonce
         package var previous: LogPosition
         /// The last batch of this segment, or of those before it.
         package var sequence: UInt64
         package var time: Timestamp
 
-        package init(
-            kind: Kind, storeID: StoreID, epoch: UInt64, nonce: Nonce, behind previous: LogPosition,
-            sequence: UInt64, time: Timestamp
-        ) {
-            self.kind = kind
-            self.storeID = storeID
-            self.epoch = epoch
-            self.nonce = nonce
-            self.previous = previous
-            self.sequence = sequence
-            self.time = time
-            number = previous.number + 1
-        }
+        /// The one in its name.
+        package var number: UInt64 { previous.number + 1 }
     }
 
     /// A batch, and the stored bytes of the blobs that are shipped with it.
@@ -136,7 +124,7 @@ package struct Segment: Sendable {
             kind: kind, storeID: StoreID(bytes: span.extracting(16..<32)),
             epoch: span.integer(32),
             nonce: Nonce(high: span.integer(48), low: span.integer(56)),
-            behind: LogPosition(number: number - 1, hash: Digest(span, at: 64)),
+            previous: LogPosition(number: number - 1, hash: Digest(span, at: 64)),
             sequence: span.integer(96), time: Timestamp(milliseconds: span.integer(112)))
         self.bytes = bytes
         position = LogPosition(number: number, hash: Digest(hash))

@@ -68,42 +68,40 @@ package struct Restorer {
     ///   what names the object that is missing or damaged. The folder has no store then.
     package func restore(to directory: String, from bucket: some Bucket) throws -> Restored {
         try BlobStore.requireNoStore(in: directory)
-        let work = "\(directory)/\(Self.workName)"
-        try BlobStore.removeStore(at: work)
-        // Removed when nobody uses it any more.
-        defer { try? BlobStore.removeStore(at: work) }
-        return try restore(to: directory, in: work, from: bucket)
-    }
-
-    private func restore(
-        to directory: String, in work: String, from bucket: some Bucket
-    ) throws -> Restored {
-        var (store, restored) = try build(in: work, from: bucket)
-        try BlobStore.restore(store, to: directory, asOf: now) {
-            progress(BucketProgress(phase: "writing the store", done: $0, total: $1))
+        return try working(in: "\(directory)/\(Self.workName)", from: bucket) { store, restored in
+            try BlobStore.restore(store, to: directory, asOf: now) {
+                progress(BucketProgress(phase: "writing the store", done: $0, total: $1))
+            }
+            let new = try BlobStore.openReadOnly(at: directory, options: options)
+            restored.storeID = new.id.description
         }
-        store = try BlobStore.openReadOnly(at: directory, options: options)
-        restored.storeID = store.id.description
-        return restored
     }
 
     /// Does all of it but the new store, verifies what that would have, and leaves nothing.
     ///
     /// - Parameter directory: is made to work in, and removed.
     package func verify(in directory: String, from bucket: some Bucket) throws -> Restored {
-        try BlobStore.removeStore(at: directory)
-        defer { try? BlobStore.removeStore(at: directory) }
-        return try verified(in: directory, from: bucket)
-    }
-
-    private func verified(in directory: String, from bucket: some Bucket) throws -> Restored {
-        let (store, restored) = try build(in: directory, from: bucket)
-        let report = try store.verify(.bytes, goesOnBehindDamage: true)
-        if let problem = report.problems.first {
+        try working(in: directory, from: bucket) { store, _ in
+            let report = try store.verify(.bytes, goesOnBehindDamage: true)
+            guard let problem = report.problems.first else { return }
             throw StoreError.corrupt(
                 "the restored store has \(report.problemCount) problems: \(problem)")
         }
-        return restored
+    }
+
+    /// Builds the store in a folder that is removed when nobody uses it any more.
+    private func working(
+        in folder: String, from bucket: some Bucket,
+        _ body: (BlobStore, inout Restored) throws -> Void
+    ) throws -> Restored {
+        func built() throws -> Restored {
+            var (store, restored) = try build(in: folder, from: bucket)
+            try body(store, &restored)
+            return restored
+        }
+        try BlobStore.removeStore(at: folder)
+        defer { try? BlobStore.removeStore(at: folder) }
+        return try built()
     }
 
     private func build(

@@ -28,7 +28,7 @@ enum LostChanges {
             let segment = Segment(
                 Segment.Head(
                     kind: .batches, storeID: store.id, epoch: state.epoch, nonce: state.nonce,
-                    behind: position, sequence: end.sequence, time: host.now), items)
+                    previous: position, sequence: end.sequence, time: host.now), items)
             try files.write(ShardNames.log(segment.head.number), segment.bytes)
             position = segment.position
             last = end.sequence

@@ -128,7 +128,7 @@ struct ForeignObjectTests {
         // As the other shard would have it at this place.
         let head = Segment.Head(
             kind: .batches, storeID: theirs.head.storeID, epoch: 9, nonce: .random(),
-            behind: LogPosition(number: number - 1, hash: theirs.position.hash), sequence: 99,
+            previous: LogPosition(number: number - 1, hash: theirs.position.hash), sequence: 99,
             time: theirs.head.time)
         try scene.shard.put(name, Segment(head).bytes)
         let words =
@@ -154,7 +154,7 @@ struct ForeignObjectTests {
         let name = ShardNames.log(number)
         let head = Segment.Head(
             kind: .fence, storeID: theirs.head.storeID, epoch: 9, nonce: .random(),
-            behind: LogPosition(number: number - 1, hash: theirs.position.hash), sequence: 99,
+            previous: LogPosition(number: number - 1, hash: theirs.position.hash), sequence: 99,
             time: theirs.head.time)
         try scene.shard.put(name, Segment(head).bytes)
         scene.shard.mend()
