@@ -38,15 +38,12 @@ package struct Segment: Sendable {
         package var epoch: UInt64
         package var nonce: Nonce
         package var previous: LogPosition
-        /// The last batch of this segment, or of those before it.
         package var sequence: UInt64
         package var time: Timestamp
 
-        /// The one in its name.
         package var number: UInt64 { previous.number + 1 }
     }
 
-    /// A batch, and the stored bytes of the blobs that are shipped with it.
     package typealias Item = (batch: ReplicatedBatch, contents: [ArraySlice<UInt8>])
 
     package let head: Head
@@ -99,7 +96,6 @@ package struct Segment: Sendable {
         position = LogPosition(number: head.number, hash: Digest(hash))
     }
 
-    /// Reads a segment, and checks all of it.
     package init(_ bytes: [UInt8]) throws(DamagedObject) {
         let span = bytes.span.bytes
         guard bytes.count >= Self.headByteCount + Self.digestByteCount,
@@ -162,7 +158,6 @@ package struct Segment: Sendable {
         return items
     }
 
-    /// Reads the length of the segment that bytes begin with; nil where they are too few or none.
     static func byteCount(_ bytes: RawSpan) -> Int? {
         guard bytes.byteCount >= headByteCount, bytes.extracting(first: 8).equals(magic.span.bytes)
         else { return nil }
@@ -173,7 +168,6 @@ package struct Segment: Sendable {
 }
 
 extension Segment {
-    /// Reads a name of the log; nil where it is not there. All of it is checked.
     package static func read(
         _ number: UInt64, on bucket: some Bucket
     ) throws(ReplicationError) -> Segment? {
@@ -188,8 +182,6 @@ extension Segment {
         }
     }
 
-    /// Checks that it is of a store, and the one behind a position.
-    ///
     /// - Throws: ``ReplicationError/damaged(name:why:)`` for one of another store,
     ///   ``ReplicationError/forked(number:)`` for one that is behind another segment.
     package func require(

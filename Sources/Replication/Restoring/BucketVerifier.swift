@@ -8,7 +8,6 @@ internal import Synchronization
 package struct BucketVerifier {
     package struct Report: Sendable, Hashable {
         package var shardID = ""
-        /// The oldest and the newest batch that can be restored; nil without a base.
         package var batches: ClosedRange<UInt64>?
         package var baseCount = 0
         package var packCount = 0
@@ -24,11 +23,8 @@ package struct BucketVerifier {
         self.progress = progress
     }
 
-    /// How often it begins again where the leader deleted meanwhile what was to be read.
     private static let attemptCountMax = 3
 
-    /// Verifies the bucket.
-    ///
     /// - Throws: where it cannot be read, and where the prefix has no shard. What is damaged is in the report.
     package func run(on bucket: some Bucket) throws -> Report {
         var attempt = 1
@@ -82,9 +78,6 @@ package struct BucketVerifier {
             return try !BaseManifest.numbers(on: bucket).contains(oldest)
         }
 
-        /// Notes what is damaged, and goes on; everything else ends the pass.
-        ///
-        /// - Returns: nil where it is damaged.
         private mutating func noting<Result>(
             _ body: () throws(ReplicationError) -> Result
         ) throws(ReplicationError) -> Result? {
@@ -164,7 +157,6 @@ package struct BucketVerifier {
                 }
                 switch segment {
                 case .some(let segment?): add(segment, &chain, of: oldest)
-                // It is damaged.
                 case nil: chain.skip(to: next + 1)
                 case .some(nil):
                     packs = try Pack.ranges(on: bucket)
@@ -201,7 +193,6 @@ package struct BucketVerifier {
             chain.skip(to: range.upperBound + 1)
         }
 
-        /// - Parameter pack: the one that it is in; nil: it has a name.
         private mutating func add(
             _ segment: Segment, _ chain: inout Chain, of oldest: BaseManifest,
             in pack: String? = nil
@@ -247,13 +238,10 @@ package struct BucketVerifier {
     }
 }
 
-/// Where a walk along the log is.
 private struct Chain {
     let storeID: StoreID
     private(set) var next: UInt64
-    /// The last batch that was seen.
     private(set) var sequence: UInt64 = 0
-    /// nil behind what is damaged.
     private var last: LogPosition?
 
     init(storeID: StoreID, last: LogPosition) {

@@ -7,18 +7,14 @@ internal import Bytes
 /// checked as it is read. The result is copied into a store of its own, as from a backup, and so needs
 /// twice the room meanwhile.
 package struct Restorer {
-    /// Up to where a shard is restored.
     package enum Target: Sendable, Hashable {
-        /// All that is in the bucket.
         case end
-        /// Up to a batch, with it.
         case sequence(UInt64)
         /// Up to the last batch before the first one, in the log's order, that is later than a moment.
         case time(Timestamp)
     }
 
     package struct Restored: Sendable, Hashable {
-        /// The shard's store, whose history it is.
         package var shardID: String
         package var base: UInt64
         package var sequence: UInt64
@@ -29,7 +25,6 @@ package struct Restorer {
         package var batchCount: UInt64
         /// Bases that cannot be used: it began with another one, where one of them was meant.
         package var skipped: [ObjectProblem]
-        /// What the new store bears; nil where it was only verified.
         package var storeID: String?
     }
 
@@ -38,15 +33,9 @@ package struct Restorer {
     private let now: Timestamp
     private let progress: (BucketProgress) -> Void
 
-    /// The folder in the new store's where it is prepared.
     package static let workName = "restore.new"
-    /// Segments that are done again in one go, in bytes, about.
     private static let stepByteCount = 4 << 20
 
-    /// A restore.
-    ///
-    /// - Parameters:
-    ///   - now: the present, which the store bears as the moment it was made.
     package init(
         _ target: Target, options: StoreOptions = StoreOptions(), asOf now: Timestamp,
         progress: @escaping (BucketProgress) -> Void = { _ in }
@@ -78,8 +67,6 @@ package struct Restorer {
     }
 
     /// Does all of it but the new store, verifies what that would have, and leaves nothing.
-    ///
-    /// - Parameter directory: is made to work in, and removed.
     package func verify(in directory: String, from bucket: some Bucket) throws -> Restored {
         try working(in: directory, from: bucket) { store, _ in
             let report = try store.verify(.bytes, goesOnBehindDamage: true)
@@ -226,7 +213,7 @@ package struct Restorer {
         )
     }
 
-    /// Segments that are done again together: a transaction each would take a sync each.
+    /// Segments that are applied together: a transaction each would take a sync each.
     private struct Step {
         private var items: [Segment.Item] = []
         private var last: Segment?
@@ -247,12 +234,10 @@ package struct Restorer {
     }
 }
 
-/// How far a restore or a check of a bucket has come.
 package struct BucketProgress: Sendable, Hashable {
     package var phase: String
     package var done: Int
     package var total: Int
-    /// Whether the amounts are counts, and not bytes.
     package var isCount = false
 }
 
