@@ -3,7 +3,6 @@ import Hashing
 import Zlib
 
 extension BlobConnection {
-    /// Receives the body of a get: inflates, counts, and verifies the digest of a whole payload.
     mutating func receivePayload(
         _ header: ResponseFrame, _ info: PayloadInfo, of request: UnansweredRequest,
         _ sink: (PayloadInfo, RawSpan) -> Bool
@@ -93,7 +92,6 @@ struct GzipReader: ~Copyable {
         }
     }
 
-    /// Inflates one piece.
     mutating func read(
         _ piece: RawSpan, _ sink: (RawSpan) throws(ClientError) -> Void
     ) throws(ClientError) {
@@ -121,7 +119,6 @@ struct GzipReader: ~Copyable {
         }
     }
 
-    /// Throws unless the stream has come to its end, its checksum included.
     func finish() throws(ClientError) {
         guard isAtEnd else {
             throw ClientError.protocolViolation("truncated gzip stream")
@@ -131,8 +128,7 @@ struct GzipReader: ~Copyable {
 
 /// A whole gzip stream in memory, for programs that read answers themselves.
 package enum GzipStream {
-    /// Inflates a stream, piece by piece. Throws `protocolViolation` for anything but a whole gzip stream
-    /// with the right checksum; the bytes in front of the fault have been given to `sink` by then.
+    /// The bytes in front of a fault have been given to `sink` by then.
     package static func inflate(
         _ bytes: RawSpan, to sink: (RawSpan) -> Void
     ) throws(ClientError) {

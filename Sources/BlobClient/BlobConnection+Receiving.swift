@@ -149,7 +149,6 @@ extension BlobConnection {
         }
     }
 
-    /// Records what ended the connection.
     @discardableResult
     mutating func fail(_ error: ClientError) -> ClientError {
         if failure == nil { failure = error }
@@ -157,7 +156,6 @@ extension BlobConnection {
     }
 }
 
-/// Reads an answer's head. Throws `protocolViolation`.
 func parsed<Response>(
     _ head: [UInt8], _ parse: (RawSpan) throws(ProtocolError) -> Response
 ) throws(ClientError) -> Response {

@@ -57,7 +57,6 @@ public struct BlobConnection: ~Copyable, Sendable {
         return try BlobConnection(greetingOn: socket, options)
     }
 
-    /// Takes over a connected socket and says hello on it.
     package static func adopt(
         _ descriptor: CInt, options: Options = Options(), stop: SocketStop? = nil
     ) throws(ClientError) -> BlobConnection {
@@ -81,7 +80,6 @@ public struct BlobConnection: ~Copyable, Sendable {
         failure != nil || input.isAtEnd || socket.isFinished()
     }
 
-    /// Changes `Options.timeoutMilliseconds` for the next calls.
     package mutating func setTimeout(milliseconds: Int) {
         options.timeoutMilliseconds = milliseconds
         socket.setTimeout(milliseconds: milliseconds)
@@ -111,7 +109,6 @@ public struct BlobConnection: ~Copyable, Sendable {
 
     // MARK: Sending
 
-    /// Appends a request to the output, and returns its number.
     mutating func queue(
         _ operation: Opcode, flags: RequestFlags = [], bodyByteCount: UInt64 = 0,
         head: (inout [UInt8]) throws(ProtocolError) -> Void = { (_) throws(ProtocolError) in }
@@ -137,7 +134,6 @@ public struct BlobConnection: ~Copyable, Sendable {
         return requestID
     }
 
-    /// Appends bytes of the body of the request that was queued last.
     mutating func queueBody(_ bytes: RawSpan) {
         bytes.withUnsafeBytes { output.append(contentsOf: $0) }
     }

@@ -151,7 +151,6 @@ public struct NotificationFilter: Sendable, Hashable {
         self.targetHost = targetHost
     }
 
-    /// The parameters of a query.
     var query: CallTarget.Query {
         [
             ("app", app), ("read", isRead.map { "\($0)" }), ("action_state", actionState?.name),
@@ -249,7 +248,6 @@ public struct NotificationChange: Sendable, Hashable {
         notification = try reader.optionalObject("notification", NotificationRecord.init)
     }
 
-    /// A category's name and app, and the category unless it is gone.
     private static func namedCategory(
         _ reader: DocumentReader
     ) throws(ClientError) -> (name: String, app: String?, category: NotificationCategory?) {

@@ -79,7 +79,6 @@ public struct NotificationUpload: Sendable, Hashable {
         self.message = message
     }
 
-    /// Whether a part has bytes.
     var hasFiles: Bool {
         parts.contains { part in
             if case .bytes = part.content { true } else { false }
@@ -116,7 +115,6 @@ public struct NotificationUpload: Sendable, Hashable {
         return document.value
     }
 
-    /// The body with the document and the bytes, and its media type.
     func body() -> (bytes: [UInt8], mediaType: String) {
         var bytes: [UInt8] = []
         guard hasFiles else {
@@ -166,7 +164,6 @@ struct DocumentBuilder {
     }
 }
 
-/// RFC 3339.
 func time(_ milliseconds: Int64) -> String {
     var bytes: [UInt8] = []
     RFC3339.append(milliseconds, to: &bytes)

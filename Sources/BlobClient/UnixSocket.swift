@@ -17,8 +17,6 @@ struct UnixSocket: ~Copyable, Sendable {
     private var timeoutMilliseconds: Int
     private let stop: SocketStop?
 
-    /// Connects to the socket file at `path`. A timeout of 0 is none. With a `stop` another thread can end
-    /// every wait.
     static func connect(
         to path: String, timeoutMilliseconds: Int, stop: SocketStop? = nil
     ) throws(ClientError) -> UnixSocket {
@@ -46,7 +44,6 @@ struct UnixSocket: ~Copyable, Sendable {
         return connected
     }
 
-    /// Takes over a connected socket.
     init(adopting descriptor: CInt, timeoutMilliseconds: Int, stop: SocketStop? = nil) {
         self.descriptor = descriptor
         self.timeoutMilliseconds = 0
@@ -55,7 +52,6 @@ struct UnixSocket: ~Copyable, Sendable {
         stop?.attach(descriptor)
     }
 
-    /// Bounds each wait from now on. 0: no bound.
     mutating func setTimeout(milliseconds: Int) {
         timeoutMilliseconds = max(milliseconds, 0)
         var time = timeval()
@@ -128,7 +124,6 @@ struct UnixSocket: ~Copyable, Sendable {
     }
 }
 
-/// Bytes that have been received and not been read yet.
 struct InputBuffer: Sendable {
     /// The size until payloads come, in bytes: some programs have hundreds of connections.
     private static let firstByteCount = 16_384
@@ -142,14 +137,12 @@ struct InputBuffer: Sendable {
     private var start = 0
     private var end = 0
 
-    /// Whether the peer has closed its end.
     private(set) var isAtEnd = false
 
     var count: Int { end - start }
 
     var isFull: Bool { count >= Self.byteCountMax }
 
-    /// Borrows the unread bytes.
     func withUnread<R>(_ body: (RawSpan) throws(ClientError) -> R) throws(ClientError) -> R {
         try body(bytes.span.bytes.extracting(start..<end))
     }
@@ -159,7 +152,6 @@ struct InputBuffer: Sendable {
         if start == end { (start, end) = (0, 0) }
     }
 
-    /// Receives once.
     mutating func fill(from socket: borrowing UnixSocket) throws(ClientError) {
         if end == bytes.count {
             if start > 0 {
@@ -185,7 +177,6 @@ struct InputBuffer: Sendable {
 package final class SocketStop: Sendable {
     private struct State {
         var isStopped = false
-        /// The socket in use; taken out before it is closed.
         var descriptor: CInt?
     }
 
@@ -205,12 +196,10 @@ package final class SocketStop: Sendable {
         stopped.signal()
     }
 
-    /// Waits, but no longer than until the stop.
     func wait(milliseconds: Int) {
         guard stopped.wait(timeout: .now() + .milliseconds(milliseconds)) == .success else {
             return
         }
-        // For the next wait.
         stopped.signal()
     }
 

@@ -92,7 +92,6 @@ public struct HTTPDialect: LoadDialect {
     private static let dashLength: UInt64 = 0x3A68_7467_6E65_6C2D  // -length:
     private static let lowerCase: UInt64 = 0x2020_2020_2020_2020
 
-    /// Whether an answer begins with `HTTP/1.1 200`.
     private static func isUsual(_ bytes: RawSpan) -> Bool {
         bytes.integer(0, as: UInt64.self) == httpVersion
             && bytes.integer(8, as: UInt32.self) == statusOK
@@ -106,8 +105,6 @@ public struct HTTPDialect: LoadDialect {
             && bytes.integer(start + 7, as: UInt64.self) | lowerCase == dashLength
     }
 
-    /// Reads a status line that is not the usual one.
-    ///
     /// - Returns: the body's length as far as the status tells it: 0 for 204, and -1.
     private static func lengthByStatus(
         _ bytes: RawSpan, to kind: RequestKind

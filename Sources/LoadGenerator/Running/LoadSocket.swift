@@ -11,7 +11,6 @@ struct LoadSocket: ~Copyable {
     /// How long one waiting receive may last, so that the loop looks at the clock.
     static let receiveMillisecondsMax: Int64 = 50
 
-    /// Connects to the socket file at `path`.
     static func connect(to path: String) throws(LoadFailure) -> LoadSocket {
         let bytes = Array(path.utf8)
         guard !bytes.isEmpty, bytes.count < Int(CLINUX_PATH_MAX), !bytes.contains(0) else {
@@ -37,7 +36,6 @@ struct LoadSocket: ~Copyable {
         return socket
     }
 
-    /// Takes over a connected socket, and closes it in the end.
     init(adopting descriptor: Int32) { self.descriptor = descriptor }
 
     deinit { close(descriptor) }
@@ -88,7 +86,6 @@ struct LoadSocket: ~Copyable {
         into buffer: inout ByteBuffer, from offset: Int, waiting: Bool
     ) throws(LoadFailure) -> Int {
         let descriptor = descriptor
-        // recv writes at most the bytes that are there, and keeps no pointer.
         let count = buffer.fill(from: offset) {
             waiting
                 ? cload_receive_waiting(descriptor, $0, $1) : cload_receive(descriptor, $0, $1)
@@ -106,7 +103,6 @@ struct LoadSocket: ~Copyable {
 extension LoadFailure {
     static let closed = LoadFailure(.server, "the server closed the connection")
 
-    /// The call that failed and `errno`, in words.
     init(systemCall call: String) {
         // strerror may use its buffer again in the next call; the text is copied at once.
         self.init(.system, "\(call): \(String(cString: strerror(errno)))")
@@ -118,7 +114,6 @@ struct EventSet: ~Copyable {
     private let descriptor: Int32
     private let events: UnsafeMutableRawPointer
 
-    /// How many events one wait can return; the others come with the next.
     static let eventCountMax = 256
 
     init() throws(LoadFailure) {
@@ -143,14 +138,12 @@ struct EventSet: ~Copyable {
         else { throw LoadFailure(systemCall: "epoll_ctl") }
     }
 
-    /// Sets whether to wait for space to send as well.
     borrowing func change(_ socket: Int32, index: Int, awaitsRoom: Bool) {
         _ = clinux_epoll_modify(descriptor, socket, Self.interest(awaitsRoom), UInt64(index))
     }
 
     /// Waits at most this long. Returns the number of events; 0 after a signal.
     borrowing func wait(nanoseconds: Int64) throws(LoadFailure) -> Int {
-        // The kernel writes at most `eventCountMax` events.
         let count = cload_epoll_wait(
             descriptor, events, Int32(Self.eventCountMax), max(0, nanoseconds))
         if count >= 0 { return Int(count) }
@@ -158,7 +151,6 @@ struct EventSet: ~Copyable {
         return 0
     }
 
-    /// The connection's index of event `number` of the last wait.
     borrowing func index(_ number: Int) -> Int {
         precondition(number >= 0 && number < Self.eventCountMax)
         return Int(truncatingIfNeeded: clinux_epoll_token(events, Int32(number)))

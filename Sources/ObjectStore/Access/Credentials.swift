@@ -22,7 +22,6 @@ package final class CredentialsProvider: Sendable {
     /// - Returns: others, or nil when they are the same. What cannot be read now leaves those that are there.
     func refresh(insteadOf refused: Credentials) -> Credentials? {
         current.withLock { current in
-            // Another client was first.
             if current != refused { return current }
             guard let read = try? Self.checked(environment), read != refused else { return nil }
             current = read
@@ -78,7 +77,6 @@ package struct Credentials: Sendable, Equatable, CustomStringConvertible, Custom
     let secretAccessKey: String
     /// For keys that end by themselves, such as those of a role.
     let sessionToken: String?
-    /// Where they are from, for messages.
     let source: String
 
     package init(
@@ -99,7 +97,6 @@ package struct Credentials: Sendable, Equatable, CustomStringConvertible, Custom
 
 /// The shared credentials file of all SDKs: sections in brackets, `name = value`, whole lines of comment.
 enum CredentialsFile {
-    /// The credentials of a profile in a file.
     static func read(
         _ path: String, profile: String
     ) throws(ObjectStoreError) -> Credentials {
@@ -131,7 +128,6 @@ enum CredentialsFile {
             source: "\(ObjectText.line(path)) [\(ObjectText.line(profile))]")
     }
 
-    /// The fields of each section. Empty values, and lines that are neither, are left out.
     static func parse(_ text: String) -> [String: [String: String]] {
         var sections: [String: [String: String]] = [:]
         var section: String?

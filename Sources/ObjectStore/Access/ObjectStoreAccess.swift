@@ -1,6 +1,5 @@
 import Glibc
 
-/// How to reach the server: from the variables that every SDK reads.
 package struct ObjectStoreAccess: Sendable {
     package let endpoint: Endpoint
     package let region: String
@@ -33,7 +32,6 @@ package struct ObjectStoreAccess: Sendable {
 package struct ProcessEnvironment: Sendable {
     private let variables: [String: String]?
 
-    /// The process's own. Nothing changes them while it runs.
     package static let process = ProcessEnvironment(variables: nil)
 
     package init(_ variables: [String: String]) { self.init(variables: variables) }
@@ -47,7 +45,6 @@ package struct ProcessEnvironment: Sendable {
         return value.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The first of these that is set.
     func first(_ names: String...) -> (name: String, value: String)? {
         for name in names {
             if let value = self[name] { return (name, value) }

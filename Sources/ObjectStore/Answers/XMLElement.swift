@@ -1,7 +1,6 @@
 /// An element of an answer. Names are without their namespace's prefix, attributes are left out.
 struct XMLElement: Equatable {
     var name: String
-    /// All text directly inside, entities decoded.
     var text = ""
     var children: [XMLElement] = []
 
@@ -26,7 +25,6 @@ private struct XMLParser {
 
     init(bytes: [UInt8]) {
         self.bytes = bytes
-        // UTF-8's byte order mark.
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { index = 3 }
     }
 
@@ -57,7 +55,6 @@ private struct XMLParser {
         while let byte = peek(), Self.isBlank(byte) { index += 1 }
     }
 
-    /// Moves behind `end`; false when it does not come.
     private mutating func skip(past end: StaticString) -> Bool {
         while index < bytes.count {
             if take(end) { return true }
@@ -80,7 +77,6 @@ private struct XMLParser {
         }
     }
 
-    /// A name without its prefix; nil where there is none.
     private mutating func name() -> String? {
         let start = index
         while let byte = peek(), Self.isName(byte) { index += 1 }
@@ -159,7 +155,6 @@ private struct XMLParser {
         }
     }
 
-    /// Decodes an entity: the five of XML, and numbers.
     private mutating func entity(into text: inout [UInt8]) -> Bool {
         let named: [(StaticString, Character)] = [
             ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"), ("&quot;", "\""), ("&apos;", "'"),

@@ -1,10 +1,7 @@
 import Bytes
 
-/// What came of a create.
 package enum CreateOutcome: Sendable, Hashable {
-    /// The object has these bytes.
     case created
-    /// There was an object of that name already, and it is as it was.
     case exists
     /// Nobody knows: the request may have been carried out, be carried out later, or never. Ask with ``ObjectClient/get(_:byteCountMax:)``, or
     /// create the same name with the same bytes again.
@@ -16,8 +13,6 @@ extension ObjectClient {
     ///
     /// 409 (a conflict with another create) and 429 say that nothing was done: then it is sent again by itself. Nothing else
     /// is.
-    ///
-    /// - Parameter name: without the store's prefix.
     package func create(
         _ name: String, _ body: RawSpan
     ) throws(ObjectStoreError) -> CreateOutcome {
@@ -26,8 +21,6 @@ extension ObjectClient {
     }
 
     /// Stores an object, whatever is there: for names that determine their bytes. Sent again where its outcome is unknown.
-    ///
-    /// - Parameter name: without the store's prefix.
     package func put(_ name: String, _ body: RawSpan) throws(ObjectStoreError) {
         let question = try question(name, body, [])
         try attempt(.put) { () throws(ObjectStoreError) in

@@ -29,7 +29,6 @@ package final class ObjectClient {
         var method: String
         /// The object, or the prefix of a listing; empty: the bucket. For the message of an error.
         var name: String
-        /// The whole key; empty: the bucket itself.
         var key = ""
         var query: [(name: String, value: String)] = []
         var headers: [(name: String, value: String)] = []
@@ -40,7 +39,6 @@ package final class ObjectClient {
     /// Sends a question once, and again where other credentials or another clock help: the server has refused such a
     /// request before it did anything.
     ///
-    /// - Parameter makeAnswer: called for each request.
     /// - Returns: the answer, whatever its status, or why there is no whole one.
     func ask(
         _ question: Question, body: RawSpan? = nil, _ makeAnswer: () -> HTTPAnswer
@@ -176,9 +174,7 @@ package final class ObjectClient {
 
     /// An attempt of what may be carried out twice.
     ///
-    /// - Parameters:
-    ///   - makeAnswer: called for each request.
-    ///   - read: reads an answer that is no passing failure of the server.
+    /// - Parameter read: reads an answer that is no passing failure of the server.
     func idempotentAttempt<Answer>(
         _ question: Question, _ makeAnswer: () -> HTTPAnswer,
         _ read: (HTTPAnswer) throws(ObjectStoreError) -> Answer

@@ -13,9 +13,7 @@ package struct ConditionalWriteProbe {
     package let nameCount: Int
     package let racerCount: Int
 
-    /// The race of `blobd probe`.
     package static let full = ConditionalWriteProbe(nameCount: 100, racerCount: 32)
-    /// The race at the start of a daemon.
     package static let short = ConditionalWriteProbe(nameCount: 4, racerCount: 8)
 
     static let objectByteCount = 4_096
@@ -47,8 +45,6 @@ package struct ConditionalWriteProbe {
     }
 
     /// What is left behind is the operator's: the names say what it is.
-    ///
-    /// - Returns: why something is left.
     private func delete(_ names: [String], _ client: ObjectClient) -> ObjectStoreError? {
         for name in names {
             do throws(ObjectStoreError) { try client.delete(name) } catch { return error }
@@ -63,7 +59,6 @@ package struct ConditionalWriteProbe {
         return bytes
     }
 
-    /// All racers' outcomes, by name and racer; nil where one could not ask any more.
     private func race(
         for names: [String], _ bucket: ObjectBucket, _ stop: StopSignal
     ) throws(ObjectStoreError) -> [[CreateOutcome?]] {
@@ -130,7 +125,6 @@ package struct ConditionalWriteProbe {
             ? "it was overwritten by a conditional create that was refused" : nil
     }
 
-    /// Whose bytes an object has, of these racers.
     private func holder(
         _ name: String, among racers: [Int], _ client: ObjectClient
     ) throws(ObjectStoreError) -> Int? {
@@ -180,7 +174,6 @@ private final class Race: Sendable {
     }
 }
 
-/// What a probe of conditional creates saw.
 package struct ProbeReport: Sendable, Equatable {
     package var nameCount = 0
     package var racerCount = 0
@@ -188,14 +181,12 @@ package struct ProbeReport: Sendable, Equatable {
     package var soundNameCount = 0
     /// Creates that were answered with an error or not at all. Their names are sound if what is there is one of theirs.
     package var unknownCount = 0
-    /// What was wrong, a sentence for each name, at most 10.
     package var faults: [String] = []
     package var faultyNameCount = 0
 
     /// Why what was made is there still; nil: it is deleted.
     package var deletionError: ObjectStoreError?
 
-    /// Whether a store may rely on this server.
     package var isSound: Bool {
         faultyNameCount == 0 && soundNameCount == nameCount && nameCount > 0
     }

@@ -3,9 +3,7 @@ import Hashing
 
 /// A request as it is signed and sent: path style, each name and value encoded once.
 struct SignedRequest: Equatable {
-    /// The path and query behind the origin.
     var target: String
-    /// All headers that are sent, in their order, the signature last.
     var headers: [(name: String, value: String)]
 
     static func == (left: SignedRequest, right: SignedRequest) -> Bool {
@@ -70,7 +68,6 @@ struct RequestSignature {
         return SignedRequest(target: target, headers: all.map { (name: $0.0, value: $0.1) })
     }
 
-    /// The text with all but RFC 3986's unreserved characters encoded.
     static func encoded(_ text: String, keepingSlashes: Bool = false) -> String {
         var out: [UInt8] = []
         for (index, segment) in text.utf8.split(
@@ -100,7 +97,6 @@ struct RequestSignature {
         HMAC(key: key).code(of: [Array(text.utf8)]).span.bytes.array()
     }
 
-    /// Without blanks at its ends; runs of blanks inside count as one.
     private static func trimmed(_ value: String) -> String {
         value.split(separator: " ").joined(separator: " ")
     }

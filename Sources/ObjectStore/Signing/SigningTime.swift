@@ -27,7 +27,6 @@ package final class SigningClock: Sendable {
     private let wallSeconds: @Sendable () -> Int64
     private let offset = Atomic<Int64>(0)
 
-    /// - Parameter wallSeconds: our clock, in seconds since 1970; tests have others.
     package init(
         wallSeconds: @escaping @Sendable () -> Int64 = { Int64(Glibc.time(nil)) }
     ) {
@@ -38,11 +37,8 @@ package final class SigningClock: Sendable {
         SigningTime(seconds: wallSeconds() &+ offset.load(ordering: .relaxed))
     }
 
-    /// What is added to our clock, in seconds.
     package var offsetSeconds: Int64 { offset.load(ordering: .relaxed) }
 
-    /// Signs by a server's clock from now on.
-    ///
     /// - Returns: whether that changes what is signed by more than a second or two.
     func follow(serverSeconds: Int64) -> Bool {
         let difference = serverSeconds &- wallSeconds()

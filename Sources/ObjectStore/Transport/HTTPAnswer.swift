@@ -4,7 +4,6 @@ import Bytes
 /// asked for, and else is kept as the words of an error.
 final class HTTPAnswer {
     private let limits: ObjectStoreLimits
-    /// The largest body that `sink` is given.
     private let byteCountMax: Int
     /// Takes the body of a success. nil: the body is kept, as that of an error is.
     private let sink: ((RawSpan) -> Void)?
@@ -12,9 +11,7 @@ final class HTTPAnswer {
     private let headFault: ((HTTPAnswer) -> String?)?
 
     private(set) var status = 0
-    /// The body that was not for `sink`, up to the limit.
     private(set) var kept: [UInt8] = []
-    /// All bytes of the body so far.
     private(set) var bodyByteCount = 0
     /// Whether the words of an error were longer than the limit. What is there of them is as good as all.
     private(set) var isCutShort = false
@@ -23,7 +20,6 @@ final class HTTPAnswer {
     private var fields: [String: String] = [:]
     private var headerByteCount = 0
     private var isInBody = false
-    /// Called when the head has come to its end and a body follows.
     var headEnded: (() -> Void)?
     /// Whether the head has come to its end. libcurl takes the end of a connection for it.
     private(set) var isHeadWhole = false
@@ -130,7 +126,6 @@ final class HTTPAnswer {
         return true
     }
 
-    /// Takes a piece of the body. False ends the request.
     func receive(body piece: RawSpan) -> Bool {
         isInBody = true
         bodyByteCount += piece.byteCount

@@ -2,7 +2,6 @@ import Synchronization
 
 /// What all clients of a bucket did, for metrics. Each count is exact; they are not of one moment.
 package final class ObjectStoreCounters: Sendable {
-    /// The counts of one operation.
     package struct Counts: Sendable, Equatable {
         /// HTTP requests that were sent, each attempt by itself: what a bucket is paid for.
         package var requests = 0
@@ -28,7 +27,6 @@ package final class ObjectStoreCounters: Sendable {
     }
 }
 
-/// What clients ask of a bucket.
 package enum ObjectOperation: String, CaseIterable, Sendable {
     case get, put, list, delete
 }

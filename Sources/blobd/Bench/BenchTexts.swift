@@ -1,7 +1,6 @@
 import ArgumentParser
 import LoadGenerator
 
-/// A dialect, by its name on the command line.
 enum BenchDialect: String, CaseIterable, Sendable {
     case binary
     case http
@@ -24,7 +23,6 @@ struct DialectsText: ExpressibleByArgument {
         dialects = argument.split(separator: ",", omittingEmptySubsequences: false).compactMap {
             BenchDialect(rawValue: String($0))
         }
-        // Other words were left out.
         guard dialects.count == argument.utf8.count(where: { $0 == UInt8(ascii: ",") }) + 1,
             Set(dialects).count == dialects.count
         else { return nil }
@@ -69,7 +67,6 @@ struct SizesText: ExpressibleByArgument {
     }
 }
 
-/// Which bytes are compared, on the command line: `all` or `sample`.
 struct CheckText: ExpressibleByArgument {
     let check: LoadCheck
 

@@ -3,7 +3,6 @@ import BlobClient
 import BlobStore
 import Glibc
 
-/// `blobd backup`: writes all of a store to a file.
 struct BackupCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
@@ -35,7 +34,6 @@ struct BackupCommand: ParsableCommand {
         try NewFile.write("a backup", to: file, copy) { try text($0, seconds: watch.seconds) }
     }
 
-    /// Writes the backup, and checks it.
     private func copy(_ write: (RawSpan) throws -> Void) throws -> BackupSummary {
         var progress = ProgressBar("backing up")
         defer { progress.finish() }
@@ -76,7 +74,6 @@ struct BackupCommand: ParsableCommand {
     }
 }
 
-/// The result of a backup or a restore.
 struct BackupSummary {
     let head: BackupHead
     let byteCount: Int
@@ -86,7 +83,6 @@ struct BackupSummary {
         self.byteCount = byteCount
     }
 
-    /// Copies a backup to its end, and checks it.
     static func read(
         copying write: (RawSpan) throws -> Void, progress: (UInt64, UInt64) -> Void,
         from source: BackupReader.Source

@@ -4,14 +4,12 @@ import Glibc
 import ObjectStore
 import Replication
 
-/// `blobd restore s3://…`: restores a replicated store from its bucket.
 struct BucketRestore {
     let url: String
     let target: Restorer.Target
     /// Nil: only verify.
     let data: String?
 
-    /// - Returns: what was restored.
     func run(json: Bool, _ watch: Stopwatch) throws -> String {
         let now = Timestamp(milliseconds: wallClockMilliseconds())
         let restored = try BucketCommand.run(on: url, "cannot restore \(url)") { bucket, bar in
@@ -27,7 +25,6 @@ struct BucketRestore {
                 "shard_store_id": restored.shardID, "store_id": restored.storeID,
                 "sequence": restored.sequence, "time": time, "base_segment": restored.base,
                 "last_segment": restored.segment, "batches": restored.batchCount,
-                // Bases that cannot be used.
                 "skipped": restored.skipped.map(\.description), "seconds": seconds,
             ])
         }
@@ -44,7 +41,6 @@ struct BucketRestore {
     }
 }
 
-/// `blobd restore --verify-only --all`: checks everything that a bucket keeps of a replicated store.
 struct BucketVerification {
     let url: String
 
@@ -82,9 +78,7 @@ struct BucketVerification {
     }
 }
 
-/// What the commands that read a replicated store's bucket share.
 enum BucketCommand {
-    /// A client of a bucket. The environment has its endpoint and credentials.
     static func open(_ url: String) throws(CommandFailure) -> S3Bucket {
         // Writing to a closed connection is an error, and no signal.
         signal(SIGPIPE, SIG_IGN)
@@ -122,12 +116,10 @@ enum BucketCommand {
     }
 }
 
-/// A bar for each phase of something.
 final class PhaseBar {
     private var bar: ProgressBar?
     private var title = ""
 
-    /// Tells how far a phase has come. Another phase begins a new bar.
     func update(_ progress: BucketProgress) {
         if progress.phase != title {
             finish()

@@ -2,7 +2,6 @@ import ArgumentParser
 import BlobClient
 import BlobJSON
 
-/// `blobd dump`: writes all notifications and payloads in a form that any program reads.
 struct DumpCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dump",
@@ -35,7 +34,6 @@ struct DumpCommand: ParsableCommand {
         }
     }
 
-    /// Writes the archive; returns a summary.
     private func dump(_ write: ([UInt8]) throws -> Void) throws -> String {
         var connection = try socket.connect()
         let stats = try connection.call(.stats)
@@ -60,7 +58,6 @@ struct DumpCommand: ParsableCommand {
     private static let pageCount = 1_000
 }
 
-/// An archive being written.
 private struct Dump {
     let time: Int64
     var digests: Set<PayloadDigest> = []
@@ -128,7 +125,6 @@ private struct Dump {
 
     private static let attemptCountMax = 100
 
-    /// - Returns: false when the store no longer has one of its payloads.
     private mutating func addBlobs(
         of record: JSONValue, _ connection: inout BlobConnection,
         _ write: ([UInt8]) throws -> Void

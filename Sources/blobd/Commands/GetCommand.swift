@@ -2,7 +2,6 @@ import ArgumentParser
 import BlobClient
 import BlobStore
 
-/// `blobd get`: fetches a payload, or checks many.
 struct GetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
@@ -86,8 +85,7 @@ struct GetCommand: ParsableCommand {
         }
     }
 
-    /// Lets `fetch` hand pieces to the file of `-o`, which appears when `fetch` has returned, or to
-    /// standard output.
+    /// The file of `-o` appears when `fetch` has returned.
     private func write(
         _ fetch: (_ output: (String, RawSpan) throws -> Void) throws -> Void
     ) throws {
@@ -108,7 +106,6 @@ struct GetCommand: ParsableCommand {
         }
     }
 
-    /// Checks payloads without a daemon.
     private func checkMany(_ ids: [String], in store: BlobStore) throws {
         var report = CheckReport()
         var digests: Set<String> = []
@@ -163,9 +160,7 @@ struct GetCommand: ParsableCommand {
     }
 }
 
-/// What `get --check` prints.
 private struct CheckReport: Encodable {
-    /// How many failures are reported one by one.
     static let shownMax = 10
 
     var right = 0
@@ -194,13 +189,11 @@ private struct CheckReport: Encodable {
         }
     }
 
-    /// Reports one failure on standard error, unless there were many already.
     func report(_ id: String, _ why: String) {
         guard wrong <= Self.shownMax else { return }
         StandardError.write("blobd: \(HumanText.line(id)): \(why)\n")
     }
 
-    /// Prints the summary. Throws the exit code, unless all was right.
     mutating func finish(asJSON: Bool) throws {
         seconds = watch.seconds
         try StandardOutput.write(asJSON ? try JSONLine.text(self) : text)

@@ -18,10 +18,6 @@ struct NewFile: ~Copyable {
     private let kind: Kind
 
     /// A directory at `path`, or a folder that is not writable, is bad usage.
-    ///
-    /// - Parameters:
-    ///   - isNew: whether an existing file is bad usage, too.
-    ///   - mode: who may read it.
     init(_ path: String, isNew: Bool = false, mode: mode_t = 0o666) throws(CommandFailure) {
         var status = stat()
         let exists = stat(path, &status) == 0

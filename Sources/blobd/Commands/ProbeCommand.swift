@@ -3,7 +3,6 @@ import BlobClient
 import Glibc
 import ObjectStore
 
-/// `blobd probe`: tests a bucket.
 struct ProbeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "probe",
@@ -70,20 +69,16 @@ extension ExitStatus {
     }
 }
 
-/// The steps of `blobd probe`.
 private struct BucketTrial {
     let bucket: ObjectBucket
     let client: ObjectClient
 
-    /// Puts whose latency is measured.
     private static let putCount = 200
     private static let payload = [UInt8](repeating: UInt8(ascii: "p"), count: 4_096)
 
     /// Runs all steps.
     ///
-    /// - Parameters:
-    ///   - report: gets what `--json` prints, up to a step that fails.
-    ///   - say: is given a line about each.
+    /// - Parameter report: gets what `--json` prints, up to a step that fails.
     /// - Returns: whether the bucket can be replicated to.
     func run(
         _ report: inout JSONObject, _ say: (String) -> Void

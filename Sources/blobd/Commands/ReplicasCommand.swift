@@ -4,7 +4,6 @@ import Glibc
 import ObjectStore
 import Replication
 
-/// `blobd replicas`: shows a replicated store's bucket.
 struct ReplicasCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replicas",
@@ -46,7 +45,6 @@ struct ReplicasCommand: ParsableCommand {
     }
 }
 
-/// The objects of a shard, by the first part of their names.
 private struct ObjectInventory {
     struct Kind: Encodable {
         var objects = 0
@@ -80,7 +78,6 @@ private struct ObjectInventory {
     }
 }
 
-/// What `blobd replicas` prints, as JSON and for people.
 private struct ReplicaReport {
     private(set) var members: JSONObject
     private(set) var text = ""
@@ -133,7 +130,6 @@ private struct ReplicaReport {
         CommandLineText.text(milliseconds: time.milliseconds)
     }
 
-    /// - Parameter head: of the newest segment.
     private mutating func addLog(_ head: Segment.Head?, asOf now: Timestamp) {
         guard let head else { return line("log", "empty") }
         let time = Self.text(head.time)
@@ -169,7 +165,6 @@ private struct ReplicaReport {
         if catalog.bases.isEmpty { line("base", "none: nothing can be restored yet") }
     }
 
-    /// How many segments are counted at most.
     private static let countedMax: UInt64 = 100
     private static let dollarsPerPut = 5.0 / 1_000_000
     private static let dollarsPerGet = 0.4 / 1_000_000

@@ -3,7 +3,6 @@ import BlobStore
 import Glibc
 import Replication
 
-/// `blobd restore`: creates a store from a backup or a bucket.
 struct RestoreCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",

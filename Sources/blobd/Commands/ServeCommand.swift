@@ -6,7 +6,6 @@ import Glibc
 import Logging
 import Synchronization
 
-/// `blobd serve`: runs the daemon.
 struct ServeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",

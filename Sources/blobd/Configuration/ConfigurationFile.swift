@@ -1,6 +1,5 @@
 import BlobServer
 
-/// Why a configuration cannot be used: words for the operator, with the place.
 struct ConfigurationError: Error, CustomStringConvertible {
     let description: String
 
@@ -16,8 +15,6 @@ struct ConfigurationFile {
     let isEmpty: Bool
     private let entries: [String: YAMLEntries.Entry]
 
-    /// Reads a file.
-    ///
     /// - Throws: what is wrong with it: it cannot be read, is no YAML, has a key that is no setting or is
     ///   given twice.
     init(reading path: String) throws(ConfigurationError) {
@@ -54,7 +51,6 @@ struct ConfigurationFile {
         self.entries = entries
     }
 
-    /// The text of a key that has one.
     func text(of name: String) -> String? {
         guard case .text(let text)? = entries[name]?.value, !text.isEmpty else { return nil }
         return text

@@ -12,7 +12,6 @@ enum ConfigurationReport {
 }
 
 extension ServeConfiguration.Value {
-    /// As it was written, or the default.
     fileprivate var text: String? {
         if case .preset = source { setting.defaultText } else { texts.joined(separator: ", ") }
     }

@@ -4,15 +4,12 @@ import BlobServer
 /// All of them are in ``sections``.
 struct Setting: Sendable {
     enum Change: Sendable {
-        /// At a SIGHUP, too.
         case live
-        /// At a start.
         case atStart
     }
 
     enum Kind: Sendable { case one, list, flag }
 
-    /// A text that is not a value of the setting.
     struct Mismatch: Error {
         let text: String
     }
@@ -27,8 +24,6 @@ struct Setting: Sendable {
     /// Left out of `--help` and of the documentation.
     let isHidden: Bool
 
-    // Of its form.
-
     let valueName: String
     let expected: String
     let bounds: String?
@@ -38,7 +33,6 @@ struct Setting: Sendable {
     let set: @Sendable ([String], inout DaemonOptions) throws(Mismatch) -> Void
     /// The values in options, as texts; none: not set.
     let texts: @Sendable (DaemonOptions) -> [String]
-    /// Copies the value from options to others.
     let copy: @Sendable (DaemonOptions, inout DaemonOptions) -> Void
 
     var variable: String {
@@ -48,7 +42,6 @@ struct Setting: Sendable {
     static let all = sections.flatMap(\.settings)
     static let named = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
-    /// Options in which nothing is set.
     static let unset = DaemonOptions(dataPath: "", socketPath: "")
 }
 

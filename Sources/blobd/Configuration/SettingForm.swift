@@ -4,21 +4,16 @@ import Glibc
 import Logging
 import ObjectStore
 
-/// The values of a setting, as text and as the daemon has them.
 struct SettingForm<Value: Sendable>: Sendable {
-    /// The value's name in `--help`.
     let valueName: String
     /// What a value must be, for errors.
     let expected: String
     /// Nil: not such a value, or out of bounds.
     let parse: @Sendable (String) -> Value?
     let text: @Sendable (Value) -> String
-    /// The smallest and the largest value, or nil.
     var bounds: String?
-    /// What a shell completes it to.
     var completion = Completion.none
 
-    /// Adds bounds.
     private func within(_ bounds: ClosedRange<Value>) -> SettingForm where Value: Comparable {
         let words = "\(text(bounds.lowerBound)) to \(text(bounds.upperBound))"
         let parse = parse
@@ -29,7 +24,6 @@ struct SettingForm<Value: Sendable>: Sendable {
     }
 }
 
-/// What a shell completes a value to.
 enum Completion: Sendable {
     case none, file, directory
     case list([String])

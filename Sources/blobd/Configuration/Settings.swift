@@ -7,7 +7,6 @@ extension Setting {
     private static let day = 86_400_000
     private static let byteCountMax = 1 << 46
 
-    /// All settings, each declared here and nowhere else.
     static let sections: [(title: String, settings: [Setting])] = [
         ("Store and sockets", place), ("Devices", devices), ("Payloads and notifications", content),
         ("Quotas", quotas),

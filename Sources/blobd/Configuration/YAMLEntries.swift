@@ -7,7 +7,6 @@ struct YAMLEntries {
     struct Entry {
         let key: String
         let value: Value
-        /// The first line is 1.
         let line: Int
     }
 
@@ -16,11 +15,9 @@ struct YAMLEntries {
         case nothing
         case text(String)
         case list([String])
-        /// Anything else, in words.
         case other(String)
     }
 
-    /// Why a text is not such a file.
     struct Failure: Error {
         let line: Int
         let reason: String
@@ -32,7 +29,6 @@ struct YAMLEntries {
 
     let entries: [Entry]
 
-    /// Parses a text. An empty one has no entries.
     init(parsing text: [UInt8]) throws(Failure) {
         var parser = Parser(text)
         defer { parser.end() }
@@ -128,7 +124,6 @@ private struct Parser {
         }
     }
 
-    /// Passes over what the current event begins.
     private mutating func skip() throws(YAMLEntries.Failure) {
         var depth = 0
         while true {

@@ -3,7 +3,6 @@ import BlobServer
 import CLinux
 import Glibc
 
-/// The running daemon: whether it answers, can publish, and what its counters say.
 struct DaemonChecks {
     let path: String
     let options: BlobConnection.Options
@@ -93,7 +92,6 @@ struct NginxChecks {
         return findings + [user(plain, socket)].compactMap { $0 }
     }
 
-    /// Whether nginx's user may connect.
     private func user(_ plain: String, _ socket: String) -> Finding? {
         guard let status = SystemFiles.status(socket) else { return nil }
         var user = "nobody"
@@ -114,15 +112,12 @@ struct NginxChecks {
     }
 }
 
-/// The number of the daemon's process.
 enum DaemonNumber {
-    /// Nil if none is found.
     static func find(_ options: DaemonOptions) -> Int? {
         let candidates = [lockHolder(of: options.dataPath), listener(at: options.socketPath)]
         return candidates.compactMap { $0 }.first(where: isDaemon)
     }
 
-    /// The process that holds the lock of a store's folder.
     private static func lockHolder(of directory: String) -> Int? {
         guard !directory.isEmpty, let status = SystemFiles.status("\(directory)/blobd.lock"),
             let locks = SystemFiles.text("/proc/locks")

@@ -5,7 +5,6 @@ import BlobStore
 import FoundationEssentials
 import Glibc
 
-/// `blobd doctor`: looks for what is wrong with an installation.
 struct DoctorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
@@ -135,7 +134,6 @@ struct DoctorCommand: ParsableCommand {
         return words.contains("blobd") ? words : nil
     }
 
-    /// The findings for people: a line each, with the advice below.
     static func text(_ findings: [Finding], isColoured: Bool) -> String {
         var text = ""
         let width = (findings.map(\.check.count).max() ?? 0) + 2
@@ -162,7 +160,6 @@ struct DoctorCommand: ParsableCommand {
     }
 }
 
-/// What one check of `blobd doctor` found.
 struct Finding: Encodable, Sendable {
     enum State: String, Encodable, Sendable {
         case ok

@@ -1,9 +1,7 @@
 import BlobServer
 import Glibc
 
-/// A socket's folder and mode, and who may connect.
 struct SocketChecks {
-    /// Its name in the configuration.
     let name: String
     let path: String
     let group: UInt32?
@@ -53,7 +51,6 @@ struct SocketChecks {
 
 /// What to do when nothing accepts at a socket's path, for people.
 enum SocketAdvice {
-    /// - Parameter code: the `errno` of the connect.
     static func text(_ path: String, errno code: CInt) -> String {
         guard code == EACCES || code == EPERM else {
             return """

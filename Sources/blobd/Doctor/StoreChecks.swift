@@ -1,7 +1,6 @@
 import CLinux
 import Glibc
 
-/// The store's directory: permissions, file system, and free space.
 struct StoreChecks {
     let path: String
     let mapByteCountMax: Int
@@ -134,7 +133,6 @@ struct StoreChecks {
     }
 }
 
-/// Where a path is mounted, and how.
 struct MountOptions {
     let point: String
     /// Of the mount and of its file system.

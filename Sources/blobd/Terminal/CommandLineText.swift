@@ -31,13 +31,11 @@ enum CommandLineText {
         return overflows ? nil : seconds
     }
 
-    /// A time such as 2026-12-01T00:00:00Z, in milliseconds since 1970.
     static func time(_ text: String) throws(ProtocolError) -> Int64 {
         let bytes = Array(text.utf8)
         return try RFC3339.parse(bytes.span.bytes)
     }
 
-    /// Milliseconds since 1970 as such a time.
     static func text(milliseconds: Int64) -> String {
         var bytes: [UInt8] = []
         RFC3339.append(milliseconds, to: &bytes)
@@ -45,14 +43,12 @@ enum CommandLineText {
     }
 }
 
-/// The wall clock, in milliseconds since 1970.
 func wallClockMilliseconds() -> Int64 {
     var time = timespec()
     clock_gettime(CLOCK_REALTIME, &time)
     return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
 }
 
-/// The time that something has taken.
 struct Stopwatch {
     private let begin = ContinuousClock.now
 

@@ -1,13 +1,11 @@
 import ArgumentParser
 
 extension ArgumentHelp {
-    /// Help for a value with a name.
     static func named(_ valueName: String, _ text: String) -> ArgumentHelp {
         ArgumentHelp(text, valueName: valueName)
     }
 }
 
-/// Refuses a command line that is wrong.
 func require(_ isRight: Bool, _ refusal: @autoclosure () -> String) throws(ValidationError) {
     guard isRight else { throw ValidationError(refusal()) }
 }
@@ -43,7 +41,6 @@ struct ByteCountText: ExpressibleByArgument {
         return unit.map { "\(byteCount / $0.byteCount)\($0.name)" } ?? "\(byteCount)"
     }
 
-    /// A decimal number without sign, or nil.
     static func number(_ digits: Substring) -> Int? {
         guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             return nil
@@ -88,7 +85,6 @@ extension DurationText {
     }
 }
 
-/// The word that was probably meant.
 enum NearestWord {
     /// `; the nearest is max-payload`, or nothing if no word is near.
     static func hint(_ word: String, _ known: some Sequence<String>) -> String {
@@ -98,7 +94,6 @@ enum NearestWord {
         return "; the nearest is \(near.word)"
     }
 
-    /// The nearest of some words.
     static func find(
         _ word: String, _ known: some Sequence<String>
     ) -> (word: String, distance: Int)? {

@@ -1,7 +1,6 @@
 /// A line on standard error about something that takes over two seconds. Silent before that, and whenever
 /// standard error is not a terminal.
 struct StatusLine {
-    /// Whether anybody sees it.
     let isShown = StandardError.isTerminal
     private let start = ContinuousClock.now
     private var nextDraw = ContinuousClock.now + .seconds(2)
@@ -31,7 +30,6 @@ struct ProgressBar {
     private let title: String
     private let describe: (UInt64) -> String
 
-    /// A bar for an amount that `describe` puts into words, such as bytes.
     init(
         _ title: String, describe: @escaping (UInt64) -> String = { HumanText.bytes($0) }
     ) {
