@@ -1,5 +1,6 @@
 public import BlobJSON
 import BlobProtocol
+import Bytes
 public import Notifications
 
 /// A merge patch of a notification (RFC 7396).
@@ -71,7 +72,7 @@ public struct PatchRequest: Sendable, Hashable {
         add("data", data) { $0 }
         document.add("read", isRead.map { .bool($0) })
         document.add("action_state", actionState?.name)
-        document.add("expires_at", expiryMilliseconds.map { time($0) })
+        document.add("expires_at", expiryMilliseconds.map { RFC3339.text($0) })
         return document.bytes
     }
 }

@@ -108,7 +108,7 @@ public struct NotificationUpload: Sendable, Hashable {
         switch lifetime {
         case .standard: break
         case .seconds(let seconds): document.add("ttl", .number(JSONNumber(seconds)))
-        case .until(let milliseconds): document.add("expires_at", time(milliseconds))
+        case .until(let milliseconds): document.add("expires_at", RFC3339.text(milliseconds))
         }
         document.add("profile", profile)
         if !parts.isEmpty { document.add("parts", .array(parts.map(\.json))) }
@@ -162,12 +162,6 @@ struct DocumentBuilder {
         value.append(to: &bytes)
         return bytes
     }
-}
-
-func time(_ milliseconds: Int64) -> String {
-    var bytes: [UInt8] = []
-    RFC3339.append(milliseconds, to: &bytes)
-    return String(decoding: bytes, as: UTF8.self)
 }
 
 /// A body of `multipart/form-data` (RFC 7578) being built.

@@ -14,7 +14,8 @@ package struct ObjectStoreAccess: Sendable {
         self.region = region?.value ?? "us-east-1"
         // It stands in the host's name and in the signature.
         let letters = "abcdefghijklmnopqrstuvwxyz0123456789-_"
-        guard self.region.utf8.allSatisfy(letters.utf8.contains), self.region.utf8.count <= 64
+        guard self.region.utf8.allSatisfy({ letters.utf8.contains($0) }),
+            self.region.utf8.count <= 64
         else {
             throw ObjectStoreError(
                 .invalidAddress,

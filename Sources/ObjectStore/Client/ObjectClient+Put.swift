@@ -23,7 +23,7 @@ extension ObjectClient {
     /// Stores an object, whatever is there: for names that determine their bytes. Sent again where its outcome is unknown.
     package func put(_ name: String, _ body: RawSpan) throws(ObjectStoreError) {
         let question = try question(name, body, [])
-        try attempt(.put) { () throws(ObjectStoreError) in
+        try attempt(.put) { () throws(ObjectStoreError) -> Attempt<Void> in
             let sent: Attempt<CreateOutcome>
             do throws(ObjectStoreError) { sent = try send(question, body) } catch {
                 // The server has got nothing.

@@ -58,9 +58,9 @@ enum ServerDate {
         let seconds = timegm(&time)
         // strptime takes other texts, too: this one has to be what the moment is written as.
         var written = [CChar](repeating: 0, count: 30)
-        strftime(&written, written.count, format, &time)
-        let isSame = String(cString: written).utf8.dropFirst(3).elementsEqual(
-            text.utf8.dropFirst(3))
+        let count = strftime(&written, written.count, format, &time)
+        let isSame = written[3..<max(3, count)].map { UInt8(bitPattern: $0) }
+            .elementsEqual(text.utf8.dropFirst(3))
         return isSame && seconds >= 0 ? Int64(seconds) : nil
     }
 }

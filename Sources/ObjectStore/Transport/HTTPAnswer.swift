@@ -69,8 +69,7 @@ final class HTTPAnswer {
     func receive(line bytes: RawSpan) -> Bool {
         headerByteCount += bytes.byteCount
         if headerByteCount > limits.headerByteCountMax {
-            fault = .bad("over \(limits.headerByteCountMax) bytes of headers")
-            return false
+            return refuse("over \(limits.headerByteCountMax) bytes of headers")
         }
         // Trailers of a chunked body mean nothing.
         if isInBody { return true }
@@ -87,12 +86,16 @@ final class HTTPAnswer {
         guard Self.names.contains(name) else { return true }
         let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
         if name == "content-length", let other = fields[name], other != value {
-            fault = .bad(
+            return refuse(
                 "two lengths, \(ObjectText.line(other)) and \(ObjectText.line(String(value)))")
-            return false
         }
         fields[name] = String(value)
         return true
+    }
+
+    private func refuse(_ words: String) -> Bool {
+        fault = .bad(words)
+        return false
     }
 
     /// Interim answers (1xx) have a head, too.
@@ -101,8 +104,7 @@ final class HTTPAnswer {
         isHeadWhole = true
         if contentLength != 0 { headEnded?() }
         if let text = fields["content-length"], Int(text) == nil || text.first == "-" {
-            fault = .bad("the length \"\(ObjectText.line(text))\"")
-            return false
+            return refuse("the length \"\(ObjectText.line(text))\"")
         }
         guard isForSink else { return true }
         if let length = contentLength, length > byteCountMax {
@@ -110,18 +112,15 @@ final class HTTPAnswer {
             return false
         }
         if let coding = fields["content-encoding"], coding != "identity", coding != "" {
-            fault = .bad(
+            return refuse(
                 "the content coding \"\(ObjectText.line(coding))\", which was not asked for")
-            return false
         }
         // Without either, an end that came too early looks like the end.
         if contentLength == nil, fields["transfer-encoding"] == nil {
-            fault = .bad("a body without a length")
-            return false
+            return refuse("a body without a length")
         }
         if let words = headFault?(self) {
-            fault = .bad(words)
-            return false
+            return refuse(words)
         }
         return true
     }

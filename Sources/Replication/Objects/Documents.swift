@@ -154,10 +154,10 @@ extension JSONValue {
         guard case .number(let number) = self[name], let integer = number.integer else {
             throw DamagedObject("has no number \"\(name)\"")
         }
-        guard let number = Number(exactly: integer) else {
+        guard let exact = Number(exactly: integer) else {
             throw DamagedObject("has a negative \"\(name)\"")
         }
-        return number
+        return exact
     }
 
     func digest(_ name: String) throws(DamagedObject) -> Digest {

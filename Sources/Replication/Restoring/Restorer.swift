@@ -128,7 +128,7 @@ package struct Restorer {
         try step.apply(to: store, on: bucket)
         if let wanted = wantedSequence, restored.sequence < wanted {
             throw ReplicationError.notRestorable(
-                "the log ends with the batch \(restored.sequence) of \(RestoreText.time(restored.time)): there is no batch \(wanted)"
+                "the log ends with the batch \(restored.sequence) of \(RFC3339.text(restored.time.milliseconds)): there is no batch \(wanted)"
             )
         }
         return (store, restored)
@@ -209,7 +209,7 @@ package struct Restorer {
         guard found.isEmpty else { return Array(found) }
         let damaged = catalog.problems.map { "; \($0)" }.joined()
         throw .notRestorable(
-            "no base is at or before that: the oldest is of \(RestoreText.time(oldest.time)), behind the batch \(oldest.sequence)\(damaged)"
+            "no base is at or before that: the oldest is of \(RFC3339.text(oldest.time.milliseconds)), behind the batch \(oldest.sequence)\(damaged)"
         )
     }
 
@@ -239,12 +239,4 @@ package struct BucketProgress: Sendable, Hashable {
     package var done: Int
     package var total: Int
     package var isCount = false
-}
-
-private enum RestoreText {
-    static func time(_ time: Timestamp) -> String {
-        var bytes: [UInt8] = []
-        RFC3339.append(time.milliseconds, to: &bytes)
-        return String(decoding: bytes, as: UTF8.self)
-    }
 }

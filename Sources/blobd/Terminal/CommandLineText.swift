@@ -37,9 +37,7 @@ enum CommandLineText {
     }
 
     static func text(milliseconds: Int64) -> String {
-        var bytes: [UInt8] = []
-        RFC3339.append(milliseconds, to: &bytes)
-        return String(decoding: bytes, as: UTF8.self)
+        RFC3339.text(milliseconds)
     }
 }
 
