@@ -2,13 +2,9 @@ import Bytes
 import Hashing
 
 /// A request as it is signed and sent: path style, each name and value encoded once.
-struct SignedRequest: Equatable {
+struct SignedRequest {
     var target: String
     var headers: [(name: String, value: String)]
-
-    static func == (left: SignedRequest, right: SignedRequest) -> Bool {
-        left.target == right.target && left.headers.elementsEqual(right.headers, by: ==)
-    }
 }
 
 /// AWS's signature version 4 of a request to S3, with its body's SHA-256 in `x-amz-content-sha256`.
@@ -28,7 +24,7 @@ struct RequestSignature {
         headers: [(name: String, value: String)], bodyDigest: InlineArray<32, UInt8>,
         with credentials: Credentials, at time: SigningTime
     ) -> SignedRequest {
-        let digest = Self.hex(bodyDigest)
+        let digest = Self.hex(bodyDigest.span.bytes)
         let moment = Self.text(time.text)
         var all = [("Host", endpoint.host)] + headers
         all += [("x-amz-content-sha256", digest), ("x-amz-date", moment)]
@@ -55,10 +51,10 @@ struct RequestSignature {
         let canonicalBytes = Array(canonical.utf8)
         let toSign =
             "AWS4-HMAC-SHA256\n\(moment)\n\(scope)\n"
-            + Self.hex(SHA256.digest(of: canonicalBytes.span.bytes))
+            + Self.hex(SHA256.digest(of: canonicalBytes.span.bytes).span.bytes)
         var key = Array("AWS4\(credentials.secretAccessKey)".utf8)
         for piece in [day, region, "s3", "aws4_request"] { key = Self.code(key, piece) }
-        let signature = Self.text(Self.hexDigits(Self.code(key, toSign)))
+        let signature = Self.hex(Self.code(key, toSign).span.bytes)
         all.append(
             (
                 "Authorization",
@@ -81,16 +77,10 @@ struct RequestSignature {
         return Self.text(out)
     }
 
-    static func hex(_ digest: InlineArray<32, UInt8>) -> String {
+    private static func hex(_ bytes: RawSpan) -> String {
         var out: [UInt8] = []
-        Hex.append(digest.span.bytes, to: &out)
+        Hex.append(bytes, to: &out)
         return text(out)
-    }
-
-    private static func hexDigits(_ bytes: [UInt8]) -> [UInt8] {
-        var out: [UInt8] = []
-        Hex.append(bytes.span.bytes, to: &out)
-        return out
     }
 
     private static func code(_ key: [UInt8], _ text: String) -> [UInt8] {

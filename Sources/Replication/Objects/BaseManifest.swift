@@ -29,7 +29,6 @@ package struct BaseManifest: Sendable, Hashable {
             role: .follower, epoch: epoch, nonce: .random(), position: position,
             sequence: sequence)
     }
-
 }
 
 extension BaseManifest {
