@@ -43,7 +43,7 @@ struct LoadSocket: ~Copyable {
     /// The process at the other end, as far as the kernel says (`SO_PEERCRED`): the one that called
     /// `listen`.
     var peerProcess: Int32? {
-        let process = cload_peer_process(descriptor)
+        let process = clinux_peer_process(descriptor)
         return process > 0 ? process : nil
     }
 
@@ -88,7 +88,7 @@ struct LoadSocket: ~Copyable {
         let descriptor = descriptor
         let count = buffer.fill(from: offset) {
             waiting
-                ? cload_receive_waiting(descriptor, $0, $1) : cload_receive(descriptor, $0, $1)
+                ? recv(descriptor, $0, $1, 0) : clinux_receive(descriptor, $0, $1)
         }
         if count > 0 { return count }
         if count == 0 { throw LoadFailure.closed }
