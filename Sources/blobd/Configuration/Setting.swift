@@ -53,7 +53,7 @@ extension Setting {
         default words: String? = nil, _ help: String
     ) -> Setting {
         Setting(
-            name, .one, form, change, help, default: words ?? form.text(unset[keyPath: path]),
+            name, form.kind, form, change, help, default: words ?? form.text(unset[keyPath: path]),
             get: { [$0[keyPath: path]] }, set: { $0[keyPath: path] = $1[0] })
     }
 
@@ -75,15 +75,6 @@ extension Setting {
         Setting(
             name, .list, form, change, help, default: nil, get: { $0[keyPath: path] },
             set: { $0[keyPath: path] = $1 })
-    }
-
-    static func flag(
-        _ name: String, _ path: any WritableKeyPath<DaemonOptions, Bool> & Sendable,
-        _ change: Change, _ help: String
-    ) -> Setting {
-        Setting(
-            name, .flag, .flag, change, help, default: "\(unset[keyPath: path])",
-            get: { [$0[keyPath: path]] }, set: { $0[keyPath: path] = $1[0] })
     }
 
     private init<Value>(

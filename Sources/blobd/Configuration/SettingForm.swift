@@ -13,6 +13,7 @@ struct SettingForm<Value: Sendable>: Sendable {
     let text: @Sendable (Value) -> String
     var bounds: String?
     var completion = Completion.none
+    var kind = Setting.Kind.one
 
     private func within(_ bounds: ClosedRange<Value>) -> SettingForm where Value: Comparable {
         let words = "\(text(bounds.lowerBound)) to \(text(bounds.upperBound))"
@@ -141,7 +142,7 @@ extension SettingForm where Value == Bool {
             case "false", "no", "off", "0": false
             default: nil
             }
-        }, text: { "\($0)" })
+        }, text: { "\($0)" }, kind: .flag)
 }
 
 extension SettingForm where Value: RawRepresentable & CaseIterable, Value.RawValue == String {
