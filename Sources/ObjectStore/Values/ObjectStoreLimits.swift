@@ -35,6 +35,4 @@ package struct ObjectStoreLimits: Sendable {
     package static let xmlDepthMax = 12
     /// How many elements an answer may have: a page of 1,000 keys has under 10,000.
     package static let xmlElementCountMax = 32_000
-    /// How much a server's clock may differ from ours until requests are signed by the server's: S3 refuses 15 minutes.
-    package static let clockSkewSecondsMax: Int64 = 15 * 60
 }

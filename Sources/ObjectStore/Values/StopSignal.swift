@@ -46,12 +46,7 @@ package final class StopSignal: Sendable {
 
 /// Time since the machine's start. Steps of the wall clock do not change it.
 package enum MonotonicClock {
-    package static func microseconds() -> Int {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return time.tv_sec * 1_000_000 + time.tv_nsec / 1_000
-    }
-
+    package static func microseconds() -> Int { Int(clinux_monotonic_ns() / 1_000) }
     package static func milliseconds() -> Int { microseconds() / 1_000 }
 }
 

@@ -1,6 +1,6 @@
 import BlobProtocol
 import Bytes
-import Glibc
+import CLinux
 
 enum CommandLineText {
     /// Refuses arguments that are not UTF-8. Swift would put U+FFFD into them, and an id with that
@@ -41,11 +41,7 @@ enum CommandLineText {
     }
 }
 
-func wallClockMilliseconds() -> Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
-}
+func wallClockMilliseconds() -> Int64 { clinux_wall_ns() / 1_000_000 }
 
 struct Stopwatch {
     private let begin = ContinuousClock.now
