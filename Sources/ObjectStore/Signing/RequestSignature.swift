@@ -34,7 +34,11 @@ struct RequestSignature {
         let names = sorted.map(\.name).joined(separator: ";")
 
         // Segments of the endpoint's own path are encoded already.
-        let encodedPath = endpoint.path + Self.encoded(path, keepingSlashes: true)
+        let encodedPath =
+            endpoint.path
+            // By scalars: a mark that combines with a slash is the next segment's.
+            + path.unicodeScalars.split(separator: "/", omittingEmptySubsequences: false)
+            .map { Self.encoded(String($0)) }.joined(separator: "/")
         let pairs = query.map { (Self.encoded($0.name), Self.encoded($0.value)) }
             .sorted {
                 $0.0 == $1.0
@@ -64,16 +68,9 @@ struct RequestSignature {
         return SignedRequest(target: target, headers: all.map { (name: $0.0, value: $0.1) })
     }
 
-    static func encoded(_ text: String, keepingSlashes: Bool = false) -> String {
+    private static func encoded(_ text: String) -> String {
         var out: [UInt8] = []
-        for (index, segment) in text.utf8.split(
-            separator: UInt8(ascii: "/"), maxSplits: keepingSlashes ? .max : 0,
-            omittingEmptySubsequences: false
-        ).enumerated() {
-            if index > 0 { out.append(UInt8(ascii: "/")) }
-            let bytes = Array(segment)
-            PercentCoding.encode(bytes.span.bytes, into: &out)
-        }
+        PercentCoding.encode(text.utf8.span.bytes, into: &out)
         return Self.text(out)
     }
 

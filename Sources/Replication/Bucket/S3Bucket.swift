@@ -21,12 +21,6 @@ package final class S3Bucket: Bucket {
         }
     }
 
-    package convenience init(
-        url: ObjectStoreURL, access: ObjectStoreAccess, stop: StopSignal
-    ) throws(ReplicationError) {
-        try self.init(ObjectBucket(url, access: access), stop: stop)
-    }
-
     package func create(
         _ name: String, _ bytes: [UInt8]
     ) throws(ReplicationError) -> CreateOutcome {
