@@ -4,13 +4,6 @@ package import Bytes
 // What is read from bytes, or the protocol's error.
 
 extension RFC3339 {
-    /// A time, for an error's words.
-    package static func text(_ milliseconds: Int64) -> String {
-        var text: [UInt8] = []
-        append(milliseconds, to: &text)
-        return String(decoding: text, as: UTF8.self)
-    }
-
     /// Reads a time as ``milliseconds(_:)`` does. Throws `bad_expiry` for anything else, and for a time
     /// outside of the years 1970 to 9999.
     package static func parse(_ text: RawSpan) throws(ProtocolError) -> Int64 {

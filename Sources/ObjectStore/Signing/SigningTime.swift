@@ -49,18 +49,18 @@ package final class SigningClock: Sendable {
 
 /// The `Date` of an answer (RFC 9110, section 5.6.7): `Sun, 06 Nov 1994 08:49:37 GMT`.
 enum ServerDate {
-    private static let format = "%a, %d %b %Y %H:%M:%S GMT"
+    private static let months = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
 
     /// Seconds since 1970, or nil for anything else. The name of the day is not compared.
     static func seconds(_ text: String) -> Int64? {
-        var time = tm()
-        guard strptime(text, format, &time) != nil else { return nil }
-        let seconds = timegm(&time)
-        // strptime takes other texts, too: this one has to be what the moment is written as.
-        var written = [CChar](repeating: 0, count: 30)
-        let count = strftime(&written, written.count, format, &time)
-        let isSame = written[3..<max(3, count)].map { UInt8(bitPattern: $0) }
-            .elementsEqual(text.utf8.dropFirst(3))
-        return isSame && seconds >= 0 ? Int64(seconds) : nil
+        let words = text.split(separator: " ", omittingEmptySubsequences: false)
+        guard words.count == 6, words[0].utf8.count == 4, words[0].hasSuffix(","),
+            words[5] == "GMT", let index = months.firstIndex(of: String(words[2]))
+        else { return nil }
+        let month = (index < 9 ? "0" : "") + String(index + 1)
+        let moment = "\(words[3])-\(month)-\(words[1])T\(words[4])Z"
+        return RFC3339.milliseconds(moment.utf8.span.bytes).flatMap { $0 < 0 ? nil : $0 / 1_000 }
     }
 }

@@ -146,7 +146,7 @@ extension InputFile {
     private static func makeSpool() throws(CommandFailure) -> CInt {
         let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         var template = Array("\(folder)/blobd-XXXXXX\0".utf8CString)
-        let named = mkostemp(&template, O_CLOEXEC)
+        let named = mkstemp(&template)
         guard named >= 0 else {
             throw CommandFailure(
                 .refused, "cannot create a temporary file in \(folder): \(errorText(errno))")

@@ -1,4 +1,5 @@
 import BlobServer
+import BlobStore
 import CLinux
 import Glibc
 
@@ -12,7 +13,7 @@ struct MachineChecks {
     private static let descriptorReserve = 1_024
 
     func run() -> [Finding] {
-        let ofProcess =
+        let ofProcess: [Finding?] =
             limits.map { [descriptors($0), fileSize($0), addressSpace($0)] }
             ?? [Finding("process limits", "not checked: no process of the daemon is seen")]
         let others = [

@@ -75,7 +75,7 @@ enum JSONLine {
 
 /// An object of JSON. Members that are nil are left out.
 struct JSONObject: Encodable, ExpressibleByDictionaryLiteral {
-    private struct Value: Encodable {
+    private struct Member: Encodable {
         let value: any Encodable
 
         func encode(to encoder: any Encoder) throws {
@@ -84,7 +84,7 @@ struct JSONObject: Encodable, ExpressibleByDictionaryLiteral {
         }
     }
 
-    private var members: [String: Value] = [:]
+    private var members: [String: Member] = [:]
 
     init(dictionaryLiteral members: (String, (any Encodable)?)...) {
         for (name, value) in members { self[name] = value }
@@ -92,7 +92,7 @@ struct JSONObject: Encodable, ExpressibleByDictionaryLiteral {
 
     subscript(name: String) -> (any Encodable)? {
         get { members[name]?.value }
-        set { members[name] = newValue.map { Value(value: $0) } }
+        set { members[name] = newValue.map { Member(value: $0) } }
     }
 
     func encode(to encoder: any Encoder) throws {

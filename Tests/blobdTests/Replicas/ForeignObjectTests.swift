@@ -74,8 +74,7 @@ struct ForeignObjectTests {
         try scene.shard.put(
             "store.json",
             Document.bytes([
-                JSONMember("version", .number(JSONNumber(2))),
-                JSONMember("store", .string(try scene.store(scene.shard))),
+                ("version", .integer(2)), ("store", .string(try scene.store(scene.shard))),
             ]))
         let leader = try scene.leader(saying: words)
         let (status, log) = try scene.shard.refusal(["--follow", scene.shard.url])
