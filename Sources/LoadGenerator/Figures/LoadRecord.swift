@@ -98,6 +98,7 @@ struct LatencyRecord {
 ///
 /// 8 KiB for each doubling. Adding a number is a shift and an increment.
 struct Histogram {
+    /// Buckets of one doubling: 2 to the power of this.
     private static let bitCount = 10
 
     private var counts: [UInt64]

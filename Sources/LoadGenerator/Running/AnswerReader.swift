@@ -143,6 +143,7 @@ struct AnswerReader: ~Copyable {
 
 extension RawSpan {
     fileprivate func hasSameBytes(as other: RawSpan) -> Bool {
+        // Both spans keep their memory alive during the call.
         withUnsafeBytes { left in
             other.withUnsafeBytes { right in
                 guard left.count == right.count, let first = left.baseAddress,

@@ -86,6 +86,7 @@ struct LoadSocket: ~Copyable {
         into buffer: inout ByteBuffer, from offset: Int, waiting: Bool
     ) throws(LoadFailure) -> Int {
         let descriptor = descriptor
+        // `recv` writes at most the bytes that are there, and keeps no pointer.
         let count = buffer.fill(from: offset) {
             waiting
                 ? recv(descriptor, $0, $1, 0) : clinux_receive(descriptor, $0, $1)
@@ -144,6 +145,7 @@ struct EventSet: ~Copyable {
 
     /// Waits at most this long. Returns the number of events; 0 after a signal.
     borrowing func wait(nanoseconds: Int64) throws(LoadFailure) -> Int {
+        // The kernel writes at most `eventCountMax` events.
         let count = cload_epoll_wait(
             descriptor, events, Int32(Self.eventCountMax), max(0, nanoseconds))
         if count >= 0 { return Int(count) }

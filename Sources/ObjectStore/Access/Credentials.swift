@@ -22,6 +22,7 @@ package final class CredentialsProvider: Sendable {
     /// - Returns: others, or nil when they are the same. What cannot be read now leaves those that are there.
     func refresh(insteadOf refused: Credentials) -> Credentials? {
         current.withLock { current in
+            // Another client was first.
             if current != refused { return current }
             guard let read = try? Self.checked(environment), read != refused else { return nil }
             current = read

@@ -25,6 +25,7 @@ private struct XMLParser {
 
     init(bytes: [UInt8]) {
         self.bytes = bytes
+        // UTF-8's byte order mark.
         if bytes.starts(with: [0xEF, 0xBB, 0xBF]) { index = 3 }
     }
 

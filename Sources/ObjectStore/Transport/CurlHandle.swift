@@ -11,6 +11,7 @@ final class CurlHandle {
     private let easy: UnsafeMutableRawPointer
     private let multi: UnsafeMutableRawPointer
     private let words = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
+    /// The connection's descriptor; -1 before there is one.
     private let socket = UnsafeMutablePointer<CInt>.allocate(capacity: 1)
     private let limits: ObjectStoreLimits
     private let certificatesPath: String?

@@ -55,6 +55,7 @@ struct ListPrinter {
             try StandardOutput.write(JSONTexts.lines(member, in: document).joined())
         } else {
             for row in rows() { table?.append(row) }
+            // The titles of an empty list, too.
             if isFirst || count > 0 {
                 try StandardOutput.write(table?.takeText(withTitles: isFirst) ?? "")
             }
