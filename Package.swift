@@ -70,7 +70,7 @@ let package = Package(
         .target(
             name: "BlobClient",
             dependencies: [
-                "BlobJSON", "BlobProtocol", "Bytes", "Hashing", "Notifications", "Zlib",
+                "BlobJSON", "BlobProtocol", "Bytes", "CLinux", "Hashing", "Notifications", "Zlib",
             ],
             swiftSettings: common),
         .target(

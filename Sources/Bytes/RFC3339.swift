@@ -29,6 +29,12 @@ package enum RFC3339 {
         }
     }
 
+    package static func text(_ milliseconds: Int64) -> String {
+        var bytes: [UInt8] = []
+        append(milliseconds, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
     /// Reads `2026-12-01T00:00:00Z`, with a fraction of a second (further digits than three are cut
     /// off) and with an offset instead of `Z`. Nil for anything else, and for a leap second; the
     /// time may lie outside of the years 1970 to 9999.

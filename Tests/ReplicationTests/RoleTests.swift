@@ -1,7 +1,8 @@
 import BlobStore
-import Replication
 import TestSupport
 import Testing
+
+@testable import Replication
 
 /// Who leads, found out by whole hosts: their starts, their take-overs, and what interrupts both.
 @Suite("Roles")

@@ -1,9 +1,10 @@
 import BlobStore
 import ObjectStore
-import Replication
 import Synchronization
 import TestSupport
 import Testing
+
+@testable import Replication
 
 /// What stands between a daemon and its bucket may answer anything, for a while.
 @Suite struct RubbishTests {

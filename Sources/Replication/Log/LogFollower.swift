@@ -7,8 +7,7 @@ package import BlobStore
 package struct LogFollower {
     private let storeID: StoreID
     package private(set) var position: LogPosition
-    /// The packs that were there at the last look. Where one has the next segment it is read without another
-    /// look: a restore reads thousands of them.
+    /// Kept from look to look: a restore reads thousands of them.
     private var packs: [ClosedRange<UInt64>] = []
     /// Segments of a pack that are read next. A slice: a copy of this reader shares it, and taking the first
     /// one moves nothing.
@@ -64,11 +63,9 @@ package struct LogFollower {
         return try readLate(on: bucket)
     }
 
-    /// The next segment of a pack; nil where no known pack has it.
     private mutating func readPacked(on bucket: some Bucket) throws(ReplicationError) -> Segment? {
         if let segment = packed.popFirst() { return segment }
         guard let index = packs.lastIndex(where: { $0.contains(wanted) }) else { return nil }
-        // It may have been deleted since it was listed.
         guard let segments = try Pack.segments(packs[index], on: bucket) else {
             packs.remove(at: index)
             return nil

@@ -3,7 +3,6 @@ import BlobStore
 import CLinux
 import Glibc
 
-/// `blobd compact`: rewrites a store's file.
 struct CompactCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compact",

@@ -56,12 +56,14 @@ struct BodyCheck {
         defer { (self.checker, self.hash) = (checker, hash) }
         var difference: Int?
         do throws(ClientError) {
-            try GzipStream.inflate(coded.span.bytes) { part in
+            var reader = try GzipReader()
+            try reader.read(coded.span.bytes) { part in
                 if difference == nil, checker.firstDifference(in: part) != nil {
                     difference = checker.offset
                 }
                 Self.add(part, to: &hash)
             }
+            try reader.finish()
         } catch {
             // Another payload's noise is found in the stream itself.
             let found =

@@ -74,8 +74,7 @@ struct ForeignObjectTests {
         try scene.shard.put(
             "store.json",
             Document.bytes([
-                JSONMember("version", .number(JSONNumber(2))),
-                JSONMember("store", .string(try scene.store(scene.shard))),
+                ("version", .integer(2)), ("store", .string(try scene.store(scene.shard))),
             ]))
         let leader = try scene.leader(saying: words)
         let (status, log) = try scene.shard.refusal(["--follow", scene.shard.url])
@@ -128,7 +127,7 @@ struct ForeignObjectTests {
         // As the other shard would have it at this place.
         let head = Segment.Head(
             kind: .batches, storeID: theirs.head.storeID, epoch: 9, nonce: .random(),
-            behind: LogPosition(number: number - 1, hash: theirs.position.hash), sequence: 99,
+            previous: LogPosition(number: number - 1, hash: theirs.position.hash), sequence: 99,
             time: theirs.head.time)
         try scene.shard.put(name, Segment(head).bytes)
         let words =
@@ -154,7 +153,7 @@ struct ForeignObjectTests {
         let name = ShardNames.log(number)
         let head = Segment.Head(
             kind: .fence, storeID: theirs.head.storeID, epoch: 9, nonce: .random(),
-            behind: LogPosition(number: number - 1, hash: theirs.position.hash), sequence: 99,
+            previous: LogPosition(number: number - 1, hash: theirs.position.hash), sequence: 99,
             time: theirs.head.time)
         try scene.shard.put(name, Segment(head).bytes)
         scene.shard.mend()
