@@ -112,6 +112,7 @@ import Testing
         try Self.expectRefused(daemon, "a")
         try daemon.waitUntil("quarantined") { $0 == 1 }
         try Self.expectRefused(daemon, "a")
+        #expect(try daemon.statistic("corrupt") == 4)
         #expect(try daemon.run("backup", "\(folder)/b").status == 1)
         #expect(!Files.exists("\(folder)/b"))
         #expect(try daemon.request("DELETE", "/v1/notifications/a").status == 204)
@@ -119,31 +120,5 @@ import Testing
         #expect(try daemon.run("backup", "\(folder)/b").status == 0)
         #expect(daemon.stop() == 0)
         #expect(try blobd(["verify", "--data", daemon.dataPath]).status == 0)
-    }
-
-    @Test("A round is asked for in both dialects", arguments: TestDialect.allCases)
-    func dialects(dialect: TestDialect) throws {
-        let daemon = try DaemonProcess()
-        let client = try ResourceClient(dialect, daemon)
-        let before = try client.perform(ResourceCall(.get, "/v1/scrub"))
-        #expect(before.status == 200 && before.text.contains(#""running":0"#), "\(before.text)")
-        #expect(!before.text.contains("last_ended_at"))
-        let started = try client.perform(ResourceCall(.post, "/v1/scrub", type: nil))
-        // A small store may be read by then.
-        let isBegun =
-            started.text.contains(#""running":1"#) || started.text.contains("last_ended_at")
-        #expect(started.status == 200 && isBegun, "\(started.text)")
-        let patience = Patience()
-        while true {
-            let text = try client.perform(ResourceCall(.get, "/v1/scrub")).text
-            if text.contains(#""running":0"#) {
-                #expect(text.contains("last_ended_at") && text.hasSuffix(#""quarantine":[]}"#))
-                break
-            }
-            try patience.wait(orThrow: "the round does not end: \(text)")
-        }
-        #expect(try client.perform(ResourceCall(.delete, "/v1/scrub")).status == 405)
-        let status = try daemon.run("scrub", "--status")
-        #expect(status.status == 0 && status.text.contains("no round is under way"))
     }
 }

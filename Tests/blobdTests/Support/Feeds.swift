@@ -13,8 +13,13 @@ struct SeenChange: Equatable {
     var notification: JSONValue?
     /// Of a category: what is said of it. Its name is the id.
     var category: JSONValue?
+    /// All of it.
+    let text: String
 
     init(_ value: JSONValue) throws {
+        var bytes: [UInt8] = []
+        value.append(to: &bytes)
+        text = String(decoding: bytes, as: UTF8.self)
         category = value["category"]
         guard let kind = value["kind"]?.text, let id = (value["id"] ?? category?["name"])?.text,
             case .number(let revision)? = value["revision"], let number = revision.integer,
@@ -38,12 +43,17 @@ struct SeenPage {
     var next: String
     var hasMore: Bool
 
-    init(_ body: [UInt8]) throws {
+    /// A page of changes or of a list, as JSON.
+    static func document(_ body: [UInt8]) throws -> JSONValue {
         var limits = JSONLimits()
         limits.byteCountMax = 8 << 20
         limits.memberCountMax = .max
         limits.depthMax += 16
-        let value = try JSONValue.parse(body.span.bytes, limits: limits)
+        return try JSONValue.parse(body.span.bytes, limits: limits)
+    }
+
+    init(_ body: [UInt8]) throws {
+        let value = try Self.document(body)
         guard case .array(let changes)? = value["changes"], let next = value["next"]?.text,
             case .bool(let hasMore)? = value["more"]
         else { throw TestFailure("not a page: \(String(decoding: body, as: UTF8.self))") }
