@@ -124,18 +124,4 @@ import Testing
         #expect(answer.status == 503 && answer["Retry-After"] == "1")
         #expect(holders.allSatisfy { !$0.waitForInput(milliseconds: 0) })
     }
-
-    @Test("A client that asks first is told to go on when there is room, and sends then")
-    func asksFirst() throws {
-        let daemon = try DaemonProcess()
-        let client = try daemon.connect()
-        client.send(
-            "PUT /v1/notifications/e/payload HTTP/1.1\r\nHost: b\r\nExpect: 100-continue\r\nContent-Length: 300000\r\n\r\n"
-        )
-        let interim = String(
-            decoding: try client.receive(upTo: Array("\r\n\r\n".utf8)), as: UTF8.self)
-        #expect(interim.hasPrefix("HTTP/1.1 100"))
-        client.send([UInt8](repeating: 5, count: 300_000))
-        #expect(try client.answer().status == 201)
-    }
 }

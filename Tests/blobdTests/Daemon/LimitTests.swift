@@ -51,32 +51,6 @@ import Testing
         try daemon.waitUntil("body_memory_bytes") { $0 == 0 }
     }
 
-    @Test(
-        "A chunked body may have the limit's bytes and not one more, however it is cut",
-        arguments: [1, 7, 999, 1_000, 1_001])
-    func chunkedLength(chunkByteCount: Int) throws {
-        let daemon = try DaemonProcess(["--max-payload", "1000"])
-        for (id, count, status) in [("fits", 1_000, 201), ("longer", 1_001, 413)] {
-            let client = try daemon.connect()
-            client.send(
-                "PUT /v1/notifications/\(id)/payload HTTP/1.1\r\nHost: b\r\nTransfer-Encoding: chunked\r\n\r\n"
-            )
-            var left = count
-            while left > 0 {
-                let piece = min(left, chunkByteCount)
-                let size = String(piece, radix: 16)
-                client.send("\(size)\r\n\(String(repeating: "x", count: piece))\r\n")
-                left -= piece
-            }
-            client.send("0\r\n\r\n")
-            let answer = try client.answer()
-            #expect(answer.status == status, "\(count) bytes: \(answer.text)")
-            // Said as it comes, with the limit; the store would refuse it too, later.
-            #expect(status == 201 || answer.text.contains(#""limit":1000"#), "\(answer.text)")
-        }
-        #expect(try daemon.statistic("notifications") == 1)
-    }
-
     @Test("Those who wait for a file and leave are forgotten")
     func waitersLeave() throws {
         // 128 descriptors leave 8 for files.

@@ -74,52 +74,6 @@ import Testing
         #expect(try blobd(["verify", "--data", daemon.dataPath]).status == 0)
     }
 
-    @Test("A store at its quota is not ready, and says why")
-    func readiness() throws {
-        let daemon = try DaemonProcess(["--max-bytes", "1000"])
-        #expect(try daemon.put("a", Self.bytes(900, 1)).status == 201)
-        #expect(try daemon.request("GET", "/readyz").status == 200)
-        // One that would not fit an empty store says nothing of this one.
-        #expect(try daemon.put("b", Self.bytes(1_001, 2)).status == 507)
-        #expect(try daemon.request("GET", "/readyz").status == 200)
-        #expect(try daemon.put("b", Self.bytes(101, 2)).status == 507)
-        let answer = try daemon.request("GET", "/readyz")
-        #expect(answer.status == 503 && answer.code == "unavailable", "\(answer.text)")
-        #expect(answer.member("reason") == "quota_exceeded")
-        #expect(answer.member("setting") == "max-bytes" && answer.member("limit") == "1000")
-        #expect(answer.member("used") == "900", "\(answer.text)")
-        let ping = try daemon.connectBinary().exchange(frame(.ping))
-        #expect(ping.status == 507 && ping.code == "quota_exceeded")
-        #expect(daemon.log.contains("max-bytes is 1000 bytes"), "\(daemon.log)")
-        #expect(try daemon.request("DELETE", "/v1/notifications/a").status == 204)
-        let patience = Patience()
-        while try daemon.request("GET", "/readyz").status != 200 {
-            try patience.wait(orThrow: "it does not get ready again")
-        }
-        #expect(try daemon.put("b", Self.bytes(101, 2)).status == 201)
-    }
-
-    @Test("Nothing grows while the file system has less than --min-free-disk")
-    func freeDisk() throws {
-        let folder = TemporaryFolder()
-        do {
-            let daemon = try DaemonProcess(in: folder)
-            #expect(try daemon.put("a", Self.bytes(900, 1)).status == 201)
-            #expect(daemon.stop() == 0)
-        }
-        let daemon = try DaemonProcess(["--min-free-disk", "1048576TiB"], in: folder)
-        let refused = try daemon.put("b", [1])
-        #expect(refused.status == 507 && refused.code == "quota_exceeded", "\(refused.text)")
-        #expect(refused.member("setting") == "min-free-disk")
-        #expect(Int(refused.member("free") ?? "") ?? 0 > 0, "\(refused.text)")
-        let answer = try daemon.request("GET", "/readyz")
-        #expect(answer.status == 503 && answer.member("setting") == "min-free-disk")
-        #expect(try daemon.request("GET", "/v1/notifications/a/payload").status == 200)
-        #expect(try daemon.put("a", Self.bytes(899, 1)).status == 200)
-        #expect(try daemon.request("DELETE", "/v1/notifications/a").status == 204)
-        #expect(try daemon.run("stats").text.contains(" free; at least "))
-    }
-
     @Test("Quotas are changed by SIGHUP, and one below what is there refuses growth alone")
     func reload() throws {
         let folder = TemporaryFolder()

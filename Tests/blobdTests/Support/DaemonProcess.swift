@@ -72,6 +72,21 @@ final class DaemonProcess: @unchecked Sendable {
     /// A new connection.
     func connect() throws -> RawClient { try RawClient(socketPath) }
 
+    /// Waits until something is so.
+    func wait(for what: String, until condition: (DaemonProcess) throws -> Bool) throws {
+        let patience = Patience()
+        while try !condition(self) {
+            try patience.wait(orThrow: "\(what): \(log)")
+        }
+    }
+
+    /// Waits until it has written some words, behind so many bytes of its log.
+    func waitForLog(_ words: String, behind offset: Int = 0) throws {
+        try wait(for: "no \"\(words)\"") {
+            String(decoding: $0.log.utf8.dropFirst(offset), as: UTF8.self).contains(words)
+        }
+    }
+
     /// The program under test.
     static let program = "\(Files.products)/blobd"
 

@@ -96,7 +96,8 @@ struct ExchangeRun {
     /// | `@daemon FLAGS` | another daemon with an empty store |
     /// | `@restart FLAGS`, `@kill FLAGS` | stops it, or kills it, and starts it again |
     /// | `@stop` | stops it; its connections can still be read |
-    /// | `@signal HUP` | sends it a signal |
+    /// | `@signal HUP`, `@gone`, `@ended 0` | sends it a signal; waits until its socket has gone, or for its exit code |
+    /// | `@start FLAGS` | starts it again after its end |
     /// | `@until watchers 2` | waits until a statistic has this value, or `>0`, more than that |
     /// | `@log words` | waits until its log says so |
     /// | `@open a`, `@close a`, `@end a` | makes a connection, closes it, or ends sending on it |
@@ -113,6 +114,13 @@ struct ExchangeRun {
             try require(end == (words[0] == "@kill" ? 137 : 0), "exit code \(end): \(daemon.log)")
             if words.count > 1 || folder == nil { flags = Array(words.dropFirst()) }
             daemon = try DaemonProcess(flags, in: folder)
+        case "@start":
+            flags = Array(words.dropFirst())
+            (connections, daemon) = ([:], try DaemonProcess(flags, in: daemon.folder))
+        case "@gone": try daemon.wait(for: "the socket stays") { !Files.exists($0.socketPath) }
+        case "@ended":
+            let code = daemon.wait()
+            try require("\(code)" == name, "exit code \(code): \(daemon.log)")
         case "@stop": try require(daemon.stop() == 0, "it does not stop: \(daemon.log)")
         case "@signal":
             let numbers = [
@@ -125,8 +133,7 @@ struct ExchangeRun {
             try daemon.waitUntil(name) { isMore ? $0 > number : $0 == number }
         case "@log":
             let text = Exchange.text(String(line.dropFirst(5)), variables)
-            let patience = Patience()
-            while !daemon.log.contains(text) { try patience.wait(orThrow: daemon.log) }
+            try daemon.wait(for: "no \"\(text)\"") { $0.log.contains(text) }
         case "@open": connections[name] = try TestConnection(dialect, daemon)
         case "@close": connections[name] = nil
         case "@end": connections[name]?.raw.endSending()
