@@ -16,22 +16,10 @@ import Testing
             daemon = try DaemonProcess(["--config", path] + arguments, in: folder)
         }
 
-        /// Replaces the file at once, as an editor does.
-        func write(_ yaml: String) throws {
-            let new = try folder.write("new.yaml", Array(yaml.utf8))
-            rename(new, path)
-        }
+        func write(_ yaml: String) throws { try daemon.replace(path, yaml) }
 
-        /// Replaces the file, sends SIGHUP, and waits for what the log says of it.
         func reload(_ yaml: String, _ words: String) throws {
-            // A signal that is still on its way may read the new file, too.
-            let before = daemon.log.components(separatedBy: words).count
-            try write(yaml)
-            daemon.signal(SIGHUP)
-            let patience = Patience()
-            while daemon.log.components(separatedBy: words).count == before {
-                try patience.wait(orThrow: "\(words): \(daemon.log)")
-            }
+            try daemon.reload(path, yaml, words)
         }
 
         func put(_ byteCount: Int, _ query: String = "") throws -> Int {

@@ -10,16 +10,6 @@ import Testing
         return random.bytes(count)
     }
 
-    /// Changes a byte of a payload in the file.
-    private static func damage(_ payload: [UInt8], in dataPath: String) throws {
-        let path = "\(dataPath)/data.mdb"
-        let data = try Files.read(path)
-        guard let range = data.firstRange(of: Array(payload[150_000..<150_064])) else {
-            throw TestFailure("the payload is not in the file")
-        }
-        try Files.overwrite([data[range.lowerBound] ^ 0x10], at: range.lowerBound, in: path)
-    }
-
     private static func expectRefused(
         _ daemon: DaemonProcess, _ id: String, _ location: SourceLocation = #_sourceLocation
     ) throws {
@@ -62,7 +52,7 @@ import Testing
 
             // Behind the daemon's back, which has the file open and has verified it.
             #expect(try daemon.request("GET", "/v1/notifications/n0/payload").body == bytes)
-            try Self.damage(bytes, in: daemon.dataPath)
+            try daemon.damage(bytes)
             let found = try daemon.run("scrub", "--wait", "--json")
             #expect(found.status == 1, "\(found.errors)")
             #expect(jsonMember(found.text, "quarantined") == "1", "\(found.text)")
@@ -106,8 +96,8 @@ import Testing
             let daemon = try DaemonProcess(in: folder)
             #expect(try daemon.put("a", bytes).status == 201)
             #expect(daemon.stop() == 0)
+            try daemon.damage(bytes)
         }
-        try Self.damage(bytes, in: "\(folder)/data")
         let daemon = try DaemonProcess(["--sweep-interval", "20ms"], in: folder)
         try Self.expectRefused(daemon, "a")
         try daemon.waitUntil("quarantined") { $0 == 1 }

@@ -25,17 +25,8 @@ import Testing
                 in: folder)
         }
 
-        /// Replaces the file of keys, sends SIGHUP, and waits until the log says `words` once more.
         func reload(_ text: String, _ words: String) throws {
-            let before = daemon.log.split(separator: words).count
-            try Files.write(Array(text.utf8), to: keyPath)
-            daemon.signal(SIGHUP)
-            let patience = Patience()
-            while daemon.log.split(separator: words, omittingEmptySubsequences: false).count
-                <= before
-            {
-                try patience.wait(orThrow: "the keys are not read: \(daemon.log)")
-            }
+            try daemon.reload(keyPath, text, words)
         }
 
         /// A device that gets an owner's changes as they come.

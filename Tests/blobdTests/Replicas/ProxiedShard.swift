@@ -40,6 +40,9 @@ final class ProxiedShard: Sendable {
     /// What the bucket answers.
     func pass(_ request: ScriptedServer.Request) -> [UInt8] { forward(request, to: port) }
 
+    /// How often a long payload was asked for.
+    var blobGets: Int { proxy.requests.count(where: \.isForBlob) }
+
     /// Waits until somebody asks.
     func waitForRequest() throws { try proxy.waitForRequests(1) }
 
