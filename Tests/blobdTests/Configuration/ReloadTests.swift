@@ -30,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("Limits of payloads, lifetimes and conditions")
+    @Test("Limits of payloads, lifetimes, conditions and quotas")
     func limitsOfRequests() throws {
         let site = try Site("max-payload: 1000\n")
         #expect(try site.put(1_000) == 201)
@@ -47,6 +47,14 @@ import Testing
         let patch = try site.daemon.request(
             "PATCH", "/v1/notifications/1", body: Array(#"{"message":"x"}"#.utf8))
         #expect(patch.status == 428)
+        // A quota below what is there refuses growth alone.
+        #expect(try site.daemon.put("2", [1]).status == 201)
+        try site.reload("max-notifications: 1\n", "max-notifications: 1, was 0")
+        let refused = try site.daemon.put("3", [1])
+        #expect(refused.status == 507 && refused.member("used") == "2", "\(refused.text)")
+        #expect(try site.put(3) == 200)
+        try site.reload("max-notifications: 0\n", "max-notifications: 0, was 1")
+        #expect(try site.daemon.put("3", [1]).status == 201)
         #expect(site.daemon.stop() == 0)
     }
 

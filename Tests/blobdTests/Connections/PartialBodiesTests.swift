@@ -124,4 +124,35 @@ import Testing
         #expect(answer.status == 503 && answer["Retry-After"] == "1")
         #expect(holders.allSatisfy { !$0.waitForInput(milliseconds: 0) })
     }
+
+    @Test("Bodies wait for memory, and all of them arrive")
+    func bodyMemory() throws {
+        let daemon = try DaemonProcess(["--body-memory", "256KiB"])
+        let count = 12
+        var random = SeededGenerator(seed: 6)
+        let bodies = (0..<count).map { _ in random.bytes(400_000) }
+        let clients = try (0..<count).map { _ in try daemon.connect() }
+        for (index, client) in clients.enumerated() {
+            client.send(
+                "PUT /v1/notifications/\(index)/payload HTTP/1.1\r\nHost: b\r\nContent-Type: image/png\r\nContent-Length: 400000\r\n\r\n"
+            )
+        }
+        // Only so many are read; what the others send stays in the sockets.
+        var sent = [Int](repeating: 0, count: count)
+        let patience = Patience()
+        while sent.contains(where: { $0 < 400_000 }) {
+            for (index, client) in clients.enumerated() where sent[index] < 400_000 {
+                let piece = Array(bodies[index][sent[index]..<min(sent[index] + 65_536, 400_000)])
+                sent[index] += client.sendWithoutWaiting(piece)
+            }
+            #expect(try daemon.statistic("body_memory_bytes") <= 256 << 10)
+            try patience.wait(orThrow: "bodies do not move")
+        }
+        for client in clients { #expect(try client.answer().status == 201) }
+        for (index, body) in bodies.enumerated() {
+            let path = "/v1/notifications/\(index)/payload"
+            #expect(try daemon.request("GET", path).body == body)
+        }
+        try daemon.waitUntil("body_memory_bytes") { $0 == 0 }
+    }
 }

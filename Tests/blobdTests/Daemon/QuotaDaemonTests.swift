@@ -73,26 +73,4 @@ import Testing
         #expect(daemon.stop() == 0)
         #expect(try blobd(["verify", "--data", daemon.dataPath]).status == 0)
     }
-
-    @Test("Quotas are changed by SIGHUP, and one below what is there refuses growth alone")
-    func reload() throws {
-        let folder = TemporaryFolder()
-        let path = "\(folder)/blobd.yaml"
-        try Files.write(Array("max-notifications: 10\n".utf8), to: path)
-        let daemon = try DaemonProcess(["--config", path], in: folder)
-        #expect(try daemon.put("a", [1]).status == 201)
-        #expect(try daemon.put("b", [2]).status == 201)
-        try Files.write(Array("max-notifications: 1\n".utf8), to: path)
-        daemon.signal(SIGHUP)
-        try daemon.waitUntil("max_notifications") { $0 == 1 }
-        let refused = try daemon.put("c", [3])
-        #expect(refused.status == 507 && refused.member("used") == "2", "\(refused.text)")
-        #expect(try daemon.put("a", [3]).status == 200)
-        try Files.write(Array("max-notifications: 0\n".utf8), to: path)
-        daemon.signal(SIGHUP)
-        let patience = Patience()
-        while try daemon.put("c", [3]).status != 201 {
-            try patience.wait(orThrow: "the quota does not go")
-        }
-    }
 }

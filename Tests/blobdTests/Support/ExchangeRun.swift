@@ -14,7 +14,22 @@ struct ExchangeRun {
     init(_ dialect: TestDialect, _ flags: [String]) throws {
         self.dialect = dialect
         self.flags = flags
-        daemon = try DaemonProcess(flags)
+        daemon = try Self.start(flags)
+    }
+
+    /// - Parameter flags: the daemon's, behind `nofile=128` where it may have so many descriptors.
+    private static func start(
+        _ flags: [String], in folder: TemporaryFolder? = nil
+    ) throws -> DaemonProcess {
+        let limits = flags.filter { $0.hasPrefix("nofile=") }
+        let shell = limits.map { "ulimit -n \($0.dropFirst(7));" }.joined()
+        return try DaemonProcess(flags.filter { !limits.contains($0) }, in: folder, shell: shell)
+    }
+
+    /// The connections of a name, or of those that begin with what stands before `*`.
+    private func named(_ name: String) -> [String] {
+        name.hasSuffix("*")
+            ? connections.keys.filter { $0.hasPrefix(name.dropLast()) } : [name]
     }
 
     /// What a request that is refused must not move, and what may only become less meanwhile: the writer frees
@@ -57,7 +72,7 @@ struct ExchangeRun {
     }
 
     private mutating func ask(_ exchange: Exchange) throws -> [String] {
-        let name = exchange.connection
+        let name = Exchange.text(exchange.connection, variables)
         let connection = try connections[name] ?? TestConnection(dialect, daemon)
         connections[name] = connection
         let before = exchange.isRefused ? try counters() : nil
@@ -100,7 +115,7 @@ struct ExchangeRun {
     /// | `@start FLAGS` | starts it again after its end |
     /// | `@until watchers 2` | waits until a statistic has this value, or `>0`, more than that |
     /// | `@log words` | waits until its log says so |
-    /// | `@open a`, `@close a`, `@end a` | makes a connection, closes it, or ends sending on it |
+    /// | `@open a`, `@close a`, `@end a` | makes a connection, closes it, or ends sending on it; `a*`: on all so called |
     /// | `@closed a` | the daemon has closed the connection, without another byte |
     private mutating func perform(_ line: String) throws {
         let words = line.split(separator: " ").map(String.init)
@@ -113,10 +128,10 @@ struct ExchangeRun {
             let end = words[0] == "@kill" ? daemon.wait() : daemon.stop()
             try require(end == (words[0] == "@kill" ? 137 : 0), "exit code \(end): \(daemon.log)")
             if words.count > 1 || folder == nil { flags = Array(words.dropFirst()) }
-            daemon = try DaemonProcess(flags, in: folder)
+            daemon = try Self.start(flags, in: folder)
         case "@start":
             flags = Array(words.dropFirst())
-            (connections, daemon) = ([:], try DaemonProcess(flags, in: daemon.folder))
+            (connections, daemon) = ([:], try Self.start(flags, in: daemon.folder))
         case "@gone": try daemon.wait(for: "the socket stays") { !Files.exists($0.socketPath) }
         case "@ended":
             let code = daemon.wait()
@@ -135,8 +150,8 @@ struct ExchangeRun {
             let text = Exchange.text(String(line.dropFirst(5)), variables)
             try daemon.wait(for: "no \"\(text)\"") { $0.log.contains(text) }
         case "@open": connections[name] = try TestConnection(dialect, daemon)
-        case "@close": connections[name] = nil
-        case "@end": connections[name]?.raw.endSending()
+        case "@close": for name in named(name) { connections[name] = nil }
+        case "@end": for name in named(name) { connections[name]?.raw.endSending() }
         case "@closed":
             try require(connections[name]?.raw.isClosed() == true, "\(name) is not closed")
             connections[name] = nil
