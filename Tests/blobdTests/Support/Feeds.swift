@@ -1,5 +1,4 @@
 import BlobJSON
-import BlobProtocol
 import TestSupport
 
 /// A change as a test sees it.
@@ -86,33 +85,19 @@ struct SeenEvent {
 }
 
 extension RawClient {
-    /// Asks for an owner's changes, and does not wait for the answer.
-    func sendChanges(of owner: String, since: String, query: String = "") {
-        sendRequest("GET", "/v1/users/\(owner)/changes?since=\(since)\(query)")
-    }
-
     /// A page of an owner's changes.
     func changes(of owner: String, since: String, query: String = "") throws -> SeenPage {
-        sendChanges(of: owner, since: since, query: query)
-        return try page()
-    }
-
-    /// The next answer, which is a page of changes.
-    func page() throws -> SeenPage {
-        let answer = try answer()
+        let answer = try request("GET", "/v1/users/\(owner)/changes?since=\(since)\(query)")
         guard answer.status == 200 else { throw TestFailure("\(answer.status) \(answer.text)") }
         return try SeenPage(answer.body)
     }
 
     /// Begins a stream of an owner's changes and receives its head.
-    func beginEvents(
-        of owner: String, since: String, _ fields: [String: String] = [:], query: String = ""
-    ) throws -> String {
-        let accept = ["Accept": "text/event-stream"]
-        sendRequest(
-            "GET", "/v1/users/\(owner)/changes?since=\(since)\(query)",
-            accept.merging(fields) { $1 })
-        return String(decoding: try receive(upTo: Array("\r\n\r\n".utf8)), as: UTF8.self)
+    func beginEvents(of owner: String, since: String) throws {
+        send(
+            try TestRequest("FOLLOW", "/v1/users/\(owner)/changes?since=\(since)").bytes(in: .http))
+        let head = try answer()
+        guard head.status == 200 else { throw TestFailure(head.text) }
     }
 
     /// The next event of a stream, or a sign of life.
@@ -146,57 +131,5 @@ extension RawClient {
             }
             return change
         }
-    }
-}
-
-/// A call's frame.
-func callFrame(
-    _ method: Call.Method, _ target: String, device: String? = nil, mediaType: String? = nil,
-    condition: Call.Condition = .none, body: String = "", requestID: UInt32 = 0
-) throws -> [UInt8] {
-    var head: [UInt8] = []
-    try Call.Request.compose(
-        method, target: target, device: device, mediaType: mediaType, condition: condition,
-        into: &head)
-    return frame(
-        .call, flags: condition.flags, id: requestID, head: head, body: Array(body.utf8))
-}
-
-/// A watch's frame.
-func watchFrame(
-    _ owner: String, since: String, limit: Int = 0, isRead: Bool? = nil,
-    actionState: UInt8? = nil, group: String = "", app: String = "", platform: String = "",
-    targetHost: String = "", requestID: UInt32 = 0
-) throws -> [UInt8] {
-    var head: [UInt8] = []
-    try Watch.Request.compose(
-        limit: limit, owner: owner, cursor: since, isRead: isRead, actionState: actionState,
-        group: group, app: app, platform: platform, targetHost: targetHost, into: &head)
-    return frame(.watch, id: requestID, head: head)
-}
-
-extension DaemonProcess {
-    /// A client that waits for an owner's next change.
-    func waiter(of owner: String) throws -> RawClient {
-        let client = try connect()
-        client.sendChanges(of: owner, since: "latest", query: "&wait=60")
-        return client
-    }
-
-    /// Changes a notification.
-    @discardableResult
-    func patch(_ id: String, _ document: String, device: String? = nil) throws -> HTTPAnswer {
-        var fields = ["Content-Type": "application/merge-patch+json"]
-        fields["Blobd-Device"] = device
-        return try request(
-            "PATCH", "/v1/notifications/\(id)", fields, body: Array(document.utf8))
-    }
-
-    /// Publishes a notification of text alone.
-    @discardableResult
-    func publish(_ id: String, _ document: String) throws -> HTTPAnswer {
-        try request(
-            "PUT", "/v1/notifications/\(id)", ["Content-Type": "application/json"],
-            body: Array(document.utf8))
     }
 }

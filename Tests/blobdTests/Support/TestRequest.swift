@@ -49,13 +49,15 @@ struct TestRequest {
         let address = URLComponents(string: target)
         var query: [String: String] = [:]
         for item in address?.queryItems ?? [] { query[item.name] = item.value }
-        return try watchFrame(
-            address?.path.split(separator: "/").dropFirst(2).first.map(String.init) ?? "",
-            since: query["since"] ?? "0", limit: query["limit"].flatMap { Int($0) } ?? 0,
-            isRead: query["read"].map { $0 == "true" },
+        var head: [UInt8] = []
+        try Watch.Request.compose(
+            limit: query["limit"].flatMap { Int($0) } ?? 0,
+            owner: address?.path.split(separator: "/").dropFirst(2).first.map(String.init) ?? "",
+            cursor: query["since"] ?? "0", isRead: query["read"].map { $0 == "true" },
             actionState: query["action_state"].flatMap { ActionState(name: $0)?.rawValue },
             group: query["group"] ?? "", app: query["app"] ?? "",
-            platform: query["platform"] ?? "", targetHost: query["target_host"] ?? "")
+            platform: query["platform"] ?? "", targetHost: query["target_host"] ?? "", into: &head)
+        return frame(.watch, head: head)
     }
 
     /// The frame, made without the checks of `Call.Request.compose`.
@@ -84,7 +86,7 @@ struct TestRequest {
         head += [UInt8](repeating: 0, count: 8)
         return frame(
             .call, flags: condition.flags, head: head + path + device + type,
-            body: hasBody ? body ?? [] : [])
+            body: body ?? [])
     }
 }
 

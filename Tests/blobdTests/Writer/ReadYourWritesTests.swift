@@ -236,7 +236,9 @@ extension Speaker {
 
     fileprivate func list() throws -> String {
         if isBinary {
-            return try client.exchange(callFrame(.get, "/v1/notifications")).text
+            return try client.exchange(
+                TestRequest("GET", "/v1/notifications").bytes(in: .call)
+            ).text
         }
         // There is no list over HTTP; what owners have is the same.
         return try ["anna", "ben"].map {

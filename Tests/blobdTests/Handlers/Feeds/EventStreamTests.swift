@@ -9,7 +9,7 @@ import Testing
     func quiet() throws {
         let daemon = try DaemonProcess(["--heartbeat", "10ms"])
         let stream = try daemon.connect()
-        _ = try stream.beginEvents(of: "anna", since: "latest")
+        try stream.beginEvents(of: "anna", since: "latest")
         let first = try stream.event()
         #expect(first.name == nil && first.data == nil)
         try daemon.put("of-another", [1], query: "?owner=bert")
@@ -29,7 +29,8 @@ import Testing
         do {
             // A watch has them, too, and one that is closed is none.
             let watch = try daemon.connectBinary()
-            watch.send(try watchFrame("carl", since: "0"))
+            let follow = TestRequest("FOLLOW", "/v1/users/carl/changes?since=0")
+            watch.send(try follow.bytes(in: .call))
             for _ in 0..<3 { #expect(try SeenPage(watch.frameAnswer().body).words == []) }
             #expect(try daemon.statistic("watchers") == 2)
         }
@@ -42,7 +43,7 @@ import Testing
         let ids = (0..<40).map { "n\($0)" }
         for id in ids { try daemon.put(id, [1], query: "?owner=anna") }
         let stream = try daemon.connect()
-        _ = try stream.beginEvents(of: "anna", since: "latest")
+        try stream.beginEvents(of: "anna", since: "latest")
         try daemon.waitUntil("watchers") { $0 == 1 }
         let client = try daemon.connect()
         let message = String(repeating: "m", count: 4_000)

@@ -77,9 +77,9 @@ import Testing
         draft.mediaType = Array("image/png".utf8)
         #expect(try binary.exchange(try putFrame(draft, body: large)).status == 201)
         let call = try binary.exchange(
-            callFrame(
-                .put, "/v1/notifications/f", mediaType: "application/json",
-                body: String(decoding: document("audio/wav"), as: UTF8.self)))
+            TestRequest(
+                "PUT", "/v1/notifications/f", String(decoding: document("audio/wav"), as: UTF8.self)
+            ).bytes(in: .call))
         #expect(call.status == 422 && call.code == "attachment_too_large")
         for id in ["b", "c", "f"] {
             #expect(try client.request("GET", "/v1/notifications/\(id)").status == 404)

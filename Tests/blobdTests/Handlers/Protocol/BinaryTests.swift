@@ -54,7 +54,10 @@ import Testing
             (try changed([1: 8]), "405 method_not_allowed", true),
             (try changed([1: 9]), "405 method_not_allowed", true),
             (unknown, "405 method_not_allowed", true),
-            (try callFrame(.get, "/v1/notifications/a", body: "x"), "400 malformed", true),
+            (
+                try TestRequest("GET", "/v1/notifications/a", body: [1]).bytes(in: .call),
+                "400 malformed", true
+            ),
             (try put(Put.Draft(id: "b", ttlSeconds: 2_592_001), 100_000), "400 bad_ttl", true),
             (
                 try put(Put.Draft(id: "b", expiryMilliseconds: 1_000), 100_000), "400 bad_expiry",
@@ -187,7 +190,8 @@ import Testing
         // 3 MB of answers, more than a socket holds.
         var frames: [UInt8] = []
         for _ in 0..<200 { frames += try getFrame("large") }
-        client.send(frames + (try callFrame(.delete, "/v1/notifications/a")))
+        let delete = TestRequest("DELETE", "/v1/notifications/a")
+        client.send(try frames + delete.bytes(in: .call))
         try daemon.waitUntil("bytes_sent") { $0 > 100_000 }
         #expect(try daemon.request("GET", "/v1/notifications/a").status == 200)
         for _ in 0..<200 { #expect(try client.frameAnswer().body.count == 16_000) }
