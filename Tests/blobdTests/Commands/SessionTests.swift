@@ -18,7 +18,7 @@ import Testing
             flags = words == ["none"] ? nil : words
         }
         let session = Session(title: file, lines: lines)
-        #expect(session.steps.count > 5, "the file was not read")
+        #expect(session.steps.count > 3, "the file was not read")
         for fault in try Self.run(session, flags, tellsCodes: true) { Issue.record("\(fault)") }
     }
 

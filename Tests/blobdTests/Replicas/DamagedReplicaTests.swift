@@ -14,7 +14,7 @@ struct DamagedReplicaTests {
     /// was shipped, and took the sound payloads of its followers away.
     @Test("Damaged payloads of a leader and a follower are found by scrub, and served again")
     func mended() throws {
-        let shard = try ProxiedShard()
+        let shard = try ProxiedShard(isDirect: true)
         let sweep = ["--sweep-interval", "20ms"]
         let leader = try shard.daemon(
             ["--replicate", shard.url, "--ack", "replicated"] + sweep)

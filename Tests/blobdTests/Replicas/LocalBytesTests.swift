@@ -95,7 +95,7 @@ struct LocalBytesTests {
     @Test("Evicted payloads survive a kill, and a start without the limit")
     func startedAgain() throws {
         let folder = TemporaryFolder()
-        let shard = try ProxiedShard()
+        let shard = try ProxiedShard(isDirect: true)
         do {
             let leader = try leaderWithoutPayloads(shard, in: folder)
             leader.signal(SIGKILL)
@@ -114,7 +114,7 @@ struct LocalBytesTests {
 
     @Test("A follower has the records and fetches what it is asked for; it can lead")
     func follower() throws {
-        let shard = try ProxiedShard()
+        let shard = try ProxiedShard(isDirect: true)
         let leader = try leaderWithoutPayloads(shard)
         let follower = try shard.follower(in: nil, "--local-bytes", "0")
         #expect(try follower.replication("evicted_payloads") == Self.count)
@@ -136,7 +136,8 @@ struct LocalBytesTests {
     @Test("Payloads that are elsewhere are in backups and dumps")
     func elsewhere() throws {
         let folder = TemporaryFolder()
-        let leader = try leaderWithoutPayloads(try ProxiedShard(), in: folder)
+        let leader = try leaderWithoutPayloads(
+            try ProxiedShard(isDirect: true), in: folder)
         // One after the other they are fetched.
         let backup = try leader.run("backup", "\(folder)/backup")
         #expect(backup.status == 0, "\(backup.errors)")

@@ -15,15 +15,18 @@ final class ProxiedShard: Sendable {
     private let proxy: FaultyProxy
     private let variables: [String: String]
 
-    /// - Parameter prefix: nil: one that no other test has.
-    init(_ prefix: String? = nil) throws {
+    /// - Parameters:
+    ///   - prefix: nil: one that no other test has.
+    ///   - isDirect: whether its daemons ask the bucket itself, which is quicker.
+    init(_ prefix: String? = nil, isDirect: Bool = false) throws {
         let moto = try ObjectServer.shared(.moto)
         let prefix = prefix ?? "bad-\(UInt64.random(in: .min ... .max))"
         self.prefix = prefix
         url = "s3://test/\(prefix)"
         port = moto.port
         proxy = try FaultyProxy(to: port)
-        variables = moto.variables.merging(["AWS_ENDPOINT_URL": proxy.url]) { $1 }
+        let endpoint = isDirect ? [:] : ["AWS_ENDPOINT_URL": proxy.url]
+        variables = moto.variables.merging(endpoint) { $1 }
     }
 
     /// Answers otherwise from now on.

@@ -1,4 +1,5 @@
 import BlobJSON
+import BlobProtocol
 import Bytes
 import Foundation
 import TestSupport
@@ -210,12 +211,11 @@ struct Exchange {
                 }
             } else {
                 let bytes = Self.bytes(Self.text(String(column.dropFirst()), variables))
-                let isThere = bytes.isEmpty || seen.body.firstRange(of: bytes) != nil
-                switch column.first {
-                case "~" where isThere, "!" where !isThere: break
-                case "=" where seen.body == bytes: break
-                default: faults.append("the body is not \(column)")
-                }
+                let isSo =
+                    column.hasPrefix("=")
+                    ? seen.body == bytes
+                    : (seen.body.firstRange(of: bytes) != nil) == column.hasPrefix("~")
+                if !isSo { faults.append("the body is not \(column)") }
             }
         }
         return faults

@@ -1,5 +1,6 @@
 import BlobClient
 import BlobProtocol
+import Bytes
 import Foundation
 import Notifications
 import TestSupport
@@ -94,7 +95,7 @@ struct TestRequest {
 final class TestConnection {
     let dialect: TestDialect
     let raw: RawClient
-    /// Whether the daemon has said that this was its last answer.
+    /// Whether this was its last answer, or may have been.
     private(set) var isOver = false
     /// The methods that are not answered yet.
     private var methods: [String] = []

@@ -49,7 +49,7 @@ import Testing
         }
         let coded = gzipped(shrinkingText(4_000))
         let coding = "Content-Encoding: X-GZip\r\n"
-        #expect(try putInChunks(client, "\(target)/payload", coding, coded).status == 200)
+        #expect(try putInChunks(client, "\(target)/payload", coding, coded).status == 201)
         #expect(try client.request("GET", "\(target)/payload").body == shrinkingText(4_000))
         try daemon.waitUntil("body_memory_bytes") { $0 == 0 }
     }
@@ -114,7 +114,7 @@ import Testing
         #expect(processStatus(daemon.pid, "VmHWM") - before < 40 << 10)
         let most = gzipped([UInt8](repeating: 0, count: 1 << 20))
         let whole = try client.request("PUT", "\(target)/payload", Self.gzip, body: most)
-        #expect(whole.status == 200 && whole.member("byte_count") == "1048576")
+        #expect(whole.status == 201 && whole.member("byte_count") == "1048576")
         // Of a coding there are no more bytes than the longest payload or document needs.
         for (path, count) in [("\(target)/payload", 1_200_000), (target, 80_000)] {
             let late = try daemon.connect()
