@@ -78,14 +78,14 @@ struct ExchangeRun {
         let name = Exchange.text(exchange.connection, variables)
         let connection = try connections[name] ?? TestConnection(dialect, daemon)
         connections[name] = connection
-        let before = exchange.isRefused ? try counters() : nil
+        let before = exchange.isRefused && !exchange.request.isEmpty ? try counters() : nil
         if !exchange.request.isEmpty {
             try connection.send(try exchange.call(variables), isBytewise: exchange.isBytewise)
         }
         guard !exchange.answer.isEmpty else { return [] }
         let answer = try connection.answer()
         var faults = exchange.faults(answer, &variables)
-        if let before, !exchange.request.isEmpty {
+        if let before {
             let after = try counters()
             let isSame = after.fixed == before.fixed
             if !isSame || zip(after.falling, before.falling).contains(where: { $0 > $1 }) {
