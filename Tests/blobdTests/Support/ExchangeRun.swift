@@ -110,7 +110,7 @@ struct ExchangeRun {
     /// A document with a fixed text in the place of every time and cursor.
     private static func fixed(_ text: String) -> String {
         text.replacing(
-            #/"(created_at|expires_at|expired_at|at|held_until|cursor|next)":"[^"]*"/#
+            #/"(created_at|expires_at|expired_at|at|held_until|remembered_until|cursor|next)":"[^"]*"/#
         ) { "\"\($0.1)\":…" }
     }
 
