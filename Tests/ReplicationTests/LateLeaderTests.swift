@@ -88,35 +88,4 @@ import Testing
         }
         try new.ship()
     }
-
-    @Test("A blob that a leader uploads late is not another leader's")
-    func lateBlob() throws {
-        for operation in [MemoryBucket.Operation.put, .create] {
-            let objects = MemoryObjects()
-            let first = try Member("first", objects)
-            try first.begin()
-            try first.writeBase()
-            let second = try Member("second", seededFrom: objects)
-            let third = try Member("third", seededFrom: objects)
-            guard case .leads = try second.takeOver() else { throw TestFailure("no lead") }
-            try second.store.put("a", SeededGenerator.bytes(100_000, seed: 1))
-            var isPaused = false
-            var failure: (any Error)?
-            second.bucket.onRequest = { found, _ in
-                guard found == operation, !isPaused else { return }
-                isPaused = true
-                do {
-                    guard case .leads = try third.takeOver() else { throw TestFailure("no lead") }
-                    try third.store.put("b", SeededGenerator.bytes(100_000, seed: 2))
-                    try third.ship()
-                } catch { failure = error }
-            }
-            #expect(throws: TestFailure.self) { try second.ship() }
-            if let failure { throw failure }
-            #expect(objects.count("blob/") == 2)
-            let follower = try Member("follower", seededFrom: objects)
-            try follower.follow()
-            #expect(try follower.contents() == third.contents())
-        }
-    }
 }

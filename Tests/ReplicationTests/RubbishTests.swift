@@ -30,32 +30,6 @@ import Testing
         }
     }
 
-    /// Each empty 200 counted as a segment of the log: the names behind it were taken, and it was missing for ever.
-    @Test("An empty 200 to a PUT leaves no gap in the log")
-    func hollowPuts() throws {
-        let proxy = try Proxy { request in
-            request.method == "PUT" && request.number < 2 ? .answer(200) : nil
-        }
-        let folder = TemporaryFolder()
-        let store = try BlobStore.open(at: folder.path, options: Member.options)
-        var writer = LogWriter(
-            storeID: store.id, epoch: 1, nonce: .random(), behind: .start)
-        writer.begin(.batches, [], sequence: 0, asOf: noon)
-        for _ in 0..<2 {
-            guard case .unknown = try writer.attempt(on: proxy.bucket) else {
-                Issue.record("nobody has stored it")
-                return
-            }
-            #expect(proxy.objects.isEmpty)
-        }
-        guard case .appended(let position) = try writer.attempt(on: proxy.bucket) else {
-            Issue.record("it is stored")
-            return
-        }
-        #expect(position.number == 1)
-        #expect(proxy.objects.holds("/test/p/\(ShardNames.log(1))"))
-    }
-
     /// Any 200 for the name was taken for a request: 2.5 s of a proxy's page made every publish 503 for 20 s.
     @Test("Only a request of this shard and epoch makes a leader hand over")
     func handover() throws {
