@@ -11,7 +11,7 @@ import Testing
         let seed = testSeed(UInt64(7 + number))
         print("following: seed \(seed)")
         var generator = SeededGenerator(seed: seed)
-        var model = FeedModel(seed: seed)
+        var model = FeedModel(seed: seed, hasQuotas: number == 1)
         let objects = MemoryObjects()
         let leader = try Member("one", objects)
         try model.run(40, in: leader.store)

@@ -10,45 +10,6 @@ import Testing
 
     init() throws { store = try folder.open() }
 
-    @Test("A change that is refused does not touch the others of its batch")
-    func refusedAmongOthers() throws {
-        try store.put("old", [1])
-        let outcomes = try store.apply(
-            [
-                .publish(store.publication("a", [1])),
-                .publish(store.publication("bad/id", [2])),
-                .delete(id: "nothing"),
-                .publish(store.publication("b", [3], expiry: .at(noon))),
-                .delete(id: "old"),
-                .publish(store.publication("a", [4])),
-                .delete(id: "a"),
-                .publish(store.publication("c", [5])),
-                .delete(id: ""),
-                .delete(id: String(repeating: "x", count: 300)),
-            ], asOf: noon)
-        #expect(
-            outcomes.map { $0.isDone } == [
-                true, false, false, false, true, true, true, true, false, false,
-            ])
-        #expect(outcomes[1].error?.field == .id)
-        #expect(outcomes[3].error?.field == .expiry)
-        if case .notFound = outcomes[2] {} else { Issue.record("\(outcomes[2])") }
-        let counters = try store.counters()
-        #expect(counters.notifications == 1)
-        #expect(counters.blobs == 1)
-        #expect(try store.verify().problems == [])
-    }
-
-    @Test("Outcomes stand in the order of the changes, revisions grow in it")
-    func order() throws {
-        let changes = try (0..<100).map {
-            Change.publish(try store.publication("\($0)", [UInt8($0)]))
-        }
-        let outcomes = try store.apply(changes, asOf: noon)
-        #expect(outcomes.compactMap { $0.record?.id } == (0..<100).map { "\($0)" })
-        #expect(outcomes.compactMap { $0.record?.revision } == (1...100).map { UInt64($0) })
-    }
-
     @Test("A batch beyond the limits of a transaction is split")
     func split() throws {
         let before = try Self.transaction(store)

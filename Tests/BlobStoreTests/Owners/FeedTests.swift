@@ -15,54 +15,6 @@ import Testing
         page.changes.map { "\($0.kind.name) \($0.id)" }
     }
 
-    @Test("Each notification comes once, with its latest change, in the order of the commits")
-    func latest() throws {
-        for id in ["a", "b", "c"] { try store.publish(id, owner: "anna") }
-        let first = try store.changes(of: "anna", from: .beginning)
-        #expect(Self.words(first) == ["published a", "published b", "published c"])
-        #expect(first.changes.map(\.revision) == [1, 2, 3])
-        #expect(!first.hasMore)
-        #expect(first.next == FeedCursor(position: 3, base: 0))
-        #expect(first.revision == 3)
-
-        _ = try store.patch("a") {
-            $0.isRead = .set(true)
-            $0.device = "phone"
-        }
-        _ = try store.patch("a") {
-            $0.actionState = .set(.dismissed)
-            $0.device = "watch"
-        }
-        try store.publish("d", owner: "anna")
-        _ = try store.apply(.remove(Removal(id: "b", device: "tablet")))
-        let second = try store.changes(of: "anna", from: .after(first.next))
-        #expect(Self.words(second) == ["updated a", "published d", "deleted b"])
-        #expect(second.changes.map(\.device) == ["watch", nil, "tablet"])
-        #expect(second.changes[0].record?.details.isRead == true)
-        let stored = try store.record(for: "a", asOf: noon)
-        #expect(second.changes[0].record == stored)
-        #expect(second.changes[2].record == nil)
-        let third = try store.changes(of: "anna", from: .after(second.next))
-        #expect(third.changes.isEmpty)
-        #expect(third.next == second.next)
-        // One by one: each change's own place leads to the next.
-        for (change, behind) in zip(second.changes, second.changes.dropFirst()) {
-            let page = try store.changes(of: "anna", from: .after(change.cursor), limit: 1)
-            #expect(page.changes.map(\.revision) == [behind.revision])
-        }
-    }
-
-    @Test("Behind everything there is, nothing is told of what was")
-    func fromNow() throws {
-        try store.publish("a", owner: "anna")
-        let page = try store.changes(of: "anna", from: .latest)
-        #expect(page.changes.isEmpty)
-        #expect(!page.hasMore)
-        try store.publish("b", owner: "anna")
-        let next = try store.changes(of: "anna", from: .after(page.next))
-        #expect(Self.words(next) == ["published b"])
-    }
-
     @Test("Each owner has its own, by bytes; one that has nothing, or cannot be, has none")
     func owners() throws {
         let owners = ["a", "ab", "b", " ", "\u{e9}", "e\u{301}"]

@@ -23,36 +23,6 @@ import Testing
         }
     }
 
-    @Test("A place before a removal that was forgotten is refused, one at it is not")
-    func horizon() throws {
-        let folder = TemporaryFolder()
-        let store = try Self.open(folder)
-        for id in ["a", "b", "c"] { try store.publish(id, owner: "anna", seconds: 10_000) }
-        try store.delete("b", asOf: noon)
-        let places = (0...4).map { FeedCursor(position: $0, base: 0) }
-        // A millisecond before its time it is still there.
-        let early = Timestamp(milliseconds: Self.later.milliseconds - 1)
-        _ = try store.sweepExpired(asOf: early, limit: 10)
-        for place in places { #expect(try !Self.isRefused(store, "anna", place)) }
-        let kept = try store.changes(of: "anna", from: .after(places[3]))
-        #expect(kept.changes.map(\.kind) == [.deleted])
-
-        #expect(try store.sweepExpired(asOf: Self.later, limit: 10).forgotten == 1)
-        for place in places {
-            #expect(try Self.isRefused(store, "anna", place) == (place.position < 4))
-        }
-        // The horizon is one for the store.
-        #expect(try Self.isRefused(store, "ben", places[3]))
-        #expect(try !Self.isRefused(store, "ben", places[4]))
-        // A first walk that began behind it goes on, however far back it is.
-        #expect(try !Self.isRefused(store, "anna", FeedCursor(position: 1, base: 4)))
-        #expect(try Self.isRefused(store, "anna", FeedCursor(position: 1, base: 3)))
-        #expect(try store.changes(of: "anna", from: .beginning).changes.map(\.id) == ["a", "c"])
-        let history = try store.history(of: "anna", asOf: Self.later)
-        #expect(try !Self.isRefused(store, "anna", history.cursor))
-        #expect(try store.verify().problems == [])
-    }
-
     /// A full store has no room for tombstones. Devices then kept what was deleted, and nobody told them.
     @Test("A removal without room for its tombstone sends every earlier place back to the history")
     func withoutRoom() throws {

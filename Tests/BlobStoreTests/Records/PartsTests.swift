@@ -9,63 +9,6 @@ import Testing
 
     init() throws { store = try folder.open() }
 
-    @Test(
-        "A part keeps what it does not give: texts, owner and the other parts"
-    )
-    func fields() throws {
-        let first = try store.publish(
-            store.publication("a", [1], owner: "anna", message: "Hi", richType: "img"), asOf: noon)
-        #expect(first.owner == "anna")
-        let icon = try store.publish(
-            store.publication("a", [2], part: "icon", message: "Hello"), asOf: noon)
-        #expect(icon.owner == "anna")
-        #expect(icon.message == "Hello")
-        #expect(icon.richType == "img")
-        #expect(icon.parts.map { $0.name } == ["payload", "icon"])
-        let replaced = try store.publish(
-            store.publication("a", [3], richType: "gif"), asOf: noon.adding(seconds: 1))
-        #expect(replaced.owner == "anna")
-        #expect(replaced.message == "Hello")
-        #expect(replaced.richType == "gif")
-        #expect(replaced.parts.map { $0.name } == ["payload", "icon"])
-        #expect(replaced.createdAt == noon)
-        #expect(try store.record(for: "a", asOf: noon) == replaced)
-    }
-
-    @Test("A part that was not there is created, one that was is replaced")
-    func created() throws {
-        for (part, isNew) in [
-            ("icon", true), ("icon", false), ("payload", true), ("payload", false),
-        ] {
-            let change = Change.publish(try store.publication("a", [1, 2], part: part))
-            guard case .published(_, let created) = try store.apply([change], asOf: noon)[0] else {
-                Issue.record("not published")
-                return
-            }
-            #expect(created == isNew, "\(part)")
-        }
-    }
-
-    @Test("Expiry: a part may keep the notification's, or move it for all parts")
-    func expiry() throws {
-        let end = noon.adding(seconds: 100)
-        let other = noon.adding(seconds: 500)
-        let new = try store.publish(
-            store.publication("a", [1], expiry: .keep(otherwise: end)), asOf: noon)
-        #expect(new.expiresAt == end)
-        let kept = try store.publish(
-            store.publication("a", [2], part: "icon", expiry: .keep(otherwise: other)), asOf: noon)
-        #expect(kept.expiresAt == end)
-        let moved = try store.publish(
-            store.publication("a", [3], part: "sound", expiry: .at(other)), asOf: noon)
-        #expect(moved.expiresAt == other)
-        #expect(try store.sweepExpired(asOf: end, limit: 10).expired == 0)
-        for part in ["", "payload", "icon", "sound"] {
-            #expect(try store.lookUp("a", part: part, asOf: end) == .found, "\(part)")
-        }
-        #expect(try store.verify().problems == [])
-    }
-
     @Test("Thirty-two parts are stored and found; one more is refused, and replacing one is not")
     func partCount() throws {
         for index in 0..<StoreLimits.partCountMax {
@@ -88,16 +31,6 @@ import Testing
         let empty = try store.counters()
         #expect(empty.parts == 0)
         #expect(empty.blobs == 0)
-    }
-
-    @Test("A part that is not there is missing, though the notification is there")
-    func missingPart() throws {
-        try store.put("a", [1], part: "icon")
-        for (part, expected) in [
-            ("icon", Found.found), ("", .missing), ("payload", .missing), ("ico", .missing),
-        ] {
-            #expect(try store.lookUp("a", part: part) == expected, "\(part)")
-        }
     }
 
     /// Swift holds é as one scalar and é as two for the same text; names are bytes. The one

@@ -10,68 +10,6 @@ import Testing
 
     init() throws { store = try folder.open() }
 
-    @Test("A patch changes what it names, moves the place in the feed and not in the history")
-    func fields() throws {
-        _ = try store.apply(.setCategory(Category(name: "mail", actions: [])))
-        let first = try store.publish("a", owner: "anna", group: "g") { $0.message = "Hi" }
-        try store.publish("b", owner: "anna")
-        let outcome = try store.patch("a", asOf: noon.adding(seconds: 1)) { patch in
-            patch.message = .clear
-            patch.title = .set("Ann")
-            patch.richType = .set("gif")
-            patch.category = .set("mail")
-            patch.group = .set("h")
-            patch.actions = .set([])
-            patch.priority = .set(.low)
-            patch.displayTTLSeconds = .set(5)
-            patch.isRead = .set(true)
-            patch.actionState = .set(.snoozed)
-            patch.device = "phone"
-        }
-        let record = try #require(outcome.record)
-        #expect(try store.record(for: "a", asOf: noon) == record)
-        #expect(record.revision == first.revision + 2 + 0)
-        #expect(record.sequence == first.revision)
-        #expect(record.createdAt == noon)
-        #expect(record.message == nil)
-        #expect(record.richType == "gif")
-        var expected = NotificationDetails()
-        expected.title = "Ann"
-        expected.category = "mail"
-        expected.categoryRevision = try #require(try store.category("mail")).revision
-        expected.group = "h"
-        expected.actions = []
-        expected.priority = .low
-        expected.displayTTLSeconds = 5
-        expected.isRead = true
-        expected.actionState = .snoozed
-        expected.device = "phone"
-        expected.sequence = first.revision
-        #expect(record.details == expected)
-        let index = try store.ownerIndex("anna")
-        #expect(index.history == ["a", "b"])
-        #expect(index.feed == ["b", "a"])
-        #expect(index.groups == ["h": [first.revision]])
-
-        let cleared = try store.patch("a") { patch in
-            patch.category = .clear
-            patch.group = .clear
-            patch.actions = .clear
-            patch.priority = .clear
-            patch.displayTTLSeconds = .clear
-            patch.isRead = .clear
-            patch.actionState = .clear
-        }
-        var bare = NotificationDetails()
-        bare.title = "Ann"
-        bare.sequence = first.revision
-        #expect(cleared.record?.details == bare)
-        let left = try store.ownerIndex("anna")
-        #expect(left.groups == [:])
-        #expect(left.entries.count == 3)
-        #expect(try store.verify().problems == [])
-    }
-
     @Test("One that changes nothing makes no revision, no entry and no commit")
     func unchanged() throws {
         let record = try store.publish("a", owner: "anna", group: "g") { draft in
@@ -102,19 +40,6 @@ import Testing
         _ = try store.patch("a") { $0.message = .set("\u{E9}") }
         let outcome = try store.patch("a") { $0.message = .set("e\u{301}") }
         #expect(!outcome.isUnchanged)
-    }
-
-    @Test("A new expiry is that of the blobs, too")
-    func expiry() throws {
-        let digest = try store.put("a", [1, 2], seconds: 10).parts[0].digest
-        let end = noon.adding(seconds: 100)
-        let outcome = try store.patch("a") { $0.expiresAt = .set(end) }
-        #expect(outcome.record?.expiresAt == end)
-        let later = noon.adding(seconds: 50)
-        #expect(try store.sweepExpired(asOf: later, limit: 10) == SweepResult())
-        #expect(try store.lookUp(digest, asOf: later) == .found)
-        #expect(try store.timeEntries() == [.notification(end, id: "a")])
-        #expect(try store.verify().problems == [])
     }
 
     @Test("Data are merged, member by member")
@@ -151,6 +76,9 @@ import Testing
         #expect(try field { $0.expiresAt = .set(noon) } == .expiry)
         let reserved = NotificationAction(identifier: "dismiss", title: "")
         #expect(try field { $0.actions = .set([reserved]) } == .actions)
+        for platforms in [["ios", "ios"], (0..<17).map({ "p\($0)" })] {
+            #expect(try field { $0.platforms = .set(platforms) } == .platforms, "\(platforms)")
+        }
         #expect(try store.patch("a", { $0.category = .set("x") }).error == .unknownCategory("x"))
         for (id, condition, revision) in [
             ("a", Condition.absent, record.revision), ("a", .revisions([]), record.revision),

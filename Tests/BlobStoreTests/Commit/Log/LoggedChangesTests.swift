@@ -84,64 +84,6 @@ import Testing
         #expect(try store.changes(of: "anna", from: .beginning).changes.map(\.id) == ["b"])
     }
 
-    @Test("Every kind of change is there after a kill, with all it says")
-    func kinds() throws {
-        let actions = [NotificationAction(identifier: "yes", title: "Yes")]
-        let held = try store.prepare([7, 7])
-        var draft = NotificationDraft(id: "draft", expiry: .at(noon.adding(seconds: 60)))
-        draft.owner = "anna"
-        draft.details.category = "mail"
-        draft.details.group = "g"
-        draft.parts = [
-            DraftPart(name: "icon", mediaType: "image/png", content: .stored(held.digest))
-        ]
-        var patch = NotificationPatch(id: "draft")
-        patch.message = .set("Hi")
-        let batches: [[Change]] = [
-            [.setCategory(Category(name: "mail", actions: actions))],
-            [.setCategory(Category(name: "gone", actions: []))],
-            [
-                .hold(BlobHold(held, until: noon.adding(seconds: 90))),
-                .removeCategory(name: "gone"),
-            ],
-            [.publishNotification(draft), .publish(try store.publication("old", [1]))],
-            [.patch(patch)],
-            [.respond(ActionResponse(id: "draft", action: "yes", key: "k"))],
-            [.publish(try store.publication(nil, [1, 2, 3], owner: "ben")), .delete(id: "old")],
-        ]
-        for batch in batches {
-            let outcomes = try store.apply(batch, asOf: noon)
-            #expect(outcomes.allSatisfy { $0.isDone }, "\(outcomes)")
-        }
-        #expect(store.pendingChanges.batchCount == batches.count)
-        #expect(try store.counters() == Counters())
-        try folder.withCopy { copy in
-            #expect(try copy.verify().problems == [])
-            let categories = try copy.categories()
-            #expect(categories.map(\.name) == ["mail"])
-            #expect(categories.first?.actions == actions)
-            let record = try #require(try copy.record(for: "draft", asOf: noon))
-            #expect(record.message == "Hi")
-            #expect(record.details.actionState == .activated)
-            #expect(record.details.responses.map(\.key) == ["k"])
-            #expect(try copy.ownedPayload(for: "draft", part: "icon", asOf: noon) == [7, 7])
-            let feed = try copy.changes(of: "ben", from: .beginning)
-            let id = try #require(feed.changes.first?.id)
-            #expect(try copy.ownedPayload(for: id, asOf: noon) == [1, 2, 3])
-            #expect(try copy.lookUp("old") == .missing)
-            let counters = try copy.counters()
-            #expect(counters.heldBlobs == 1 && counters.notifications == 2)
-            // It goes on where the other was.
-            try copy.beginLogging()
-            try copy.put("more", [4])
-            try copy.commitPending()
-            #expect(try copy.counters().revision == counters.revision + 1)
-        }
-        // Once more: the copy has not touched this one.
-        try store.commitPending()
-        #expect(try store.counters().notifications == 2)
-    }
-
     @Test("A kill while the log is done again leaves a log that is done again")
     func redoneTwice() throws {
         for number in 0..<5 { try store.put("\(number)", [1]) }
