@@ -231,17 +231,6 @@ import Testing
         #expect(try store.verify().problems == [])
     }
 
-    @Test("The end of an account takes its lines along")
-    func account() throws {
-        try set(store, "ask", [])
-        try store.publish("a", owner: "anna") { $0.details.category = "ask" }
-        try set(store, "ask", [Self.yes])
-        try store.deleteOwner("anna", asOf: noon)
-        let index = try store.ownerIndex("anna")
-        #expect(index.entries.isEmpty && index.finderCount == 0)
-        #expect(try store.verify().problems == [])
-    }
-
     @Test("Owners are told apart by bytes, and those who wait are woken")
     func wakes() throws {
         try set(store, "ask", [])

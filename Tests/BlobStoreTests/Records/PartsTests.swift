@@ -133,4 +133,32 @@ import Testing
         }
         #expect(again.until == held.until)
     }
+
+    @Test(
+        "An id at the limit, or of unusual characters, is stored and found",
+        arguments: [
+            "0", String(repeating: "x", count: 255), String(repeating: "\u{E9}", count: 127),
+            " ", "a b", "%2F", "日本語", "😀", "\u{200F}", ".", "..", "a\\b", "payload",
+        ])
+    func goodIDs(id: String) throws {
+        let record = try store.put(id, [1])
+        #expect(record.id.utf8.elementsEqual(id.utf8))
+        #expect(try store.record(for: id, asOf: noon) == record)
+        #expect(try store.delete(id, asOf: noon))
+        #expect(try store.counters().notifications == 0)
+    }
+
+    @Test(
+        "A digest is read in the one form it is written in",
+        arguments: [
+            "", "sha256:", "sha256:2cf2", "SHA256:" + String(repeating: "a", count: 64),
+            "sha256:" + String(repeating: "A", count: 64),
+            "sha256:" + String(repeating: "a", count: 65),
+            "sha256:" + String(repeating: "g", count: 64),
+            "sha512:" + String(repeating: "a", count: 64),
+            "sha256:" + String(repeating: "é", count: 32),
+        ])
+    func badDigests(text: String) {
+        #expect(Digest(text) == nil)
+    }
 }

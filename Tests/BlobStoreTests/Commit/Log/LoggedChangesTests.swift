@@ -1,5 +1,6 @@
 import BlobJSON
 import Glibc
+import Synchronization
 import TestSupport
 import Testing
 
@@ -114,5 +115,98 @@ import Testing
             let found6 = try copy.lookUp("a")
             #expect(found6 == .missing)
         }
+    }
+
+    @Test("Statistics have what is in the log, and commit nothing")
+    func pending() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        var revision: UInt64 = 0
+        for number in 1...5 {
+            revision = try store.put("\(number)", [UInt8(number), 1, 2], part: "payload").revision
+            try store.put("\(number)", [UInt8(number)], part: "icon")
+            let found = try store.statistics()
+            #expect(found.notifications == number && found.parts == 2 * number)
+            #expect(found.blobs == 2 * number && found.bytes == 4 * number)
+            #expect(found.revision == revision + 1)
+            #expect(store.pendingChanges.isPending)
+        }
+        #expect(try store.delete("1", asOf: noon))
+        let deleted = try store.statistics()
+        #expect(deleted.notifications == 4 && deleted.parts == 8)
+        // A snapshot has none of it yet.
+        #expect(try store.counters().notifications == 0)
+        try store.commitPending()
+        let afterCommit = try store.statistics()
+        #expect(afterCommit.notifications == 4 && afterCommit.revision == deleted.revision)
+        #expect(afterCommit.bytes == deleted.bytes && afterCommit.blobs == deleted.blobs)
+        let pending = store.pipeline.pendingCounters.withLock { $0 }
+        #expect(pending == nil)
+    }
+
+    @Test("A batch that failed is not counted, and what was in the log before it is")
+    func failed() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        try store.put("a", [1])
+        let long = [UInt8](repeating: 1, count: StoreLimits.loggedBatchByteCountMax + 1)
+        try store.put("b", long)
+        #expect(try store.statistics().notifications == 2 && !store.pendingChanges.isPending)
+        try store.put("c", [2])
+        let refused = try store.apply([.publish(try store.publication("d/", [3]))], asOf: noon)
+        #expect(!refused[0].isDone)
+        #expect(try store.statistics().notifications == 3 && store.pendingChanges.isPending)
+        try store.endLogging()
+        #expect(try store.statistics().notifications == 3)
+    }
+
+    private final class End: Sendable {
+        let isReached = Atomic(false)
+    }
+
+    /// The filter was once cleared before the count: who read in between asked a filter that was half empty.
+    @Test("While changes are counted as uncommitted the filter has their keys")
+    func clearedInOrder() async throws {
+        let folder = TemporaryFolder()
+        do { _ = try folder.open() }
+        let keys = try PendingKeys(folder.path, isWriter: true)
+        let end = End()
+        let key: [UInt8] = Array("notification".utf8)
+        let (asked, missed) = await withTaskGroup(of: (Int, Int)?.self) { group in
+            group.addTask {
+                var asked = 0
+                var missed = 0
+                var turns = 0
+                while !end.isReached.load(ordering: .acquiring) {
+                    turns += 1
+                    // The writer may have no other thread than this one.
+                    if turns.isMultiple(of: 64) { await Task.yield() }
+                    let clears = keys.commitCount
+                    let before = keys.batchCount
+                    let isFound = keys.mayContain(key.span.bytes)
+                    guard before > 0, keys.batchCount > 0, keys.commitCount == clears else {
+                        continue
+                    }
+                    asked += 1
+                    if !isFound { missed += 1 }
+                }
+                return (asked, missed)
+            }
+            group.addTask {
+                for round in 0..<testRounds(4_000) {
+                    keys.insert(key.span.bytes, .notification)
+                    keys.addBatch(of: UInt64(round), changeCount: 1)
+                    if round.isMultiple(of: 16) { await Task.yield() }
+                    keys.clear()
+                }
+                end.isReached.store(true, ordering: .releasing)
+                return nil
+            }
+            var result = (0, 0)
+            for await counts in group { result = counts ?? result }
+            return result
+        }
+        keys.unmap()
+        #expect(missed == 0, "of \(asked)")
     }
 }
