@@ -23,19 +23,6 @@ import Testing
         #expect(again.id == first.id)
     }
 
-    @Test("Slots are used again and again, and each view sees the last commit")
-    func reuse() throws {
-        let folder = TemporaryFolder()
-        let environment = try folder.open(readerCountMax: 2)
-        let table = try environment.makeTable()
-        for round in 0..<200 {
-            let value = [UInt8(round)]
-            try environment.set("a", value, in: table)
-            let read = try environment.get("a", in: table)
-            #expect(read == value)
-        }
-    }
-
     @Test("The oldest view is the one that was opened first, whichever ends before")
     func oldestViewed() throws {
         let folder = TemporaryFolder()
@@ -119,4 +106,87 @@ import Testing
     }
 
     private func end(_ view: consuming ReadTransaction) {}
+
+    /// What several threads saw together.
+    private final class Tally: Sendable {
+        let opened = Atomic(0)
+        let refused = Atomic(0)
+        let wrong = Atomic(0)
+        let isOver = Atomic(false)
+    }
+
+    /// More views are wanted than there are slots, so slots change hands all the time.
+    @Test("Each view has a slot of its own, however many threads want one, and none is lost")
+    func contention() async throws {
+        let folder = TemporaryFolder()
+        let capacity = 4
+        let environment = try folder.open(readerCountMax: capacity)
+        let table = try environment.makeTable()
+        try environment.set("a", [0], in: table)
+        let tally = Tally()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<3 {
+                group.addTask {
+                    while !tally.isOver.load(ordering: .relaxed) {
+                        for _ in 0..<64 {
+                            Self.openNested(environment, table, depth: 3, tally)
+                        }
+                        await Task.yield()
+                    }
+                }
+            }
+            for round in 1...200 {
+                try environment.set("a", [UInt8(round)], in: table)
+                await Task.yield()
+            }
+            tally.isOver.store(true, ordering: .relaxed)
+            try await group.waitForAll()
+        }
+        #expect(tally.wrong.load(ordering: .relaxed) == 0)
+        #expect(tally.opened.load(ordering: .relaxed) > 0)
+        #expect(environment.readers.oldestViewed == .max)
+
+        // All of them are there again, and no more.
+        let tallyAfter = Tally()
+        Self.openNested(environment, table, depth: capacity + 1, tallyAfter)
+        #expect(tallyAfter.opened.load(ordering: .relaxed) == capacity)
+        #expect(tallyAfter.refused.load(ordering: .relaxed) == 1)
+        #expect(tallyAfter.wrong.load(ordering: .relaxed) == 0)
+    }
+
+    /// Opens a view, others inside it, and compares what it sees before and after: another's
+    /// renewal of the same transaction would show.
+    private static func openNested(
+        _ environment: Environment, _ table: Table, depth: Int, _ tally: Tally
+    ) {
+        guard depth > 0 else { return }
+        do throws(LMDBError) {
+            let view = try environment.readers.begin()
+            tally.opened.add(1, ordering: .relaxed)
+            let before = (view.id, try view.copy(of: "a", in: table))
+            openNested(environment, table, depth: depth - 1, tally)
+            let after = (view.id, try view.copy(of: "a", in: table))
+            if before != after || environment.readers.oldestViewed > view.id {
+                tally.wrong.add(1, ordering: .relaxed)
+            }
+        } catch {
+            tally.refused.add(1, ordering: .relaxed)
+            if !error.isReadersFull { tally.wrong.add(1, ordering: .relaxed) }
+        }
+    }
+
+    @Test("A view whose caller keeps the environment sees what any other sees")
+    func unkept() throws {
+        let folder = TemporaryFolder()
+        let environment = try folder.open(readerCountMax: 2)
+        let table = try environment.makeTable()
+        try environment.set("a", [1], in: table)
+        for _ in 0..<3 {
+            let view = try environment.readers.slots.beginUnkept()
+            #expect(environment.readers.oldestViewed == view.id)
+            let read = try view.copy(of: "a", in: table)
+            #expect(read == [1])
+        }
+        #expect(environment.readers.oldestViewed == .max)
+    }
 }
