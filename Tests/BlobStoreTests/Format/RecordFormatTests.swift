@@ -45,16 +45,6 @@ import Testing
         #expect(none.details.actions == [])
     }
 
-    @Test("A record that is cut short, or goes on, is refused by its lengths alone")
-    func truncated() {
-        let bytes = RecordEncoder.bytes(RecordSamples.parts)
-        for wrong in (0..<bytes.count).map({ Array(bytes[..<$0]) }) + [bytes + [0]] {
-            #expect(throws: StoreError.self, "\(wrong.count) bytes") {
-                try RecordSamples.read(wrong, key: nil, id: "42")
-            }
-        }
-    }
-
     @Test("No byte anywhere makes the reader trap, checksum or not", arguments: samples)
     func everyByteAtEveryOffset(record: Record) {
         let bytes = RecordEncoder.bytes(record)

@@ -1,7 +1,5 @@
 import Bytes
-import Dispatch
 import LMDB
-import Synchronization
 import TestSupport
 import Testing
 

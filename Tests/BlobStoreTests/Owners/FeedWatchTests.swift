@@ -8,13 +8,6 @@ import Testing
 
 /// Who is woken by what, and that nobody is forgotten.
 @Suite struct FeedWatchTests {
-    /// Counts wake-ups.
-    private final class Bell: Sendable {
-        private let count = Atomic(0)
-        var rings: Int { count.load(ordering: .sequentiallyConsistent) }
-        func ring() { count.add(1, ordering: .sequentiallyConsistent) }
-    }
-
     private func bytes(_ owner: String) -> [UInt8] { Array(owner.utf8) }
 
     @Test("A commit behind the revision wakes once, whichever comes first")
