@@ -39,17 +39,6 @@ import BlobProtocol
             } == .malformed)
     }
 
-    @Test("Asked of other bytes it finds nothing that is not in them")
-    func otherBytes() throws {
-        let bytes = crlf("GET / HTTP/1.1\nHost: b\nBlobd-Device: a\n\n")
-        let (head, _) = try #require(try HTTPRequestHead.parse(bytes.span.bytes))
-        for count in 0..<bytes.count {
-            let slice = try head.value(
-                of: "blobd-device", in: bytes.span.bytes.extracting(first: count))
-            #expect((slice?.end ?? 0) <= count)
-        }
-    }
-
     private func named(
         _ lines: String, _ comparison: EntityTags.Comparison = .strong
     ) throws -> String {

@@ -37,7 +37,6 @@ import BlobProtocol
                     Content-Range: bytes */0
                     Date: Sun, 06 Nov 1994 08:49:37 GMT
 
-
                     """))
     }
 
@@ -80,21 +79,6 @@ import BlobProtocol
             #expect(String(decoding: out, as: UTF8.self) == "\(value)")
             let parsed = Decimal.parse(out.span.bytes)
             #expect(parsed == .value(value))
-        }
-    }
-
-    @Test("The digits of a short number, all at once")
-    func shortNumbers() {
-        var values: [UInt32] = [0, 1, 99_999_999]
-        for power in 1...8 {
-            let bound = (0..<power).reduce(1) { product, _ in product * 10 }
-            values += [UInt32(bound - 1), UInt32(min(bound, 99_999_999))]
-        }
-        values += stride(from: 3, to: 99_999_999, by: 9_973)
-        for value in values {
-            let (word, count) = Decimal.digits(under100Million: value)
-            let text = (0..<count).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) }
-            #expect(String(decoding: text, as: UTF8.self) == "\(value)")
         }
     }
 

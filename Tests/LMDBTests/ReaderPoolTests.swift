@@ -48,43 +48,6 @@ import Testing
         #expect(environment.readers.oldestViewed == .max)
     }
 
-    /// A view is marked before it exists, so a thread that asks in between gets 0 and waits. Seen from
-    /// outside: what is said to be the oldest view is never newer than one that is open.
-    @Test("What is said of the oldest view holds while views come and go on other threads")
-    func oldestViewedUnderLoad() async throws {
-        let folder = TemporaryFolder()
-        let environment = try folder.open()
-        let table = try environment.makeTable()
-        let flag = Flag()
-        try await withThrowingTaskGroup(of: Int.self) { group in
-            for _ in 0..<2 {
-                group.addTask {
-                    var wrong = 0
-                    while !flag.isOver.load(ordering: .relaxed) {
-                        wrong += try Self.compare(environment)
-                        await Task.yield()
-                    }
-                    return wrong
-                }
-            }
-            for round in 0..<200 {
-                try environment.set("a", [UInt8(round)], in: table)
-                await Task.yield()
-            }
-            flag.isOver.store(true, ordering: .relaxed)
-            for try await wrong in group { #expect(wrong == 0) }
-        }
-    }
-
-    private final class Flag: Sendable {
-        let isOver = Atomic(false)
-    }
-
-    private static func compare(_ environment: Environment) throws -> Int {
-        let view = try environment.readers.begin()
-        return environment.readers.oldestViewed > view.id ? 1 : 0
-    }
-
     /// Values were once readable only as long as somebody else kept the environment: Swift may let
     /// go of it after its last use, and closing it unmaps the file under an open view.
     @Test("A view keeps its environment open")
