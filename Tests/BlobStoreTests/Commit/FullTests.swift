@@ -49,12 +49,9 @@ import Testing
         options.mapByteCountMax = 4 << 20
         let store = try BlobStore.open(at: disk.path + "/data", options: options)
         func change(_ index: Int) -> Change {
-            var draft = NotificationDraft(id: "\(index)", expiry: .at(noon.adding(seconds: 10)))
-            draft.message = "m"
             let name = "\(index * 7_919 % 100_003)"
-            draft.owner =
-                name + String(repeating: "-", count: max(0, ownerByteCount - name.utf8.count))
-            return .publishNotification(draft)
+            let rest = String(repeating: "-", count: max(0, ownerByteCount - name.utf8.count))
+            return .notification("\(index)", owner: name + rest, end: noon.adding(seconds: 10))
         }
         var count = 0
         while true {
@@ -99,12 +96,9 @@ import Testing
         var count = 0
         while true {
             let changes = (count..<count + 64).map { number in
-                var draft = NotificationDraft(
-                    id: "\(number)", expiry: .at(noon.adding(seconds: 3_600)))
-                draft.owner = "anna"
-                draft.message = String(repeating: "m", count: 1_000)
-                draft.details.group = "g"
-                return Change.publishNotification(draft)
+                Change.notification("\(number)", owner: "anna", group: "g") {
+                    $0.message = String(repeating: "m", count: 1_000)
+                }
             }
             let outcomes = try store.apply(changes, asOf: noon)
             count += outcomes.count { $0.isDone }

@@ -107,13 +107,8 @@ import Testing
         let blobs = try store.counters().blobs
 
         // It is not used for another notification.
-        var draft = NotificationDraft(id: "by digest", expiry: .at(noon.adding(seconds: 60)))
-        draft.parts = [
-            DraftPart(
-                name: "payload", mediaType: "image/png",
-                content: .stored(digest))
-        ]
-        let outcome = try store.apply([.publishNotification(draft)], asOf: noon)[0]
+        let part = DraftPart(name: "p", mediaType: "image/png", content: .stored(digest))
+        let outcome = try store.apply(.notification("by digest") { $0.parts = [part] })
         #expect(outcome.error == .unknownDigest(digest))
         // What is kept of a notification keeps its damaged part.
         try store.put("b", [1, 2, 3], part: "sound")

@@ -88,13 +88,8 @@ import Testing
         let count = StoreLimits.feedEntriesLookedAtMax + 10
         for start in stride(from: 0, to: count, by: 1_000) {
             let outcomes = try store.apply(
-                (start..<min(count, start + 1_000)).map { number in
-                    var draft = NotificationDraft(
-                        id: "\(number)", expiry: .at(noon.adding(seconds: 60)))
-                    draft.owner = "anna"
-                    draft.message = "m"
-                    draft.details.app = "chat"
-                    return .publishNotification(draft)
+                (start..<min(count, start + 1_000)).map {
+                    .notification("\($0)", owner: "anna") { $0.details.app = "chat" }
                 }, asOf: noon)
             #expect(outcomes.allSatisfy { $0.isDone })
         }

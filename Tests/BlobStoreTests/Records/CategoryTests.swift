@@ -42,11 +42,11 @@ import Testing
         // What only mail has, nobody else can name.
         _ = try store.apply(.removeCategory(name: "ask"))
         for (app, isKnown) in [("mail", true), ("chat", false), (nil, false)] {
-            var draft = NotificationDraft(id: "n", expiry: .at(noon.adding(seconds: 60)))
-            draft.message = "Dinner?"
-            draft.details.app = app
-            draft.details.category = "ask"
-            #expect(try store.apply(.publishNotification(draft)).isDone == isKnown, "\(app ?? "-")")
+            let change = Change.notification("n") {
+                $0.details.app = app
+                $0.details.category = "ask"
+            }
+            #expect(try store.apply(change).isDone == isKnown, "\(app ?? "-")")
         }
         let patched = try store.patch("n") { $0.category = .set("ask") }
         #expect(patched.isDone)

@@ -17,20 +17,6 @@ import Testing
         (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ number &+ $0 >> 8) }
     }
 
-    /// Puts what is no record under an id, so that whatever touches that notification fails.
-    private static func damage(_ id: String, in store: BlobStore) throws {
-        try store.pipeline.whileWriting { () throws(StoreError) in
-            try store.pipeline.inTransaction(growth: 0, asOf: noon, isPublishing: true) {
-                (transaction) throws(StoreError) in
-                try transaction.transaction.set(
-                    Array(id.utf8).span.bytes, to: [UInt8]([1, 2, 3]).span.bytes,
-                    in: store.core.tables.notifications)
-                // So that the transaction counts as one that changed something.
-                transaction.counters.revision += 1
-            }
-        }
-    }
-
     private static func expect(
         _ ids: [String], in store: BlobStore, _ name: Comment? = nil
     ) throws {
@@ -78,10 +64,10 @@ import Testing
     func overfull(hasEarlier: Bool) throws {
         let text = String(repeating: "x", count: StoreLimits.dataByteCountMax - 20)
         for number in 0..<90 {
-            var draft = NotificationDraft(
-                id: "\(number)", expiry: .at(noon.adding(seconds: 60)))
-            draft.details.data = JSONFragment(.object([.init("t", .string(text))]))
-            _ = try store.apply([.publishNotification(draft)], asOf: noon, isCommitting: true)
+            let change = Change.notification("\(number)") {
+                $0.details.data = JSONFragment(.object([.init("t", .string(text))]))
+            }
+            _ = try store.apply([change], asOf: noon, isCommitting: true)
         }
         var ids = (0..<90).map { "\($0)" }
         for round in 0..<6 {
@@ -147,7 +133,7 @@ import Testing
     func failing(earlier: Int) throws {
         let folder = TemporaryFolder()
         let store = try folder.open()
-        try Self.damage("bad", in: store)
+        try store.damageRecord("bad")
         try store.beginLogging()
         var ids: [String] = []
         for number in 0..<earlier {
@@ -207,7 +193,7 @@ import Testing
 
     @Test("Who waits for a change in the log is told of it when a later batch fails")
     func failureNotifies() throws {
-        try Self.damage("bad", in: store)
+        try store.damageRecord("bad")
         let revision = try store.counters().revision
         let bell = Bell()
         let waiting = try store.feedWatch.register(Array("anna".utf8), behind: revision) {
@@ -238,7 +224,7 @@ import Testing
     /// A replay that finds fewer records than were acknowledged once went on without them.
     @Test("A record that has gone from the log while the store is open is missed by the replay")
     func missingRecord() throws {
-        try Self.damage("bad", in: store)
+        try store.damageRecord("bad")
         try store.put("a", [1])
         try store.put("b", [2])
         try Self.eraseLastRecord(of: store, in: folder)
