@@ -17,6 +17,7 @@ enum HeadOutcome: Equatable {
 /// pieces, cut anywhere (a long one at 100 places).
 func inEveryWay<Outcome: Equatable>(
     _ bytes: [UInt8], _ location: SourceLocation = #_sourceLocation,
+    isSame: (_ whole: Outcome, Outcome) -> Bool = { $0 == $1 },
     _ parse: (_ pieces: [[UInt8]]) -> Outcome
 ) -> Outcome {
     let whole = parse([bytes])
@@ -24,7 +25,7 @@ func inEveryWay<Outcome: Equatable>(
     let ways = [bytes.map { [$0] }] + cuts.map { [Array(bytes[..<$0]), Array(bytes[$0...])] }
     for pieces in ways {
         let outcome = parse(pieces)
-        guard outcome == whole else {
+        guard isSame(whole, outcome) else {
             Issue.record(
                 "\(outcome) in \(pieces.count) pieces, the first of \(pieces[0].count), instead of \(whole)",
                 sourceLocation: location)
@@ -34,21 +35,28 @@ func inEveryWay<Outcome: Equatable>(
     return whole
 }
 
-/// Parses a head.
+/// Parses a head. One that comes in pieces may be refused later.
 func parseHead(_ bytes: [UInt8]) -> HeadOutcome {
-    inEveryWay(bytes) { pieces in
-        var scanner = HeadScanner()
-        var held: [UInt8] = []
-        do throws(ProtocolError) {
-            for piece in pieces {
-                held += piece
-                let found = try HTTPRequestHead.parse(held.span.bytes, resuming: &scanner)
-                if let (head, consumed) = found { return .head(head, consumed: consumed) }
-            }
-            return .more
-        } catch {
-            return .refused(error.code)
+    inEveryWay(
+        bytes,
+        isSame: { whole, outcome in
+            if case .refused = whole { outcome.head == nil } else { outcome == whole }
+        }, parseHead(pieces:))
+}
+
+/// Parses a head that comes in pieces.
+func parseHead(pieces: [[UInt8]]) -> HeadOutcome {
+    var scanner = HeadScanner()
+    var held: [UInt8] = []
+    do throws(ProtocolError) {
+        for piece in pieces {
+            held += piece
+            let found = try HTTPRequestHead.parse(held.span.bytes, resuming: &scanner)
+            if let (head, consumed) = found { return .head(head, consumed: consumed) }
         }
+        return .more
+    } catch {
+        return .refused(error.code)
     }
 }
 

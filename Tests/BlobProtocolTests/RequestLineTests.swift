@@ -99,7 +99,7 @@ import BlobProtocol
         #expect(parseHead(lines: "\n\n\n\n\nGET / HTTP/1.1\nHost: b") == .refused(.malformed))
         // A peer that sends nothing but empty lines is refused at the fifth.
         #expect(parseHead(crlf("\n\n\n\n")) == .more)
-        #expect(parseHead(crlf("\n\n\n\n\n")) == .refused(.malformed))
+        #expect(parseHead(pieces: crlf("\n\n\n\n\n").map { [$0] }) == .refused(.malformed))
     }
 
     @Test("A request line may have 8,192 bytes; one more is 414, whole or in pieces")
@@ -111,6 +111,7 @@ import BlobProtocol
         let endless = Array("GET /\(fits)".utf8) + Array(repeating: 0x61, count: fixed)
         #expect(parseHead(endless) == .refused(.uriTooLong))
         #expect(parseHead(Array(endless[..<8_193])) == .more)
+        #expect(parseHead(pieces: endless.map { [$0] }) == .refused(.uriTooLong))
     }
 
     @Test("A header section may have 16,384 bytes; one more is 431, whole or in pieces")
@@ -122,5 +123,6 @@ import BlobProtocol
         let endless =
             crlf("GET / HTTP/1.1\nHost: b\nX: \(fits)") + Array(repeating: 0x61, count: 20)
         #expect(parseHead(endless) == .refused(.headersTooLarge))
+        #expect(parseHead(pieces: endless.map { [$0] }) == .refused(.headersTooLarge))
     }
 }

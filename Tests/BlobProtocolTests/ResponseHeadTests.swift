@@ -37,6 +37,7 @@ import BlobProtocol
                     Content-Range: bytes */0
                     Date: Sun, 06 Nov 1994 08:49:37 GMT
 
+
                     """))
     }
 
