@@ -1,5 +1,3 @@
-// compiles
-//
 // The control: what the files beside this one do wrong, done right. When this one fails to compile,
 // the others fail for the wrong reason.
 

@@ -114,16 +114,4 @@ import Testing
         #expect(refusal?.isOutOfBounds == true)
         #expect(!isDirty)
     }
-
-    @Test("What commits add to the file is readable, in views that were open before and after")
-    func growth() throws {
-        let folder = TemporaryFolder()
-        let environment = try folder.open()
-        let table = try environment.makeTable()
-        for round in 0..<40 {
-            let value = [UInt8](repeating: UInt8(round), count: 50_000)
-            try environment.set("key-\(round)", value, in: table)
-            #expect(try environment.get("key-\(round)", in: table) == value)
-        }
-    }
 }

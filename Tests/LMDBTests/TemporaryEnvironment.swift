@@ -12,6 +12,17 @@ extension TemporaryFolder {
     }
 }
 
+extension TemporaryFolder {
+    /// An environment with the tables `one` and `two`, numbered 0 and 1.
+    func openTwoTables(isReadOnly: Bool = false) throws -> (Environment, [Table]) {
+        let environment = try open(mapByteCount: 256 << 20, isReadOnly: isReadOnly)
+        if !isReadOnly {
+            for name in ["one", "two"] as [StaticString] { _ = try environment.makeTable(name) }
+        }
+        return (environment, try environment.openTables(["one", "two"]))
+    }
+}
+
 extension Environment {
     func makeTable(_ name: StaticString = "table") throws(LMDBError) -> Table {
         var transaction = try beginWrite()

@@ -187,4 +187,34 @@ import Testing
         let unseen = try before.copy(of: "a", in: table)
         #expect(unseen == nil)
     }
+
+    @Test("A cursor finds the first key that is not before the one asked for")
+    func seek() throws {
+        let table = try environment.makeTable()
+        try environment.set("b", [1], in: table)
+        try environment.set("d", [2, 3], in: table)
+        let transaction = try environment.readers.begin()
+        var cursor = try Cursor(transaction, in: table)
+        for (wanted, expected) in [("a", "b"), ("b", "b"), ("c", "d"), ("e", nil)] {
+            let bytes = Array(wanted.utf8)
+            let isThere = try cursor.move(toKeyAtOrAfter: bytes.span.bytes)
+            let key = isThere ? String(decoding: copied(cursor.key), as: UTF8.self) : nil
+            #expect(key == expected, "\(wanted)")
+        }
+    }
+
+    @Test("An empty table has no first entry, in a change as well")
+    func empty() throws {
+        let table = try environment.makeTable()
+        let transaction = try environment.beginWrite()
+        var cursor = try Cursor(transaction, in: table)
+        let first = try cursor.moveToFirst()
+        let next = try cursor.moveToNext()
+        let last = try cursor.moveToLast()
+        let previous = try cursor.moveToPrevious()
+        #expect(!first)
+        #expect(!next)
+        #expect(!last)
+        #expect(!previous)
+    }
 }

@@ -105,25 +105,6 @@ import Testing
         #expect(try follower.contents() == leader.contents())
     }
 
-    /// It was taken for a gap that a segment was appended, and another one, between two looks.
-    @Test("A segment that comes while a follower looks is no gap")
-    func appendedMeanwhile() throws {
-        let (leader, follower) = try shard()
-        try follower.follow()
-        follower.bucket.onRequest = { (operation, name) throws(ReplicationError) in
-            guard operation == .list, name == ShardNames.packPrefix else { return }
-            follower.bucket.onRequest = { _, _ in }
-            do {
-                for number in 0..<3 {
-                    try leader.store.put("late\(number)", [1])
-                    try leader.ship()
-                }
-            } catch { throw ReplicationError.bucket("\(error)") }
-        }
-        try follower.follow()
-        #expect(try follower.contents() == leader.contents())
-    }
-
     /// Neither look at the chain was tried by any test: either could be left out.
     @Test("A pack whose segments do not follow one another is refused")
     func chain() throws {

@@ -279,7 +279,38 @@ extension FormatKind {
             LogState(id: logID, isInUse: true, firstTransaction: 0x2122_2324),
             is: FormatDocument.bytes("Write-ahead log"), unread: 4,
             write: { value, _ in value.value },
-            read: { try LogState($1.span.bytes) })
+            read: { try LogState($1.span.bytes) }),
+        // A put of `k` and a delete of `key`. Zeros up to a page are behind it.
+        FormatKind(
+            "record of the log",
+            LogRecord(
+                logID: logID, transaction: 0x2122_2324, index: 0x31, operationCount: 2,
+                operationByteCount: 21, changeCount: 0x41),
+            is: hex(
+                """
+                62 6c 6f 62 64 6c 6f 67 01 00 00 00 a3 b5 4f fb
+                08 07 06 05 04 03 02 01 18 17 16 15 14 13 12 11
+                24 23 22 21 00 00 00 00 31 00 00 00 02 00 00 00
+                15 00 00 00 00 00 00 00 41 00 00 00 00 00 00 00
+                01 00 01 00 01 00 00 00 6b 76
+                02 05 03 00 00 00 00 00 6b 65 79
+                """), mayBeLonger: true,
+            write: { head, _ in
+                var bytes = [UInt8](repeating: 0, count: LogRecord.byteCount)
+                bytes += hex("01 00 01 00 01 00 00 00 6b 76 02 05 03 00 00 00 00 00 6b 65 79")
+                var span = bytes.mutableSpan
+                var target = span.mutableBytes
+                head.write(into: &target)
+                return bytes
+            },
+            read: { _, bytes in
+                let head = try unwrap(LogRecord(bytes.span.bytes, byteCountMax: bytes.count))
+                let end = LogRecord.byteCount + head.operationByteCount
+                guard LogRecord.isWhole(bytes.span.bytes.extracting(0..<end)) else {
+                    throw Refused()
+                }
+                return head
+            }),
     ]
 
     private static let ofRecords =

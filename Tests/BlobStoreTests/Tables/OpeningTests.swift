@@ -230,24 +230,6 @@ import Testing
         #expect(try again.ownedPayload(for: "a", asOf: noon) == [1])
     }
 
-    @Test("Another process reads beside the writer, and sees each change")
-    func readBeside() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
-        for count in [1, 2] {
-            try store.put("a", [UInt8](repeating: 1, count: count))
-            let (lines, status) = try Child.run(Child.torturer, ["read", folder.path, "a"])
-            #expect(lines == ["found \(count)"])
-            #expect(status == .exited(0))
-        }
-        // And where nobody has it open.
-        let other = TemporaryFolder()
-        do { _ = try other.open().put("a", [1, 2, 3]) }
-        Files.remove(other.path + "/lock.mdb")
-        let (lines, _) = try Child.run(Child.torturer, ["read", other.path, "a"])
-        #expect(lines == ["found 3"])
-    }
-
     @Test(
         "Someone who may read data.mdb but not write lock.mdb is refused",
         .enabled(if: getuid() == 0, "only root can become somebody else"))
@@ -311,17 +293,6 @@ import Testing
             #expect(error.openReason?.hasPrefix(name + " is ") == true, "\(error)")
         }
         #expect(Files.names(in: folder.path) == [])
-    }
-
-    @Test("A store keeps its id, and two stores have two")
-    func identity() throws {
-        let folder = TemporaryFolder()
-        let first = try folder.open().id
-        let again = try folder.open().id
-        #expect(first == again)
-        let other = TemporaryFolder()
-        let second = try other.open().id
-        #expect(first != second)
     }
 
     /// Replaces a value of the table `meta` behind the store's back.

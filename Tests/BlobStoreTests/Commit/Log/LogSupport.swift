@@ -62,6 +62,20 @@ extension BlobStore {
         return contents
     }
 
+    /// Puts what is no record under an id, so that whatever touches that notification fails.
+    func damageRecord(_ id: String) throws {
+        try pipeline.whileWriting { () throws(StoreError) in
+            try pipeline.inTransaction(growth: 0, asOf: noon, isPublishing: true) {
+                (transaction) throws(StoreError) in
+                try transaction.transaction.set(
+                    Array(id.utf8).span.bytes, to: [UInt8]([1, 2, 3]).span.bytes,
+                    in: core.tables.notifications)
+                // So that the transaction counts as one that changed something.
+                transaction.counters.revision += 1
+            }
+        }
+    }
+
     func mayBeUnsettled(_ id: String) -> Bool {
         pendingKeys.mayContain(Array(id.utf8).span.bytes)
     }

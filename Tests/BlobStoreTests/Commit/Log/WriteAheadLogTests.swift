@@ -80,6 +80,29 @@ import Testing
         #expect(try Files.byteCount(Self.path(folder)) == StoreLimits.logByteCount)
     }
 
+    @Test(
+        "A record of an unknown kind, or longer than its place, is none, and it takes whole pages")
+    func heads() throws {
+        var bytes = Self.record(1, 2)
+        func parsed(_ byteCountMax: Int = 4_096, first count: Int = 4_096) -> LogRecord? {
+            LogRecord(bytes.span.bytes.extracting(first: count), byteCountMax: byteCountMax)
+        }
+        for kind in UInt8(0)...255 {
+            bytes[60] = kind
+            #expect((parsed() != nil) == (kind <= 2), "\(kind)")
+        }
+        bytes[60] = 0
+        for count in [4_033, 4_096, Int(Int32.max), Int.max, -1] as [Int] {
+            withUnsafeBytes(of: count.littleEndian) { bytes.replaceSubrange(48..<56, with: $0) }
+            #expect(parsed() == nil, "\(count)")
+        }
+        for (count, padded) in [(0, 4_096), (1, 4_096), (4_032, 4_096), (4_033, 8_192)] {
+            withUnsafeBytes(of: count.littleEndian) { bytes.replaceSubrange(48..<56, with: $0) }
+            #expect(parsed(8_192)?.paddedByteCount == padded)
+        }
+        #expect(parsed(63) == nil && parsed(0) == nil && parsed(first: 63) == nil)
+    }
+
     @Test("A log without records, with zeros or with rubbish, has none")
     func empty() throws {
         let folder = TemporaryFolder()

@@ -3,8 +3,8 @@ import Testing
 
 @testable import BlobStore
 
-/// The table of leases, beside a dictionary that does the same.
-@Suite struct LeaseCountsTests {
+/// Which blobs are leased, and which were verified: tables of numbers.
+@Suite struct NumberSetTests {
     @Test(
         "It counts as a dictionary does, while it grows, fills and empties", arguments: [8, 3_000])
     func model(numberCount: Int) {
@@ -41,5 +41,25 @@ import Testing
         }
         let left = counts.total
         #expect(left == 0, "seed \(seed)")
+    }
+
+    /// The tag was once not compared: numbers that share a word counted as checked with each other, so
+    /// that a damaged chunk was sent.
+    @Test("Numbers that share a word with one that is in the set are not in it")
+    func sharedWords() {
+        let set = VerifiedSet()
+        let capacity = UInt64(set.capacity)
+        for number: UInt64 in [0, 1, 31, 32, 77, capacity - 1] {
+            set.insert(number)
+            for times: UInt64 in 1...5 {
+                let other = number + times * capacity
+                #expect(!set.contains(other), "\(other) beside \(number)")
+            }
+            #expect(set.contains(number), "\(number)")
+        }
+        // The later one takes the word.
+        set.insert(5 + capacity)
+        let (later, earlier) = (set.contains(5 + capacity), set.contains(0))
+        #expect(later && !earlier)
     }
 }

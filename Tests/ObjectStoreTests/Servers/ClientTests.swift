@@ -4,8 +4,9 @@ import Testing
 
 @testable import ObjectStore
 
-/// HTTPS: a certificate is checked, against those of the system or of `AWS_CA_BUNDLE`.
-@Suite struct TLSTests {
+/// What a client does besides requests: it checks certificates, against those of the system or of `AWS_CA_BUNDLE`, and
+/// gives memory back.
+@Suite struct ClientTests {
     @Test(
         "Requests go over TLS with a certificate that is known, and over no other",
         .enabled(if: hasPrograms, "python3 or openssl is not here"))
@@ -54,4 +55,30 @@ import Testing
 
     private static let hasPrograms =
         (try? run(["/bin/sh", "-c", "command -v python3 && command -v openssl"]).end) == .exited(0)
+
+    @Test(
+        "2,000 rounds of all operations take no more memory than 500",
+        .disabled(if: isSanitized, "the sanitizer's memory is not the client's"))
+    func noGrowth() throws {
+        let objects = StoredObjects()
+        let server = try ScriptedServer { objects.answer($0) }
+        let (end, output, errors) = try run(
+            ["\(Files.products)/object-store-load", "s3://bucket/store", "2000", "4096"],
+            environment: [
+                "AWS_ENDPOINT_URL": server.url, "AWS_ACCESS_KEY_ID": "a",
+                "AWS_SECRET_ACCESS_KEY": "b",
+            ])
+        let words = String(decoding: output, as: UTF8.self).split(whereSeparator: \.isWhitespace)
+        try #require(end == .exited(0) && words.count >= 6, "\(errors) \(words)")
+        func figure(_ name: Substring) -> Int {
+            words.lastIndex(of: name).flatMap { Int(words[$0 + 1]) } ?? 0
+        }
+        #expect(figure("warm") > 0)
+        // Pages of the runtime's own, that are touched late.
+        #expect(figure("end") - figure("warm") < 512, "\(words)")
+        #expect(server.requests.count >= 6_200)
+    }
 }
+
+/// Whether the tests run with a sanitizer, whose memory is not ours.
+private let isSanitized = ProcessEnvironment.process["TEST_SANITIZER"] != nil
