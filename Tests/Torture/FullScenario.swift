@@ -1,4 +1,3 @@
-import ArgumentParser
 import BlobClient
 import BlobProtocol
 import Glibc
@@ -6,24 +5,17 @@ import TestSupport
 
 /// Fills a small file system, and looks whether everything but publishing goes on.
 struct FullScenario: Scenario {
-    static let configuration = CommandConfiguration(
-        commandName: "full",
-        abstract:
-            "A full disk: 507, right reads, deletes that make room, starts that end with words.",
-        discussion: """
-            Mounts a small tmpfs in a mount namespace of this program's own, which needs root \
-            and leaves nothing behind however the program ends. Fills it by publishing until \
-            507; reads everything; deletes half; publishes at least three quarters of that \
-            again. Then fills the rest with another file and starts the daemon on the store \
-            and on an empty folder.
-            """)
+    static let about = About(
+        "full",
+        "A full disk: 507, right reads, deletes that make room, starts that end with words.",
+        """
+        Mounts a small tmpfs in a mount namespace of this program, which needs root and leaves nothing behind however
+        the program ends. Fills it by publishing until 507; reads everything; deletes half, which the file must give
+        back to the disk; publishes at least three quarters of that again. Then fills the rest with another file and
+        starts the daemon on the store and on an empty folder.
+        """)
 
-    @OptionGroup var options: ScenarioOptions
-
-    @Option(help: "The size of the file system, in MiB.")
-    var megabytes = 48
-
-    var secondsMax: UInt32 { 180 }
+    @Setting(48, "The size of the file system, in MiB.") var megabytes: Int
 
     func torture(_ bench: inout Workbench) throws -> [String] {
         let disk = bench.folder + "/disk"
@@ -37,6 +29,7 @@ struct FullScenario: Scenario {
         try compare(filled, daemon)
         let half = Array(filled.prefix(filled.count / 2))
         try delete(half, daemon)
+        let left = try waitUntilGivenBack(in: data, daemon)
         let again = try publishAgain(half, &daemon)
         let stored = again + filled.dropFirst(half.count)
         try compare(stored, daemon)
@@ -49,7 +42,7 @@ struct FullScenario: Scenario {
         let new = try startOnFullDisk(bench, disk + "/new", mayServe: nil)
         return [
             "507 after \(filled.count) payloads of 512 KiB on \(megabytes) MiB, all of them read",
-            "\(half.count) deleted, \(again.count) of them published again",
+            "\(half.count) deleted, which left \(left >> 20) MiB on the disk, and \(again.count) published again",
             "on a full disk the store's start: \(old), an empty folder's: \(new)",
         ]
     }
@@ -109,6 +102,28 @@ struct FullScenario: Scenario {
             }
             throw TestFailure("full-\(number) is there after it was deleted")
         }
+    }
+
+    /// Waits until what the file takes of the disk is not much more than what lives in it.
+    ///
+    /// - Returns: how many bytes it takes then.
+    private func waitUntilGivenBack(
+        in data: String, _ daemon: borrowing DaemonUnderTest
+    ) throws -> Int {
+        var connection = try daemon.connect()
+        var (taken, most) = (0, 0)
+        let isBack = try Clock.wait(milliseconds: 30_000) {
+            var status = stat()
+            try require(stat("\(data)/data.mdb", &status) == 0, "data.mdb: \(words(errno))")
+            taken = Int(status.st_blocks) * 512
+            // Besides, --keep-free leaves some.
+            most = try statistic("bytes_stored", &connection) * 13 / 10 + 4 << 20
+            return taken <= most
+        }
+        try require(
+            isBack,
+            "\(mebibytes(taken)) on the disk after the deletes; the limit is \(mebibytes(most))")
+        return taken
     }
 
     /// Publishes what was deleted, and returns the numbers that found room. Freeing is a step of

@@ -79,12 +79,13 @@ struct ChurnPublisher: Sendable {
                 default: throw error
                 }
             }
-            around.figures.noteWriting { $0.deleted += 1 }
+            around.figures.add(.deleted)
         } else {
             guard try publish(edition, &connection) else { return }
         }
         around.ledger.acknowledge(edition)
     }
+
     /// Stores an edition. Returns false when its short life was over before the daemon, which has
     /// much to do, came to it: the one before is then still there.
     private func publish(_ edition: Edition, _ connection: inout BlobConnection) throws -> Bool {
@@ -95,16 +96,14 @@ struct ChurnPublisher: Sendable {
         do throws(ClientError) {
             let receipt = try connection.put(
                 request, words.span.bytes.extracting(first: edition.byteCount))
-            around.figures.noteWriting {
-                $0.published += 1
-                $0.publishedBytes += Int(receipt.storedByteCount)
-            }
+            around.figures.add(.published)
+            around.figures.add(.publishedMebibytes, Int(receipt.storedByteCount))
             return true
         } catch {
             guard case .refused(let problem) = error, problem.code == "bad_expiry",
                 edition.mayBeAbsent
             else { throw error }
-            around.figures.noteWriting { $0.overtaken += 1 }
+            around.figures.add(.overtaken)
             return false
         }
     }

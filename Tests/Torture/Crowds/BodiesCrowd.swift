@@ -5,12 +5,12 @@ import TestSupport
 /// Bodies of which only a part comes, and batches that come slowly.
 struct BodiesCrowd: CrowdKind {
     static let name = "bodies"
-    static let abstract =
+    static let line =
         "Half-open bodies of every shape, and slow batches: do others still publish?"
-    static let discussion = """
-        Connections announce bodies, short and long, in chunks, in parts, in frames, and send only \
-        some of them; one in ten feeds a batch of 8 MiB with 4 KiB at a time. Meanwhile others publish \
-        ten bytes each on connections of their own: each is stored, or refused with 503, within a \
+    static let details = """
+        Connections announce bodies, short and long, in chunks, in parts, in frames, and send only
+        some of them; one in ten feeds a batch of 8 MiB with 4 KiB at a time. Meanwhile others publish
+        ten bytes each on connections of their own: each is stored, or refused with 503, within a
         second, and 99 % within 100 ms.
         """
     static let sizes = (usual: CrowdSize(clients: 2_000), short: CrowdSize(clients: 600))
@@ -91,20 +91,16 @@ struct BodiesCrowd: CrowdKind {
 
     /// Publishes ten bytes on a connection of its own, every other time in two steps, as many clients send.
     private func publish(_ number: Int) throws -> (status: Int, nanoseconds: Int) {
+        let request = HTTPClient.request(
+            "PUT", "/v1/notifications/small-\(number)/payload", ["Content-Type: image/png"],
+            Array("0123456789".utf8))
         let begin = Clock.nanoseconds()
         let socket = try RawSocket.connect(to: daemon.socket)
-        var answer: [UInt8] = []
-        let head =
-            "PUT /v1/notifications/small-\(number)/payload HTTP/1.1\r\nHost: b\r\n"
-            + "Content-Type: image/png\r\nContent-Length: 10\r\n\r\n"
-        let body = Array("0123456789".utf8)
-        let pieces =
-            number.isMultiple(of: 2) ? [Array(head.utf8) + body] : [Array(head.utf8), body]
-        for piece in pieces { _ = try socket.sendAll(piece, answers: &answer) }
-        _ = try socket.receive(into: &answer, milliseconds: 10_000) {
-            HTTPClient.statusLine(of: $0) != nil
-        }
-        return (HTTPClient.statusLine(of: answer) ?? 0, Clock.nanoseconds() - begin)
+        let first = number.isMultiple(of: 2) ? 0 : request.count - 10
+        var received: [UInt8] = []
+        _ = try socket.sendAll(Array(request.prefix(first)), answers: &received)
+        let answer = try socket.ask(Array(request.dropFirst(first)), milliseconds: 10_000)
+        return (answer.status, Clock.nanoseconds() - begin)
     }
 
     /// A request whose body does not come whole.
@@ -113,24 +109,23 @@ struct BodiesCrowd: CrowdKind {
     ) throws -> [UInt8] {
         let sent = [1, 9, 3_000, 60_000, 100_000, 180_000].randomElement(using: &generator) ?? 1
         let body = [UInt8](repeating: 0x20, count: sent)
-        func http(_ line: String, _ fields: String) -> [UInt8] {
-            Array("\(line) HTTP/1.1\r\nHost: b\r\n\(fields)\r\n\r\n".utf8)
+        func put(_ field: String) -> [UInt8] {
+            HTTPClient.request("PUT", "/v1/notifications/h/payload", [field])
         }
-        let put = "PUT /v1/notifications/h/payload"
+        func post(_ target: String, _ type: String, _ length: Int) -> [UInt8] {
+            HTTPClient.request(
+                "POST", "/v1/\(target)", ["Content-Type: \(type)", "Content-Length: \(length)"])
+        }
         switch number % 10 {
-        case 0: return http(put, "Content-Length: 10") + [0x31]
-        case 1, 6: return http(put, "Content-Length: \(sent + 1)") + body
-        case 2, 7: return http(put, "Content-Length: 60000000") + body
-        case 3: return http(put, "Transfer-Encoding: chunked") + Array("FFFFFF\r\n".utf8) + body
+        case 0: return put("Content-Length: 10") + [0x31]
+        case 1, 6: return put("Content-Length: \(sent + 1)") + body
+        case 2, 7: return put("Content-Length: 60000000") + body
+        case 3: return put("Transfer-Encoding: chunked") + Array("FFFFFF\r\n".utf8) + body
         case 4, 8:
-            return http(
-                "POST /v1/notifications",
-                "Content-Type: multipart/form-data; boundary=x\r\nContent-Length: 60000000")
+            return post("notifications", "multipart/form-data; boundary=x", 60_000_000)
                 + Array("--x\r\nContent-Disposition: form-data; name=\"f\"\r\n\r\n".utf8) + body
         case 5:
-            return http(
-                "POST /v1/notifications:batch",
-                "Content-Type: application/x-ndjson\r\nContent-Length: 8388608") + body.prefix(9)
+            return post("notifications:batch", "application/x-ndjson", 8 << 20) + body.prefix(9)
         default:
             var frames = helloFrame
             let draft = Put.Draft(id: "h")

@@ -1,4 +1,3 @@
-import ArgumentParser
 import BlobClient
 import Glibc
 import TestSupport
@@ -37,8 +36,8 @@ struct CrowdedDaemon: Sendable {
 /// memory beside them, that it is there for others, and that it is as before when they have gone.
 protocol CrowdKind {
     static var name: String { get }
-    static var abstract: String { get }
-    static var discussion: String { get }
+    static var line: String { get }
+    static var details: String { get }
     /// The usual size, and the one with `--short`.
     static var sizes: (usual: CrowdSize, short: CrowdSize) { get }
     /// Arguments of the daemon.
@@ -61,7 +60,7 @@ protocol CrowdKind {
 
 extension CrowdKind {
     static func arguments(_ size: CrowdSize) -> [String] {
-        [DaemonFlag.connections, "\(size.clients + 200)"]
+        ["--max-connections", "\(size.clients + 200)"]
     }
     // Beside the connections, the daemon keeps some for the spool files of uploads.
     static func descriptorCountMax(_ size: CrowdSize) -> Int { size.clients + 4_000 }
@@ -70,38 +69,24 @@ extension CrowdKind {
 
 /// A crowd's scenario.
 struct CrowdScenario<Row: CrowdKind>: Scenario {
-    static var configuration: CommandConfiguration {
-        CommandConfiguration(
-            commandName: Row.name, abstract: Row.abstract,
-            discussion: Row.discussion
-                + " Beside the crowd the daemon's own memory is bounded, and when it has gone, "
-                + "memory, descriptors and connections are what they were.")
+    static var about: About {
+        About(
+            Row.name, Row.line,
+            Row.details + "\n"
+                + "With a crowd the daemon's own memory is bounded, and when it has gone, memory, descriptors and\n"
+                + "connections are what they were.")
     }
 
-    @OptionGroup var options: ScenarioOptions
-
-    @Option(help: "How many clients.")
-    var clients: Int?
-
-    @Option(help: "How long they stay, in seconds.")
-    var seconds: Int?
-
-    @Option(help: "How many bytes each sends or asks for.")
-    var bytes: Int?
-
-    private var size: CrowdSize {
-        let usual = options.short ? Row.sizes.short : Row.sizes.usual
-        return CrowdSize(
-            clients: clients ?? usual.clients, seconds: seconds ?? usual.seconds,
-            bytes: bytes ?? usual.bytes)
-    }
-
-    var secondsMax: UInt32 {
-        UInt32(clamping: 300 + 2 * size.seconds + size.clients * size.bytes / 4_000_000)
-    }
+    @Setting(Row.sizes.usual.clients, short: Row.sizes.short.clients, "How many clients.")
+    var clients: Int
+    @Setting(Row.sizes.usual.seconds, short: Row.sizes.short.seconds, "Seconds that they stay.")
+    var seconds: Int
+    @Setting(
+        Row.sizes.usual.bytes, short: Row.sizes.short.bytes, "Bytes that each sends or asks for.")
+    var bytes: Int
 
     func torture(_ bench: inout Workbench) throws -> [String] {
-        let size = size
+        let size = CrowdSize(clients: clients, seconds: seconds, bytes: bytes)
         try raiseDescriptorLimit(to: size.clients + 300)
         let descriptorCountMax = Row.descriptorCountMax(size)
         var daemon = try DaemonUnderTest.serving(
@@ -111,7 +96,7 @@ struct CrowdScenario<Row: CrowdKind>: Scenario {
         var crowd = try Row(
             CrowdedDaemon(
                 socket: daemon.socket, pid: pid, seed: bench.seed, size: size,
-                isShort: options.short))
+                isShort: bench.isShort))
         try crowd.prepare()
         let before = try ProcessFigures(of: pid).ownByteCount
         let descriptors = try ProcessFigures.descriptorCount(of: pid)
@@ -120,7 +105,7 @@ struct CrowdScenario<Row: CrowdKind>: Scenario {
         var figures = try crowd.stay()
         try daemon.requireRunning("beside the crowd")
         let grown = try watch.finish() - before
-        let limits = Row.byteCountMax(size, isShort: options.short)
+        let limits = Row.byteCountMax(size, isShort: bench.isShort)
         try require(
             grown <= limits.beside ?? .max,
             "the daemon's own memory grew by \(mebibytes(grown)); the limit is \(mebibytes(limits.beside ?? 0))"
@@ -130,7 +115,7 @@ struct CrowdScenario<Row: CrowdKind>: Scenario {
         try require(daemon.isAnswering(), "the daemon does not answer after the crowd has gone")
         let recovery = Clock.milliseconds() - gone
         try require(
-            recovery <= (options.short ? 30_000 : 1_000),
+            recovery <= (bench.isShort ? 30_000 : 1_000),
             "the daemon answered \(recovery) ms after the crowd had gone")
         var (left, open) = (0, 0)
         let isBack = try Clock.wait(milliseconds: 30_000) {

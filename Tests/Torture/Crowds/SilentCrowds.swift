@@ -5,9 +5,9 @@ import TestSupport
 /// Connections that are open and silent; every other one has said hello and read the answer.
 struct IdleCrowd: CrowdKind {
     static let name = "idle"
-    static let abstract = "Many idle connections: what does the daemon hold for them?"
-    static let discussion = """
-        Half of them say hello and wait for the answer, the others nothing at all. A connection may \
+    static let line = "Many idle connections: what does the daemon hold for them?"
+    static let details = """
+        Half of them say hello and wait for the answer, the others nothing at all. A connection may
         cost 8 KB, and none may be lost.
         """
     static let sizes = (usual: CrowdSize(clients: 10_000), short: CrowdSize(clients: 1_000))
@@ -25,11 +25,8 @@ struct IdleCrowd: CrowdKind {
         sockets = try (0..<daemon.size.clients).map { index in
             let socket = try RawSocket.connect(to: daemon.socket)
             if index.isMultiple(of: 2) {
-                var answer: [UInt8] = []
-                let isWhole =
-                    try socket.sendAll(helloFrame, answers: &answer)
-                    && socket.receive(into: &answer) { $0.count >= 24 + 64 }
-                try require(isWhole, "connection \(index) was closed instead of welcomed")
+                let answer = try socket.ask(helloFrame)
+                try require(answer.status == 200, "hello was answered \(answer.status)")
             }
             return socket
         }
@@ -54,8 +51,8 @@ struct IdleCrowd: CrowdKind {
 /// Far more connectors than the daemon has descriptors.
 struct DescriptorsCrowd: CrowdKind {
     static let name = "descriptors"
-    static let abstract = "128 descriptors and 3,000 connectors: does the daemon spin?"
-    static let discussion =
+    static let line = "128 descriptors and 3,000 connectors: does the daemon spin?"
+    static let details =
         "While the connectors hold on, the daemon may use at most 5 % of a processor."
     static let sizes = (
         usual: CrowdSize(clients: 3_000, seconds: 5), short: CrowdSize(clients: 3_000, seconds: 2)

@@ -7,15 +7,14 @@ final class FollowedLeader {
     private let host: Host
 
     /// Starts it below the bench's folder. It acknowledges what is in the bucket.
-    init(
-        _ shard: ShardUnderTest, _ bench: Workbench, idleMilliseconds: Int
-    ) throws {
-        host = try shard.serve(
-            "leader", "--replicate", bench,
+    init(_ shard: ShardUnderTest, _ bench: Workbench, idleMilliseconds: Int) throws {
+        host = Host(
+            "leader", "--replicate", of: shard, in: bench,
             arguments: [
-                "--ack", "replicated", DaemonFlag.sweep, "10ms",
-                DaemonFlag.idle, "\(10 * idleMilliseconds)ms",
+                "--ack", "replicated", "--sweep-interval", "10ms", "--idle-timeout",
+                "\(10 * idleMilliseconds)ms",
             ])
+        try host.start()
     }
 
     var socket: String { host.socket }

@@ -26,8 +26,7 @@ final class Host {
         through proxy: FaultyProxy? = nil, prefix: [String] = [], arguments: [String] = []
     ) {
         self.name = name
-        bench = ShardUnderTest.part(name, of: round)
-        mkdir(bench.folder, 0o755)
+        bench = Workbench(name, of: round)
         self.prefix = prefix + (proxy.map { ["env", "AWS_ENDPOINT_URL=\($0.url)"] } ?? [])
         self.arguments = [flag, shard.url, "--advertise", name] + arguments
     }
@@ -90,8 +89,7 @@ final class Host {
         signal(SIGSTOP)
         defer { signal(SIGCONT) }
         Files.remove(folder)
-        let end = try runToEnd(["cp", "-a", bench.data, folder], log: bench.log)
-        try require(end == .exited(0), "the folder of \(name) was not copied: \(end)")
+        try copy(bench.data, to: folder, log: bench.log)
     }
 
     /// Compares every stored byte, after the daemon has stopped.

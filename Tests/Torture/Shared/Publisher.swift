@@ -83,7 +83,20 @@ final class Publisher: Sendable {
     /// How many it has refused.
     var refusedCount: Int { refusals.load(ordering: .relaxed) }
 
+    /// The changes of each id, in their order.
+    var changes: [String: [SentChange]] { ledger.changes }
+
     // MARK: Changing
+
+    /// Starts a thread for each; see ``work(at:seed:round:until:)``.
+    static func start(
+        _ crowd: [Publisher], at sockets: [String], seed: UInt64, round: Int = 0,
+        until stop: StopSign
+    ) throws -> Threads {
+        try Threads.start(crowd.count) { index in
+            try crowd[index].work(at: sockets, seed: seed, round: round, until: stop)
+        }
+    }
 
     /// Changes until the connection ends, or until `stop` when it persists. Throws only when a
     /// daemon answers something wrong.
@@ -244,24 +257,26 @@ final class Publisher: Sendable {
     /// Throws unless a daemon has what was there at one moment of a time, by the ledger's clock. Its history must be
     /// kept, and one change sent at a time.
     ///
-    /// - Returns: how many notifications were looked at.
-    func checkOneMoment(of time: ClosedRange<Int>, at socket: String) throws -> Int {
+    /// - Returns: what each of its notifications is there; nil: absent.
+    func checkOneMoment(
+        of time: ClosedRange<Int>, at socket: String
+    ) throws -> [String: String?] {
         var connection = try BlobConnection.connect(to: socket)
         let changes = ledger.changes
-        var found: [String: String] = [:]
-        for id in changes.keys { found[id] = try content(of: id, &connection) }
+        var found: [String: String?] = [:]
+        for id in changes.keys { found[id] = .some(try content(of: id, &connection)) }
         // After each answer everything is known. The last change may have been done before its answer came.
         let moments = changes.values.joined().compactMap(\.answeredAt).sorted()
         let first = moments.lastIndex { $0 <= time.lowerBound } ?? 0
         let last = moments.firstIndex { $0 > time.upperBound } ?? moments.count - 1
         let isRight = moments[first...last].contains { moment in
-            changes.allSatisfy { Expectation($0.value, at: moment).allows(found[$0.key]) }
+            changes.allSatisfy { Expectation($0.value, at: moment).allows(found[$0.key] ?? nil) }
         }
         try require(
             isRight,
             "the notifications of \(plan.name)\(number) are those of no moment among \(last - first + 1)"
         )
-        return changes.count
+        return found
     }
 
     private func faults(
