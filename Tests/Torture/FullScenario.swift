@@ -112,7 +112,11 @@ struct FullScenario: Scenario {
     ) throws -> Int {
         var connection = try daemon.connect()
         var (taken, most) = (0, 0)
-        let isBack = try Clock.wait(milliseconds: 30_000) {
+        try Clock.wait(
+            milliseconds: 30_000,
+            orThrow:
+                "\(mebibytes(taken)) on the disk after the deletes; the limit is \(mebibytes(most))"
+        ) {
             var status = stat()
             try require(stat("\(data)/data.mdb", &status) == 0, "data.mdb: \(words(errno))")
             taken = Int(status.st_blocks) * 512
@@ -120,9 +124,6 @@ struct FullScenario: Scenario {
             most = try statistic("bytes_stored", &connection) * 13 / 10 + 4 << 20
             return taken <= most
         }
-        try require(
-            isBack,
-            "\(mebibytes(taken)) on the disk after the deletes; the limit is \(mebibytes(most))")
         return taken
     }
 
@@ -154,10 +155,11 @@ struct FullScenario: Scenario {
         _ bench: borrowing Workbench, _ data: String, mayServe numbers: [Int]?
     ) throws -> String {
         var daemon = try DaemonUnderTest(starting: bench, data: data)
-        let isServing = Clock.wait(milliseconds: 20_000) {
+        try Clock.wait(
+            milliseconds: 20_000, orThrow: "on a full disk the daemon neither serves nor ends"
+        ) {
             !daemon.isRunning() || (try? daemon.connect()) != nil
         }
-        try require(isServing, "on a full disk the daemon neither serves nor ends")
         if let ending = daemon.waitForEnd(milliseconds: 200) {
             guard case .exited(let code) = ending, code != 0 else {
                 throw TestFailure("on a full disk the daemon ended with \(ending)")

@@ -23,7 +23,7 @@ struct GarbageScenario: Scenario {
         let idle = try ProcessFigures.descriptorCount(of: daemon.pid)
         let warm = try send(messages / 20, bench, round: 0)
         try daemon.requireRunning("while it was warmed up")
-        let before = try ProcessFigures(of: daemon.pid).ownByteCount
+        let before = try ProcessFigures.ownByteCount(of: daemon.pid)
         let figures = try send(messages - warm.seen, bench, round: 1)
         try daemon.requireRunning("while garbage was sent")
         try require(daemon.isAnswering(), "the daemon does not answer any more")
@@ -31,14 +31,15 @@ struct GarbageScenario: Scenario {
         var open = 0
         // One connection for all looks: on a busy machine that of the last look may still be open.
         var connection = try daemon.connect()
-        let closed = try Clock.wait(milliseconds: 20_000) {
+        try Clock.wait(
+            milliseconds: 20_000, orThrow: "\(open) descriptors are open, \(idle) were at the start"
+        ) {
             guard try statistic("body_memory_bytes", &connection) == 0 else { return false }
             // This connection is one of them.
             open = try ProcessFigures.descriptorCount(of: daemon.pid) - 1
             return open <= idle
         }
-        try require(closed, "\(open) descriptors are open, \(idle) were at the start")
-        let after = try ProcessFigures(of: daemon.pid).ownByteCount
+        let after = try ProcessFigures.ownByteCount(of: daemon.pid)
         let grown = after - before
         try require(
             grown <= marginMebibytes << 20,

@@ -61,13 +61,13 @@ struct SeedScenario: ShardScenario {
         on bucket: S3Bucket, of sequence: UInt64, _ isShort: Bool
     ) throws -> Int {
         var size = 0
-        let isThere = try Clock.wait(milliseconds: 300_000) {
+        try Clock.wait(milliseconds: 300_000, orThrow: "no base has batch \(sequence) within 300 s")
+        {
             guard let number = try BaseManifest.numbers(on: bucket).last else { return false }
             let manifest = try BaseManifest.read(number, on: bucket)
             size = manifest.byteCount
             return manifest.sequence >= sequence || isShort
         }
-        try require(isThere, "no base has batch \(sequence) within 300 s")
         return size
     }
 }

@@ -73,12 +73,13 @@ struct ZombiesScenario: ShardScenario {
         let late = crowd("late", 1)
         let lateThreads = try round.start(late, at: [old], until: oldStop)
         // Without the fence it may lead for as long as it likes.
-        let isDone = Clock.wait(milliseconds: 60_000) {
+        try Clock.wait(
+            milliseconds: 60_000, orThrow: "the old leader neither follows nor ends within 60 s"
+        ) {
             let now = Publisher.acknowledgedCount(olds + late)
             return !old.isRunning || old.report?.role == "follower"
                 || withoutFence && now > before + olds.count
         }
-        try require(isDone, "the old leader neither follows nor ends within 60 s")
         oldStop.putUp()
         newStop.putUp()
         for threads in [oldThreads, lateThreads, newThreads] { try threads.join() }

@@ -47,10 +47,9 @@ struct BodiesCrowd: CrowdKind {
     }
 
     mutating func stay() throws -> [String] {
-        let areKept = try Clock.wait(milliseconds: 10_000) {
+        try Clock.wait(milliseconds: 10_000, orThrow: "not all of the crowd are connected") {
             try daemon.number("connections") > sockets.count
         }
-        try require(areKept, "not all of the crowd are connected")
         var times: [Int] = []
         var refused = 0
         let piece = [UInt8](repeating: 0x20, count: 4_096)

@@ -98,7 +98,7 @@ struct CrowdScenario<Row: CrowdKind>: Scenario {
                 socket: daemon.socket, pid: pid, seed: bench.seed, size: size,
                 isShort: bench.isShort))
         try crowd.prepare()
-        let before = try ProcessFigures(of: pid).ownByteCount
+        let before = try ProcessFigures.ownByteCount(of: pid)
         let descriptors = try ProcessFigures.descriptorCount(of: pid)
         let watch = try MemoryWatch(pid)
         try crowd.come()
@@ -118,15 +118,15 @@ struct CrowdScenario<Row: CrowdKind>: Scenario {
             recovery <= (bench.isShort ? 30_000 : 1_000),
             "the daemon answered \(recovery) ms after the crowd had gone")
         var (left, open) = (0, 0)
-        let isBack = try Clock.wait(milliseconds: 30_000) {
-            left = try ProcessFigures(of: pid).ownByteCount - before
+        try Clock.wait(
+            milliseconds: 30_000,
+            orThrow:
+                "when the crowd has gone \(mebibytes(left)) more are held than before, and \(open) descriptors instead of \(descriptors)"
+        ) {
+            left = try ProcessFigures.ownByteCount(of: pid) - before
             open = try ProcessFigures.descriptorCount(of: pid)
             return left <= limits.after ?? .max && open <= descriptors + 4
         }
-        try require(
-            isBack,
-            "when the crowd has gone \(mebibytes(left)) more are held than before, and \(open) descriptors instead of \(descriptors)"
-        )
         try daemon.stop()
         try verify(bench, "after the crowd")
         return ["\(size.clients) clients"] + figures + [

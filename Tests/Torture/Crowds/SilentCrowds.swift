@@ -84,10 +84,9 @@ struct DescriptorsCrowd: CrowdKind {
     mutating func stay() throws -> [String] {
         let waiting = sockets.count
         // Full: as many are open as there may be, but for those that are kept for files.
-        let isFull = try Clock.wait(milliseconds: 10_000) {
+        try Clock.wait(milliseconds: 10_000, orThrow: "the daemon does not look full") {
             try ProcessFigures.descriptorCount(of: daemon.pid) > Self.descriptors / 3
         }
-        try require(isFull, "the daemon does not look full")
         let before = try ProcessFigures.processorMilliseconds(of: daemon.pid)
         let begin = Clock.milliseconds()
         while Clock.milliseconds() < begin + daemon.size.seconds * 1_000 {

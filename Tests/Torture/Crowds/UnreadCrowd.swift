@@ -98,10 +98,10 @@ struct UnreadCrowd: CrowdKind {
 
     mutating func leave() throws -> [String] {
         sockets = []
-        let isBack = try Clock.wait(milliseconds: 20_000) {
+        try Clock.wait(milliseconds: 20_000, orThrow: "answers are held for clients that have gone")
+        {
             try daemon.number("answer_memory_bytes") == 0
         }
-        try require(isBack, "answers are held for clients that have gone")
         return []
     }
 

@@ -83,8 +83,9 @@ struct WaitersCrowd: CrowdKind {
 
     mutating func leave() throws -> [String] {
         sockets = []
-        let areGone = try Clock.wait(milliseconds: 20_000) { try daemon.number("watchers") == 0 }
-        try require(areGone, "the daemon still counts waiters that have gone")
+        try Clock.wait(
+            milliseconds: 20_000, orThrow: "the daemon still counts waiters that have gone"
+        ) { try daemon.number("watchers") == 0 }
         return []
     }
 

@@ -66,10 +66,12 @@ struct CutSource {
 
     private static func wait(for count: Int, more crowd: [Publisher]) throws {
         let before = crowd.map(\.acknowledgedCount)
-        let areDone = Clock.wait(milliseconds: 120_000) {
+        try Clock.wait(
+            milliseconds: 120_000,
+            orThrow: "not all publishers do \(count) changes within two minutes"
+        ) {
             zip(crowd, before).allSatisfy { $0.acknowledgedCount >= $1 + count }
         }
-        try require(areDone, "not all publishers do \(count) changes within two minutes")
     }
 
     /// Takes a backup, restores it, and compares it: all that was acknowledged before it began is there, nothing that
@@ -78,8 +80,9 @@ struct CutSource {
         Files.remove(backup)
         let before = Clock.nanoseconds()
         // One that was killed just now may still be under way in the daemon.
-        let isDone = try Clock.wait(milliseconds: 10_000) { try runBackup(bench) == .exited(0) }
-        try require(isDone, "no backup within ten seconds")
+        try Clock.wait(milliseconds: 10_000, orThrow: "no backup within ten seconds") {
+            try runBackup(bench) == .exited(0)
+        }
         let time = before...Clock.nanoseconds()
         let other = Workbench("restored", of: bench)
         try Self.restore(backup, to: other.data, bench)

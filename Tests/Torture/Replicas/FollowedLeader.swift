@@ -24,10 +24,12 @@ final class FollowedLeader {
         try settle([host], withinSeconds: 120, when)
         let goal = host.report?.sequence ?? 0
         var connection = try follower.connect()
-        let isThere = try Clock.wait(milliseconds: 120_000) {
+        try Clock.wait(
+            milliseconds: 120_000,
+            orThrow: "\(when): batch \(goal) does not come to the follower within 120 s"
+        ) {
             try connection.call(.replication).sequence ?? 0 >= goal
         }
-        try require(isThere, "\(when): batch \(goal) does not come to the follower within 120 s")
     }
 
     /// Waits until its follower has everything, compares that with what was acknowledged, and ends.

@@ -56,11 +56,13 @@ final class Host {
     /// Starts the daemon and waits until it serves. One that exits by itself is started again.
     func start(withinMilliseconds limit: Int = 60_000) throws {
         try begin()
-        let serves = try Clock.wait(milliseconds: limit) {
+        try Clock.wait(
+            milliseconds: limit,
+            orThrow: "\(name) does not serve within \(limit / 1_000) s of its start"
+        ) {
             try keepRunning()
             return isAnswering
         }
-        try require(serves, "\(name) does not serve within \(limit / 1_000) s of its start")
     }
 
     /// Starts a daemon that has exited by itself again, as systemd does.

@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 
 /// Time for measuring and for deadlines.
 enum Clock {
@@ -26,6 +27,15 @@ enum Clock {
             pause(microseconds: 10_000)
         }
         return true
+    }
+
+    /// Asks again like ``wait(milliseconds:until:)``, and throws when the condition does not hold within the time.
+    static func wait(
+        milliseconds: Int, orThrow words: @autoclosure () -> String,
+        until condition: () throws -> Bool
+    ) throws {
+        let isDone = try wait(milliseconds: milliseconds, until: condition)
+        try require(isDone, words())
     }
 }
 
