@@ -34,8 +34,8 @@ struct BucketAwayScenario: ShardScenario {
         let leader = try round.serve(
             "leader", "--replicate", through: proxy, ["--max-unreplicated", "\(capSeconds)s"])
         let follower = try round.serve("follower", "--follow", through: proxy)
-        let publisher = PacedPublisher()
-        let before = try publisher.run(at: leader.socket, milliseconds: stretch)
+        let publisher = round.paced("paced", every: 2_000)[0]
+        let before = try publisher.work(at: leader.socket, milliseconds: stretch)
         try require(before.refused == 0, "publishes are refused while the bucket is there")
         try settle([leader, follower], withinSeconds: 120, "before the bucket is away")
 
@@ -43,21 +43,23 @@ struct BucketAwayScenario: ShardScenario {
         defer { server.resume() }
         let gone = Clock.milliseconds()
         // Others measure for as long as the cap lets them.
-        let during = try publisher.run(
+        let during = try publisher.work(
             at: leader.socket, milliseconds: min(stretch, capSeconds * 1_000 / 2))
         try require(during.refused == 0, "\(during.refused) publishes were refused below the cap")
         let capAfter = try waitForCap(publisher, leader, since: gone)
         let lags = try watchLags(leader, follower, since: gone)
         var reading = try leader.connect()
-        _ = try reading.get(publisher.lastID)
+        _ = try reading.get("paced0-new-1")
 
         proxy.set(.late(slow))
         server.resume()
         let back = Clock.milliseconds()
-        try waitUntilTaken(publisher, leader)
+        try Clock.wait(
+            milliseconds: 120_000 + 10 * slow, orThrow: "publishes are refused for good"
+        ) { try publisher.work(at: leader.socket, milliseconds: 100).refused == 0 }
         let takenAfter = Clock.milliseconds() - back
         // Longer than the cap: what is on its way is never older, though something always is.
-        let slowly = try publisher.run(
+        let slowly = try publisher.work(
             at: leader.socket, milliseconds: max(stretch, capSeconds * 1_500))
         try require(
             slowly.refused == 0,
@@ -70,8 +72,8 @@ struct BucketAwayScenario: ShardScenario {
             "the lag is \(slowLag) ms with answers that are \(slow) ms late")
         proxy.set(nil)
         try settle([leader, follower], withinSeconds: 240, "at the end")
-        try publisher.check(at: follower.socket)
-        let after = try publisher.run(at: leader.socket, milliseconds: stretch)
+        try Publisher.check([publisher], at: [follower.socket], "at the end")
+        let after = try publisher.work(at: leader.socket, milliseconds: stretch)
         try leader.stop()
         try follower.stop()
         let usual = max(before.p99, after.p99)
@@ -89,10 +91,10 @@ struct BucketAwayScenario: ShardScenario {
     ///
     /// - Returns: how long after the bucket had gone, in milliseconds.
     private func waitForCap(
-        _ publisher: PacedPublisher, _ leader: Host, since gone: Int
+        _ publisher: Publisher, _ leader: Host, since gone: Int
     ) throws -> Int {
         let end = gone + capSeconds * 1_000 + 10_000
-        while try publisher.run(at: leader.socket, milliseconds: 50).refused == 0 {
+        while try publisher.work(at: leader.socket, milliseconds: 50).refused == 0 {
             try require(Clock.milliseconds() < end, "nothing is refused beyond the cap")
         }
         let after = Clock.milliseconds() - gone
@@ -128,17 +130,5 @@ struct BucketAwayScenario: ShardScenario {
             last.leader > passed - 2_000 && last.follower > passed - 2_000,
             "the bucket is away for \(passed) ms, and the lag is \(last) ms")
         return last
-    }
-
-    /// Waits until publishes are taken again.
-    private func waitUntilTaken(
-        _ publisher: PacedPublisher, _ leader: Host
-    ) throws {
-        let end = Clock.milliseconds() + 120_000 + 10 * slowMilliseconds
-        while true {
-            let turn = try publisher.run(at: leader.socket, milliseconds: 100)
-            if turn.refused == 0 { return }
-            try require(Clock.milliseconds() < end, "publishes are refused for good")
-        }
     }
 }

@@ -34,11 +34,8 @@ struct FailoverScenario: ShardScenario {
             let (begin, stop, socket) = (Clock.milliseconds(), StopSign(), leader.socket)
             let threads = try Publisher.start(
                 crowd, at: [socket], seed: round.seed, round: turn, until: stop)
-            let local = PacedPublisher("local-\(turn)", every: 1_000)
-            // It ends with the leader.
-            let localThread = try Threads.start(1) { _ in
-                _ = try? local.run(at: socket, milliseconds: 60_000, until: stop)
-            }
+            let local = round.paced("local-\(turn)-", every: 1_000) { $0.persists = false }
+            let localThread = try round.start(local, at: [leader], until: stop)
             let most = round.isShort ? 1_200_000 : 2_500_000
             Clock.pause(microseconds: Int.random(in: 200_000...most, using: &round.generator))
             let wasRunning = leader.isRunning
@@ -55,7 +52,7 @@ struct FailoverScenario: ShardScenario {
             promotion = max(promotion, Clock.milliseconds() - promotedAt)
             checked += try Publisher.check(
                 crowd, at: [follower.socket], round: turn, sampling: 8, "failover \(turn)")
-            let missing = try local.missing(at: follower.socket, since: killedAt)
+            let missing = try local[0].missing(at: follower.socket, since: killedAt)
             lost += missing.count
             loss = max(loss, missing.milliseconds)
             try require(

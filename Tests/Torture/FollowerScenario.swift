@@ -24,33 +24,28 @@ struct FollowerScenario: ShardScenario {
     func play(_ round: inout Round) throws -> String {
         let leader = try round.serve("leader", "--replicate")
         let follower = try round.serve("follower", "--follow")
-        let every = publishers * 1_000_000 / rate
-        let crowd = (0..<publishers).map {
-            PacedPublisher("paced-\($0)", every: every, byteCount: bytes)
-        }
-        let (from, to, stop) = (leader.socket, follower.socket, StopSign())
-        let (milliseconds, refused) = (seconds * 1_000, Counts(publishers))
+        let crowd = round.paced(
+            "paced", publishers, every: publishers * 1_000_000 / rate, bytes: bytes)
+        let (to, stop) = (follower.socket, StopSign())
         let lags = Mutex<[Int]>([])
         let watching = try Threads.start(1) { _ in
             let found = try Self.watch(crowd, at: to, until: stop)
             lags.withLock { $0 = found }
         }
         let begin = Clock.milliseconds()
-        let outcome = Result {
-            try Threads.run(publishers) { index in
-                let figures = try crowd[index].run(at: from, milliseconds: milliseconds)
-                refused.set(index, figures.refused)
-            }
-        }
+        let publishing = try round.start(
+            crowd, at: [leader], until: StopSign(afterMilliseconds: seconds * 1_000))
+        let outcome = Result { try publishing.join() }
         let took = Clock.milliseconds() - begin
         stop.putUp()
         try watching.join()
         try outcome.get()
-        let count = crowd.reduce(0) { $0 + $1.acknowledgedCount }
+        let count = Publisher.acknowledgedCount(crowd)
         let found = lags.withLock { $0 }
         try require(found.count == count, "\(found.count) of \(count) came to the follower")
-        try require(refused.sum == 0, "\(refused.sum) publishes were refused")
-        for publisher in crowd { try publisher.check(at: to) }
+        try require(
+            crowd.allSatisfy { $0.refusedCount == 0 }, "some publishes were refused")
+        try Publisher.check(crowd, at: [to], "at the follower")
         try leader.stop()
         try follower.stop()
         let done = count * 1_000 / max(1, took)
@@ -65,7 +60,7 @@ struct FollowerScenario: ShardScenario {
     ///
     /// - Returns: how long each was away, in milliseconds.
     private static func watch(
-        _ crowd: [PacedPublisher], at socket: String, until stop: StopSign
+        _ crowd: [Publisher], at socket: String, until stop: StopSign
     ) throws -> [Int] {
         var connection = try BlobConnection.connect(to: socket)
         var lags: [Int] = []
@@ -77,12 +72,13 @@ struct FollowerScenario: ShardScenario {
             var isWaiting = false
             let countBefore = lags.count
             for index in crowd.indices {
-                while let wanted = crowd[index].acknowledged(next[index]) {
-                    guard try has(wanted.id, &connection) else {
+                while let (id, change) = crowd[index].ledger.answer(next[index]) {
+                    guard try content(of: id, &connection) != nil else {
                         isWaiting = true
                         break
                     }
-                    lags.append(max(0, Clock.nanoseconds() - wanted.at) / 1_000_000)
+                    let lag = Clock.nanoseconds() - (change.answeredAt ?? 0)
+                    lags.append(max(0, lag) / 1_000_000)
                     next[index] += 1
                 }
             }

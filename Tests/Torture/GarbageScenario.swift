@@ -75,7 +75,7 @@ struct GarbageScenario: Scenario {
                 cuts: cuts)
             while total.value.withLock({ $0.seen }) < wanted {
                 let talk = maker.next()
-                let answers = try converse(talk, at: socket)
+                let answers = try Self.converse(talk, at: socket)
                 total.value.withLock {
                     $0.sent += talk.messageCount
                     // What comes behind the message that ended the connection was never looked at.
@@ -92,7 +92,7 @@ struct GarbageScenario: Scenario {
         let value = Mutex(Figures())
     }
 
-    private func converse(_ talk: GarbageMaker.Conversation, at path: String) throws -> Int {
+    private static func converse(_ talk: GarbageMaker.Conversation, at path: String) throws -> Int {
         let socket = try RawSocket.connect(to: path)
         var answers: [UInt8] = []
         if try socket.sendAll(talk.bytes, answers: &answers) { socket.finishSending() }
@@ -107,7 +107,9 @@ struct GarbageScenario: Scenario {
 
     /// What came must be whole answers as `docs/PROTOCOL.md` has them: refusals say why, and the daemon is never to
     /// blame. Bytes that begin no dialect are told so.
-    private func countAnswers(_ bytes: [UInt8], to talk: GarbageMaker.Conversation) throws -> Int {
+    private static func countAnswers(_ bytes: [UInt8], to talk: GarbageMaker.Conversation) throws
+        -> Int
+    {
         guard let answers = try WholeAnswer.all(in: bytes, toHEAD: true) else {
             throw TestFailure("the last answer is cut short")
         }
@@ -135,7 +137,7 @@ struct GarbageScenario: Scenario {
     }
 
     /// The first bytes as a string literal shows them.
-    private func quoted(_ bytes: [UInt8]) -> String {
+    private static func quoted(_ bytes: [UInt8]) -> String {
         let shown = bytes.prefix(400).map { byte in
             switch byte {
             case 0x20...0x7E: String(UnicodeScalar(byte))

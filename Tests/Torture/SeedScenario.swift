@@ -21,9 +21,8 @@ struct SeedScenario: ShardScenario {
         let filling = Clock.milliseconds()
         let publishers = 4
         let changes = max(1, megabytes * (1 << 20) / publishers / 420_000)
-        let crowd = round.crowd("seed", publishers, waits: false) {
+        let crowd = round.paced("seed", publishers, every: 0) {
             $0.changesMax = changes
-            ($0.newPercent, $0.deletePercent, $0.sharedPercent, $0.pipelineMax) = (100, 0, 0, 1)
             $0.payload = { _, generator in
                 // Nearly all bytes are of long ones, which are objects: 420 KB on average.
                 let isShort = generator.chance(25)

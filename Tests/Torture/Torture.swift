@@ -4,23 +4,26 @@ import TestSupport
 /// The program that treats a daemon badly and says whether it bore it.
 @main
 enum Torture {
-    private static let scenarios: [any Scenario.Type] = [
-        KillScenario.self, CutsScenario.self, RestoreCutsScenario.self,
-        ChurnScenario.self, RacesScenario.self, FeedScenario.self, GarbageScenario.self,
-        LinksTimeScenario.self, FullScenario.self, FlipsScenario.self,
-        CrowdScenario<IdleCrowd>.self, CrowdScenario<DescriptorsCrowd>.self,
-        CrowdScenario<UploadCrowd>.self, CrowdScenario<BodiesCrowd>.self,
-        CrowdScenario<UnreadCrowd>.self, CrowdScenario<WaitersCrowd>.self,
-        FailoverScenario.self, ZombiesScenario.self, CopiedFolderScenario.self,
-        AbsurdBucketScenario.self, DamageScenario.self, ChaosScenario.self,
-        BucketAwayScenario.self, FollowerScenario.self, IdleShardScenario.self, SeedScenario.self,
-    ]
+    private static var scenarios: [any Scenario.Type] {
+        [
+            KillScenario.self, CutsScenario.self, RestoreCutsScenario.self,
+            ChurnScenario.self, RacesScenario.self, FeedScenario.self, GarbageScenario.self,
+            LinksTimeScenario.self, FullScenario.self, FlipsScenario.self,
+            CrowdScenario<IdleCrowd>.self, CrowdScenario<DescriptorsCrowd>.self,
+            CrowdScenario<UploadCrowd>.self,
+            CrowdScenario<UnreadCrowd>.self, CrowdScenario<WaitersCrowd>.self,
+            FailoverScenario.self, ZombiesScenario.self, CopiedFolderScenario.self,
+            AbsurdBucketScenario.self, DamageScenario.self, ChaosScenario.self,
+            BucketAwayScenario.self, FollowerScenario.self, IdleShardScenario.self,
+            SeedScenario.self,
+        ]
+    }
 
     static func main() throws {
         let arguments = Array(CommandLine.arguments.dropFirst())
         if arguments.first == "cuts-check" { return try CutCheck(arguments.dropFirst()).run() }
         let wanted = scenarios.first { $0.about.name == arguments.first }
-        guard let scenario = wanted?.init() else { return list(isAsked: arguments == ["--help"]) }
+        guard let scenario = wanted?.init() else { list(isAsked: arguments == ["--help"]) }
         let common = CommonSettings()
         let all = settings(of: scenario) + settings(of: common)
         if arguments.contains("--short") { for (_, setting) in all { setting.shorten() } }
@@ -28,11 +31,11 @@ enum Torture {
         while let word = rest.popFirst() {
             let parts = word.split(separator: "=", maxSplits: 1)
             guard let name = parts.first, let (_, setting) = all.first(where: { $0.name == name })
-            else { return explain(scenario, all, isAsked: word == "--help") }
+            else { explain(scenario, all, isAsked: word == "--help") }
             let value = parts.count > 1 ? String(parts[1]) : nil
             guard let text = setting.isFlag ? value ?? "true" : value ?? rest.popFirst(),
                 setting.take(text)
-            else { return explain(scenario, all, isAsked: false) }
+            else { explain(scenario, all, isAsked: false) }
         }
         exit(try scenario.run(common) ? 0 : 1)
     }

@@ -1,3 +1,4 @@
+import BlobClient
 import Glibc
 import Replication
 import TestSupport

@@ -46,6 +46,7 @@ struct BodyCheck {
     }
 
     private mutating func take(_ piece: RawSpan, of bytes: RawSpan) throws {
+        let words = words
         let expected = words.span.bytes.extracting(first: edition.byteCount)
         let count = min(piece.byteCount, edition.byteCount - offset)
         let right = expected.extracting(offset..<offset + count)

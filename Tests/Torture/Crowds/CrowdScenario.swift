@@ -40,6 +40,8 @@ protocol CrowdKind {
     static var details: String { get }
     /// The usual size, and the one with `--short`.
     static var sizes: (usual: CrowdSize, short: CrowdSize) { get }
+    /// Connections that are open at the same time.
+    static func connectionCount(_ size: CrowdSize) -> Int
     /// Arguments of the daemon.
     static func arguments(_ size: CrowdSize) -> [String]
     /// Descriptors that the daemon may have open.
@@ -54,17 +56,19 @@ protocol CrowdKind {
     mutating func come() throws
     /// Looks at what must hold while they are there. Returns words about it.
     mutating func stay() throws -> [String]
-    /// Lets them go. Returns words about what they got.
-    mutating func leave() throws -> [String]
+    /// Lets them go, so far as the end of this value does not.
+    mutating func leave() throws
 }
 
 extension CrowdKind {
+    static func connectionCount(_ size: CrowdSize) -> Int { size.clients }
     static func arguments(_ size: CrowdSize) -> [String] {
-        ["--max-connections", "\(size.clients + 200)"]
+        ["--max-connections", "\(connectionCount(size) + 200)"]
     }
-    // Beside the connections, the daemon keeps some for the spool files of uploads.
-    static func descriptorCountMax(_ size: CrowdSize) -> Int { size.clients + 4_000 }
+    // Besides connections, the daemon keeps some for the spool files of uploads.
+    static func descriptorCountMax(_ size: CrowdSize) -> Int { connectionCount(size) + 4_000 }
     mutating func prepare() throws {}
+    mutating func leave() throws {}
 }
 
 /// A crowd's scenario.
@@ -87,22 +91,22 @@ struct CrowdScenario<Row: CrowdKind>: Scenario {
 
     func torture(_ bench: inout Workbench) throws -> [String] {
         let size = CrowdSize(clients: clients, seconds: seconds, bytes: bytes)
-        try raiseDescriptorLimit(to: size.clients + 300)
+        try raiseDescriptorLimit(to: Row.connectionCount(size) + 300)
         let descriptorCountMax = Row.descriptorCountMax(size)
         var daemon = try DaemonUnderTest.serving(
             bench, prefix: ["prlimit", "--nofile=\(descriptorCountMax):\(descriptorCountMax)"],
             arguments: Row.arguments(size))
         let pid = daemon.pid
-        var crowd = try Row(
+        var crowd: Row? = try Row(
             CrowdedDaemon(
                 socket: daemon.socket, pid: pid, seed: bench.seed, size: size,
                 isShort: bench.isShort))
-        try crowd.prepare()
+        try crowd?.prepare()
         let before = try ProcessFigures.ownByteCount(of: pid)
         let descriptors = try ProcessFigures.descriptorCount(of: pid)
         let watch = try MemoryWatch(pid)
-        try crowd.come()
-        var figures = try crowd.stay()
+        try crowd?.come()
+        let figures = try crowd?.stay() ?? []
         try daemon.requireRunning("beside the crowd")
         let grown = try watch.finish() - before
         let limits = Row.byteCountMax(size, isShort: bench.isShort)
@@ -110,7 +114,8 @@ struct CrowdScenario<Row: CrowdKind>: Scenario {
             grown <= limits.beside ?? .max,
             "the daemon's own memory grew by \(mebibytes(grown)); the limit is \(mebibytes(limits.beside ?? 0))"
         )
-        figures += try crowd.leave()
+        try crowd?.leave()
+        crowd = nil
         let gone = Clock.milliseconds()
         try require(daemon.isAnswering(), "the daemon does not answer after the crowd has gone")
         let recovery = Clock.milliseconds() - gone

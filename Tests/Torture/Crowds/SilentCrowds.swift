@@ -41,11 +41,6 @@ struct IdleCrowd: CrowdKind {
         try require(sockets.allSatisfy { !$0.hasInput() }, "connections were lost")
         return []
     }
-
-    mutating func leave() -> [String] {
-        sockets = []
-        return []
-    }
 }
 
 /// Far more connectors than the daemon has descriptors.
@@ -105,10 +100,5 @@ struct DescriptorsCrowd: CrowdKind {
             "\(waiting) connected or waiting, \(open) descriptors open",
             "\(used) ms of processor time in \(elapsed) ms",
         ]
-    }
-
-    mutating func leave() -> [String] {
-        sockets = []
-        return []
     }
 }

@@ -96,13 +96,12 @@ struct UnreadCrowd: CrowdKind {
         ]
     }
 
-    mutating func leave() throws -> [String] {
+    mutating func leave() throws {
         sockets = []
         try Clock.wait(milliseconds: 20_000, orThrow: "answers are held for clients that have gone")
         {
             try daemon.number("answer_memory_bytes") == 0
         }
-        return []
     }
 
     /// Sends of each client's requests as much as goes. Those that the daemon has ended begin again.

@@ -81,12 +81,11 @@ struct WaitersCrowd: CrowdKind {
         ]
     }
 
-    mutating func leave() throws -> [String] {
+    mutating func leave() throws {
         sockets = []
         try Clock.wait(
             milliseconds: 20_000, orThrow: "the daemon still counts waiters that have gone"
         ) { try daemon.number("watchers") == 0 }
-        return []
     }
 
     /// Replaces a payload over and over. Returns by how much the file has grown, in bytes.

@@ -33,7 +33,7 @@ struct CutSource {
             plan.byteCounts = 100...100_000
             // One change at a time, so that of each publisher there is one state at a time.
             plan.pipelineMax = 1
-            plan.ledger = Ledger(keepsHistory: true) { Clock.nanoseconds() }
+            plan.ledger = Ledger(keepsHistory: true)
             plan.sharedPercent = 0
             return Publisher(number: number, plan: plan)
         }
@@ -56,7 +56,9 @@ struct CutSource {
         stop.putUp()
         try threads.join()
         for publisher in crowd {
-            stored.merge(publisher.changes.mapValues { Expectation($0, at: .max).before }) { $1 }
+            stored.merge(publisher.ledger.changes.mapValues { Expectation($0, at: .max).before }) {
+                $1
+            }
         }
         figures = [
             "\(backups) backups beside \(publishers) publishers, \(compared) notifications compared",

@@ -48,6 +48,21 @@ struct Round {
         return Publisher.crowd(plan, using: &generator)
     }
 
+    /// Publishers that each publish under one id after the other, at a rate, and do not wait for the bucket.
+    mutating func paced(
+        _ name: String, _ count: Int = 1, every microseconds: Int, bytes: Int = 16,
+        _ change: (inout Publisher.Plan) -> Void = { _ in }
+    ) -> [Publisher] {
+        crowd(name, count, waits: false) {
+            ($0.every, $0.pipelineMax) = (microseconds, 1)
+            ($0.newPercent, $0.deletePercent, $0.sharedPercent) = (100, 0, 0)
+            $0.payload = { _, generator in
+                Payload(seed: generator.next(), byteCount: bytes, kind: .noise)
+            }
+            change(&$0)
+        }
+    }
+
     /// Starts threads that publish, each until the sign is up.
     func start(_ crowd: [Publisher], at hosts: [Host], until stop: StopSign) throws -> Threads {
         try Publisher.start(crowd, at: hosts.map { $0.socket }, seed: seed, until: stop)

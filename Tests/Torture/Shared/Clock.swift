@@ -15,7 +15,7 @@ enum Clock {
 
     /// Lets so many microseconds pass.
     static func pause(microseconds: Int) {
-        usleep(UInt32(clamping: microseconds))
+        if microseconds > 0 { usleep(UInt32(clamping: microseconds)) }
     }
 
     /// Asks again every 10 ms until `condition` holds. Returns false when it does not within the
