@@ -35,7 +35,7 @@ import Testing
         (
             hasSanitizer ? "garbage --messages 4000 --margin-mebibytes 4096" : "garbage", .nothing
         ),
-        ("bodies", .plainBuild), ("unread", .plainBuild), ("waiters", .plainBuild),
+        ("upload", .plainBuild), ("unread", .plainBuild), ("waiters", .plainBuild),
         // Two connections that published under the same condition at once both won in half of all races.
         ("races", .nothing),
         ("full", .mounts), ("flips", .plainBuild), ("cuts", .plainBuild),
