@@ -11,8 +11,7 @@ struct CutsScenario: Scenario {
         started again, with and without its write-ahead log. For many moments of the recording the folder is made as
         a power cut may leave it: what a sync covers is there; of the rest any part is, in sectors of 512 bytes. Each
         image must open, verify, have every acknowledged change, take a publish, and be whole when it is opened again.
-        One sync must serve many publishers. The seed repeats the choices; the recording differs each time, so it is
-        kept when an image is not right.
+        The seed repeats the choices; the recording differs each time, so it is kept when an image is not right.
         """)
 
     @Setting(1_000, short: 60, "How many images.") var rounds: Int

@@ -9,20 +9,17 @@ struct FullScenario: Scenario {
         "full",
         "A full disk: 507, right reads, deletes that make room, starts that end with words.",
         """
-        Mounts a small tmpfs in a mount namespace of this program, which needs root and leaves nothing behind however
-        the program ends. Fills it by publishing until 507; reads everything; deletes half, which the file must give
-        back to the disk; publishes at least three quarters of that again. Then fills the rest with another file and
-        starts the daemon on the store and on an empty folder.
+        Mounts a small tmpfs, which needs root. Fills it by publishing until 507; reads everything; deletes half,
+        which the file must give back to the disk; publishes at least three quarters of that again. Then fills the
+        rest with another file and starts the daemon on the store and on an empty folder.
         """)
 
     @Setting(48, "The size of the file system, in MiB.") var megabytes: Int
 
     func torture(_ bench: inout Workbench) throws -> [String] {
-        let disk = bench.folder + "/disk"
-        try mountSmallDisk(at: disk)
-        // Otherwise its folder could not be removed.
-        defer { umount2(disk, Int32(MNT_DETACH)) }
-        let data = disk + "/data"
+        let small = try SmallDisk(byteCount: megabytes << 20)
+        defer { withExtendedLifetime(small) {} }
+        let (disk, data) = (small.path, small.path + "/data")
         var daemon = try DaemonUnderTest.serving(bench, data: data)
         let filled = try fill(&bench, &daemon)
         try require(!filled.isEmpty, "nothing at all could be published on \(megabytes) MiB")
@@ -76,7 +73,8 @@ struct FullScenario: Scenario {
             return true
         } catch ClientError.refused(let problem) {
             try require(
-                problem.status == 507, "without room the daemon says \(problem.status) \(problem)")
+                problem.status == 507 && problem.code == "full",
+                "without room the daemon says \(problem.status) \(problem)")
             return false
         }
     }
@@ -170,27 +168,6 @@ struct FullScenario: Scenario {
         try compare(numbers, daemon)
         try daemon.stop()
         return "serves"
-    }
-
-    // MARK: The disk
-
-    private func mountSmallDisk(at path: String) throws {
-        // A namespace of this thread's own; the daemon, started from it, inherits it. Glibc's Swift
-        // module leaves `unshare` out, so it is looked up by its name: `int unshare(int)`.
-        guard let symbol = dlsym(nil, "unshare") else {
-            throw TestFailure("there is no unshare here")
-        }
-        let unshare = unsafeBitCast(symbol, to: (@convention(c) (Int32) -> Int32).self)
-        let newMountNamespace: Int32 = 0x0002_0000
-        try require(
-            unshare(newMountNamespace) == 0, "a mount namespace needs root: \(words(errno))")
-        try require(
-            mount("none", "/", nil, UInt(MS_REC) | UInt(MS_PRIVATE), nil) == 0,
-            "mount /: \(words(errno))")
-        mkdir(path, 0o755)
-        try require(
-            mount("tmpfs", path, "tmpfs", 0, "size=\(megabytes)m") == 0,
-            "mount tmpfs: \(words(errno))")
     }
 
     /// Writes a file until not a byte is left.

@@ -31,7 +31,10 @@ struct IdleShardScenario: ShardScenario {
         try leader.stop()
         try follower.stop()
         let hour = zip(after, before).map { after, before in
-            after.merging(before) { ($0 - $1) * 3_600 * 1_000_000_000 / passed }
+            after.reduce(into: [:]) { counts, entry in
+                let count = entry.value - (before[entry.key] ?? 0)
+                counts[entry.key] = count * 3_600 * 1_000_000_000 / passed
+            } as [String: Int]
         }
         let words = hour.map { counts in
             counts.filter { $0.value > 0 }.sorted { $0.key < $1.key }

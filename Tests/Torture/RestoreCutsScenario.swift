@@ -10,11 +10,11 @@ struct RestoreCutsScenario: Scenario {
         """
         Backups are taken of a daemon under publishers. Some are killed: they are then whole or absent. Others are
         restored, and must have one moment: all that was acknowledged before the backup began, nothing that began
-        after it, and of each publisher a state that it had. Then the daemon is killed, so that some of its store is
-        in the write-ahead log only. What a restore or a compaction does to its folder is recorded, and the folder
-        made as a power cut at many moments may leave it (see cuts). A restored store is absent or has all of the
-        backup; a compacted one has all that was acknowledged. Both are killed, too, and then done again, to the end.
-        The backup, and the store of which a copy was compacted, stay as they were.
+        after it, and of each publisher a state that it had. One sync must serve several publishers. Then the daemon
+        is killed, so that some of its store is in the write-ahead log only. What a restore or a compaction does to
+        its folder is recorded, and the folder made as a power cut at many moments may leave it (see cuts). A restored
+        store is absent or has all of the backup; a compacted one has all that was acknowledged. Both are killed, too,
+        and then done again, to the end. The backup, and the store of which a copy was compacted, stay as they were.
         """)
 
     @Setting(10, short: 1, "Backups that are restored and compared.") var backups: Int

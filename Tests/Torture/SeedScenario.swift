@@ -44,7 +44,7 @@ struct SeedScenario: ShardScenario {
         let whole = Clock.milliseconds() - begin
         // In no round.
         let compared = try Publisher.check(
-            crowd, at: [follower.socket], round: -1, sampling: round.isShort ? 1 : 100, "seeded")
+            crowd, at: [follower.socket], round: .max, sampling: round.isShort ? 1 : 100, "seeded")
         var connection = try follower.connect()
         let bytes = try statistic("bytes_stored", &connection)
         try leader.stop()

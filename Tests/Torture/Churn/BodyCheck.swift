@@ -7,8 +7,7 @@ struct BodyCheck {
     private let head: PayloadHead
     private let edition: Edition
     private let range: Range<Int>
-    /// The edition's bytes, and up to seven more.
-    private let words: [UInt64]
+    private let expected: [UInt8]
     /// The position of the next byte in the payload.
     private var offset: Int
     private var hash: SHA256?
@@ -17,7 +16,7 @@ struct BodyCheck {
 
     /// Takes what the head says as far as it is right. Throws a ``WrongAnswer`` otherwise.
     init(_ head: PayloadHead, of edition: Edition, wanted: ReadingPlan.Wanted) throws {
-        (self.head, self.edition, words) = (head, edition, edition.words())
+        (self.head, self.edition, expected) = (head, edition, edition.payload.bytes())
         range =
             wanted.range.map { $0.lowerBound..<min($0.upperBound, edition.byteCount) }
             ?? 0..<edition.byteCount
@@ -46,10 +45,9 @@ struct BodyCheck {
     }
 
     private mutating func take(_ piece: RawSpan, of bytes: RawSpan) throws {
-        let words = words
-        let expected = words.span.bytes.extracting(first: edition.byteCount)
-        let count = min(piece.byteCount, edition.byteCount - offset)
-        let right = expected.extracting(offset..<offset + count)
+        let expected = expected
+        let count = min(piece.byteCount, expected.count - offset)
+        let right = expected.span.bytes.extracting(offset..<offset + count)
         guard count == piece.byteCount, piece.equals(right) else {
             let place = (0..<count).first { piece.byte($0) != right.byte($0) } ?? count
             let found =

@@ -89,13 +89,12 @@ struct ChurnPublisher: Sendable {
     /// Stores an edition. Returns false when its short life was over before the daemon, which has
     /// much to do, came to it: the one before is then still there.
     private func publish(_ edition: Edition, _ connection: inout BlobConnection) throws -> Bool {
-        let words = edition.words()
+        let bytes = edition.payload.bytes()
         let request = PutRequest(
             id: edition.name, mediaType: edition.mediaType,
             lifetime: .seconds(edition.lifetimeSeconds))
         do throws(ClientError) {
-            let receipt = try connection.put(
-                request, words.span.bytes.extracting(first: edition.byteCount))
+            let receipt = try connection.put(request, bytes.span.bytes)
             around.figures.add(.published)
             around.figures.add(.publishedMebibytes, Int(receipt.storedByteCount))
             return true

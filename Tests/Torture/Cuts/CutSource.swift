@@ -52,6 +52,13 @@ struct CutSource {
             compared += backedUp.count
         }
         try Self.wait(for: ids, more: crowd)
+        // One sync for many: those who wait meanwhile share the next one.
+        var connection = try daemon.connect()
+        let syncs = try statistic("syncs", &connection)
+        let changes = Publisher.acknowledgedCount(crowd)
+        try require(
+            changes >= syncs * 3 / 2,
+            "\(syncs) syncs for \(changes) changes of \(publishers) publishers")
         daemon.kill()
         stop.putUp()
         try threads.join()
@@ -62,6 +69,7 @@ struct CutSource {
         }
         figures = [
             "\(backups) backups beside \(publishers) publishers, \(compared) notifications compared",
+            "\(changes) changes, \(syncs) syncs",
             "\(kills) backups killed, \(wholeCount) of them whole, the others absent",
         ]
     }

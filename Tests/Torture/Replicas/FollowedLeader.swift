@@ -1,5 +1,4 @@
 import BlobClient
-import Bytes
 import TestSupport
 
 /// A leader beside the daemon that a scenario treats badly, which follows it.
@@ -48,10 +47,8 @@ final class FollowedLeader {
                 default: throw TestFailure("\(edition.name) at the follower: \(error)")
                 }
             }
-            let words = edition.words()
-            let bytes = words.span.bytes.extracting(first: edition.byteCount).array()
             try require(
-                !edition.isDeletion && found.bytes == bytes,
+                !edition.isDeletion && found.bytes == edition.payload.bytes(),
                 "\(edition.name) is not edition \(edition.number) at the follower")
         }
         try host.stop()

@@ -22,12 +22,10 @@ import Testing
             switch self {
             case .nothing: true
             case .moto: ObjectServer.hasMoto
-            case .mounts: Self.canMount
+            case .mounts: SmallDisk.isPossible
             case .plainBuild: !hasSanitizer
             }
         }
-
-        private static let canMount = TortureTests.shell("unshare --mount true 2>&1").status == 0
     }
 
     private static let runs: [(scenario: String, need: Need)] = [
