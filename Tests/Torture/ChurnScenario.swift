@@ -95,21 +95,25 @@ struct ChurnScenario: Scenario {
         let ledger = EditionLedger(
             seed: bench.seed, idCount: notifications, isBehind: follower)
         let (figures, stop) = (ChurnFigures(), StopSign())
-        let publishing = ChurnPublisher.Surroundings(
-            socket: leader?.socket ?? bench.socket, ledger: ledger, figures: figures,
-            lives: leader == nil ? lives : DaemonLives(cutsOffSlow: false), stop: stop,
-            publisherCount: publishers)
-        try Threads.run(publishers) { try ChurnPublisher(number: $0, publishing).fill() }
+        let reading = ChurnSurroundings(
+            socket: bench.socket, ledger: ledger, figures: figures, lives: lives, stop: stop,
+            publisherCount: publishers, pauses: bench.isShort ? 200...1_000 : 2_000...5_000,
+            spoils: spoil)
+        var publishing = reading
+        if let leader {
+            (publishing.socket, publishing.lives) = (
+                leader.socket, DaemonLives(cutsOffSlow: false)
+            )
+        }
+        let writing = publishing
+        try Threads.run(publishers) { try ChurnPublisher(number: $0, writing).fill() }
         try leader?.wait(for: daemon, "when it is filled")
         var sizes = SizeWatch(
             data: bench.data, settlesAfterMilliseconds: bench.isShort ? 2_000 : 5_000)
         let writers = try Threads.start(publishers) { number in
-            var publisher = ChurnPublisher(number: number, publishing)
+            var publisher = ChurnPublisher(number: number, writing)
             try stopping(stop) { try publisher.work() }
         }
-        let reading = ChurnReader.Surroundings(
-            socket: bench.socket, ledger: ledger, figures: figures, lives: lives, stop: stop,
-            pauses: bench.isShort ? 200...1_000 : 2_000...5_000, spoils: spoil)
         let expectsWrongBytes = expectWrongBytes
         let crowd = try Threads.start(readers) { number in
             var reader = ChurnReader(number: number, reading)

@@ -52,7 +52,7 @@ struct LinksTimeScenario: Scenario {
         let found = Self.deviations(times)
         try require(
             abs(found) < Self.deviationsMax,
-            "signatures that are right up to the last third differ by \(Self.text(found)) deviations"
+            "signatures that are right up to the last third differ by \((found * 100).rounded() / 100) deviations"
         )
         let seen = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000].first { nanoseconds in
             Self.deviations(times.map { $0.later(by: nanoseconds) }) >= Self.deviationsMax
@@ -60,7 +60,7 @@ struct LinksTimeScenario: Scenario {
         return [
             "\(times.count) wrong signatures, one answer",
             "median \(Self.median(times, Self.first)) ns where the first third is wrong, \(Self.median(times, Self.last)) ns where it is the last",
-            "the ranks differ by \(Self.text(found)) standard deviations",
+            "the ranks differ by \((found * 100).rounded() / 100) standard deviations",
             "found would be \(seen.map { "\($0) ns" } ?? "more than 1 µs") for each right byte",
         ]
     }
@@ -123,11 +123,5 @@ struct LinksTimeScenario: Scenario {
         let m = Double(compared.count) - n
         let mean = n * (n + m + 1) / 2
         return (sum - mean) / (n * m * (n + m + 1) / 12).squareRoot()
-    }
-
-    private static func text(_ value: Double) -> String {
-        let hundredths = Int((value * 100).rounded())
-        return
-            "\(hundredths < 0 ? "-" : "")\(abs(hundredths) / 100).\(abs(hundredths) / 10 % 10)\(abs(hundredths) % 10)"
     }
 }

@@ -1,24 +1,28 @@
 import BlobClient
 import TestSupport
 
+/// What readers have in common, or publishers.
+struct ChurnSurroundings: Sendable {
+    var socket: String
+    let ledger: EditionLedger
+    let figures: ChurnFigures
+    var lives: DaemonLives
+    let stop: StopSign
+    let publisherCount: Int
+    /// How long a reader stops, in milliseconds.
+    let pauses: ClosedRange<Int>
+    /// Whether now and then a byte is changed after it was received, as a test of the test.
+    let spoils: Bool
+}
+
 /// One of several publishers: replaces and deletes notifications that are its own, as fast as the
 /// daemon takes it.
 struct ChurnPublisher: Sendable {
-    /// What all publishers have in common.
-    struct Surroundings: Sendable {
-        let socket: String
-        let ledger: EditionLedger
-        let figures: ChurnFigures
-        let lives: DaemonLives
-        let stop: StopSign
-        let publisherCount: Int
-    }
-
     private let number: Int
-    private let around: Surroundings
+    private let around: ChurnSurroundings
     private var generator: SeededGenerator
 
-    init(number: Int, _ around: Surroundings) {
+    init(number: Int, _ around: ChurnSurroundings) {
         self.number = number
         self.around = around
         generator = SeededGenerator(seed: around.ledger.seed, thread: 2_000 + number)

@@ -6,22 +6,9 @@ import TestSupport
 /// One of many readers: fetches what others replace and delete meanwhile, in its own manner, and
 /// compares every byte.
 struct ChurnReader: Sendable {
-    /// What all readers have in common.
-    struct Surroundings: Sendable {
-        let socket: String
-        let ledger: EditionLedger
-        let figures: ChurnFigures
-        let lives: DaemonLives
-        let stop: StopSign
-        /// How long a reader stops, in milliseconds.
-        let pauses: ClosedRange<Int>
-        /// Whether now and then a byte is changed after it was received, as a test of the test.
-        let spoils: Bool
-    }
-
     private let manner: ReadingManner
     private let isHTTP: Bool
-    private let around: Surroundings
+    private let around: ChurnSurroundings
     private var generator: SeededGenerator
 
     /// A reader goes away without an answer being wrong.
@@ -33,7 +20,7 @@ struct ChurnReader: Sendable {
     /// Silence that the daemon may take for idleness, in milliseconds: less than its setting.
     private static let idleMilliseconds = ChurnScenario.idleMilliseconds / 2
 
-    init(number: Int, _ around: Surroundings) {
+    init(number: Int, _ around: ChurnSurroundings) {
         manner = .of(reader: number)
         // Every manner speaks both dialects.
         isHTTP = (number / 16 + number) % 2 == 0
