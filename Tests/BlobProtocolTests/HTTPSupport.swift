@@ -51,8 +51,10 @@ func parseHead(pieces: [[UInt8]]) -> HeadOutcome {
     do throws(ProtocolError) {
         for piece in pieces {
             held += piece
-            let found = try HTTPRequestHead.parse(held.span.bytes, resuming: &scanner)
-            if let (head, consumed) = found { return .head(head, consumed: consumed) }
+            var head = HTTPRequestHead()
+            if let consumed = try head.read(held.span.bytes, resuming: &scanner) {
+                return .head(head, consumed: consumed)
+            }
         }
         return .more
     } catch {

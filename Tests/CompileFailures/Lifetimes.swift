@@ -98,17 +98,17 @@ func writeWhileCursorIsOpen(_ environment: Environment, _ table: Table) throws {
     var transaction = try environment.beginWrite()
     var cursor = try Cursor(transaction, in: table)
     try transaction.delete(key.span.bytes, in: table)
-    _ = try cursor.moveToFirst()
+    _ = try cursor.move(.first)
 }
 
 // A key is used after the cursor has moved on.
 // error: overlapping accesses to 'cursor'
 func cursorKeyAfterMove(_ environment: Environment, _ table: Table) throws -> Int {
-    let transaction = try environment.readers.begin()
+    let transaction = try environment.beginRead()
     var cursor = try Cursor(transaction, in: table)
-    _ = try cursor.moveToFirst()
+    _ = try cursor.move(.first)
     let key = cursor.key
-    _ = try cursor.moveToNext()
+    _ = try cursor.move(.next)
     return key.byteCount
 }
 
@@ -116,7 +116,7 @@ func cursorKeyAfterMove(_ environment: Environment, _ table: Table) throws -> In
 // error: lifetime-dependent value escapes its scope
 @_lifetime(borrow environment)
 func cursorOutlivesTransaction(_ environment: Environment, _ table: Table) throws -> Cursor {
-    let transaction = try environment.readers.begin()
+    let transaction = try environment.beginRead()
     return try Cursor(transaction, in: table)
 }
 

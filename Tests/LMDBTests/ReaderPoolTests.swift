@@ -8,18 +8,18 @@ import Testing
     func readersFull() throws {
         let folder = TemporaryFolder()
         let environment = try folder.open(readerCountMax: 2)
-        let first = try environment.readers.begin()
+        let first = try environment.beginRead()
         do {
-            let second = try environment.readers.begin()
+            let second = try environment.beginRead()
             #expect(second.id == first.id)
             do {
-                let third = try environment.readers.begin()
+                let third = try environment.beginRead()
                 Issue.record("a third view of two was opened: \(third.id)")
             } catch {
                 #expect(error.isReadersFull)
             }
         }
-        let again = try environment.readers.begin()
+        let again = try environment.beginRead()
         #expect(again.id == first.id)
     }
 
@@ -31,16 +31,16 @@ import Testing
         #expect(environment.readers.oldestViewed == .max)
         try environment.set("a", [1], in: table)
         do {
-            let old = try environment.readers.begin()
+            let old = try environment.beginRead()
             try environment.set("a", [2], in: table)
             do {
-                let new = try environment.readers.begin()
+                let new = try environment.beginRead()
                 #expect(new.id > old.id)
                 #expect(environment.readers.oldestViewed == old.id)
             }
             #expect(environment.readers.oldestViewed == old.id)
             // A slot that was given back does not count, though LMDB keeps it.
-            let newest = try environment.readers.begin()
+            let newest = try environment.beginRead()
             let id = newest.id
             end(old)
             #expect(environment.readers.oldestViewed == id)
@@ -58,7 +58,7 @@ import Testing
             var environment: Environment? = try folder.open()
             let table = try #require(try environment?.makeTable())
             try environment?.set("a", value, in: table)
-            let view = try #require(environment).readers.begin()
+            let view = try #require(environment).beginRead()
             environment = nil
             #expect(Environment.isOpen(folder.path))
             let read = try view.copy(of: "a", in: table)
@@ -124,7 +124,7 @@ import Testing
     ) {
         guard depth > 0 else { return }
         do throws(LMDBError) {
-            let view = try environment.readers.begin()
+            let view = try environment.beginRead()
             tally.opened.add(1, ordering: .relaxed)
             let before = (view.id, try view.copy(of: "a", in: table))
             openNested(environment, table, depth: depth - 1, tally)
@@ -145,7 +145,7 @@ import Testing
         let table = try environment.makeTable()
         try environment.set("a", [1], in: table)
         for _ in 0..<3 {
-            let view = try environment.readers.slots.beginUnkept()
+            let view = try environment.readers.beginUnkept()
             #expect(environment.readers.oldestViewed == view.id)
             let read = try view.copy(of: "a", in: table)
             #expect(read == [1])

@@ -130,22 +130,22 @@ import Testing
         _ generator: inout SeededGenerator, _ note: Comment
     ) throws {
         let sorted = model.sorted { $0.key.lexicographicallyPrecedes($1.key) }
-        let transaction = try environment.readers.begin()
+        let transaction = try environment.beginRead()
         var cursor = try Cursor(transaction, in: table)
         var found: [[UInt8]] = []
-        var isThere = try cursor.moveToFirst()
+        var isThere = try cursor.move(.first)
         while isThere {
             found += [copied(cursor.key), copied(cursor.value)]
-            isThere = try cursor.moveToNext()
+            isThere = try cursor.move(.next)
         }
         #expect(found == sorted.flatMap { [$0.key, $0.value] }, note)
         let behind = cursor.key.byteCount + cursor.value.byteCount
         #expect(behind == 0, note)
         found = []
-        isThere = try cursor.moveToLast()
+        isThere = try cursor.move(.last)
         while isThere {
             found.append(copied(cursor.key))
-            isThere = try cursor.moveToPrevious()
+            isThere = try cursor.move(.previous)
         }
         #expect(found == sorted.reversed().map(\.key), note)
         for _ in 0..<30 {
@@ -166,7 +166,7 @@ import Testing
 extension Environment {
     /// What a search finds from the root that the last commit has.
     func search(_ key: [UInt8], in table: Table) throws(LMDBError) -> [UInt8]?? {
-        let transaction = try readers.begin()
+        let transaction = try beginRead()
         guard let main = bounds.mainRoot(of: transaction.id) else { return .none }
         let search = TreeSearch(bounds: bounds)
         guard let root = try search.root(of: table.name, main: main) else { return .none }

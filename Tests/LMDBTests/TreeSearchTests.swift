@@ -42,7 +42,7 @@ import Testing
             }
         }
         // What is not of the last commit is not told by the meta pages.
-        let transaction = try environment.readers.begin()
+        let transaction = try environment.beginRead()
         let last = transaction.id
         #expect(environment.bounds.mainRoot(of: last) != nil)
         for commit in last - 3..<last { #expect(environment.bounds.mainRoot(of: commit) == nil) }
@@ -54,8 +54,7 @@ import Testing
         let folder = TemporaryFolder()
         let environment = try Environment(
             directory: folder.path,
-            Environment.Configuration(
-                mapByteCount: 16 << 20, readerCountMax: 4, tableCountMax: 12))
+            mapByteCount: 16 << 20, readerCountMax: 4, tableCountMax: 12)
         let names: [StaticString] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"]
         let tables = try names.map { try environment.makeTable($0) }
         for (number, table) in tables.enumerated() {
@@ -134,7 +133,7 @@ import Testing
         }
         var wrong = 0
         for _ in 0..<2 {
-            let transaction = try environment.readers.begin()
+            let transaction = try environment.beginRead()
             for (number, key) in keys.enumerated() {
                 let found = try transaction.copy(of: key, in: table)
                 if found != Array("\(number)".utf8) { wrong += 1 }
@@ -149,7 +148,7 @@ extension Environment {
     fileprivate final class Held {
         let transaction: ReadTransaction
         init(_ environment: Environment) throws(LMDBError) {
-            transaction = try environment.readers.begin()
+            transaction = try environment.beginRead()
         }
     }
 }

@@ -1,7 +1,7 @@
 import BlobStore
 import Glibc
 import ObjectStore
-import Replication
+@testable import Replication
 import Synchronization
 import TestSupport
 import Testing

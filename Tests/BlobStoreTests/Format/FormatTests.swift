@@ -185,7 +185,7 @@ import Testing
         ] {
             var counters = Counters()
             change(&counters)
-            let words = counters.words
+            let words = counters.value
             #expect(throws: StoreError.self) { _ = try Counters(words.span.bytes) }
         }
         var blob = Golden.blob

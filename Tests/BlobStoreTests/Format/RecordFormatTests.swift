@@ -44,14 +44,14 @@ import Testing
             checked: [UInt8](repeating: 0x31, count: StoreLimits.dataByteCountMax))
         record.details.responses = (0..<StoreLimits.responseCountMax).map { number in
             RecordedResponse(
-                action: text(64), key: text(StoreLimits.responseKeyByteCountMax, number),
+                action: text(64), key: text(TextKind.responseKey.byteCountMax, number),
                 device: text(64), at: noon, revision: 13, staysOnScreen: false,
                 contentExtension: ContentExtensionAnswer.allCases[number % 2])
         }
         record.parts = (0..<StoreLimits.partCountMax).map {
             Part(
-                name: text(StoreLimits.partNameByteCountMax, $0),
-                mediaType: "x/" + text(StoreLimits.mediaTypeByteCountMax - 2), blob: Golden.blob)
+                name: text(TextKind.part.byteCountMax, $0),
+                mediaType: "x/" + text(TextKind.mediaType.byteCountMax - 2), blob: Golden.blob)
         }
         let bytes = RecordEncoder.bytes(record)
         let read = try RecordSamples.read(bytes, key: Array(record.id.utf8), id: record.id)

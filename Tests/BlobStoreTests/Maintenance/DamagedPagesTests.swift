@@ -65,7 +65,7 @@ import Testing
             guard root != .max, pages.insert(root).inserted else { return }
             let start = Int(root) * 4_096
             let page = file.extracting(start..<start + 4_096)
-            guard let children = try? PageEntry.ranges(on: page, page: root, .branch) else {
+            guard let children = try? PageEntry.ranges(on: page, page: root, isLeaf: false) else {
                 return
             }
             for child in children {
@@ -74,7 +74,7 @@ import Testing
         }
         try walk(main)
         let tables = file.extracting(Int(main) * 4_096..<(Int(main) + 1) * 4_096)
-        for place in try PageEntry.ranges(on: tables, page: main, .leaf) {
+        for place in try PageEntry.ranges(on: tables, page: main, isLeaf: true) {
             let entry = PageEntry(tables.extracting(place), isLeaf: true)
             try walk(PageFile.Tree(entry.value).root)
         }
@@ -87,7 +87,9 @@ import Testing
         for number in try treePages(made).sorted() {
             let start = Int(number) * 4_096
             let page = made.bytes.span.bytes.extracting(start..<start + 4_096)
-            guard let found = try? PageEntry.ranges(on: page, page: number, .leaf) else { continue }
+            guard let found = try? PageEntry.ranges(on: page, page: number, isLeaf: true) else {
+                continue
+            }
             places += found.map { start + $0.lowerBound }
         }
         return places
@@ -152,7 +154,7 @@ import Testing
             let page = made.bytes.span.bytes.extracting(start..<start + 4_096)
             // Number, kind, and how many entries there are.
             offsets += (0..<64).map { (start, $0) } + (80..<112).map { (start, $0) }
-            guard let children = try? PageEntry.ranges(on: page, page: number, .branch) else {
+            guard let children = try? PageEntry.ranges(on: page, page: number, isLeaf: false) else {
                 continue
             }
             for child in children { offsets += (0..<48).map { (start + child.lowerBound, $0) } }
@@ -196,7 +198,7 @@ import Testing
         let root: UInt64 = span.integer(newest + 80)
         let page = span.extracting(Int(root) * 4_096..<(Int(root) + 1) * 4_096)
         var refusals = 0
-        for place in try PageEntry.ranges(on: page, page: root, .leaf) {
+        for place in try PageEntry.ranges(on: page, page: root, isLeaf: true) {
             // Behind the entry's head, its key and the count.
             let start = Int(root) * 4_096 + place.lowerBound + 24
             for bit in 0..<6 where place.count > 24 {

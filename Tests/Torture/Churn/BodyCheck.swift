@@ -66,7 +66,9 @@ struct BodyCheck {
         if head.isGzip {
             var inflated: [UInt8] = []
             do throws(ClientError) {
-                try GzipStream.inflate(coded.span.bytes) { inflated.append(contentsOf: $0) }
+                var reader = try GzipReader()
+                try reader.read(coded.span.bytes) { inflated.append(contentsOf: $0) }
+                try reader.finish()
             } catch {
                 // Another payload's noise is found in the stream itself.
                 let found =

@@ -88,8 +88,7 @@ struct ForeignObjectTests {
             Foreign(
                 name: "store.json",
                 bytes: Document.bytes([
-                    JSONMember("version", .number(JSONNumber(2))),
-                    JSONMember("store", .string(own)),
+                    ("version", .integer(2)), ("store", .string(own)),
                 ]),
                 words:
                     "the object store.json has the version 2; this program reads 1: use a newer one",
@@ -119,7 +118,7 @@ struct ForeignObjectTests {
         let theirs = try Segment(try #require(try scene.other.object(ShardNames.log(1))))
         let head = Segment.Head(
             kind: kind, storeID: theirs.head.storeID, epoch: 9, nonce: .random(),
-            behind: LogPosition(number: UInt64(number - 1), hash: theirs.position.hash),
+            previous: LogPosition(number: UInt64(number - 1), hash: theirs.position.hash),
             sequence: 99, time: theirs.head.time)
         return Segment(head).bytes
     }
