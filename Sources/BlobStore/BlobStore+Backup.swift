@@ -8,7 +8,10 @@ extension BlobStore {
     /// however slowly it is taken. Takes 16 bytes of memory for each blob. What is acknowledged and not committed
     /// yet is not in it.
     ///
-    /// - Parameter write: takes at most about 1 MiB. No snapshot is open then. What it throws ends the backup.
+    /// - Parameters:
+    ///   - now: the time that the backup is of.
+    ///   - progress: told of the bytes so far, and of all.
+    ///   - write: takes at most about 1 MiB. No snapshot is open then. What it throws ends the backup.
     /// - Throws: ``StoreError/corrupt(_:)`` when the store is damaged: no reader takes the backup then.
     @discardableResult
     public func backUp(
@@ -35,7 +38,12 @@ extension BlobStore {
     /// The store has a new id, and its next revision is 2^40 higher. A feed's cursor from before is answered with
     /// ``StoreError/resync``, since what it has seen may not be in the backup.
     ///
-    /// - Parameter read: appends up to so many bytes of the backup; nothing at its end.
+    /// - Parameters:
+    ///   - directory: the new store's folder.
+    ///   - options: of the new store.
+    ///   - now: the time of the store's beginning.
+    ///   - progress: told of the bytes so far, and of all.
+    ///   - read: appends up to so many bytes of the backup; nothing at its end.
     /// - Throws: ``BackupError``; ``StoreError/cannotOpen(path:reason:)`` when the folder has a store;
     ///   ``StoreError/full``; what `read` throws. The folder has no store then.
     @discardableResult

@@ -23,7 +23,9 @@ extension BlobStore {
     /// earlier removals, too, and continues by one step to tell owners of a category's edit. Damaged ones are
     /// stepped over.
     ///
-    /// - Parameter limit: how many; fewer where their parts would not fit a transaction, or the store is full.
+    /// - Parameters:
+    ///   - now: the time.
+    ///   - limit: how many; fewer where their parts would not fit a transaction, or the store is full.
     /// - Throws: ``StoreError/corrupt(_:)`` when the tables themselves cannot be walked, ``StoreError/full`` when
     ///   there is not even room to remove one, ``StoreError/outcomeUnknown(_:)``.
     public func sweepExpired(asOf now: Timestamp, limit: Int) throws(StoreError) -> SweepResult {

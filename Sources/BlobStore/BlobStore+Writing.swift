@@ -8,8 +8,11 @@ extension BlobStore {
     /// and its sync, so give it all that is waiting. One that is refused does not touch the others.
     ///
     /// - Parameters:
+    ///   - changes: applied in this order.
+    ///   - now: the time of all of them.
     ///   - freedByteCountMax: of what nothing refers to any more, as many stored bytes are freed beside the changes when
     ///     it is worth while, without a sync of its own.
+    ///   - bootMilliseconds: since the machine's start; nil: asked for.
     /// - Returns: an outcome for each change, in their order.
     /// - Throws: ``StoreError/outcomeUnknown(_:)`` only: a sync failed. Stop the process.
     public func apply(

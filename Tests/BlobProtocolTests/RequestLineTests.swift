@@ -108,7 +108,7 @@ import BlobProtocol
         let fits = String(repeating: "a", count: WireLimits.requestLineByteCountMax - fixed)
         #expect(parseHead(lines: "GET /\(fits) HTTP/1.1\nHost: b").head != nil)
         #expect(parseHead(lines: "GET /\(fits)a HTTP/1.1\nHost: b") == .refused(.uriTooLong))
-        let endless = Array("GET /\(fits)".utf8) + Array(repeating: 0x61, count: fixed)
+        let endless = Array("GET /\(fits)".utf8) + Array(repeating: 0x61, count: fixed + 64)
         #expect(parseHead(endless) == .refused(.uriTooLong))
         #expect(parseHead(Array(endless[..<8_193])) == .more)
         #expect(parseHead(pieces: endless.map { [$0] }) == .refused(.uriTooLong))
@@ -121,7 +121,7 @@ import BlobProtocol
         #expect(parseFields("X: \(fits)").head != nil)
         #expect(parseFields("X: \(fits)a") == .refused(.headersTooLarge))
         let endless =
-            crlf("GET / HTTP/1.1\nHost: b\nX: \(fits)") + Array(repeating: 0x61, count: 20)
+            crlf("GET / HTTP/1.1\nHost: b\nX: \(fits)") + Array(repeating: 0x61, count: 64)
         #expect(parseHead(endless) == .refused(.headersTooLarge))
         #expect(parseHead(pieces: endless.map { [$0] }) == .refused(.headersTooLarge))
     }

@@ -57,6 +57,9 @@ public struct Envelope: Sendable, Hashable {
     /// Renders it. Looks nothing up; members without a value are left out.
     ///
     /// - Parameters:
+    ///   - record: the notification.
+    ///   - platform: the push service.
+    ///   - style: who shows it.
     ///   - token: the device, in FCM's message, where it does not count for the limit. APNs and WNS are told it
     ///     elsewhere.
     ///   - link: where the device fetches the payload without the backend (`richUrl`); a toast has no member for

@@ -61,6 +61,7 @@ public final class FeedWatch: Sendable {
     /// Takes a slot for a waiter, who waits for nothing yet. It is freed with the last reference.
     ///
     /// - Parameters:
+    ///   - owner: whose changes it waits for.
     ///   - peer: whose slot it is, such as a user's number; nil: it counts for no peer.
     ///   - wake: called on the committing thread, once for each time it was waited for. It must be quick and must
     ///     not call the store.

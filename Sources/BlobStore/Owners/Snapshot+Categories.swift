@@ -22,7 +22,9 @@ extension Snapshot {
 
     /// Categories behind `cursor`: at most ``StoreLimits/pageByteCountMax`` stored bytes of them.
     ///
-    /// - Parameter cursor: the name of the last one that was seen, or its name, `/` and its app; empty to begin.
+    /// - Parameters:
+    ///   - cursor: the name of the last one that was seen, or its name, `/` and its app; empty to begin.
+    ///   - byteCountMax: stored bytes of a page.
     public borrowing func categories(
         after cursor: RawSpan, byteCountMax: Int = StoreLimits.pageByteCountMax
     ) throws(StoreError) -> CategoryPage {

@@ -205,7 +205,7 @@ import Testing
         let data = "\(folder)/data"
         if Machine.canTrace {
             for (call, number) in [
-                ("write", 1), ("write", 4), ("pwrite64", 2), ("fsync", 1), ("rename", 1),
+                ("write", 1), ("pwrite64", 2), ("pwrite64", 5), ("fsync", 1), ("rename", 1),
                 ("rename", 2),
             ] {
                 try expectKilled(["compact", "--data", data], at: call, number)
