@@ -65,7 +65,7 @@ let package = Package(
             ],
             swiftSettings: borrowing),
         .target(
-            name: "BlobProtocol", dependencies: ["Bytes", "Hashing", "Notifications"],
+            name: "BlobProtocol", dependencies: ["BlobJSON", "Bytes", "Hashing", "Notifications"],
             swiftSettings: borrowing),
         .target(
             name: "BlobClient",

@@ -24,7 +24,7 @@ extension Worker {
     ) {
         reader.isDue = false
         do throws(ProtocolError) {
-            guard handler.isPermitted(reader) else { throw .linkNotValid }
+            if let refusal = handler.refusal(of: reader) { throw refusal }
             try handler.requireAnswerMemory()
             let page = try handler.look(reader)
             if !page.changes.isEmpty || now >= reader.end || isStopping {
@@ -49,7 +49,7 @@ extension Worker {
         reader.isDue = false
         do throws(ProtocolError) {
             guard !isStopping else { throw .stopping }
-            guard handler.isPermitted(reader) else { throw .linkNotValid }
+            if let refusal = handler.refusal(of: reader) { throw refusal }
             if reader.isBegun, answerMemory.isUsedUp {
                 // It is looked at again at the next tick.
                 reader.end = now
@@ -91,15 +91,15 @@ extension Worker {
         reader.isDue = !(try registration(of: reader, connection).wait(behind: page.revision))
     }
 
-    /// At each tick: ends a reader whose link is not valid any more, also where its client does not read, and looks
+    /// At each tick: ends a reader whose link or token is not valid any more, also where its client does not read, and looks
     /// again where its time is over.
     ///
     /// - Returns: whether something was done for the connection.
     func checkReader(
         _ reader: FeedReader, _ connection: Connection, _ batch: inout AnswerBatch
     ) -> Bool {
-        if !handler.isPermitted(reader) {
-            refuse(reader, .linkNotValid, connection, &batch)
+        if let refusal = handler.refusal(of: reader) {
+            refuse(reader, refusal, connection, &batch)
         } else if now >= reader.end, connection.output.isEmpty {
             continueFeed(connection, &batch)
         } else {

@@ -4,6 +4,8 @@ import BlobStore
 /// What is to be done for a request.
 enum ActionStep {
     case respond(Answer)
+    /// A payload's bytes, in the form that the request's head asks for.
+    case fetch(id: String, part: String)
     case receiveBody(BodyPlan)
     case write(PendingChange.Operation, Reply)
     case awaitChanges(FeedQuery)
@@ -14,7 +16,7 @@ enum ActionStep {
     var isChange: Bool {
         switch self {
         case .write, .receiveBody: true
-        case .respond, .awaitChanges, .subscribe, .sendBackup: false
+        case .respond, .fetch, .awaitChanges, .subscribe, .sendBackup: false
         }
     }
 }

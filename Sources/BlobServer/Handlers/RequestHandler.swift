@@ -170,6 +170,8 @@ final class RequestHandler {
         case .awaitChanges(let query):
             return .awaitChanges(query, query.waitSeconds > 0 ? form.counted(as: .wait) : form)
         case .subscribe(let query): return .subscribe(query, form.counted(as: .watch))
+        case .fetch:
+            throw ProtocolError(.internalError, "the dialect answers a payload by itself")
         case .sendBackup:
             guard case .http(let answer) = form.dialect else { throw .notFound("resource") }
             return .sendBackup(answer, form.entry)

@@ -122,3 +122,23 @@ public struct Removal: Sendable {
         self.condition = condition
     }
 }
+
+/// The notifications that exist for a change: those of one owner, or of one app of an owner.
+public struct NotificationScope: Sendable, Hashable {
+    /// Whose they are.
+    public var owner: String
+    /// Of which app; nil: of all.
+    public var app: String?
+
+    /// A scope.
+    public init(owner: String, app: String? = nil) {
+        self.owner = owner
+        self.app = app
+    }
+
+    /// Whether a notification is one of them. Names are compared by bytes.
+    package func contains(_ record: Record) -> Bool {
+        (record.owner?.isSame(as: owner) ?? false)
+            && (app.map { record.app?.isSame(as: $0) ?? false } ?? true)
+    }
+}

@@ -21,12 +21,13 @@ struct BodyPlan: Sendable {
     var device: DeviceName?
     var condition = Condition.none
     var coding = BodyCoding.identity
+    var isOfDevice = false
     /// Longer bodies are refused before a byte is read, where the length is said.
     var byteCountMax: Int
 
     var documentByteCountMax: Int {
         if case .batch = kind { return WireLimits.batchByteCountMax }
-        return WireLimits.documentByteCountMax
+        return isOfDevice ? WireLimits.deviceDocumentByteCountMax : WireLimits.documentByteCountMax
     }
 
     /// The error for a body over the limit. It names the setting of a payload's.
@@ -57,7 +58,7 @@ extension BodyPlan {
     init(document kind: Kind, _ request: EndpointRequest) {
         self.init(
             kind: kind, device: request.device, condition: request.condition,
-            coding: request.coding, byteCountMax: 0)
+            coding: request.coding, isOfDevice: request.scope != nil, byteCountMax: 0)
         byteCountMax =
             coding == .identity
             ? documentByteCountMax : StoreLimits.codedByteCountMax(for: documentByteCountMax)

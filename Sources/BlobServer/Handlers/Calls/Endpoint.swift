@@ -76,6 +76,8 @@ final class Endpoint: Sendable {
 
         /// Its path and query are a signed link.
         static let signed = Rules(rawValue: 1 << 0)
+        /// It is a device's, with a token that says whose notifications exist for it.
+        static let token = Rules(rawValue: 1 << 4)
         /// A change may have a condition (RFC 9110, section 13.1). Without this rule, one that would be ignored is
         /// refused.
         static let conditions = Rules(rawValue: 1 << 1)

@@ -58,9 +58,16 @@ struct EndpointQuery {
         return try AppName(onWire: bytes.span.bytes)
     }
 
-    func filter() throws(ProtocolError) -> RecordFilter {
+    /// - Parameter scope: the notifications that exist for the request; nil: all.
+    func filter(in scope: NotificationScope?) throws(ProtocolError) -> RecordFilter {
         var filter = RecordFilter(
             app: try app()?.text, isRead: try flag("read"), group: try group()?.text)
+        if let app = scope?.app {
+            try require(
+                filter.app == nil || filter.app == app, .badQuery,
+                "the token is for the app \(app.excerpt) only")
+            filter.app = app
+        }
         if let bytes = self["platform"] {
             filter.platform = try PlatformName(onWire: bytes.span.bytes).text
         }

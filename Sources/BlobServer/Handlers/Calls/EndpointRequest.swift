@@ -27,8 +27,8 @@ final class EndpointRequest {
     @exclusivity(unchecked) private(set) var device: DeviceName?
     /// What must hold of the notification or the category that is there.
     @exclusivity(unchecked) private(set) var condition = Condition.none
-    /// The signed link that it came by, whose parameters are in the query; nil: it came by none.
-    @exclusivity(unchecked) private(set) var link: FeedLink?
+    /// What a device showed: a signed link, whose parameters are in the query, or a token; nil: a backend asks.
+    @exclusivity(unchecked) private(set) var grant: DeviceGrant?
     @exclusivity(unchecked) private(set) var acceptsEvents = false
     /// The place in the feed that a stream was read up to.
     @exclusivity(unchecked) private(set) var lastEventID: [UInt8]?
@@ -52,25 +52,30 @@ final class EndpointRequest {
         }
     }
 
-    /// - Parameter link: the signed link by which it came.
+    /// - Parameter grant: what a device showed. A token's owner and device are the request's.
     convenience init(
         _ endpoint: Endpoint, _ names: PathPattern.Match, _ head: HTTPRequestHead,
-        _ bytes: RawSpan, by link: FeedLink?
+        _ bytes: RawSpan, by grant: DeviceGrant?
     ) throws(ProtocolError) {
         if endpoint.body == .none { try head.checkNoBody() }
         try self.init(
             endpoint, names, in: head.path.of(bytes), query: head.query.of(bytes))
-        self.link = link
+        self.grant = grant
         condition = try Condition(head, bytes)
         if endpoint.method != .get {
             try readBody(head, bytes)
+            if let grant { device = try grant.token?.device.map { try DeviceName(onWire: $0) } }
         } else if endpoint.operation == .changes {
             lastEventID = try head.value(of: "last-event-id", in: bytes)?.of(bytes).array()
             if let accept = try head.value(of: "accept", in: bytes)?.of(bytes) {
                 acceptsEvents = MediaRanges.names("text/event-stream", in: accept)
             }
         }
+        if let token = grant?.token { owner = try OwnerID(onWire: token.owner) }
     }
+
+    /// The notifications that exist for it; nil: all.
+    var scope: NotificationScope? { grant?.token?.notifications }
 
     /// What a head says of the body, and of the device that makes the change: a payload has none.
     private func readBody(

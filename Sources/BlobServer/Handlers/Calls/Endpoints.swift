@@ -8,7 +8,7 @@ extension Endpoint {
     /// conditions, and the labels of metrics and logs read this table. `docs/openapi.json` is compared with it by
     /// a test.
     static let all: [Endpoint] = [
-        payloads, notifications, categories, owners, links, operation,
+        payloads, notifications, categories, owners, links, devices, operation,
     ].flatMap { $0 }
 
     private static let payloads = [
@@ -101,6 +101,31 @@ extension Endpoint {
         Endpoint(.get, "/d/{id}", "linkedPayload", .fetch, on: .devices, also: .signed, .fetch),
         Endpoint(
             .get, "/d/{id}/parts/{name}", "linkedPart", .fetch, on: .devices, also: .signed, .fetch),
+    ]
+
+    /// Of the owner that a device's token names.
+    private static let devices = [
+        Endpoint(
+            .get, "/d/me/notifications", "ownHistory", .list, reads: .owner, on: .devices,
+            also: .token, .performInSnapshot(RequestHandler.getHistory)),
+        Endpoint(
+            .get, "/d/me/notifications/{id}", "ownNotification", .record, reads: .notification,
+            on: .devices, also: .token, .performInSnapshot(RequestHandler.getNotification)),
+        Endpoint(
+            .patch, "/d/me/notifications/{id}", "patchOwn", .patch, body: .patch, on: .devices,
+            also: [.token, .conditions], .perform(RequestHandler.patchNotification)),
+        Endpoint(
+            .get, "/d/me/notifications/{id}/payload", "ownPayload", .fetch, reads: .notification,
+            on: .devices, also: .token, .performInSnapshot(RequestHandler.getOwnPayload)),
+        Endpoint(
+            .get, "/d/me/notifications/{id}/parts/{name}", "ownPart", .fetch, reads: .notification,
+            on: .devices, also: .token, .performInSnapshot(RequestHandler.getOwnPayload)),
+        Endpoint(
+            .post, "/d/me/notifications/{id}/responses", "respondToOwn", .respond, body: .document,
+            on: .devices, also: .token, .perform(RequestHandler.postResponse)),
+        Endpoint(
+            .get, "/d/me/changes", "ownChanges", .changes, body: .none, reads: .owner, on: .devices,
+            also: .token, .perform(RequestHandler.getChanges)),
     ]
 
     private static let operation = [

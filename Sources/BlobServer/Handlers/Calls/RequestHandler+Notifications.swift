@@ -26,9 +26,19 @@ extension RequestHandler {
     ) throws(ProtocolError) -> ActionStep {
         _ = try EndpointQuery(request.query)
         let id = try request.required(request.id)
-        let record = try record(id.text.utf8.span.bytes, in: snapshot)
+        let record = try record(id.text.utf8.span.bytes, for: request, in: snapshot)
         try asked(try request.condition.check(record))
         return .respond(.record(record))
+    }
+
+    /// A payload of one of the notifications that exist for a device.
+    func getOwnPayload(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        _ = try EndpointQuery(request.query)
+        let id = try request.required(request.id).text
+        _ = try record(id.utf8.span.bytes, for: request, in: snapshot)
+        return .fetch(id: id, part: request.part?.text ?? "")
     }
 
     /// A PUT, or a POST whose body may also be a payload's bytes.
@@ -62,8 +72,15 @@ extension RequestHandler {
             !limits.requiresIfMatch || request.condition.namesWhatIsThere, .preconditionRequired,
             "this daemon requires If-Match to patch a notification: give its revision, or *")
         let id = try request.required(request.id)
+        let scope = request.scope
         return try receive(request, .changed) { (reader, bytes, plan) throws(ProtocolError) in
             var patch = try reader.patch(bytes, plan)
+            if let scope {
+                try require(
+                    patch.isOfStateAlone, .immutableMember,
+                    "a device can change only read and action_state")
+                patch.scope = scope
+            }
             patch.id = id.text
             patch.condition = plan.condition
             return .apply(try reader.checked(try CheckedChange(.patch(patch), asOf: .now)))
@@ -88,8 +105,10 @@ extension RequestHandler {
     func postResponse(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         _ = try EndpointQuery(request.query)
         let id = try request.required(request.id)
+        let scope = request.scope
         return try receive(request, .responded) { (reader, bytes, plan) throws(ProtocolError) in
             var response = try ResponseDocument.parse(bytes, id: id)
+            response.scope = scope
             response.device = plan.device?.text
             return .apply(try reader.checked(try CheckedChange(.respond(response), asOf: .now)))
         }

@@ -16,7 +16,7 @@ extension RequestHandler {
         of owner: String, _ request: EndpointRequest
     ) throws(ProtocolError) -> FeedQuery {
         let query = try EndpointQuery(
-            request.query, isLink: request.link != nil, "since", "limit", "wait", "app", "read",
+            request.query, isLink: request.grant != nil, "since", "limit", "wait", "app", "read",
             "action_state", "group", "platform", "target_host", "status")
         let limit = try query.number(
             "limit", in: 1...WireLimits.feedPageLimitMax, .badLimit,
@@ -26,7 +26,7 @@ extension RequestHandler {
         let since = lastEventID ?? query["since"] ?? Array("0".utf8)
         return FeedQuery(
             owner: owner, start: try feedStart(since.span.bytes, of: owner), limit: limit,
-            waitSeconds: wait, filter: try query.filter(), link: request.link)
+            waitSeconds: wait, filter: try query.filter(in: request.scope), grant: request.grant)
     }
 
     /// A place in a feed: `0`, `latest`, or what an answer said. Throws `bad_cursor` for anything
@@ -115,7 +115,7 @@ extension RequestHandler {
                 "invalid before \(before.span.bytes.excerpt()) for this owner: use next of a page of this owner's history"
             )
         }
-        history.filter = try query.filter()
+        history.filter = try query.filter(in: request.scope)
         return history
     }
 

@@ -86,6 +86,8 @@ extension RequestHandler {
             switch step {
             case .respond(let response):
                 step = .respond(response.known(to: request.head, request.bytes))
+            case .fetch(let id, let part):
+                return try fetch(id, part, request, entry, in: snapshot, into: &batch)
             case .subscribe where form.isHead, .sendBackup where form.isHead:
                 if case .subscribe = step {
                     http.appendEventsHead(form, into: &batch)
@@ -106,6 +108,26 @@ extension RequestHandler {
             return next
         } catch {
             return refuse(error, request, entry, into: &batch)
+        }
+    }
+
+    /// Answers with a payload that a handler has found.
+    @inline(never)
+    private func fetch(
+        _ id: String, _ part: String, _ request: HTTPRequest, _ entry: RequestEntry,
+        in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
+    ) throws(ProtocolError) -> Step {
+        do throws(FetchFailure) {
+            let lookup: PayloadLookup
+            do throws(StoreError) {
+                lookup = try snapshot.payload(
+                    for: id.utf8.span.bytes, part: part.utf8.span.bytes, asOf: now)
+            } catch { throw .refused(problem(error)) }
+            let status = try appendPayload(lookup, request, in: snapshot, into: &batch)
+            observer.note(entry, status: status, nil, batch)
+            return request.form.step(after: request.head)
+        } catch {
+            return try step(after: error)
         }
     }
 
@@ -180,13 +202,19 @@ extension RequestHandler {
     ) throws(ProtocolError) -> EndpointRequest {
         let (endpoint, names) = try Endpoint.find(
             request.head.method, request.path, on: request.isDevice ? .deviceSocket : .mainSocket)
-        var link: FeedLink?
+        var grant: DeviceGrant?
         if endpoint.rules.contains(.signed) {
-            link = FeedLink(
+            grant = DeviceGrant(
                 path: request.path, query: request.head.query.of(request.bytes), asOf: now, links)
-            guard link != nil else { throw .linkNotValid }
+            guard grant != nil else { throw .linkNotValid }
+        } else if endpoint.rules.contains(.token) {
+            if let field = try request.head.value(of: "authorization", in: request.bytes) {
+                grant = DeviceGrant(authorization: field.of(request.bytes), asOf: now, links)
+            }
+            guard let token = grant?.token else { throw .tokenNotValid }
+            guard endpoint.method == .get || token.scope == .write else { throw .scopeTooSmall }
         }
-        return try EndpointRequest(endpoint, names, request.head, request.bytes, by: link)
+        return try EndpointRequest(endpoint, names, request.head, request.bytes, by: grant)
     }
 
     /// Refuses a link that is not valid, before anything it names is looked at. Whatever is wrong with it,
