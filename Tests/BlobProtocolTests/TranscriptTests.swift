@@ -108,7 +108,7 @@ import BlobProtocol
 
     @Test("The document lists every code with its status, and no other")
     func codes() throws {
-        let document = Files.text("\(Files.package)/docs/PROTOCOL.md")
+        let document = Files.text("\(Files.package)/docs/ERRORS.md")
         let rows = document.split(separator: "\n").filter {
             $0.hasPrefix("| 4") || $0.hasPrefix("| 5")
         }
@@ -121,7 +121,7 @@ import BlobProtocol
 
     @Test("The document lists the limits as they are")
     func limits() throws {
-        let document = Files.text("\(Files.package)/docs/PROTOCOL.md")
+        let document = Files.text("\(Files.package)/docs/ERRORS.md")
         for row in [
             "| HTTP: request line | 8,192 bytes", "| HTTP: header section | 16,384 bytes",
             "| HTTP: field lines | 100, of them 4", "| notification id | 1…255 bytes",

@@ -42,12 +42,15 @@ import Testing
             ("photo.jpg", "\(Files.package)/Examples/payloads/photo.jpg"),
             ("chime.wav", "\(Files.package)/Examples/payloads/chime.wav"),
         ] { symlink(target, folder.path("work/\(name)")) }
+        // What the alias of HTTP.md adds to each curl.
+        try folder.write(".curlrc", Array("silent\nunix-socket = blobd.sock\n".utf8))
         let path = ProcessInfo.processInfo.environment["PATH"] ?? ""
         let faults = try session.run(
             in: folder,
             environment: [
                 "PATH": "\(Files.products):\(path)",
                 "BLOBD_SOCKET": daemon == nil ? "/nonexistent/s" : folder.path("s"),
+                "CURL_HOME": folder.path,
             ], tellsCodes: tellsCodes)
         withExtendedLifetime(daemon) {}
         return faults
