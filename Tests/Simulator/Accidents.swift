@@ -53,7 +53,10 @@ extension World {
         host.cutOffUntil = clock + Int64(chance.logarithmic(5_000...200_000))
         for _ in 0..<3 where host.isUp && host.takesChanges {
             try change(host)
-            for index in devices.indices where chance.chance(50) { try devices[index].read(host) }
+            // A change that fails is the end of the process.
+            for index in devices.indices where host.isUp && chance.chance(50) {
+                try devices[index].read(host)
+            }
         }
         guard chance.chance(50), let other = hosts.first(where: { $0.isUp && !$0.leads }) else {
             return
