@@ -1,13 +1,8 @@
 import Bytes
 
 extension JSONValue {
-    /// Parses one value with blanks around it, and nothing else (RFC 8259). A byte order mark is
-    /// not a blank.
-    ///
-    /// Looks at each byte a bounded number of times and allocates what it returns; never deeper in
-    /// recursion than the limit of levels.
-    ///
-    /// - Throws: what is wrong first, and where. Length and UTF-8 are looked at before the rest.
+    /// Parses one value with blanks around it, and nothing else (RFC 8259). Throws what is wrong first, and where.
+    /// Length and UTF-8 are looked at before the rest.
     public static func parse(
         _ bytes: RawSpan, limits: JSONLimits = JSONLimits()
     ) throws(JSONError) -> JSONValue {
@@ -123,8 +118,7 @@ struct JSONParser {
         return elements
     }
 
-    /// After a member or an element: moves past a comma and the blanks around it; false when the
-    /// closing bracket is there instead.
+    /// Moves past a comma and the blanks around it; false when the closing bracket is there instead.
     private mutating func goesOn(
         _ bytes: RawSpan, until bracket: UInt8, _ expectation: String
     ) throws(JSONError) -> Bool {
@@ -228,8 +222,7 @@ public struct JSONLimits: Sendable, Hashable {
 
     /// Bytes of the text.
     public var byteCountMax = 65_536
-    /// Nesting depth of arrays and objects. More than 64 counts as 64, because values are walked by
-    /// recursion.
+    /// Nesting depth. More than 64 counts as 64, because values are walked by recursion.
     public var depthMax = JSONLimits.depthLargest
     /// Members of all objects and elements of all arrays together.
     public var memberCountMax = 8_192

@@ -17,7 +17,7 @@ public enum JSONValue: Sendable {
 }
 
 /// A member of an object.
-public struct JSONMember: Sendable, Hashable {
+public struct JSONMember: Sendable {
     /// Its name, without escapes.
     public var name: String
     /// Its value.
@@ -30,23 +30,11 @@ public struct JSONMember: Sendable, Hashable {
     }
 
     func isNamed(_ name: String) -> Bool { self.name.isSame(as: name) }
-
-    /// Compares the bytes of the names: `String` compares by canonical equivalence.
-    public static func == (left: JSONMember, right: JSONMember) -> Bool {
-        left.isNamed(right.name) && left.value == right.value
-    }
-
-    /// Feeds the bytes of the name, and the value.
-    public func hash(into hasher: inout Hasher) {
-        hasher.combine(Array(name.utf8))
-        hasher.combine(value)
-    }
 }
 
 /// A number, as its text: one that a double cannot represent is not rounded.
 public struct JSONNumber: Sendable, Hashable {
-    /// The text, by the grammar of RFC 8259, section 6. Numbers are compared by it: `1` and `1.0` are
-    /// not equal.
+    /// Numbers are compared by their text: `1` and `1.0` are not equal.
     public let text: String
 
     init(checked text: String) { self.text = text }
@@ -59,8 +47,7 @@ public struct JSONNumber: Sendable, Hashable {
 }
 
 extension JSONValue {
-    /// The member of that name, compared by bytes; nil when there is none, or the value is not an
-    /// object. A linear search.
+    /// The member of that name, compared by bytes; nil when there is none.
     public subscript(_ name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.isNamed(name) }?.value
@@ -68,8 +55,7 @@ extension JSONValue {
 }
 
 extension JSONValue {
-    /// Appends the value without blanks. Numbers keep their text. In strings only `"`, `\` and U+0000 to
-    /// U+001F are escaped (RFC 8259, section 7).
+    /// Appends the value without blanks. In strings only `"`, `\` and U+0000 to U+001F are escaped.
     public func append(to out: inout [UInt8]) {
         switch self {
         case .null: out.append("null")
@@ -98,38 +84,24 @@ extension JSONValue {
 }
 
 extension JSONValue: Hashable {
-    /// Compares bytes: members and elements in their order, numbers by their texts.
+    /// Compares the bytes that both are written as: members and elements in their order, numbers by their texts. `String`
+    /// would compare by canonical equivalence.
     public static func == (left: JSONValue, right: JSONValue) -> Bool {
-        switch (left, right) {
-        case (.null, .null): true
-        case (.bool(let left), .bool(let right)): left == right
-        case (.number(let left), .number(let right)): left == right
-        case (.string(let left), .string(let right)): left.isSame(as: right)
-        case (.array(let left), .array(let right)): left == right
-        case (.object(let left), .object(let right)): left == right
-        default: false
-        }
+        JSONFragment(left) == JSONFragment(right)
     }
 
     /// Feeds what `==` compares.
-    public func hash(into hasher: inout Hasher) {
-        switch self {
-        case .null: hasher.combine(0)
-        case .bool(let value): hasher.combine(value ? 2 : 1)
-        case .number(let number):
-            hasher.combine(3)
-            hasher.combine(number)
-        case .string(let text):
-            hasher.combine(4)
-            hasher.combine(Array(text.utf8))
-        case .array(let elements):
-            hasher.combine(5)
-            hasher.combine(elements)
-        case .object(let members):
-            hasher.combine(6)
-            hasher.combine(members)
-        }
+    public func hash(into hasher: inout Hasher) { hasher.combine(JSONFragment(self)) }
+}
+
+extension JSONMember: Hashable {
+    /// Compares names and values by their bytes.
+    public static func == (left: JSONMember, right: JSONMember) -> Bool {
+        JSONValue.object([left]) == .object([right])
     }
+
+    /// Feeds what `==` compares.
+    public func hash(into hasher: inout Hasher) { hasher.combine(JSONValue.object([self])) }
 }
 
 /// One minified JSON value that has been checked, as bytes.
@@ -147,8 +119,8 @@ public struct JSONFragment: Sendable, Hashable {
     /// Bytes that were a fragment's before.
     public init(checked bytes: [UInt8]) { self.bytes = bytes }
 
-    /// The value, parsed again, of any length. Throws only when the bytes were never a fragment's, or the value was
-    /// made deeper than 64 levels.
+    /// The value, parsed again. Throws only when the bytes were never a fragment's, or it was made deeper than 64
+    /// levels.
     public func value() throws(JSONError) -> JSONValue {
         var limits = JSONLimits()
         limits.byteCountMax = .max

@@ -1,9 +1,5 @@
 extension JSONValue {
-    /// What a merge patch makes of it (RFC 7396): objects are merged member by member, null takes a
-    /// member away, and anything else takes the place of what is there. Members that stay keep their
-    /// order; new ones come after them, in the patch's order.
-    ///
-    /// The cost is that of both values' sizes, whatever they are.
+    /// What a merge patch makes of it (RFC 7396). Members that stay keep their order; new ones come after them.
     public func merged(with patch: JSONValue) -> JSONValue {
         guard case .object(let changes) = patch else { return patch }
         var members: [JSONMember] = []
@@ -35,15 +31,12 @@ extension JSONValue {
 
 /// Finds members of an object by the bytes of their names.
 struct MemberIndexes {
-    /// Few names are compared one by one; many are hashed, with the process's own seed, so that
-    /// nobody can choose names that all fall together.
+    /// Many names are hashed, with the process's own seed, so that nobody can choose names that all fall together.
     private static let comparedCountMax = 8
     private var hashed: [[UInt8]: Int] = [:]
     private var hashedCount = 0
 
-    /// The index of a member; nil: there is none of that name.
-    ///
-    /// - Parameter members: those of the last call, and perhaps more after them.
+    /// `members` are those of the last call, and perhaps more after them.
     mutating func find(_ name: String, in members: [JSONMember]) -> Int? {
         guard members.count > Self.comparedCountMax else {
             return members.firstIndex { $0.isNamed(name) }

@@ -1,10 +1,8 @@
 internal import Bytes
 
-/// What a blob is known by: the SHA-256 of its payload's bytes as given, written `sha256:<hex>` as OCI
-/// registries do.
+/// What a blob is known by: the SHA-256 of its payload's bytes as given.
 public struct Digest: Sendable, Hashable, CustomStringConvertible {
-    // Four words rather than an array: a digest is compared and copied on the read path, without
-    // allocation.
+    // A digest is compared and copied on the read path, without allocation.
     @usableFromInline let words: (UInt64, UInt64, UInt64, UInt64)
 
     /// How many bytes a digest has.

@@ -1,5 +1,4 @@
-/// A value that documents, queries and commands know by its name. The store and its clients have the
-/// same ones.
+/// A value that documents, queries and commands know by its name.
 public protocol NamedValue: CaseIterable, Hashable, Sendable {
     /// Its name in documents.
     var name: String { get }
@@ -47,8 +46,8 @@ public enum ActionState: UInt8, NamedValue {
     }
 }
 
-/// What an app's content extension answers to an action that was chosen in it (iOS's
-/// `UNNotificationContentExtensionResponseOption`). Raw values are those on disk.
+/// What an app's content extension answers (iOS's `UNNotificationContentExtensionResponseOption`). Raw values are
+/// those on disk.
 public enum ContentExtensionAnswer: UInt8, NamedValue {
     /// The notification goes, and the app does not hear of the action.
     case dismiss = 1
@@ -77,8 +76,7 @@ public enum ChangeKind: UInt8, NamedValue {
     case deleted
     /// It expired.
     case expired
-    /// It was changed and does not match the feed's filter. Whether it matched before is not known:
-    /// ignore it if the local copy does not have it.
+    /// It was changed and does not match the feed's filter. Ignore it if the local copy does not have it.
     case left
     /// A category was set or removed, and a notification of the owner named it.
     case category

@@ -1,8 +1,6 @@
 internal import Bytes
 
-/// What a text of a notification is for, and so the rule that it keeps to. The wire and the store ask
-/// here: the wire refuses what the store would refuse, before a payload is sent, and in the same
-/// words. All texts are UTF-8.
+/// What a text of a notification is for, and so the rule that it keeps to, on the wire and in the store.
 @usableFromInline
 @frozen package enum TextKind: Sendable, CaseIterable {
     case id, part, mediaType, owner, app, title, message, richType, category, group, targetHost
@@ -77,8 +75,7 @@ internal import Bytes
     /// Whether a stored text may have no bytes. On the wire that says nothing, or is a fault.
     package var mayBeEmpty: Bool { row.mayBeEmpty }
 
-    /// What is wrong with a text, which may have no bytes if so said; nil: nothing. One pass; allocates only to
-    /// report a fault.
+    /// One pass; allocates only to report a fault.
     package func fault(in bytes: RawSpan, mayBeEmpty: Bool = false) -> TextFault? {
         guard mayBeEmpty || bytes.byteCount > 0 else { return TextFault("must not be empty") }
         guard bytes.byteCount <= byteCountMax else {
@@ -111,10 +108,7 @@ internal import Bytes
     }
 }
 
-/// The texts of a notification's record: the one list of them. Documents and patches are read by it,
-/// changes are checked by it, records are stored by it and composed by it (*How to add a text field*
-/// in `docs/ARCHITECTURE.md`).
-///
+/// The texts of a notification's record: the one list of them (*How to add a text field* in `docs/ARCHITECTURE.md`).
 /// Each raw value is a tag on disk, given once (`docs/FORMAT.md`).
 package enum TextField: UInt16, Sendable, CaseIterable {
     case owner = 1
@@ -161,8 +155,7 @@ package enum TextField: UInt16, Sendable, CaseIterable {
     /// Those that a patch may change.
     package static let patched = allCases.filter { $0.row.origin == .publishOrPatch }
 
-    /// Whether the wire leaves it to the change that is made of a document: what a notification
-    /// belongs to need not be a name that a path may have.
+    /// Whether the change checks it: what a notification belongs to need not be a name that a path may have.
     package var isLeftToTheStore: Bool {
         switch self {
         case .category, .group, .targetHost: true

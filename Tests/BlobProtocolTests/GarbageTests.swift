@@ -80,8 +80,10 @@ import BlobProtocol
             count = min(bytes.count, count + Int.random(in: 1...40, using: &generator))
             let piece = Array(bytes[..<count])
             do throws(ProtocolError) {
-                let found = try HTTPRequestHead.parse(piece.span.bytes, resuming: &scanner)
-                if let (head, consumed) = found { return .head(head, consumed: consumed) }
+                var head = HTTPRequestHead()
+                if let consumed = try head.read(piece.span.bytes, resuming: &scanner) {
+                    return .head(head, consumed: consumed)
+                }
             } catch {
                 return .refused(error.code)
             }

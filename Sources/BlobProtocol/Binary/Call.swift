@@ -40,17 +40,7 @@ public enum Call {
         }
     }
 
-    /// What the client says, 24 bytes and three texts:
-    ///
-    ///     OFFSET  SIZE  DESCRIPTION
-    ///          0     1  method: 1 GET, 2 PUT, 3 POST, 4 PATCH, 5 DELETE
-    ///          1     1  d: bytes in the device; 0: none
-    ///          2     2  t: bytes in the target, 1…8,000
-    ///          4     1  m: bytes in the media type; 0: none
-    ///          5     3  reserved, 0
-    ///          8     8  revision; 0 without the flag
-    ///         16     8  reserved, 0
-    ///         24     …  target (t), device (d), media type (m)
+    /// What the client says (`docs/PROTOCOL.md`).
     public struct Request: Sendable, Hashable {
         /// The size of the part before the texts, in bytes.
         public static let fixedByteCount = 24
@@ -66,10 +56,7 @@ public enum Call {
         package let device: DeviceName?
         package let mediaType: MediaType?
 
-        /// Reads a whole head and checks its texts. Whether there is such a resource is for the
-        /// daemon to say.
-        ///
-        /// Throws `malformed`, `reserved`, `bad_device`, `bad_media_type`.
+        /// Reads a whole head and checks its texts. Whether there is such a resource is for the daemon to say.
         public static func parse(
             _ head: RawSpan, flags: RequestFlags
         ) throws(ProtocolError) -> Request {
@@ -109,8 +96,7 @@ public enum Call {
             return (target, .empty)
         }
 
-        /// Appends the head, whose flags are the condition's, and `bodyIsGzip` for a coded body. Nil
-        /// and "" mean the same: none. Throws before anything is appended.
+        /// Appends the head, whose flags are the condition's, and `bodyIsGzip`. Throws before anything is appended.
         public static func compose(
             _ method: Method, target: String, device: String? = nil, mediaType: String? = nil,
             condition: Condition = .none, into out: inout [UInt8]
@@ -134,15 +120,7 @@ public enum Call {
         }
     }
 
-    /// What the daemon answers, 16 bytes and two texts; the document is the body:
-    ///
-    ///     OFFSET  SIZE  DESCRIPTION
-    ///          0     8  revision of the notification; 0: none
-    ///          8     1  m: bytes in the media type; 0: there is no body
-    ///          9     1  reserved, 0
-    ///         10     2  l: bytes in the location; 0: none
-    ///         12     4  reserved, 0
-    ///         16     …  media type (m), location (l)
+    /// What the daemon answers (`docs/PROTOCOL.md`); the document is the body.
     public struct Response: Sendable, Hashable {
         /// The size of the part before the texts, in bytes.
         public static let fixedByteCount = 16
@@ -172,8 +150,7 @@ public enum Call {
             return response
         }
 
-        /// Appends the head. The media type must be at most 255 bytes and the location at most
-        /// 8,000, as the daemon's own are.
+        /// Appends the head, whose texts must be within their limits.
         public static func compose(
             revision: UInt64, mediaType: RawSpan, location: RawSpan, into out: inout [UInt8]
         ) {
@@ -189,8 +166,7 @@ public enum Call {
         }
     }
 
-    /// A target is what could stand in HTTP's request line: it begins with `/`, and has neither
-    /// blanks nor anything that is not ASCII.
+    /// A target is what could stand in HTTP's request line.
     private static func check(target: RawSpan) throws(ProtocolError) {
         let max = WireLimits.callTargetByteCountMax
         try require(target.byteCount > 0, .malformed, "the target must not be empty")

@@ -1,15 +1,6 @@
 import Bytes
 
-// A frame is a header of 24 bytes, a head and a body. The two headers differ in one field:
-//
-//     OFFSET  SIZE  REQUEST              RESPONSE
-//          0     1  magic 0xB1           magic 0xB2
-//          1     1  opcode               opcode of the request
-//          2     2  flags                status
-//          4     4  request id           request id of the request
-//          8     4  head byte count      head byte count
-//         12     4  reserved, 0          reserved, 0
-//         16     8  body byte count      body byte count
+// A frame is a header of 24 bytes, a head and a body (`docs/PROTOCOL.md`).
 
 /// The header of a request.
 public struct RequestFrame: Sendable, Hashable {
@@ -21,8 +12,7 @@ public struct RequestFrame: Sendable, Hashable {
     public var requestID: UInt32
     /// The size of the head after the header, in bytes, at most `frameHeadByteCountMax`.
     public var headByteCount: UInt32
-    /// The size of the body after the head, in bytes: any value at all, until it is compared with
-    /// a limit.
+    /// The size of the body, in bytes: any value at all, until it is compared with a limit.
     public var bodyByteCount: UInt64
 
     /// The operation, or nil when this version does not know it: answer 405 and skip head and body.
@@ -50,9 +40,8 @@ public struct RequestFrame: Sendable, Hashable {
         self.bodyByteCount = bodyByteCount
     }
 
-    /// Reads the header at the start of `bytes`; nil when more bytes are needed. What follows it in
-    /// `bytes` is not looked at. Throws when the connection cannot continue; a wrong first byte is
-    /// reported at once, everything else when all 24 bytes are there.
+    /// Reads the header at the start of `bytes`; nil when more bytes are needed. Throws when the connection cannot
+    /// continue; a wrong first byte is reported at once.
     public static func parse(_ bytes: RawSpan) throws(FrameError) -> RequestFrame? {
         guard try bytes.holdsFrameHeader(Wire.requestMagic) else { return nil }
         let frame = RequestFrame(
@@ -82,8 +71,7 @@ public struct RequestFrame: Sendable, Hashable {
         out.append(littleEndian: bodyByteCount)
     }
 
-    /// Appends a header and the head that `head` appends, and fills in the head's size. The body is
-    /// the caller's to send. When `head` throws, `out` is as it was before.
+    /// Appends a header and the head that `head` appends. When that throws, `out` is as it was before.
     public static func compose(
         _ operation: Opcode, flags: RequestFlags = [], requestID: UInt32, bodyByteCount: UInt64 = 0,
         into out: inout [UInt8],
@@ -113,8 +101,7 @@ public struct RequestFrame: Sendable, Hashable {
 public struct ResponseFrame: Sendable, Hashable {
     /// The opcode of the request.
     public var opcode: UInt8
-    /// The outcome: HTTP's number for it. From 400 on the head is empty and the body is a problem
-    /// document.
+    /// The outcome: HTTP's number for it. From 400 on the body is a problem document.
     public var status: UInt16
     /// The client's number for the request.
     public var requestID: UInt32
@@ -145,8 +132,7 @@ public struct ResponseFrame: Sendable, Hashable {
             headByteCount: headByteCount, bodyByteCount: bodyByteCount)
     }
 
-    /// Reads the header at the start of `bytes`; nil when more bytes are needed. Throws when what
-    /// comes is not a response of this version; a wrong first byte is reported at once.
+    /// Reads the header at the start of `bytes`; nil when more bytes are needed.
     public static func parse(_ bytes: RawSpan) throws(FrameError) -> ResponseFrame? {
         guard try bytes.holdsFrameHeader(Wire.responseMagic) else { return nil }
         return ResponseFrame(
@@ -179,8 +165,7 @@ public struct ResponseFrame: Sendable, Hashable {
 }
 
 extension RawSpan {
-    /// Whether a whole header is there, of which all is good that both kinds have. Throws for a wrong
-    /// first byte, a head that is too long, and a reserved field in use.
+    /// Whether a whole header is there. Throws for what is wrong with it in both kinds.
     @inline(__always)
     fileprivate func holdsFrameHeader(_ magic: UInt8) throws(FrameError) -> Bool {
         guard byteCount > 0 else { return false }
@@ -208,8 +193,7 @@ extension RawSpan {
     }
 }
 
-/// Why a frame's header ends the connection: where the next frame begins is not known, or what the
-/// peer means is not.
+/// Why a frame's header ends the connection: where the next frame begins is not known.
 public struct FrameError: Error, Sendable, Hashable {
     /// What to answer before closing.
     public let problem: ProtocolError

@@ -3,15 +3,7 @@ import Notifications
 
 /// Fetching a payload by its notification's id.
 public enum Get {
-    /// What the client says, 24 bytes and two texts:
-    ///
-    ///     OFFSET  SIZE  DESCRIPTION
-    ///          0     8  position of the first byte wanted; 0 without a range
-    ///          8     8  bytes wanted, at least 1; 2^64-1: to the end; 0 without a range
-    ///         16     1  a: bytes in the id
-    ///         17     1  b: bytes in the part's name; 0: "payload"
-    ///         18     6  reserved, 0
-    ///         24     …  id (a), part (b)
+    /// What the client says (`docs/PROTOCOL.md`).
     public struct Request: Sendable, Hashable {
         /// The size of the part before the texts, in bytes.
         public static let fixedByteCount = 24
@@ -42,8 +34,7 @@ public enum Get {
             return request
         }
 
-        /// Appends a head that asks for `range` of a part; nil or "": `payload`. Throws before
-        /// anything is appended.
+        /// Appends a head. Throws before anything is appended.
         public static func compose(
             id: String, part: String? = nil, range: WireRange? = nil, into out: inout [UInt8]
         ) throws(ProtocolError) {
@@ -109,15 +100,9 @@ extension WireRange {
     }
 }
 
-/// Fetching a payload by its digest. The flags are get's, and so is the answer (`Get.Response`,
-/// with revision and creation time 0 and the media type `application/octet-stream`).
+/// Fetching a payload by its digest. The flags and the answer are get's.
 public enum GetBlob {
-    /// What the client says, 48 bytes:
-    ///
-    ///     OFFSET  SIZE  DESCRIPTION
-    ///          0     8  position of the first byte wanted; 0 without a range
-    ///          8     8  bytes wanted, at least 1; 2^64-1: to the end; 0 without a range
-    ///         16    32  SHA-256 of the bytes as given
+    /// What the client says (`docs/PROTOCOL.md`).
     public struct Request: Sendable, Hashable {
         /// The size of the head, in bytes.
         public static let byteCount = 48
@@ -136,8 +121,7 @@ public enum GetBlob {
             return Request(range: try WireRange.parse(head, flags: flags, .getBlob))
         }
 
-        /// Appends a head that asks for `range` of the blob with this digest. Throws `bad_digest`
-        /// unless the digest is 32 bytes, before anything is appended.
+        /// Appends a head. Throws `bad_digest` unless the digest is 32 bytes, before anything is appended.
         public static func compose(
             digest: RawSpan, range: WireRange? = nil, into out: inout [UInt8]
         ) throws(ProtocolError) {
@@ -150,11 +134,9 @@ public enum GetBlob {
     }
 }
 
-/// The plain `get`: a whole payload by its notification's id, recognised by its words.
-///
-/// What is not written just like this is left to ``RequestFrame`` and ``Get/Request``, and so is every error but one:
-/// the id is not checked. A text that is no id names no notification, so a caller that finds one need not check it;
-/// one that finds none must ask them what is wrong.
+/// The plain `get`: a whole payload by its notification's id, recognised by its words. What is not written just like
+/// this is left to ``RequestFrame`` and ``Get/Request``, and so is every error but one: the id is not checked. A text
+/// that is no id names no notification.
 public struct PlainGet: Sendable, Hashable {
     /// The client's own number for the request.
     public let requestID: UInt32

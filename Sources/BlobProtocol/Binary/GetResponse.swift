@@ -2,19 +2,7 @@ import Bytes
 import Notifications
 
 extension Get {
-    /// What the daemon answers to get and getBlob (200, or 206 with a range), 80 bytes and a text:
-    ///
-    ///     OFFSET  SIZE  DESCRIPTION
-    ///          0    32  SHA-256 of the bytes as given
-    ///         32     8  bytes as given, of the whole payload
-    ///         40     8  position of the body's first byte
-    ///         48     8  expiry in milliseconds since 1970, signed
-    ///         56     8  revision; getBlob: 0
-    ///         64     8  time of creation in milliseconds since 1970, signed; getBlob: 0
-    ///         72     1  coding of the body: 0 identity, 1 gzip
-    ///         73     1  n: bytes in the media type
-    ///         74     6  reserved, 0
-    ///         80     n  media type
+    /// What the daemon answers to get and getBlob (`docs/PROTOCOL.md`): 200, or 206 with a range.
     public struct Response: Sendable, Hashable {
         /// The size of the part before the texts, in bytes.
         public static let fixedByteCount = 80
@@ -69,8 +57,7 @@ extension Get {
             return response
         }
 
-        /// Appends the head. The digest must be 32 bytes and the media type at most 255, as every
-        /// checked one is.
+        /// Appends the head. The digest must be 32 bytes and the media type at most 255.
         public func compose(digest: RawSpan, mediaType: RawSpan, into out: inout [UInt8]) {
             var fixed = InlineArray<80, UInt8>(repeating: 0)
             var span = fixed.mutableSpan
@@ -80,8 +67,7 @@ extension Get {
             out.append(contentsOf: mediaType)
         }
 
-        /// Appends a frame's header and the head as one piece: the daemon writes these most. The digest must be 32
-        /// bytes and the media type at most 255, as every checked one is.
+        /// Appends a frame's header and the head as one piece: the daemon writes these most.
         public func compose(
             answering request: RequestFrame, status: UInt16, bodyByteCount: UInt64,
             digest: RawSpan, mediaType: RawSpan, into out: inout [UInt8]

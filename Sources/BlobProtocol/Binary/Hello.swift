@@ -3,11 +3,7 @@ import Notifications
 
 /// The first message of a connection: which versions the two sides speak, and the daemon's limits.
 public enum Hello {
-    /// What the client says, 4 bytes:
-    ///
-    ///     OFFSET  SIZE  DESCRIPTION
-    ///          0     2  lowest version it speaks
-    ///          2     2  highest version it speaks
+    /// What the client says (`docs/PROTOCOL.md`).
     public struct Request: Sendable, Hashable {
         /// The size of the head, in bytes.
         public static let byteCount = 4
@@ -23,8 +19,7 @@ public enum Hello {
             self.highestVersion = highestVersion
         }
 
-        /// Reads a whole head. Throws `version`, which ends the connection, when this module's
-        /// version is not among those of the client.
+        /// Reads a whole head. Throws `version` when this module's is not among those of the client.
         public static func parse(
             _ head: RawSpan, flags: RequestFlags = []
         ) throws(ProtocolError) -> Request {
@@ -48,20 +43,7 @@ public enum Hello {
         }
     }
 
-    /// What the daemon answers, 64 bytes and a text:
-    ///
-    ///     OFFSET  SIZE  DESCRIPTION
-    ///          0     2  version chosen
-    ///          2     2  reserved, 0
-    ///          4     4  requests that may be unanswered
-    ///          8     8  most bytes in a payload
-    ///         16     8  most bytes in a head
-    ///         24     8  lifetime of what is put without one, seconds
-    ///         32     8  longest lifetime, seconds
-    ///         40    16  store id
-    ///         56     1  n: bytes in the server's version
-    ///         57     7  reserved, 0
-    ///         64     n  the server's version, UTF-8
+    /// What the daemon answers (`docs/PROTOCOL.md`).
     public struct Response: Sendable, Hashable {
         /// The size of the part before the texts, in bytes.
         public static let fixedByteCount = 64
@@ -116,8 +98,7 @@ public enum Hello {
             return response
         }
 
-        /// Appends the head. The store id must be 16 bytes and the server's version at most 255;
-        /// both are the daemon's own, so that anything else is a mistake in it.
+        /// Appends the head. The store id must be 16 bytes and the server's version at most 255.
         public func compose(
             storeID: RawSpan, serverVersion: RawSpan, into out: inout [UInt8]
         ) {

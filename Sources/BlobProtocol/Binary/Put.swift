@@ -1,26 +1,9 @@
 import Bytes
 package import Notifications
 
-/// Storing a payload for a notification. The request's body is the payload; the answer is sent
-/// after it is on disk.
+/// Storing a payload for a notification. The answer is sent after it is on disk.
 public enum Put {
-    /// What the client says, 32 bytes and nine texts:
-    ///
-    ///     OFFSET  SIZE  DESCRIPTION
-    ///          0     8  lifetime in seconds, signed; 0 when not given
-    ///          8     8  expiry in milliseconds since 1970, signed; 0 when not given
-    ///         16     1  a: bytes in the id; 0: the daemon chooses one
-    ///         17     1  b: bytes in the part's name; 0: "payload"
-    ///         18     1  c: bytes in the media type; 0: application/octet-stream
-    ///         19     1  d: bytes in the owner; 0: not said
-    ///         20     1  e: bytes in the rich type; 0: not said
-    ///         21     1  g: bytes in the app; 0: not said
-    ///         22     2  f: bytes in the message; 0: not said
-    ///         24     2  h: bytes in the title; 0: not said
-    ///         26     1  i: bytes in the profile; 0: none
-    ///         27     5  reserved, 0
-    ///         32     …  id (a), part (b), media type (c), owner (d), rich type (e), message (f),
-    ///                   app (g), title (h), profile (i)
+    /// What the client says (`docs/PROTOCOL.md`).
     public struct Request: Sendable, Hashable {
         /// The size of the part before the texts, in bytes.
         public static let fixedByteCount = 32
@@ -154,8 +137,7 @@ public enum Put {
             return flags
         }
 
-        /// Appends the head, after checking it as the daemon will. Throws before anything is
-        /// appended.
+        /// Appends the head, after checking it as the daemon will.
         public func compose(into out: inout [UInt8]) throws(ProtocolError) {
             try Lifetime(ttlSeconds: ttlSeconds, expiryMilliseconds: expiryMilliseconds).check()
             let texts = [
@@ -184,18 +166,7 @@ public enum Put {
         }
     }
 
-    /// What the daemon answers (201 for a new part, 200 for a replaced one), 72 bytes and the id:
-    ///
-    ///     OFFSET  SIZE  DESCRIPTION
-    ///          0    32  SHA-256 of the bytes as given
-    ///         32     8  bytes as given
-    ///         40     8  bytes as stored
-    ///         48     8  expiry in milliseconds since 1970, signed
-    ///         56     8  revision
-    ///         64     1  coding as stored: 0 identity, 1 gzip
-    ///         65     1  n: bytes in the id
-    ///         66     6  reserved, 0
-    ///         72     n  id
+    /// What the daemon answers (`docs/PROTOCOL.md`): 201 for a new part, 200 for a replaced one.
     public struct Response: Sendable, Hashable {
         /// The size of the part before the texts, in bytes.
         public static let fixedByteCount = 72
@@ -246,8 +217,7 @@ public enum Put {
             return response
         }
 
-        /// Appends the head. The digest must be 32 bytes and the id at most 255, as every checked
-        /// one is.
+        /// Appends the head. The digest must be 32 bytes and the id at most 255.
         public func compose(digest: RawSpan, id: RawSpan, into out: inout [UInt8]) {
             precondition(digest.byteCount == Wire.digestByteCount)
             precondition(id.byteCount <= WireLimits.idByteCountMax)

@@ -1,25 +1,9 @@
 import Bytes
 import Notifications
 
-/// A subscription to an owner's changes. The connection serves nothing else afterwards: pages come
-/// until either side ends it.
+/// A subscription to an owner's changes. The connection serves nothing else afterwards.
 public enum Watch {
-    /// What the client says, 8 bytes and four texts, and for a target two bytes and two texts more:
-    ///
-    ///     OFFSET  SIZE  DESCRIPTION
-    ///          0     2  most changes in one answer, 1…1,000; 0: 100
-    ///          2     1  o: bytes in the owner
-    ///          3     1  c: bytes in the cursor
-    ///          4     1  1: only unread ones, 2: only read ones; 0: all
-    ///          5     1  1…4: only those with the action state 0…3; 0: all
-    ///          6     1  g: bytes in the group; 0: all
-    ///          7     1  a: bytes in the app; 0: all
-    ///          8     …  owner (o), cursor (c), group (g), app (a)
-    ///          …     1  p: bytes in the platform; 0: all
-    ///          …     1  h: bytes in the target host; 0: all
-    ///          …     …  platform (p), target host (h)
-    ///
-    /// A head that ends after the app is of all targets; one that does not names one.
+    /// What the client says (`docs/PROTOCOL.md`). A head that ends after the app is of all targets.
     public struct Request: Sendable, Hashable {
         /// The size of the part before the texts, in bytes.
         public static let fixedByteCount = 8
@@ -43,9 +27,8 @@ public enum Watch {
         /// Only those for this target host, or an empty slice.
         public var targetHost: Slice
 
-        /// Reads a whole head and checks its texts; whether the cursor is one of this owner and
-        /// store is for the daemon to say. Throws `bad_limit`, `bad_owner`, `bad_cursor`,
-        /// `bad_query`, `bad_action_state`, `bad_group`, `bad_app`, `bad_platform`, `bad_target_host`.
+        /// Reads a whole head and checks its texts; whether the cursor is one of this owner and store is for the
+        /// daemon to say.
         public static func parse(
             _ head: RawSpan, flags: RequestFlags = []
         ) throws(ProtocolError) -> Request {
@@ -144,13 +127,7 @@ public enum Watch {
         }
     }
 
-    /// What the daemon answers, again and again, 40 bytes; the page is the body:
-    ///
-    ///     OFFSET  SIZE  DESCRIPTION
-    ///          0     4  changes in the body; 0: a heartbeat
-    ///          4     1  1: more follow at once; 0
-    ///          5     3  reserved, 0
-    ///          8    32  the cursor after them
+    /// What the daemon answers, again and again (`docs/PROTOCOL.md`); the page is the body.
     public struct Response: Sendable, Hashable {
         /// The size of the head, in bytes.
         public static let byteCount = 40

@@ -1,3 +1,5 @@
+import Bytes
+
 /// The constants of the binary protocol, version 1. `docs/PROTOCOL.md` draws every layout.
 public enum Wire {
     /// The protocol's version, as hello negotiates it.
@@ -25,8 +27,7 @@ public enum Dialect: Sendable, Hashable {
     /// Neither: answer 400 in HTTP, which people can read, and close.
     case unknown
 
-    /// The dialect of a connection whose first byte is `byte`. CR and LF are HTTP's: a server skips
-    /// empty lines before a request (RFC 9112, section 2.2).
+    /// The dialect of a connection whose first byte is `byte`. CR and LF are HTTP's (RFC 9112, section 2.2).
     public init(firstByte byte: UInt8) {
         switch byte {
         case Wire.requestMagic: self = .binary
@@ -64,8 +65,7 @@ public enum Opcode: UInt8, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The most bytes a request of this operation may have in its body. Nil where that depends: for
-    /// put the daemon's own payload limit holds (hello's answer names it), for call the resource's.
+    /// The most bytes a request of this operation may have in its body. Nil where that depends.
     public var bodyByteCountMax: UInt64? {
         switch self {
         case .put, .call: nil
@@ -75,8 +75,7 @@ public enum Opcode: UInt8, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// The flags of a request. Their meaning depends on the operation; `Opcode.knownFlags` says which
-/// belong to which.
+/// The flags of a request. `Opcode.knownFlags` says which belong to which operation.
 public struct RequestFlags: OptionSet, Sendable, Hashable {
     /// The bits, as on the wire.
     public let rawValue: UInt16
@@ -112,4 +111,62 @@ public struct RequestFlags: OptionSet, Sendable, Hashable {
     public static let mustBeAbsent = RequestFlags(rawValue: 1 << 1)
     /// call: only if there is such a notification.
     public static let mustExist = RequestFlags(rawValue: 1 << 2)
+}
+
+// What the heads have in common: a part of fixed size whose last fields count the bytes of the
+// texts that follow it, and nothing after them.
+
+/// Hands out the texts after a head's fixed part, one after another.
+struct HeadTexts {
+    private var position: Int
+
+    init(after fixedByteCount: Int) {
+        position = fixedByteCount
+    }
+
+    mutating func next(_ count: Int) -> Slice {
+        defer { position += count }
+        return Slice(offset: position, count: count)
+    }
+
+    /// How many bytes of the head are after the texts so far; less than 0: they do not fit.
+    func byteCountLeft(in head: RawSpan) -> Int { head.byteCount - position }
+
+    /// Throws `malformed` unless the texts end where the head does. Called before any slice is
+    /// used.
+    func checkEnd(of head: RawSpan, _ operation: Opcode) throws(ProtocolError) {
+        try require(
+            position == head.byteCount, .malformed,
+            "the head of \(operation) is \(head.byteCount) bytes long; the sum of its fields is \(position)"
+        )
+    }
+}
+
+extension RawSpan {
+    /// Throws `malformed` when a head is shorter than its fixed part.
+    func checkFixedPart(_ byteCount: Int, _ operation: Opcode) throws(ProtocolError) {
+        try require(
+            self.byteCount >= byteCount, .malformed,
+            "the head of \(operation) is \(self.byteCount) bytes long; it must have at least \(byteCount)"
+        )
+    }
+
+    /// Throws `reserved` unless the bytes from `lower` up to `upper` are zero.
+    func checkReserved(
+        from lower: Int, upTo upper: Int, _ operation: Opcode
+    ) throws(ProtocolError) {
+        try require(
+            isZero(from: lower, upTo: upper), .reserved,
+            "bytes \(lower)…\(upper - 1) of the head of \(operation) must be 0")
+    }
+}
+
+/// A ping, whose body is given back.
+public enum Ping {
+    /// Throws `malformed` when it has a head.
+    public static func check(_ head: RawSpan) throws(ProtocolError) {
+        try require(
+            head.byteCount == 0, .malformed,
+            "the head of ping is \(head.byteCount) bytes long; it must be empty")
+    }
 }

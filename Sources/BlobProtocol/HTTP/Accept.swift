@@ -1,8 +1,7 @@
 import Bytes
 import Notifications
 
-/// Which codings of an answer a client takes (RFC 9110, section 12.5.3). Several field lines add
-/// up. Weights are in thousandths.
+/// Which codings of an answer a client takes (RFC 9110, section 12.5.3). Weights are in thousandths.
 public struct AcceptEncoding: Sendable, Hashable {
     private var gzip: Int16 = -1
     private var identity: Int16 = -1
@@ -10,18 +9,15 @@ public struct AcceptEncoding: Sendable, Hashable {
 
     init() {}
 
-    /// Whether gzip may be sent. Without the field any coding might be, but a client that says
-    /// nothing is often one that cannot inflate: it gets none.
+    /// Without the field none: a client that says nothing is often one that cannot inflate.
     public var acceptsGzip: Bool { gzipWeight > 0 }
 
-    /// Whether the bytes may be sent as they are: unless `identity;q=0` says no, or `*;q=0` does
-    /// and nothing else speaks of identity.
+    /// Unless `identity;q=0` says no, or `*;q=0` does and nothing else speaks of identity.
     public var acceptsIdentity: Bool {
         identity >= 0 ? identity > 0 : any != 0
     }
 
-    /// Whether gzip is what to send when both are at hand: accepted, and not liked less than
-    /// identity.
+    /// Whether gzip is accepted, and not liked less than identity.
     public var prefersGzip: Bool {
         acceptsGzip && gzipWeight >= identity
     }
@@ -67,11 +63,9 @@ public struct AcceptEncoding: Sendable, Hashable {
 }
 
 /// The value of `Accept` (RFC 9110, section 12.5.1), as far as it is used.
-public enum MediaRanges {
-    /// Whether a list names a media type itself, whatever its parameters, with a weight other than
-    /// 0. Wildcards do not count: they do not ask for this type. Elements whose weight is malformed
-    /// are skipped. `mediaType` is in lower case.
-    public static func names(_ mediaType: StaticString, in list: RawSpan) -> Bool {
+package enum MediaRanges {
+    /// Whether a list names a media type itself, with a weight other than 0. Wildcards do not ask for this type.
+    package static func names(_ mediaType: StaticString, in list: RawSpan) -> Bool {
         var elements = ListElements()
         while let element = elements.next(list) {
             let range = list.extracting(element)
@@ -80,8 +74,7 @@ public enum MediaRanges {
         return false
     }
 
-    /// The weight of a media range, in thousandths: that of its first parameter called `q`. 0 when it
-    /// is malformed.
+    /// That of the first parameter called `q`; 0 when it is malformed.
     private static func weight(of range: RawSpan) -> Int16 {
         var index = 0
         while index < range.byteCount {
@@ -105,8 +98,7 @@ public enum MediaRanges {
 
 /// The weights of what a client takes (RFC 9110, section 12.4.2).
 enum QualityValue {
-    /// The weight after an element of a list, `OWS ";" OWS "q=" qvalue`, in thousandths; 1,000 when
-    /// there is none, nil when it is malformed.
+    /// The weight after an element of a list; 1,000 when there is none, nil when it is malformed.
     static func weight(_ text: RawSpan) -> Int16? {
         var index = 0
         Token.skipBlanks(text, &index)

@@ -1,17 +1,14 @@
 import Bytes
 
-/// Takes a body apart that comes in chunks (RFC 9112, section 7.1), in pieces of any size.
-/// Extensions and trailers are checked and dropped. It holds no bytes: the payload is handed out
-/// where it lies.
-public struct ChunkedDecoder: Sendable, Hashable {
-    /// What one call found.
-    public struct Step: Sendable, Hashable {
-        /// How many bytes were used, from the start of the span. The next call begins after them.
-        public var consumed: Int
+/// Takes a body apart that comes in chunks (RFC 9112, section 7.1), in pieces of any size. Extensions and trailers
+/// are checked and dropped. The payload is handed out where it lies.
+package struct ChunkedDecoder: Sendable, Hashable {
+    package struct Step: Sendable, Hashable {
+        package var consumed: Int
         /// The payload among them, at their end; an empty slice when there is none.
-        public var payload: Slice
+        package var payload: Slice
         /// Whether the body has ended. What lies after `consumed` belongs to the next request.
-        public var isComplete: Bool
+        package var isComplete: Bool
     }
 
     private enum State {
@@ -27,27 +24,21 @@ public struct ChunkedDecoder: Sendable, Hashable {
     private var lineByteCount = 0
     private var trailerByteCount = 0
 
-    /// A decoder at the start of a body.
-    public init() {}
+    package init() {}
 
-    /// Whether the body has ended.
-    public var isComplete: Bool { state == .complete }
+    package var isComplete: Bool { state == .complete }
 
-    /// How many bytes of the present chunk are still to come, as far as its size has been read: a
-    /// size whose digits are not all there only grows.
-    public var announcedByteCount: UInt64 {
+    /// How many bytes of the present chunk are still to come, as far as its size has been read.
+    package var announcedByteCount: UInt64 {
         switch state {
         case .size, .extensionBlank, .chunkExtension, .sizeLF, .data: chunkByteCount
         default: 0
         }
     }
 
-    /// Reads on: up to the end of the next piece of payload, to the body's end, or to the end of
-    /// `bytes`, whichever comes first. Call it again with what is left until all is used or the
-    /// step says complete; each call uses at least one byte unless there is none. Throws
-    /// `malformed`, or `headers_too_large` for too long a trailer section; close the connection
-    /// then.
-    public mutating func next(_ bytes: RawSpan) throws(ProtocolError) -> Step {
+    /// Reads on, up to the end of the next piece of payload. Call it again with what is left. Throws `malformed`, or
+    /// `headers_too_large` for too long a trailer section.
+    package mutating func next(_ bytes: RawSpan) throws(ProtocolError) -> Step {
         var index = 0
         while index < bytes.byteCount, state != .complete {
             if state == .data {
@@ -133,8 +124,7 @@ public struct ChunkedDecoder: Sendable, Hashable {
         chunkByteCount = chunkByteCount << 4 | UInt64(digit)
     }
 
-    /// `*( field-line CRLF ) CRLF`, in which a field line is `field-name ":" OWS field-value OWS`:
-    /// as in a head, no blank before the colon and no line that continues the one before.
+    /// As in a head, no blank before the colon and no line that continues the one before.
     private mutating func trailer(_ byte: UInt8) throws(ProtocolError) {
         switch state {
         case .trailerValue:

@@ -1,7 +1,6 @@
 import Bytes
 
-/// Comparing entity tags (RFC 9110, section 8.8.3). `tag` is always the current one of what is
-/// asked for, strong and with its quotes.
+/// Comparing entity tags (RFC 9110, section 8.8.3). `tag` is always the current one, strong and with its quotes.
 public enum EntityTags {
     /// How tags are compared (RFC 9110, section 8.8.3.2).
     public enum Comparison: Sendable {
@@ -11,8 +10,7 @@ public enum EntityTags {
         case weak
     }
 
-    /// Whether one of the lines of a field, which together are one list, names the tag or is `*`. A line that is
-    /// malformed anywhere names nothing.
+    /// The lines together are one list. One that is malformed anywhere names nothing.
     public static func match(
         _ lines: FieldLines, in bytes: RawSpan, tag: RawSpan, _ comparison: Comparison
     ) -> Bool {
@@ -40,20 +38,16 @@ public enum EntityTags {
     }
 }
 
-/// What the entity tags of an `If-Match` or `If-None-Match` name (RFC 9110, section 13.1): revisions
-/// of notifications, `"1234"`, and digests of payloads, `"sha256:<hex>"` or `"sha256:<hex>-gzip"`.
-/// Both tags of a payload name its bytes. A tag of any other form names nothing.
-public struct ConditionTags: Sendable, Hashable {
+/// What `If-Match` or `If-None-Match` names (RFC 9110, section 13.1): revisions of notifications, and digests of
+/// payloads. A tag of any other form names nothing.
+package struct ConditionTags: Sendable, Hashable {
     /// Whether it is `*`: whatever is there.
-    public private(set) var isAny = false
-    /// These revisions.
-    public private(set) var revisions: [UInt64] = []
-    /// These digests.
-    public private(set) var digests: [Digest] = []
+    package private(set) var isAny = false
+    package private(set) var revisions: [UInt64] = []
+    package private(set) var digests: [Digest] = []
 
-    /// Reads the lines of a field, which together are one list. Nil when there are none. Throws
-    /// `malformed` for what is no list of entity tags.
-    public init?(
+    /// Nil when there are no lines. Throws `malformed` for what is no list of entity tags.
+    package init?(
         _ lines: FieldLines, in bytes: RawSpan, _ comparison: EntityTags.Comparison
     ) throws(ProtocolError) {
         guard !lines.isEmpty else { return nil }
@@ -114,8 +108,7 @@ public struct ConditionTags: Sendable, Hashable {
     }
 }
 
-/// Walks through a list of entity tags (RFC 9110, section 8.8.3), in which a comma between quotes is
-/// a character like any other. Empty elements are passed over.
+/// Walks through a list of entity tags, in which a comma between quotes is a character like any other.
 struct EntityTagList {
     enum Element {
         /// A tag with its quotes, and whether `W/` stands before it.
@@ -162,11 +155,9 @@ struct EntityTagList {
     }
 }
 
-/// Entity tags of notifications: the revision in quotes, `"1234"`. They are strong, and differ from
-/// those of payloads, which begin with `sha256:`.
-public enum RevisionTags {
-    /// Appends the tag.
-    public static func append(_ revision: UInt64, to out: inout [UInt8]) {
+/// Entity tags of notifications: the revision in quotes. Those of payloads begin with `sha256:`.
+package enum RevisionTags {
+    package static func append(_ revision: UInt64, to out: inout [UInt8]) {
         out.append(UInt8(ascii: "\""))
         Decimal.append(revision, to: &out)
         out.append(UInt8(ascii: "\""))

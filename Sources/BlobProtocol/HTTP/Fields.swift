@@ -3,8 +3,7 @@ import Bytes
 // Finding where a run of bytes of one kind ends (`RawSpan.end(from:_:)`): fields and targets.
 
 extension RawSpan {
-    /// Where the bytes from `start` on that may stand in a field's value end: see
-    /// ``Token/isFieldContent(_:)``.
+    /// Of the bytes that may stand in a field's value.
     func fieldContentEnd(from start: Int) -> Int {
         var index = plainContentEnd(from: start)
         while index < byteCount, Token.isFieldContent(uncheckedByte(index)) { index &+= 1 }
@@ -17,8 +16,7 @@ extension RawSpan {
         end(from: start) { bytes in ~bytes & (~(bytes &+ 0x60) | (bytes &+ 1)) }
     }
 
-    /// Where the bytes from `start` on that may stand between the quotes of an entity tag end (RFC
-    /// 9110, section 8.8.3).
+    /// Of the bytes that may stand between the quotes of an entity tag (RFC 9110, section 8.8.3).
     func entityTagEnd(from start: Int) -> Int {
         var index = end(from: start) { bytes in
             (~bytes & (~(bytes &+ 0x5F) | (bytes &+ 1))) | ~((bytes ^ 0x22) &+ 0x7F | bytes)
@@ -39,8 +37,7 @@ extension RawSpan {
                 == 0x0A0D
     }
 
-    /// Where the bytes from `start` on that may stand in the path of a request target end: those of
-    /// ``targetEnd(from:)`` but `?`.
+    /// Of the bytes that may stand in the path of a request target.
     @inline(__always)
     func pathEnd(from start: Int) -> Int {
         var index = end(from: start) { bytes in
@@ -55,8 +52,7 @@ extension RawSpan {
         return index
     }
 
-    /// Where the bytes from `start` on that may stand in a request target end: visible ASCII but
-    /// `#`, since a fragment is never sent (RFC 9110, section 7.1).
+    /// Visible ASCII but `#`, since a fragment is never sent (RFC 9110, section 7.1).
     func targetEnd(from start: Int) -> Int {
         var index = start
         while index < byteCount, Self.isOfTarget(uncheckedByte(index)) { index &+= 1 }
@@ -70,7 +66,6 @@ extension RawSpan {
 }
 
 /// Walks through a comma-separated list (RFC 9110, section 5.6.1) that has no quoted strings in it.
-/// Empty elements are passed over, blanks cut off.
 struct ListElements {
     private var index = 0
 
@@ -89,8 +84,7 @@ struct ListElements {
     }
 }
 
-/// The values of up to four field lines of one name, which together are one list (RFC 9110, section
-/// 5.3). Held in place, without an allocation.
+/// The values of up to four field lines of one name, which together are one list (RFC 9110, section 5.3).
 public struct FieldLines: Sendable, Hashable {
     private var first = Slice.empty
     private var second = Slice.empty
@@ -135,17 +129,14 @@ public struct FieldLines: Sendable, Hashable {
 }
 
 extension HTTPRequestHead {
-    /// The value of a field, by its name in lower case, that ``parse(_:)`` leaves unread, without the blanks around
-    /// it; nil when the field is absent. Walks the header section of the head's `bytes` again, so that heads whose
-    /// fields nobody asks for cost nothing more.
-    ///
-    /// Throws `malformed` when the field is given twice: a list in two lines would have to be put together, and none
-    /// of the fields that are looked for this way needs that.
+    /// The value of a field, by its name in lower case, that ``parse(_:)`` leaves unread. Walks the header section
+    /// again, so that heads whose fields nobody asks for cost nothing more. Throws `malformed` when it is given
+    /// twice.
     public func value(
         of name: StaticString, in bytes: RawSpan
     ) throws(ProtocolError) -> Slice? {
-        // After the target stand " HTTP/1.1" and the line's end, and nothing else: the parser has
-        // seen to that, and that every line ends in CR LF.
+        // After the target stand " HTTP/1.1" and the line's end, and every line ends in CR LF: the parser has seen to
+        // that.
         var index = target.end + 11
         var found: Slice?
         while index < bytes.byteCount, bytes.byte(index) != 0x0D {

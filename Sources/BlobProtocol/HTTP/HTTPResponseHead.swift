@@ -1,13 +1,11 @@
 import Bytes
 
-/// Writing the head of a response, piece by piece, at the end of a caller's buffer: `begin`, the
-/// fields, `end`. Nothing is allocated but what the buffer grows by.
+/// Writing the head of a response, piece by piece: `begin`, the fields, `end`.
 public enum HTTPResponseHead {
     /// The whole interim answer to `Expect: 100-continue` (RFC 9110, section 15.2.1).
     public static let interimContinue: StaticString = "HTTP/1.1 100 Continue\r\n\r\n"
 
-    /// Appends the status line. A status that this module does not use is written without a reason,
-    /// which RFC 9112, section 4, allows.
+    /// Appends the status line. An unknown status is written without a reason (RFC 9112, section 4).
     public static func begin(_ status: UInt16, into out: inout [UInt8]) {
         if let line = statusLine(status) {
             out.append(line)
@@ -126,10 +124,10 @@ public enum HTTPResponseHead {
 }
 
 /// Times as HTTP writes them (RFC 9110, section 5.6.7).
-public enum HTTPDate {
+package enum HTTPDate {
     /// Appends `Sun, 06 Nov 1994 08:49:37 GMT`. Times outside of the years 1970 to 9999 are moved
     /// to the nearest end.
-    public static func append(seconds: Int64, to out: inout [UInt8]) {
+    package static func append(seconds: Int64, to out: inout [UInt8]) {
         let time = UInt64(min(max(seconds, 0), WireLimits.expiryMillisecondsMax / 1_000))
         let day = Int(time / 86_400)
         let date = CivilDate(dayNumber: day)

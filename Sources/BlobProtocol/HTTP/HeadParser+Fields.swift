@@ -1,6 +1,5 @@
 import Bytes
 
-/// What has been met among the field lines, to be judged when all of them are known.
 struct SeenFields {
     var connectionClose = false
     var connectionKeepAlive = false
@@ -37,8 +36,7 @@ enum KnownField {
         }
     }
 
-    /// Whether a name with this first letter and of so many bytes may be one of them: most others
-    /// are told apart by that.
+    /// Whether a name with this first letter and of so many bytes may be one of them: most others are not.
     @inline(__always)
     static func mayBe(_ first: UInt8, _ count: Int) -> Bool {
         initials(count) &>> UInt32(first & 31) & 1 == 1
@@ -122,8 +120,7 @@ extension HeadParser {
         }
     }
 
-    /// RFC 9112, section 6. Whatever could make two programs disagree about a body's length is
-    /// refused.
+    /// Whatever could make two programs disagree about a body's length is refused (RFC 9112, section 6).
     private func finishTransferCoding(
         _ bytes: RawSpan, _ head: inout HTTPRequestHead
     ) throws(ProtocolError) {
@@ -149,8 +146,7 @@ extension HeadParser {
         field = value
     }
 
-    /// RFC 9112, section 3.2: a Host that is none is refused. Its value is used for nothing. It is
-    /// empty where the target has no authority.
+    /// RFC 9112, section 3.2: a Host that is none is refused. Its value is used for nothing.
     private func host(
         _ bytes: RawSpan, _ value: Slice, _ head: inout HTTPRequestHead
     ) throws(ProtocolError) {

@@ -1,7 +1,6 @@
 import Bytes
 
-/// The single pass over a request's head: lines here, the meaning of the fields in
-/// `HeadParser+Fields.swift`. Every step returns false when the bytes end too early.
+/// The single pass over a request's head. Every step returns false when the bytes end too early.
 struct HeadParser {
     var index = 0
     private var lineStart = 0
@@ -34,14 +33,16 @@ struct HeadParser {
         while index < bytes.byteCount, bytes.byte(index) == 0x0D {
             guard try lineEnd(bytes) else { return false }
             count += 1
-            try Self.checkEmptyLines(count)
+            let max = WireLimits.leadingEmptyLineCountMax
+            try require(
+                count <= max, .malformed,
+                "too many empty lines before the request; the limit is \(max)", limit: max)
         }
         lineStart = index
         return index < bytes.byteCount
     }
 
-    /// `method SP request-target SP HTTP-version CRLF` (RFC 9112, section 3), with single spaces
-    /// only.
+    /// `method SP request-target SP HTTP-version CRLF` (RFC 9112, section 3).
     @inline(__always)
     private mutating func requestLine(
         _ bytes: RawSpan, _ head: inout HTTPRequestHead
@@ -114,8 +115,7 @@ struct HeadParser {
         throw ProtocolError(.malformed, "invalid HTTP version \(version.excerpt())")
     }
 
-    /// `field-name ":" OWS field-value OWS CRLF` (RFC 9112, section 5), and the empty line after
-    /// the last. No blank before the colon, no line that continues the one before.
+    /// `field-name ":" OWS field-value OWS CRLF` (RFC 9112, section 5), and the empty line.
     @inline(__always)
     private mutating func fieldLines(
         _ bytes: RawSpan, _ head: inout HTTPRequestHead
@@ -167,8 +167,7 @@ struct HeadParser {
         }
     }
 
-    /// Throws what is wrong with what is neither a field line nor the empty line, if that can be
-    /// told yet. `index` is where it is told.
+    /// Throws what is wrong with what is neither a field line nor the empty line, at `index`.
     @inline(never)
     private mutating func noFieldLine(
         _ bytes: RawSpan, lineStart: Int
@@ -183,9 +182,8 @@ struct HeadParser {
         throw unexpected(bytes, "in a field's name")
     }
 
-    /// Moves past CR LF. A CR or LF alone is refused, although RFC 9112, section 2.2, would let a
-    /// lone LF pass: two programs that disagree about where a line ends can be played against each
-    /// other.
+    /// A CR or LF alone is refused, although RFC 9112, section 2.2, would let a lone LF pass: two programs that
+    /// disagree about where a line ends can be played against each other.
     private mutating func lineEnd(_ bytes: RawSpan) throws(ProtocolError) -> Bool {
         guard bytes.byte(index) == 0x0D else {
             if bytes.byte(index) == 0x0A { throw Self.bareLF }
@@ -206,26 +204,13 @@ struct HeadParser {
         return ProtocolError(
             .malformed, "invalid byte 0x\(hex) at byte \(index) of the head, \(place)")
     }
-}
 
-// The limits, shared with `HeadScanner` so that a head is refused for the same reason however it
-// arrives.
-extension HeadParser {
-    static var bareLF: ProtocolError {
+    private static var bareLF: ProtocolError {
         ProtocolError(.malformed, "a line of the head ends in LF; it must end in CR LF")
     }
 
-    static func checkEmptyLines(_ count: Int) throws(ProtocolError) {
-        guard count <= WireLimits.leadingEmptyLineCountMax else {
-            let max = WireLimits.leadingEmptyLineCountMax
-            throw ProtocolError(
-                .malformed, "too many empty lines before the request; the limit is \(max)",
-                limit: max)
-        }
-    }
-
     @inline(__always)
-    static func checkRequestLine(byteCount: Int) throws(ProtocolError) {
+    private static func checkRequestLine(byteCount: Int) throws(ProtocolError) {
         guard byteCount <= WireLimits.requestLineByteCountMax else {
             throw tooLarge(
                 .uriTooLong, "the request line is longer than", "bytes",
@@ -234,7 +219,7 @@ extension HeadParser {
     }
 
     @inline(__always)
-    static func checkSection(byteCount: Int) throws(ProtocolError) {
+    private static func checkSection(byteCount: Int) throws(ProtocolError) {
         guard byteCount <= WireLimits.headerSectionByteCountMax else {
             throw tooLarge(
                 .headersTooLarge, "the header section is larger than", "bytes",

@@ -1,17 +1,13 @@
 import Bytes
 
-/// Takes a `multipart/form-data` body apart (RFC 7578; RFC 2046, section 5.1) as it comes, in pieces
-/// of any size. It holds no bytes: files are handed out where they lie.
-public struct MultipartParser: Sendable {
-    /// What stands at the start of the bytes.
-    public enum Step: Sendable, Hashable {
-        /// Nothing that can be told without more bytes.
+/// Takes a `multipart/form-data` body apart (RFC 7578; RFC 2046, section 5.1), in pieces of any size. Files are
+/// handed out where they lie.
+package struct MultipartParser: Sendable {
+    package enum Step: Sendable, Hashable {
         case needsMore
-        /// A part begins.
         case part(MultipartHead)
         /// Bytes of the part, within those that were given; never empty.
         case bytes(Slice)
-        /// The part has ended.
         case partEnd
         /// The last part has ended. What follows says nothing; `next` passes over it.
         case end
@@ -21,8 +17,7 @@ public struct MultipartParser: Sendable {
         case preamble
         case delimiter
         case head
-        /// After the head's last field line: at the empty line, or at a delimiter when the part has
-        /// no bytes and not even that line.
+        /// At the empty line, or at a delimiter when the part has no bytes and not even that line.
         case emptyLine
         case body
         case epilogue
@@ -35,17 +30,14 @@ public struct MultipartParser: Sendable {
     private var count = 0
     private var lineCount = 0
 
-    /// A parser at the start of a body.
-    public init(boundary: [UInt8]) {
+    package init(boundary: [UInt8]) {
         delimiter = Array("\r\n--".utf8) + boundary
     }
 
-    /// Whether the last delimiter has been read. A body that ends before is cut off.
-    public var isComplete: Bool { state == .epilogue }
+    package var isComplete: Bool { state == .epilogue }
 
-    /// The boundary that a Content-Type `multipart/form-data` names: 1…70 bytes that may stand in
-    /// one, the last no blank (RFC 2046, section 5.1.1). Throws `bad_multipart`.
-    public static func boundary(of contentType: RawSpan) throws(ProtocolError) -> [UInt8] {
+    /// The boundary that a Content-Type names (RFC 2046, section 5.1.1). Throws `bad_multipart`.
+    package static func boundary(of contentType: RawSpan) throws(ProtocolError) -> [UInt8] {
         var parameters = MediaParameters(contentType)
         guard parameters.type.of(contentType).equalsIgnoringCase("multipart/form-data") else {
             throw ProtocolError(.badMultipart, "the media type is not multipart/form-data")
@@ -80,14 +72,10 @@ public struct MultipartParser: Sendable {
         }
     }
 
-    /// What stands at the start of `bytes`, and how many of them belong to it. Bytes that are not
-    /// consumed must come again with more after them; after anything but `needsMore` call again
-    /// with the rest at once. There are never more than 8 KiB with which it still needs more.
-    ///
-    /// Throws `bad_multipart`, and `bad_media_type` for a part's; the rest of the body means
-    /// nothing then. The steps are the same however the body is cut, but for how a part's bytes are
-    /// shared among them.
-    public mutating func next(
+    /// What stands at the start of `bytes`, and how many of them belong to it. Others must come again with more after
+    /// them. There are never more than 8 KiB with which it still needs more. The steps are the same however the body
+    /// is cut, but for how a part's bytes are shared among them.
+    package mutating func next(
         _ bytes: RawSpan
     ) throws(ProtocolError) -> (step: Step, consumed: Int) {
         switch state {
@@ -120,8 +108,7 @@ public struct MultipartParser: Sendable {
         return try delimiterLine(bytes, from: found.offset + delimiter.count)
     }
 
-    /// The rest of a delimiter's line: two hyphens make it the last one; else blanks and a line end
-    /// follow.
+    /// Two hyphens make it the last one; else blanks and a line end follow.
     private mutating func delimiterLine(
         _ bytes: RawSpan, from start: Int = 0
     ) throws(ProtocolError) -> (step: Step, consumed: Int) {
@@ -213,8 +200,7 @@ public struct MultipartParser: Sendable {
         "the head of a part has a bare CR or LF, a folded line, or a control character"
     )
 
-    /// A part without bytes may end right after its field lines: the delimiter's CR LF is then the
-    /// empty line too.
+    /// A part without bytes may end right after its field lines.
     private mutating func emptyLine(_ bytes: RawSpan) -> (step: Step, consumed: Int) {
         let matched = bytes.matchingByteCount(delimiter.span.bytes, at: 0)
         if matched == delimiter.count { return endPart(at: 0) }
@@ -241,11 +227,8 @@ public struct MultipartParser: Sendable {
         return (.partEnd, offset + delimiter.count)
     }
 
-    /// Where the delimiter begins, or where bytes begin that may become one with more after them,
-    /// or the end.
-    ///
-    /// Looks for CR, eight bytes at a time. A delimiter has one only at its start, so that no byte
-    /// is compared more than twice.
+    /// Where the delimiter begins, or bytes that may become one, or the end. It looks for CR: a delimiter has one
+    /// only at its start, so that no byte is compared more than twice.
     private func find(_ bytes: RawSpan) -> (offset: Int, isWhole: Bool) {
         let delimiter = delimiter.span.bytes
         var index = bytes.index(of: 0x0D)

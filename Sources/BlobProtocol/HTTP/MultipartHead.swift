@@ -1,16 +1,13 @@
 import Bytes
 package import Notifications
 
-/// The head of one part of a multipart body.
-public struct MultipartHead: Sendable, Hashable {
+package struct MultipartHead: Sendable, Hashable {
     /// The field's name, without the quotes it stood in; at least one byte. Not checked otherwise.
-    public var name: [UInt8]
-    /// The media type; nil when none was said.
-    public var mediaType: String? { type?.text }
+    package var name: [UInt8]
+    package var mediaType: String? { type?.text }
     package var type: MediaType?
 
-    /// Reads the field lines of a head, each with its CR LF, without the empty line (RFC 7578,
-    /// section 4). Line ends and sizes have been checked.
+    /// Reads the field lines of a head (RFC 7578, section 4). Line ends and sizes have been checked.
     init(_ bytes: RawSpan) throws(ProtocolError) {
         var name: [UInt8]?
         var start = 0
@@ -83,8 +80,7 @@ public struct MultipartHead: Sendable, Hashable {
     }
 }
 
-/// A value like `type; name=token; other="quoted \" string"` (RFC 9110, section 5.6.6), taken apart
-/// from the left.
+/// A value like `type; name=token; other="quoted \" string"` (RFC 9110, section 5.6.6).
 struct MediaParameters {
     /// What stands before the first semicolon, without blanks.
     let type: Slice
@@ -97,8 +93,7 @@ struct MediaParameters {
         self.index = index
     }
 
-    /// The next parameter, its value without quotes and escapes; nil at the end. Throws
-    /// `bad_multipart` for what is none.
+    /// Its value without quotes and escapes; nil at the end. Throws `bad_multipart`.
     mutating func next(
         _ value: RawSpan
     ) throws(ProtocolError) -> (name: Slice, value: [UInt8])? {
@@ -126,8 +121,8 @@ struct MediaParameters {
         }
     }
 
-    /// A quoted string's text: a backslash makes the next `"` or `\` part of it. Before anything
-    /// else it is itself, as browsers and curl write it.
+    /// A backslash makes the next `"` or `\` part of the text. Before anything else it is itself, as browsers and
+    /// curl write it.
     private static func unquoted(_ text: RawSpan) -> [UInt8] {
         var out: [UInt8] = []
         var index = 0

@@ -1,9 +1,7 @@
 import Bytes
 
-/// The path of a payload's bytes, which is that of nearly all requests: it is recognized without a search among the
-/// patterns.
-///
-/// The slices are of the path, and still percent-encoded (see ``PathPattern``).
+/// The path of a payload's bytes, recognized without a search among the patterns. The slices are of the path, and
+/// still percent-encoded.
 public enum PayloadPath: Sendable, Hashable {
     /// `/v1/notifications/{id}/payload`, `/v1/notifications/{id}/parts/{name}` or `/api/notifications/{id}`. Without
     /// a name it is the part `payload`.
@@ -25,8 +23,7 @@ public enum PayloadPath: Sendable, Hashable {
         if begins(path, "/d/") {
             guard let id = segment(of: path, from: 3) else { return nil }
             if id.end == path.byteCount { return .link(id: id, name: none) }
-            // `/d/users/parts/changes` is the feed of the owner `parts`: the link to the part `changes` of the
-            // notification `users` has an encoded letter (``SignedLink/Target/path``).
+            // `/d/users/parts/changes` is the feed of the owner `parts` (``SignedLink/Target/path``).
             guard let name = partName(in: path, after: id),
                 !(id.of(path).equals("users") && name.of(path).equals("changes"))
             else { return nil }
@@ -69,25 +66,19 @@ public enum PayloadPath: Sendable, Hashable {
     }
 }
 
-/// A path in which segments are parameters: `/v1/notifications/{id}/parts/{name}`, as OpenAPI writes it.
-///
-/// The slices that it finds are of the path that was matched and still percent-encoded: decode them
-/// (`PercentCoding`), then check them (`Names`). An encoded `/` is decoded only then, and refused by the names'
-/// rules.
-public struct PathPattern: Sendable {
-    /// The pattern as it was written.
-    public let text: StaticString
+/// A path in which segments are parameters, as OpenAPI writes it. The slices that it finds are still percent-encoded:
+/// an encoded `/` is decoded only then, and refused by the names' rules.
+package struct PathPattern: Sendable {
+    package let text: StaticString
     /// How many segments it has. A path with another number of slashes does not match.
     let segmentCount: Int
     /// How many bytes come before the first parameter: most paths of other patterns differ in these.
     private let prefixByteCount: Int
 
     /// What a path has in the place of the parameters, in their order; empty where the pattern has fewer.
-    public struct Match: Sendable, Hashable {
-        /// The first parameter.
-        public private(set) var first = Slice.empty
-        /// The second one.
-        public private(set) var second = Slice.empty
+    package struct Match: Sendable, Hashable {
+        package private(set) var first = Slice.empty
+        package private(set) var second = Slice.empty
 
         mutating func append(_ segment: Slice) {
             if first.isEmpty { first = segment } else { second = segment }
@@ -95,21 +86,20 @@ public struct PathPattern: Sendable {
     }
 
     /// A pattern of at most two parameters, each of which is a whole segment.
-    public init(_ text: StaticString) {
+    package init(_ text: StaticString) {
         self.text = text
         segmentCount = text.withUTF8Buffer { $0.count { $0 == UInt8(ascii: "/") } }
         prefixByteCount = text.withUTF8Buffer { $0.firstIndex(of: UInt8(ascii: "{")) ?? $0.count }
     }
 
-    /// The names of the parameters.
-    public var parameters: [String] {
+    package var parameters: [String] {
         text.description.split(separator: "/").compactMap { segment in
             segment.hasPrefix("{") ? String(segment.dropFirst().dropLast()) : nil
         }
     }
 
     /// How many segments a path has: what is compared before a pattern is.
-    public static func segmentCount(of path: RawSpan) -> Int {
+    package static func segmentCount(of path: RawSpan) -> Int {
         var count = 0
         var index = path.index(of: UInt8(ascii: "/"))
         while index < path.byteCount {
@@ -119,9 +109,8 @@ public struct PathPattern: Sendable {
         return count
     }
 
-    /// What a percent-encoded path without its query, of so many segments, has in the place of the parameters; nil
-    /// when it does not match. An empty segment matches no parameter, and a slash at the end makes another path.
-    public func match(_ path: RawSpan, segmentCount: Int) -> Match? {
+    /// An empty segment matches no parameter, and a slash at the end makes another path.
+    package func match(_ path: RawSpan, segmentCount: Int) -> Match? {
         guard segmentCount == self.segmentCount else { return nil }
         let start = text.utf8Start
         let pattern = RawSpan(_unsafeStart: start, byteCount: text.utf8CodeUnitCount)
@@ -146,5 +135,39 @@ public struct PathPattern: Sendable {
             }
         }
         return index == path.byteCount ? match : nil
+    }
+}
+
+/// Walks through the parameters of a query, `name=value&name=value`.
+package struct QueryParameters: Sendable {
+    private var index = 0
+    private var count = 0
+
+    package init() {}
+
+    /// The next parameter of `query`, still percent-encoded. A name without `=` has an empty value; empty parameters
+    /// are passed over. Throws `bad_query` when there are more than 16.
+    package mutating func next(
+        _ query: RawSpan
+    ) throws(ProtocolError) -> (name: Slice, value: Slice)? {
+        while index < query.byteCount {
+            let start = index
+            var equals = -1
+            while index < query.byteCount, query.byte(index) != UInt8(ascii: "&") {
+                if equals < 0, query.byte(index) == UInt8(ascii: "=") { equals = index }
+                index += 1
+            }
+            let end = index
+            index += 1
+            guard end > start else { continue }
+            count += 1
+            let max = WireLimits.queryParameterCountMax
+            try require(
+                count <= max, .badQuery,
+                "too many query parameters; the limit is \(max)", limit: max)
+            guard equals >= 0 else { return (Slice(start, upTo: end), Slice(end, upTo: end)) }
+            return (Slice(start, upTo: equals), Slice(equals + 1, upTo: end))
+        }
+        return nil
     }
 }

@@ -1,7 +1,6 @@
 import Bytes
 
-/// The heads of answers with a payload, or that it has not changed: 200, 206 and 304. Most of such a
-/// head is text that is known beforehand, and it is written in one go.
+/// The heads of answers with a payload, or that it has not changed: 200, 206 and 304. Written in one go.
 public struct PayloadHead: ~Copyable, Sendable {
     private var date: [UInt8] = []
 
@@ -20,8 +19,7 @@ public struct PayloadHead: ~Copyable, Sendable {
         public var status: UInt16
         /// Whether the connection ends after the answer.
         public var isLast = false
-        /// Whether the request was of HTTP/1.0, to which it has to be said that the connection goes
-        /// on.
+        /// Whether the request was of HTTP/1.0, to which it has to be said that the connection continues.
         public var isHTTP10 = false
         /// The bytes that follow.
         public var byteCount: UInt64 = 0
@@ -33,8 +31,7 @@ public struct PayloadHead: ~Copyable, Sendable {
         public var varies = false
         /// How many seconds the payload has left.
         public var maxAge: UInt64
-        /// Whether the last line's end and the empty line are written too. If not, blanks may
-        /// follow, and the four bytes must.
+        /// If not, blanks may follow, and the four bytes of the last line's end and the empty line must.
         public var isEnded = true
 
         /// The fields of an answer of this status, on a connection of HTTP/1.1 that stays open.
@@ -44,8 +41,7 @@ public struct PayloadHead: ~Copyable, Sendable {
         }
     }
 
-    /// Appends the head to `out`; nothing is allocated but what `out` grows by. The media type was checked, and is
-    /// not in a 304; the digest is the payload's SHA-256, 32 bytes.
+    /// Appends the head to `out`. The media type was checked; the digest is the payload's SHA-256.
     public func append(
         _ fields: Fields, mediaType: RawSpan, digest: RawSpan, into out: inout [UInt8]
     ) {
@@ -53,8 +49,8 @@ public struct PayloadHead: ~Copyable, Sendable {
         out.append(addingCapacity: Self.byteCountMax + date.count + mediaType.byteCount) { room in
             room.withUnsafeMutableBufferPointer { buffer, count in
                 guard let start = UnsafeMutableRawPointer(buffer.baseAddress) else { return }
-                // The parts of variable length were added above, and a number has at most twenty
-                // digits; ``byteCountMax`` is more than the sum of all others.
+                // ``byteCountMax`` is more than the sum of all parts of fixed length; a number has at most twenty
+                // digits.
                 var writer = HeadWriter(next: start)
                 write(fields, mediaType, digest, with: &writer)
                 count = writer.next - start

@@ -3,10 +3,8 @@ import Glibc
 
 /// The forms of a request target (RFC 9112, section 3.2).
 enum RequestTarget {
-    /// Finds path and query in `head.target`; the path ends at `pathEnd`, the first `?` or the target's end.
-    ///
-    /// Taken are the origin form, the absolute form (a server must accept it, section 3.2.2) and,
-    /// with OPTIONS, `*`. The authority form belongs to CONNECT, which is refused.
+    /// Finds path and query in `head.target`; the path ends at `pathEnd`. The authority form belongs to CONNECT,
+    /// which is refused.
     @inline(__always)
     static func split(
         _ bytes: RawSpan, pathEnd: Int, into head: inout HTTPRequestHead
@@ -31,9 +29,7 @@ enum RequestTarget {
         }
     }
 
-    /// Where the authority of an absolute target begins, or nil when the target has no known
-    /// scheme. `https` is none: what was asked for in confidence did not come so (RFC 9110, section
-    /// 7.4).
+    /// `https` is no known scheme: what was asked for in confidence did not come so (RFC 9110, section 7.4).
     private static func authorityStart(_ target: RawSpan) -> Int? {
         target.hasPrefixIgnoringCase("http://") ? 7 : nil
     }
@@ -44,8 +40,7 @@ enum RequestTarget {
     }
 }
 
-/// A host with or without a port, as it stands in `Host` and in an absolute target (RFC 3986,
-/// section 3.2). User information is none of it: RFC 9110, section 4.2.4, calls that an error.
+/// A host with or without a port (RFC 3986, section 3.2). User information is an error (RFC 9110, section 4.2.4).
 enum Authority {
     static func isValid(_ text: RawSpan) -> Bool {
         var index = 0
@@ -71,8 +66,7 @@ enum Authority {
         return number <= 65_535
     }
 
-    /// `*( unreserved / pct-encoded / sub-delims )` at the start of `text`: where it ends, or nil
-    /// for a `%` without two hexadecimal digits.
+    /// Where `*( unreserved / pct-encoded / sub-delims )` ends; nil for a `%` without two hexadecimal digits.
     private static func registeredNameEnd(_ text: RawSpan) -> Int? {
         var index = 0
         while index < text.byteCount, isNameByte(text.byte(index)) {
@@ -97,8 +91,7 @@ enum Authority {
         }
     }
 
-    /// What stands between the brackets: an address of IPv6, or of a version to come
-    /// (`"v" 1*HEXDIG "." 1*( unreserved / sub-delims / ":" )`).
+    /// An address of IPv6, or of a version to come (`"v" 1*HEXDIG "." 1*( unreserved / sub-delims / ":" )`).
     private static func isIPLiteral(_ text: RawSpan) -> Bool {
         guard text.byteCount > 0, text.byte(0) | 0x20 == UInt8(ascii: "v") else {
             return isIPv6(text)

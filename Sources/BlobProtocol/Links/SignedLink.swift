@@ -1,10 +1,8 @@
 import Bytes
 import Hashing
 
-/// Links that let a device fetch without a backend: `/d/{id}?e=…&k=…&sig=…`.
-///
-/// The signature is the unpadded base64url of HMAC-SHA-256 over `GET`, the path as it is sent, the time of
-/// expiry (`e`, seconds since 1970) and the key's id (`k`), joined by line feeds.
+/// Links that let a device fetch without a backend: `/d/{id}?e=…&k=…&sig=…`. The signature is the unpadded base64url
+/// of HMAC-SHA-256 over `GET`, the path as it is sent, `e` and `k`, joined by line feeds.
 public struct SignedLink: Sendable, Hashable {
     /// What a device may fetch.
     public enum Target: Sendable, Hashable {
@@ -31,8 +29,7 @@ public struct SignedLink: Sendable, Hashable {
     /// Path and query.
     public let text: String
 
-    /// Makes a link with the first of the keys. Two SHA-256. Names that the daemon would refuse make a link that
-    /// finds nothing. At `expiresAt`, in seconds since 1970, the link is not valid any more.
+    /// Makes a link with the first of the keys. At `expiresAt`, in seconds since 1970, it is not valid any more.
     public init(to target: Target, expiresAt: Int64, keys: SigningKeys) {
         let path = target.path
         let key = keys.keys[0]
@@ -63,10 +60,8 @@ public struct SignedLink: Sendable, Hashable {
         expiry(path: path, query: query, now: now, keys: keys) != nil
     }
 
-    /// When the link expires that a request's path and query, as they are sent, are; in seconds since 1970, as `now`
-    /// is. Nil where it is not valid. Parameters of other names are not signed, and are for the resource to read.
-    ///
-    /// Takes as long for a link that is not valid: a code is always computed and compared, whatever is wrong.
+    /// When the link expires that a request's path and query are; nil where it is not valid. Parameters of other
+    /// names are not signed. Takes as long for a link that is not valid: a code is always computed and compared.
     package static func expiry(
         path: RawSpan, query: RawSpan, now: Int64, keys: SigningKeys
     ) -> Int64? {
@@ -90,7 +85,6 @@ public struct SignedLink: Sendable, Hashable {
         return isValid && isKnown && isSame && now < expiry ? expiry : nil
     }
 
-    /// The three parameters, each given once and not encoded.
     private struct Parameters {
         var expiry: [UInt8] = []
         var key: [UInt8] = []

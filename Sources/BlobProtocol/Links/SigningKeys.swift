@@ -1,8 +1,7 @@
 import Bytes
 import Hashing
 
-/// The keys that sign and verify links. The first one signs, and all of them verify, so that a key is
-/// replaced without making its links invalid.
+/// The keys that sign and verify links. The first one signs, and all of them verify.
 public struct SigningKeys: Sendable {
     /// Bytes of a key's id.
     public static let idByteCountMax = 32
@@ -20,8 +19,7 @@ public struct SigningKeys: Sendable {
 
     let keys: [Key]
 
-    /// Reads a file's text: a line for each key, `ID BASE64`. Empty lines and those that begin with `#` are
-    /// passed over. No error says anything of a key itself.
+    /// Reads a file's text: a line for each key, `ID BASE64`. No error says anything of a key itself.
     public init(parsing text: [UInt8]) throws(SigningKeyError) {
         guard text.count <= Self.fileByteCountMax else {
             throw SigningKeyError(

@@ -27,21 +27,25 @@ public enum DeviceProfile: String, CaseIterable, Sendable, Hashable {
         case .ios:
             [
                 AttachmentRule(
-                    ["image/jpeg", "image/jpg", "image/gif", "image/png"],
+                    types: ["image/jpeg", "image/jpg", "image/gif", "image/png"],
                     byteCountMax: WireLimits.iosImageByteCountMax),
                 AttachmentRule(
-                    [
+                    types: [
                         "audio/aiff", "audio/x-aiff",
                         "audio/wav", "audio/x-wav", "audio/wave", "audio/vnd.wave",
                         "audio/mpeg", "audio/mp3",
                         "audio/mp4", "audio/m4a", "audio/x-m4a",
                     ], byteCountMax: WireLimits.iosAudioByteCountMax),
                 AttachmentRule(
-                    ["video/mpeg", "video/mp4", "video/avi", "video/x-msvideo", "video/vnd.avi"],
+                    types: ["video/mpeg", "video/mp4", "video/avi", "video/x-msvideo", "video/vnd.avi"],
                     byteCountMax: WireLimits.iosVideoByteCountMax),
             ]
         case .android:
-            [AttachmentRule(allOf: "image/", byteCountMax: WireLimits.androidImageByteCountMax)]
+            [
+                AttachmentRule(
+                    types: ["image/"], isPrefix: true,
+                    byteCountMax: WireLimits.androidImageByteCountMax)
+            ]
         }
     }
 
@@ -86,23 +90,10 @@ public enum DeviceProfile: String, CaseIterable, Sendable, Hashable {
 
 /// Media types of one kind, in lower case, and how long their bytes may be.
 private struct AttachmentRule {
-    private let types: [StaticString]
-    /// Whether each of ``types`` is the beginning of all that are meant.
-    private let isPrefix: Bool
+    let types: [StaticString]
+    /// Whether each of ``types`` is the beginning, with its slash, of all that are meant.
+    var isPrefix = false
     let byteCountMax: Int
-
-    init(_ types: [StaticString], byteCountMax: Int) {
-        self.types = types
-        isPrefix = false
-        self.byteCountMax = byteCountMax
-    }
-
-    /// - Parameter prefix: a type with its slash.
-    init(allOf prefix: StaticString, byteCountMax: Int) {
-        types = [prefix]
-        isPrefix = true
-        self.byteCountMax = byteCountMax
-    }
 
     func takes(_ essence: RawSpan) -> Bool {
         for type in types {

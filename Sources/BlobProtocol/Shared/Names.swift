@@ -1,17 +1,13 @@
 internal import Bytes
 package import Notifications
 
-// The rules of names and texts, with the wire's errors.
-
 extension TextKind {
-    /// Throws the error of its field where a text breaks its rule, or is empty. What stands in paths has no dot
-    /// segment either. Reads each byte at most twice; allocates only to report a fault.
+    /// Throws the error of its field where a text breaks its rule, or is empty. Allocates only to report a fault.
     package func check(_ bytes: RawSpan) throws(ProtocolError) {
         if let fault = fault(in: bytes) { throw ProtocolError(self, fault) }
         try checkDotSegments(bytes)
     }
 
-    /// Whether texts of this kind are segments of paths.
     private var standsInPaths: Bool {
         switch self {
         case .id, .part, .owner, .category: true
@@ -30,9 +26,8 @@ extension TextKind {
         try TextKind.id.check(bytes)
     }
 
-    /// What stands in paths must not be `.` or `..`, or have one of them between slashes. Programs on the way here
-    /// take such dot segments out of paths (RFC 3986, section 5.2.4), some of them after decoding: nobody could ask
-    /// for it.
+    /// What stands in paths must not be `.` or `..`, or have one of them between slashes. Programs on the way take
+    /// dot segments out of paths (RFC 3986, section 5.2.4): nobody could ask for it.
     fileprivate func checkDotSegments(_ bytes: RawSpan) throws(ProtocolError) {
         guard standsInPaths else { return }
         var start = 0
@@ -50,8 +45,7 @@ extension TextKind {
 }
 
 extension ErrorCode {
-    /// The code of what is wrong with a field, by the field's name in messages: `bad_` and the name, but
-    /// for some. A field that has no code of its own makes a bad document.
+    /// The code of what is wrong with a field. One that has no code of its own makes a bad document.
     package init(ofField name: String) {
         self =
             switch name {
@@ -71,7 +65,6 @@ extension ErrorCode {
 }
 
 extension ProtocolError {
-    /// A text that breaks the rule of its kind.
     fileprivate init(_ kind: TextKind, _ fault: TextFault) {
         self.init(kind.code, "the \(kind.field) \(fault.words)", limit: fault.limit)
     }

@@ -1,9 +1,6 @@
 import Bytes
 
-/// What is wrong with a message: everything a problem document says about it.
-///
-/// The detail is text for people and names the thing, its value and the limit. It is made when an
-/// error is, and only then, so that a good request pays nothing for it.
+/// What is wrong with a message: everything a problem document says about it. The detail is made when an error is.
 public struct ProtocolError: Error, Sendable, Hashable {
     /// The stable name of what is wrong.
     public let code: ErrorCode
@@ -17,12 +14,10 @@ public struct ProtocolError: Error, Sendable, Hashable {
     /// The status of the answer: HTTP's number, in both dialects.
     public let status: UInt16
 
-    /// Whether the connection ends after the answer although the message's end was known: the peer
-    /// speaks something that this version does not, and what follows would be read wrongly.
+    /// Whether the connection ends after the answer: what follows would be read wrongly.
     public var endsConnection: Bool { code == .reserved || code == .version }
 
-    /// An error that says `detail` in one sentence for people, with the limit that was passed, if any. Without a
-    /// status it has the code's own.
+    /// An error that says `detail`. Without a status it has the code's own.
     public init(_ code: ErrorCode, _ detail: String, status: UInt16? = nil, limit: Int? = nil) {
         self.code = code
         self.status = status ?? code.status
@@ -81,32 +76,23 @@ public enum Problem {
     /// Its media type.
     public static let mediaType: StaticString = "application/problem+json"
 
-    /// Appends `{"type","title","status","code","detail"}` and, where there is one, `"limit"`; then the
-    /// error's other members.
+    /// Appends the document.
     public static func compose(_ error: ProtocolError, into out: inout [UInt8]) {
-        out.append("{\"type\":\"about:blank\",\"title\":")
-        JSONText.append(error.code.title, to: &out)
-        out.append(",\"status\":")
-        Decimal.append(UInt64(error.status), to: &out)
-        out.append(",\"code\":")
-        JSONText.append(error.code.rawValue, to: &out)
-        out.append(",\"detail\":")
-        JSONText.append(error.detail, to: &out)
-        if let limit = error.limit {
-            out.append(",\"limit\":")
-            Decimal.append(limit, to: &out)
-        }
-        for member in error.members {
-            out.append(",")
-            JSONText.append(member.name, to: &out)
-            out.append(":")
-            switch member.value {
-            case .text(let text): JSONText.append(text, to: &out)
-            case .texts(let texts): JSONText.append(texts, to: &out)
-            case .number(let number): Decimal.append(number, to: &out)
-            case .null: out.append("null")
+        out.object {
+            $0.add("type", "about:blank")
+            $0.add("title", error.code.title)
+            $0.add("status", Int(error.status))
+            $0.add("code", error.code.rawValue)
+            $0.add("detail", error.detail)
+            if let limit = error.limit { $0.add("limit", limit) }
+            for member in error.members {
+                switch member.value {
+                case .text(let text): $0.add(member.name, text)
+                case .texts(let texts): $0.add(member.name, texts)
+                case .number(let number): $0.add(member.name, number)
+                case .null: $0.add(member.name, orNull: nil)
+                }
             }
         }
-        out.append("}")
     }
 }

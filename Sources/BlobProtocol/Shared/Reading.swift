@@ -1,8 +1,6 @@
 package import Bytes
 @_exported public import struct Notifications.Digest
 
-// What is read from bytes, or the protocol's error.
-
 extension RFC3339 {
     /// A time, for an error's words.
     package static func text(_ milliseconds: Int64) -> String {
@@ -11,8 +9,7 @@ extension RFC3339 {
         return String(decoding: text, as: UTF8.self)
     }
 
-    /// Reads a time as ``milliseconds(_:)`` does. Throws `bad_expiry` for anything else, and for a time
-    /// outside of the years 1970 to 9999.
+    /// Throws `bad_expiry` for what is no time, or one outside of the years 1970 to 9999.
     package static func parse(_ text: RawSpan) throws(ProtocolError) -> Int64 {
         let milliseconds = try require(
             milliseconds(text), .badExpiry,
@@ -33,8 +30,7 @@ extension PercentCoding {
         return String(decoding: out, as: UTF8.self)
     }
 
-    /// Appends the decoded bytes, at most as many as there are in `text`. Throws an error of `code`
-    /// for a `%` without two hexadecimal digits after it; `out` then has the bytes before it.
+    /// Appends the decoded bytes. Throws an error of `code` for a `%` without two hexadecimal digits after it.
     package static func decode(
         _ text: RawSpan, plusIsSpace: Bool = false,
         orThrow code: @autoclosure () -> ErrorCode = .malformed,
@@ -59,8 +55,8 @@ extension Token {
 }
 
 extension Digest {
-    /// Reads `sha256:` and 64 hexadecimal digits. Digits of either case are taken, and a `%3A` for the
-    /// colon, as some clients encode it in a path. Throws `bad_digest`.
+    /// Reads `sha256:` and 64 hexadecimal digits of either case. A `%3A` for the colon is taken, too. Throws
+    /// `bad_digest`.
     public init(onWire text: RawSpan) throws(ProtocolError) {
         var prefix = 7
         if text.hasPrefixIgnoringCase("sha256%3a") {
@@ -87,9 +83,7 @@ public struct Lifetime: Sendable, Hashable {
         self.expiryMilliseconds = expiryMilliseconds
     }
 
-    /// The rules that need no clock and no setting. Throws `bad_ttl` for less than one second, and `bad_expiry` for
-    /// both at once or a time outside of the years 1970 to 9999. The longest lifetime and a time in the past are for
-    /// the daemon to check.
+    /// The rules that need no clock and no setting.
     public func check() throws(ProtocolError) {
         if let ttlSeconds {
             try require(

@@ -1,8 +1,5 @@
-/// A range of bytes inside a span that the caller holds: plain old data, so that a parsed head can
-/// be stored, copied and returned without a reference count and without a lifetime.
-///
-/// A slice is relative to the start of the span it was parsed from. It says nothing about which
-/// span that was; asking it of another one gives other bytes, but never bytes outside of that other
+/// A range of bytes inside a span that the caller holds: plain old data, so that a parsed head can be stored without
+/// a reference count and a lifetime. Asking it of another span gives other bytes, but never bytes outside of that
 /// span.
 public struct Slice: Sendable, Hashable {
     @usableFromInline var offset32: UInt32
@@ -23,8 +20,7 @@ public struct Slice: Sendable, Hashable {
     /// The slice of no bytes at the start of a span.
     public static let empty = Slice(offset: 0, count: 0)
 
-    /// A slice of `count` bytes from `offset` on. Values that no message can reach (negative, or
-    /// beyond 4 GiB) are clamped, so this never traps; `of(_:)` then gives nothing.
+    /// Values that no message can reach (negative, or beyond 4 GiB) are clamped; `of(_:)` then gives nothing.
     @inlinable
     public init(offset: Int, count: Int) {
         offset32 = UInt32(clamping: offset)
@@ -36,10 +32,7 @@ public struct Slice: Sendable, Hashable {
         self.init(offset: lower, count: upper - lower)
     }
 
-    /// The bytes in `span`, without a copy, good for as long as `span` is.
-    ///
-    /// Returns an empty span when the slice does not lie within `span`. A trap would end a daemon
-    /// for one caller's mistake, and bytes from elsewhere would be worse.
+    /// The bytes in `span`, without a copy. Empty when the slice does not lie within it: a trap would end a daemon.
     @inlinable
     @inline(__always)
     @_lifetime(copy span)

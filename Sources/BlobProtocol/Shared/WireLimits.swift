@@ -1,8 +1,7 @@
 import Bytes
 import Notifications
 
-/// Every limit of the wire, in one place. What the daemon lets its operator choose (payload size,
-/// lifetimes, connections, deadlines) is not here; these are fixed by the protocol's version.
+/// Every limit of the wire that is fixed by the protocol's version.
 public enum WireLimits {
     // Names and texts, both dialects.
 
@@ -22,8 +21,7 @@ public enum WireLimits {
     public static var titleByteCountMax: Int { TextKind.title.byteCountMax }
     /// The longest name of an app, in bytes of UTF-8.
     public static var appByteCountMax: Int { TextKind.app.byteCountMax }
-    /// The latest expiry: 9999-12-31T23:59:59.999Z, in milliseconds since 1970, the last that RFC
-    /// 3339 can write.
+    /// The latest expiry that RFC 3339 can write, in milliseconds since 1970.
     public static var expiryMillisecondsMax: Int64 { RFC3339.millisecondsMax }
     /// The most notifications in one page of a list.
     public static var listLimitMax: Int { PageLimits.entryCountMax }
@@ -56,8 +54,7 @@ public enum WireLimits {
     public static let frameHeadByteCountMax = 8_192
     /// The largest body of a ping, in bytes.
     public static let pingBodyByteCountMax = 1_024
-    /// How many requests of one connection may be without an answer. Further ones are not read
-    /// until answers have left.
+    /// How many requests of one connection may be without an answer. Further ones are not read.
     public static let requestsInFlightMax = 64
     /// The longest target of a call, path and query together, in bytes.
     public static let callTargetByteCountMax = 8_000
@@ -68,13 +65,11 @@ public enum WireLimits {
 
     /// The longest request line, in bytes, without its line end. Longer: 414.
     public static let requestLineByteCountMax = 8_192
-    /// The largest header section: everything after the request line up to and with the empty line,
-    /// in bytes. Larger: 431.
+    /// The largest header section, up to and with the empty line, in bytes. Larger: 431.
     public static let headerSectionByteCountMax = 16_384
     /// The most field lines in one request. More: 431.
     public static let fieldLineCountMax = 100
-    /// The most `If-None-Match` field lines in one request, and the most `If-Match` ones. More:
-    /// 431.
+    /// The most `If-None-Match` field lines in one request, and the most `If-Match` ones. More: 431.
     public static let conditionLineCountMax = 4
     /// The most empty lines before a request line (RFC 9112, section 2.2). More: 400.
     public static let leadingEmptyLineCountMax = 4
@@ -99,8 +94,7 @@ public enum WireLimits {
     public static let batchByteCountMax = 8 << 20
     /// The most lines of a batch. More: 413.
     public static let batchLineCountMax = 1_000
-    /// What a multipart body may have beside the bytes of its files, in bytes: heads, delimiters and
-    /// the document.
+    /// What a multipart body may have beside the bytes of its files, in bytes.
     public static let multipartExtraByteCountMax = 256 << 10
     /// The longest boundary of a multipart body, in bytes. Longer: 400.
     public static let boundaryByteCountMax = 70

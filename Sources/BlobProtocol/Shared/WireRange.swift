@@ -1,7 +1,7 @@
 import Bytes
 
-/// A range of a payload's bytes as given, as a request asks for it: `Range` in HTTP (RFC 9110, section 14.1.2), or the
-/// start of a head of the binary protocol.
+/// A range of a payload's bytes as given: `Range` in HTTP (RFC 9110, section 14.1.2), or in a head of the binary
+/// protocol.
 public enum WireRange: Sendable, Hashable {
     /// `count` bytes from a position on, at least 1; nil: to the end. More than there are is no error.
     case from(UInt64, count: UInt64?)
@@ -11,8 +11,8 @@ public enum WireRange: Sendable, Hashable {
     /// A range of `count` bytes from `first` on.
     public init(first: UInt64, count: UInt64? = nil) { self = .from(first, count: count) }
 
-    /// Reads the value of `Range`: one range of bytes. Anything else is nil, as a server may ignore the field.
-    /// Numbers that 64 bits cannot hold stand for the greatest that they can.
+    /// Anything but one range of bytes is nil, as a server may ignore the field. Numbers that 64 bits cannot hold
+    /// stand for the greatest.
     init?(_ text: RawSpan) {
         guard text.hasPrefixIgnoringCase("bytes=") else { return nil }
         let spec = text.extracting(droppingFirst: 6)

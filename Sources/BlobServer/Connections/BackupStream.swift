@@ -4,25 +4,21 @@ import Bytes
 import Logging
 import Synchronization
 
-/// A backup that a connection sends, as its worker knows it.
 final class BackupAnswer {
-    let form: HTTPForm
-    let entry: RequestEntry
+    let head: HTTPForm
+    let form: PendingReply.Form
     /// Where it comes from; nil: it is not begun.
     var stream: BackupStream?
-    /// Whether there may be something to send.
     var isDue = true
-    /// Whether the head is sent.
     var isBegun = false
 
-    init(_ form: HTTPForm, _ entry: RequestEntry) {
+    init(_ head: HTTPForm, _ form: PendingReply.Form) {
+        self.head = head
         self.form = form
-        self.entry = entry
     }
 }
 
-/// A backup on its way from the thread that takes it to the worker that sends it, one piece at a time:
-/// the thread waits until the piece is taken.
+/// A backup on its way from the thread that takes it to the worker that sends it, one piece at a time.
 final class BackupStream: Sendable {
     enum Piece: Sendable {
         case bytes([UInt8])
@@ -30,7 +26,6 @@ final class BackupStream: Sendable {
         case failed(StoreError)
     }
 
-    /// Nobody takes the backup any more.
     struct Cancelled: Error {}
 
     private let piece = Mutex<Piece?>(nil)
@@ -49,7 +44,6 @@ final class BackupStream: Sendable {
         return piece
     }
 
-    /// Ends the backup at its next piece.
     func cancel() { thread.stop() }
 
     /// Hands a piece on, and waits until it is taken.
@@ -64,8 +58,7 @@ final class BackupStream: Sendable {
     }
 }
 
-/// The threads that take backups, one for each, at most ``BackupThreads/countMax``: a client that does not read
-/// holds up nobody else's.
+/// The threads that take backups, one for each, so that a client that does not read holds up nobody else's.
 final class BackupThreads: Sendable {
     static let countMax = 4
 
@@ -135,11 +128,9 @@ final class BackupThreads: Sendable {
     }
 }
 
-// Sending a backup. A thread of its own takes it. Each piece is sent when the one before has left, so
-// that a slow client holds one piece in memory and no snapshot.
+// Each piece of a backup is sent when the one before has left: a slow client holds one in memory, and no snapshot.
 
 extension Worker {
-    /// Begins a backup, or sends its next piece.
     func continueBackup(
         _ backup: BackupAnswer, _ connection: Connection, _ batch: inout AnswerBatch
     ) {
@@ -155,18 +146,18 @@ extension Worker {
             switch piece {
             case .bytes(let bytes): send(bytes, of: backup, connection, &batch)
             case .end:
-                guard !backup.form.isHTTP10 else {
+                guard !backup.head.isHTTP10 else {
                     return connection.state.endRequest(isLast: true)
                 }
-                endRequest(.http(backup.form, backup.entry), connection, &batch) {
-                    handler.http.appendBackup([], backup.form, into: &$0)
+                endRequest(backup.form, connection, &batch) {
+                    handler.http.appendBackup([], backup.head, into: &$0)
                 }
             case .failed(let error): throw handler.problem(error)
             }
         } catch {
             // Behind the head, only a cut says that something is wrong.
             guard !backup.isBegun else { return connection.state.fail() }
-            close(.http(backup.form, backup.entry), error, connection, &batch)
+            close(backup.form, error, connection, &batch)
         }
     }
 
@@ -176,10 +167,10 @@ extension Worker {
     ) {
         answer(connection, &batch) { batch in
             if !backup.isBegun {
-                handler.http.appendBackupHead(backup.form, into: &batch)
-                handler.observer.note(backup.entry, status: 200, nil, batch)
+                handler.http.appendBackupHead(backup.head, into: &batch)
+                handler.observer.note(backup.form.entry, status: 200, nil, batch)
             }
-            handler.http.appendBackup(bytes, backup.form, into: &batch)
+            handler.http.appendBackup(bytes, backup.head, into: &batch)
         }
         backup.isBegun = true
     }

@@ -2,17 +2,13 @@ import BlobProtocol
 import BlobStore
 import Synchronization
 
-/// A client's connection, as its worker knows it. It is small: buffers exist only while there is
-/// something in them.
-///
-/// Its worker's thread alone uses it. No call changes a property while it borrows it, so those that
-/// every request needs are not checked for it (`@exclusivity(unchecked)`): the checks took a sixth of
-/// the instructions of a short fetch.
+/// A client's connection, as its worker knows it. Only its worker's thread uses it. No call changes a property while
+/// it borrows it, so those that every request needs are not checked for it: the checks took a sixth of the
+/// instructions of a short fetch.
 final class Connection {
     /// Leases for what its peer may not have read. With more, it asks the kernel how far the peer is.
     private static let inFlightLeaseCountMax = 16
 
-    /// The socket. It is closed when the connection is destroyed.
     let socket: Socket
     let address: ConnectionAddress
     let peer: Peer
@@ -20,7 +16,6 @@ final class Connection {
 
     @exclusivity(unchecked) var session = Session()
     @exclusivity(unchecked) var state = ConnectionState()
-    /// Input that was read and not used yet.
     @exclusivity(unchecked) var rest: [UInt8] = []
 
     @exclusivity(unchecked) var output = OutputQueue()
@@ -28,8 +23,7 @@ final class Connection {
     @exclusivity(unchecked) var heldByteCount = 0
     /// ``progress`` when it last moved, and when that was. Noted while ``heldByteCount`` is not 0.
     var lastProgress: (byteCount: Int, at: Instant)
-    /// Holds the pages that were linked into the socket until the peer has read them, as
-    /// ``sentByteCount`` counts.
+    /// Holds pages that were linked into the socket until the peer has read them (``sentByteCount``).
     @exclusivity(unchecked) var inFlight: LeaseQueue
     @exclusivity(unchecked) var drainSlot = DrainSlot.none
     /// Whether its socket was made to hold more (`Socket.widenedByteCount`).
@@ -58,8 +52,6 @@ final class Connection {
     var mayAnswer: Bool { state.mayAnswer(output: output.state) }
 
     /// Keeps a blob's pages, which were just linked into the socket, until the peer has read them.
-    ///
-    /// - Parameter blob: found in a snapshot that is open, or leased.
     func keepUntilRead(_ blob: BlobReference) {
         if inFlight.count >= Self.inFlightLeaseCountMax { releaseRead() }
         inFlight.take(blob, until: sentByteCount)
@@ -84,18 +76,15 @@ final class Connection {
         output.removeAll()
     }
 
-    /// Bytes that have moved in the direction that is waited for. Bytes that the kernel still holds
-    /// have not reached the client.
+    /// Bytes that have moved in the direction that is waited for, but not those that the kernel still holds.
     var progress: Int {
         awaited == .answer ? sentByteCount - socket.unreadByPeer : receivedByteCount
     }
 }
 
-/// Limits how many connections may drain at once.
-///
-/// A connection takes a slot before it is sent payloads without a copy, and releases it when its peer
-/// has read them. A connection that ends before that must be kept (``ConnectionState/Phase/draining``).
-/// So there are never more of those than slots, and their descriptors are budgeted for.
+/// Limits how many connections may drain at once. A connection takes a slot before it is sent payloads without a
+/// copy, and releases it when its peer has read them. If it ends before that it must be kept, so the descriptors of
+/// slots are budgeted for.
 final class DrainSlots: Sendable {
     /// The slots are cut into this many parts, of which a peer has one at most.
     private static let peerParts = 2
@@ -111,7 +100,6 @@ final class DrainSlots: Sendable {
 
     var takenCount: Int { count.now }
 
-    /// Takes one.
     func take(for peer: Peer) -> Bool {
         guard Self.take(count, upTo: countMax) else { return false }
         guard Self.take(peer.drainSlotCount, upTo: peerCountMax) else {
@@ -133,12 +121,11 @@ final class DrainSlots: Sendable {
     }
 }
 
-/// Whether a connection may be sent payloads without a copy.
 enum DrainSlot {
     /// It has not asked since it had read everything.
     case none
     case taken
-    /// No slot was free. Its payloads are copied into its socket, where they take the kernel's memory.
-    /// So the socket holds no more than others do.
+    /// Its payloads are copied into its socket, where they take the kernel's memory. So the socket holds no more than
+    /// others do.
     case refused
 }

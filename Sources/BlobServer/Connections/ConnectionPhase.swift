@@ -1,13 +1,10 @@
 import BlobProtocol
 
 extension ConnectionState {
-    /// What a connection is busy with.
     enum Phase {
         case head
         case body(Upload)
-        /// A body is received once there is memory.
         case awaitingMemory(Upload)
-        /// The writer has a change of this connection.
         indirect case awaitingChange(PendingReply)
         /// The writer commits what is pending, so that a request can be answered.
         case awaitingCommit
@@ -19,15 +16,14 @@ extension ConnectionState {
         case skipping(UInt64)
         /// The last answer is sent. Input is thrown away until the peer hangs up.
         case lingering
-        /// Both directions are shut down. The socket stays open, since the peer may still read pages of
-        /// the file from its queue.
+        /// Both directions are shut down. The socket stays open while the peer may read pages of the file from its
+        /// queue.
         case draining
         case closed
     }
 }
 
 extension ConnectionState.Phase {
-    /// The feed that the connection reads; nil when it is busy with something else.
     var feedReader: FeedReader? {
         switch self {
         case .awaitingFeed(let reader), .streaming(let reader): reader
@@ -43,7 +39,6 @@ extension ConnectionState.Phase {
         }
     }
 
-    /// A phase without what belongs to it.
     enum Kind: CaseIterable {
         case head, body, awaitingMemory, awaitingChange, awaitingCommit, awaitingFeed, streaming
         case sendingBackup, skipping, lingering, draining, closed

@@ -1,16 +1,12 @@
 import BlobProtocol
 
-/// What a connection does and what it waits for: a state machine without a socket.
-///
-/// Events go in: what the poller reports, what a read brings, how a request ends.
-/// ``endTimeSlice(output:isStopping:)`` returns what is to be done. A transition that no connection
-/// can make is a precondition failure.
+/// What a connection does and what it waits for: a state machine without a socket. What happens goes in, and
+/// ``endTimeSlice(output:isStopping:)`` says what to do. A transition that no connection can make is a precondition
+/// failure.
 struct ConnectionState {
-    /// What is known of the bytes that the peer sends.
     enum Input: CaseIterable {
         /// The socket has none. The poller says when that changes.
         case blocked
-        /// The socket may have some.
         case readable
         /// The socket may have some, and the end behind them.
         case readableToEnd
@@ -20,7 +16,6 @@ struct ConnectionState {
         var mayRead: Bool { self == .readable || self == .readableToEnd }
     }
 
-    /// Bytes that were read and not used.
     enum Unused: CaseIterable {
         case nothing
         /// They are the beginning of a head, which needs more bytes.
@@ -29,7 +24,6 @@ struct ConnectionState {
         case unread
     }
 
-    /// How a connection ends.
     enum Ending: CaseIterable {
         case none
         /// When its output is sent. No further request is answered.
@@ -53,7 +47,6 @@ struct ConnectionState {
         case ended
     }
 
-    /// What is to be done at the end of a time slice.
     enum Action: Equatable {
         /// Nothing: the connection has ended, or waits for its peer to read.
         case none
@@ -61,7 +54,6 @@ struct ConnectionState {
         case wait(Wait)
     }
 
-    /// What changes when a connection begins to wait.
     struct Wait: Equatable {
         /// What the poller is to report from now on; nil: the same as before.
         var interest: Poller.Interest?
@@ -82,7 +74,6 @@ struct ConnectionState {
     private(set) var hasBegun = false
 
     var isEnding: Bool { ending != .none }
-    /// Nothing can be sent or read any more.
     var isBroken: Bool { ending == .now }
     var hasInputEnded: Bool { input == .ended }
 
@@ -159,7 +150,6 @@ struct ConnectionState {
         }
     }
 
-    /// The request that the connection was in the middle of is answered.
     mutating func endRequest(isLast: Bool) {
         enter(.head)
         if isLast { endAfterOutput() }
@@ -211,14 +201,13 @@ struct ConnectionState {
         case .queued: return []
         case .empty: break
         }
-        // A connection that waits for the writer reads nothing. Its edges are noted all the same, so
-        // the poller need not be told twice for each publish.
+        // While a connection waits for the writer its edges are noted: the poller need not be told twice for each
+        // publish.
         if input == .ended { return [] }
         if case .awaitingMemory = phase { return [] }
         return .input
     }
 
-    /// Whether there is something to do without any event.
     @inline(__always)
     private func isDue(output: Output) -> Bool {
         switch output {

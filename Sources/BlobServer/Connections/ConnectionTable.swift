@@ -1,13 +1,9 @@
-/// The connections of a worker. No other reference to one outlives an iteration.
-///
-/// A removed connection is released when the iteration ends (``endIteration()``). Until then it may be
-/// used without a reference (``unretained(_:)``), so that an event counts none.
+/// The connections of a worker. A removed one is released when the iteration ends. Until then it may be used without
+/// a reference (``unretained(_:)``), so that an event counts none.
 struct ConnectionTable: ~Copyable {
     // Not private: Swift 6.3 cannot build `Worker` without optimisation then.
     struct Slot {
-        /// Kept by ``connections``, at the same index.
         var connection: Unmanaged<Connection>?
-        /// How often the slot was used.
         var generation: UInt32 = 0
     }
 
@@ -31,7 +27,6 @@ struct ConnectionTable: ~Copyable {
         return ConnectionToken(slot: slot, generation: slots[slot].generation)
     }
 
-    /// Adds the connection that was made for a reserved slot.
     mutating func insert(_ connection: Connection) {
         let slot = connection.token.slot
         slots[slot].connection = .passUnretained(connection)
@@ -55,7 +50,6 @@ struct ConnectionTable: ~Copyable {
 
     var all: [Connection] { connections.compactMap { $0 } }
 
-    /// Removes a connection.
     mutating func remove(_ connection: Connection) -> Bool {
         let slot = connection.token.slot
         guard connections[slot] === connection else { return false }

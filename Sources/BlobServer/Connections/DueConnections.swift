@@ -1,5 +1,4 @@
-/// What a worker has still to serve in one pass: events, the messages that one of them announces, or
-/// the run queue.
+/// What a worker has still to serve in one pass.
 struct DueConnections {
     /// How long a worker serves the connections that are due before it looks for new events, in microseconds.
     /// The others wait in the run queue, behind what has just come.
@@ -11,7 +10,6 @@ struct DueConnections {
     private var messages: [WorkerMessage] = []
     private var queue: [ConnectionToken] = []
     private var nextQueued = 0
-    /// When the pass ends, whatever is left of it.
     private var passEnd = Instant(nanoseconds: 0)
     /// A connection whose event was taken, and which could not join a batch. It is next.
     private var held: Unmanaged<Connection>?
@@ -30,8 +28,8 @@ struct DueConnections {
         swap(&queue, &runQueue)
     }
 
-    /// Ends a pass over the run queue. Those whose turn has not come are the first of the next pass; what has just
-    /// come from clients is served before that.
+    /// Those whose turn has not come are the first of the next pass; what has just come from clients is served before
+    /// that.
     mutating func putBack(_ runQueue: inout [ConnectionToken]) {
         guard nextQueued < queue.count else { return }
         runQueue.insert(contentsOf: queue[nextQueued...], at: 0)
@@ -48,13 +46,11 @@ struct DueConnections {
     /// Whether something comes before the next event.
     var hasEarlier: Bool { held != nil || !messages.isEmpty }
 
-    /// Has a connection served next.
     mutating func hold(_ connection: Unmanaged<Connection>) {
         precondition(held == nil, "a connection would be forgotten")
         held = connection
     }
 
-    /// Whether the pass has taken its time. Connections whose events are still to come wait in the run queue.
     @inline(__always)
     func isPassOver(asOf now: Instant) -> Bool { now >= passEnd }
 

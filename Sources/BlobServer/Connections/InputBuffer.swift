@@ -1,5 +1,5 @@
-/// The bytes that a worker has read from one connection. What is left at the end of the connection's
-/// time slice is copied to it (``rest()``), so that an idle connection has no buffer.
+/// The bytes that a worker has read from one connection. What is left at the end of its time slice is copied to it,
+/// so that an idle connection has no buffer.
 struct InputBuffer: ~Copyable {
     /// Input that a worker reads at once, in bytes; more than the largest head of either dialect.
     static let byteCountMax = 64 << 10
@@ -7,7 +7,6 @@ struct InputBuffer: ~Copyable {
     private let storage: UnsafeMutableRawBufferPointer
     private var start = 0
     private var end = 0
-    /// How many bytes one read may bring.
     var readByteCountMax = Int.max
     /// Whether the last read filled its room, so that the socket may have more.
     private(set) var isFilled = false
@@ -23,8 +22,7 @@ struct InputBuffer: ~Copyable {
     var bytes: RawSpan {
         @_lifetime(borrow self)
         borrowing get {
-            // The storage lives as long as this value, and is changed by `mutating` methods only,
-            // which no span of it survives.
+            // The storage lives as long as this value, and only `mutating` methods change it, which no span survives.
             let bytes = UnsafeRawBufferPointer(rebasing: storage[start..<end])
             let span = RawSpan(_unsafeBytes: bytes)
             return _overrideLifetime(span, borrowing: self)
@@ -54,7 +52,6 @@ struct InputBuffer: ~Copyable {
         if start == end { (start, end) = (0, 0) }
     }
 
-    /// Reads from a socket (`read`), and appends to what is there.
     mutating func read(from socket: borrowing Socket) -> Socket.Transfer {
         if end == storage.count, start > 0 {
             storage.copyMemory(from: UnsafeRawBufferPointer(rebasing: storage[start..<end]))

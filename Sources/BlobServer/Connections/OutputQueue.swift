@@ -1,19 +1,16 @@
 import BlobStore
 import CLinux
 
-/// Answers that a connection's socket has not taken yet. It is empty but for slow clients and long
-/// answers.
+/// Answers that a connection's socket has not taken yet: those of slow clients, and long ones.
 struct OutputQueue {
     enum Piece {
         /// A copy of heads and small bodies, of which so many bytes are sent.
         case bytes([UInt8], sent: Int)
-        /// Bytes of a blob, which stay in the store.
         case blob(BlobStream)
     }
 
     private var pieces: [Piece] = []
 
-    /// The socket took no more when it was last written to.
     var isBlocked = false
 
     var isEmpty: Bool { pieces.isEmpty }
@@ -63,7 +60,6 @@ struct OutputQueue {
 
     mutating func removeFirst() {
         pieces.removeFirst()
-        // An empty queue keeps no memory.
         if pieces.isEmpty { pieces = [] }
     }
 
@@ -79,21 +75,16 @@ struct OutputQueue {
     }
 }
 
-/// Bytes of a blob that are still to be sent, at the client's pace.
-///
-/// It holds a lease instead of a snapshot. So a slow client keeps this blob's pages, and no other old
-/// pages of the store.
+/// Bytes of a blob that are still to be sent, at the client's pace. It holds a lease instead of a snapshot: a slow
+/// client keeps this blob's pages, and no other old pages of the store.
 final class BlobStream {
     let blob: BlobReference
-    /// The next byte to send and the end. They count stored bytes or, of an inflated blob, bytes as
-    /// given.
+    /// They count stored bytes or, of an inflated blob, bytes as given.
     private(set) var position: Int
     let end: Int
-    /// Whether its bytes leave without being copied.
     let isLinked: Bool
     /// Whether the blob is gzip-coded and sent as it was given.
     let isInflated: Bool
-    /// It exists from the first byte that is inflated to the last.
     private var inflater: Inflater?
     /// Inflated bytes that the socket has not taken yet, and how many of them it has.
     private(set) var inflated: [UInt8] = []
@@ -111,7 +102,6 @@ final class BlobStream {
         lease = snapshot.lease(range.blob)
     }
 
-    /// Likewise for a blob that is to be inflated, whose bytes are counted as given.
     init(
         inflating blob: BlobReference, from: Int, upTo: Int, in snapshot: borrowing Snapshot
     ) {
@@ -129,10 +119,8 @@ final class BlobStream {
         inflated.capacity + (inflater == nil ? 0 : Inflater.memoryByteCount)
     }
 
-    /// Inflates a piece: bytes before the next one to be sent, which are thrown away, or else the next
-    /// ones to be sent.
-    ///
-    /// - Returns: how many bytes were inflated; 0 when there are inflated bytes to be sent.
+    /// Inflates a piece: bytes before the next one to be sent, which are thrown away, or the next ones. Returns how
+    /// many; 0 when there are inflated bytes to be sent.
     func inflate(in snapshot: borrowing Snapshot) throws(StoreError) -> Int {
         guard isInflated, inflatedSent == inflated.count else { return 0 }
         let inflater: Inflater
@@ -191,7 +179,6 @@ struct PieceList: ~Copyable {
         byteCount += bytes.count
     }
 
-    /// Sends the pieces with one call, and empties the list.
     mutating func send(to socket: borrowing Socket) -> Socket.Transfer {
         let listed = UnsafeBufferPointer(rebasing: pieces[0..<count])
         (count, byteCount) = (0, 0)

@@ -2,7 +2,7 @@ import BlobProtocol
 import BlobStore
 import Synchronization
 
-/// Threads that read long bodies and finish payloads, so that no worker waits for a compression.
+/// Threads that finish long bodies, so that no worker waits for a compression.
 final class PublisherPool: Sendable {
     static let threadCount = 2
 
@@ -11,21 +11,18 @@ final class PublisherPool: Sendable {
 
     init() throws(SystemError) { threads = try ServiceThread() }
 
-    /// Starts the threads, which hand what they finish to `writer`.
     func start(_ writer: WriterThread) throws(SystemError) {
         for index in 0..<Self.threadCount {
             try threads.start("blobd-pub-\(index)") { [self] in run(writer) }
         }
     }
 
-    /// Puts a job in the queue. The queue needs no limit: there is at most one job for each connection,
-    /// and its memory is reserved.
+    /// The queue needs no limit: there is at most one job for each connection, and its memory is reserved.
     func submit(_ job: BodyJob) {
         jobs.withLock { $0.append(job) }
         threads.wake()
     }
 
-    /// Finishes what is queued and ends the threads.
     func close() { threads.close() }
 
     private func run(_ writer: WriterThread) {
@@ -48,65 +45,44 @@ final class PublisherPool: Sendable {
     }
 }
 
-/// What is done with a body between its last byte and the writer, on a publisher's thread or on its worker's.
+/// What is done with a body between its last byte and the writer, on a publisher's thread or its worker's.
 final class BodyJob: Sendable {
-    /// Payloads up to this size are finished on the worker; longer ones, which may take long to compress, elsewhere. What
-    /// is in memory and not compressed at all is finished on the worker, too: that takes less than waking another thread.
+    /// Longer payloads, which may take long to compress, are finished elsewhere. What is in memory and not compressed
+    /// is finished on the worker: that takes less than waking another thread.
     private static let inlineFinishByteCountMax = 4 << 10
 
-    private enum Work: Sendable {
-        case payload(PayloadUse)
-        case document(IncomingDocument, isBatch: Bool)
-        case multipart(MultipartReceiver.Received)
-    }
-
-    /// Whether it takes no longer than a short request.
     let isShort: Bool
-    private let work: Work
-    /// The payload that is to be finished, perhaps compressed.
-    private let payload: Mutex<PayloadWriter?>
+    private let content: BodyContent
     private let plan: BodyPlan
     private let reader: BodyReader
     private let connection: ConnectionAddress
     private let reservation: BodyReservation?
 
     /// Takes over what was received, and its memory. Throws what is wrong with it as a whole.
-    init?(
+    init(
         _ upload: Upload, _ limits: DaemonLimits, for connection: ConnectionAddress
     ) throws(ProtocolError) {
         plan = upload.plan
-        var isShort = false
-        var use: PayloadUse?
+        content = upload.content
         switch plan.kind {
-        case .payload(let value):
+        case .payload(let use):
             // The length of a chunked body is known now. The length inside a coding is known when
-            // it is decoded, and checked then.
-            if upload.coding == .identity { try value.check(byteCount: UInt64(upload.byteCount)) }
-            use = value
-        default: break
-        }
-        if let use {
-            guard let writer = upload.takePayload() else { return nil }
-            // A few coded bytes may become many.
+            // it is decoded, and checked then: a few coded bytes may become many.
+            let isPlain = plan.coding == .identity
+            if isPlain { try use.check(byteCount: UInt64(upload.byteCount)) }
             isShort =
-                (upload.coding == .identity && upload.byteCount <= Self.inlineFinishByteCountMax)
-                || writer.finishesAtOnce(mediaType: use.mediaType.text)
-            work = .payload(use)
-            payload = Mutex(writer)
-        } else if case .multipart = plan.kind {
-            guard let receiver = upload.takeMultipart() else { return nil }
-            work = .multipart(try receiver.finish())
-            payload = Mutex(nil)
-        } else {
-            guard let writer = upload.takeDocument() else { return nil }
-            if case .document = plan.kind { isShort = true }
-            work = .document(IncomingDocument(writer), isBatch: !isShort)
-            payload = Mutex(nil)
+                (isPlain && upload.byteCount <= Self.inlineFinishByteCountMax)
+                || content.items.contains { $0.finishesAtOnce(as: use.mediaType) }
+        case .document: isShort = true
+        case .multipart:
+            try content.multipart?.checkEnd()
+            isShort = false
+        case .batch: isShort = false
         }
-        self.isShort = isShort
         reader = BodyReader(limits)
         self.connection = connection
         reservation = upload.reservation.take()
+        upload.content = BodyContent()
     }
 
     /// Does it. Submits the outcome to the writer, or posts a failure to the connection. Runs once.
@@ -129,29 +105,21 @@ final class BodyJob: Sendable {
     private func finish(
         _ submit: (PendingChange.Operation) -> Void
     ) throws(BodyFailure) {
-        switch work {
+        switch plan.kind {
         case .payload(let use):
-            guard let writer = payload.withLock({ $0.take() }) else { return }
-            do throws(StoreError) {
-                submit(.apply(try use.change(of: try writer.finish(as: use.mediaType))))
-            } catch {
-                throw .store(error)
-            }
-        case .document(let document, let isBatch):
-            let bytes: [UInt8]
-            do throws(StoreError) { bytes = try document.finish() ?? [] } catch {
-                throw .store(error)
-            }
-            do throws(ProtocolError) {
-                if isBatch {
-                    try reader.batch(bytes, plan, submit)
-                } else {
-                    submit(try reader.operation(bytes, plan))
-                }
-            } catch {
-                throw .wire(error)
-            }
-        case .multipart(let received): submit(try reader.notification(received, plan))
+            guard let payload = try onStore(try content.items.first?.finish(as: use.mediaType))
+            else { return }
+            submit(.apply(try onStore(try use.change(of: payload))))
+        case .document:
+            submit(try onWire(try reader.operation(try document(), plan)))
+        case .batch:
+            let bytes = try document()
+            try onWire(try reader.batch(bytes, plan, submit))
+        case .multipart: submit(try reader.notification(content, plan))
         }
+    }
+
+    private func document() throws(BodyFailure) -> [UInt8] {
+        try onStore(try content.items.first?.finishDocument()) ?? []
     }
 }

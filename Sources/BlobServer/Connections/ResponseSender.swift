@@ -3,11 +3,8 @@ import BlobStore
 import CLinux
 import Logging
 
-/// Sends answers.
-///
-/// The kernel copies heads and short payloads, many in one call (`sendmsg`). Long payloads are linked:
-/// `sendfile` hands the receiver the pages of `data.mdb` themselves, and a lease keeps those as they are
-/// until it has read them. What the socket does not take is queued with the connection.
+/// Sends answers. The kernel copies heads and short payloads, many in one call (`sendmsg`). Long ones are linked:
+/// `sendfile` hands the receiver the pages of `data.mdb`, and a lease keeps them until it has read them.
 final class ResponseSender {
     /// Inflating a byte takes a worker as long as sending this many.
     private static let inflatedByteCost = 4
@@ -16,7 +13,6 @@ final class ResponseSender {
 
     private let counters: WorkerCounters
     private var errorLog: RateLimitedLog
-    /// Where payloads are linked from; nil when none are.
     private let pages: DataPages?
     private let slots: DrainSlots
     /// From how many bytes on a stretch fills pages of its own.
@@ -31,11 +27,8 @@ final class ResponseSender {
         errorLog = RateLimitedLog(log)
     }
 
-    /// Sends a connection's section of a batch, and queues what did not go.
-    ///
-    /// - Parameters:
-    ///   - snapshot: the one that the batch was filled in. Leases for what is queued are taken in it.
-    ///   - budget: is lowered by the bytes sent.
+    /// Sends a connection's section of a batch. What did not go is queued, under leases taken in the snapshot in
+    /// which the batch was filled.
     func send(
         _ section: AnswerBatch.Section, of batch: borrowing AnswerBatch,
         to connection: Connection, in snapshot: borrowing Snapshot, budget: inout Int
@@ -57,8 +50,7 @@ final class ResponseSender {
         queueRest(section, of: batch, after: sent, linking: links, to: connection, in: snapshot)
     }
 
-    /// Whether a connection may be sent payloads without a copy. It keeps its slot until its peer has
-    /// read everything.
+    /// It keeps its slot until its peer has read everything.
     @inline(__always)
     private func mayLink(to connection: Connection) -> Bool {
         connection.drainSlot == .taken || takeSlot(for: connection)
@@ -124,8 +116,6 @@ final class ResponseSender {
         if connection.state.isBroken { connection.abandonOutput() }
     }
 
-    // MARK: - Batches
-
     /// Sends the answers as far as the socket takes them. Copied pieces are collected, neighbouring
     /// heads as one. They are sent before each linked piece and at the end.
     private func sendAnswers(
@@ -156,8 +146,7 @@ final class ResponseSender {
         _ = sendListed(to: connection)
     }
 
-    /// Sends the listed pieces with one call, and empties the list. Tells whether all of them went: a socket that takes only
-    /// some is full.
+    /// Sends the listed pieces, and tells whether all of them went: a socket that takes only some is full.
     private func sendListed(to connection: Connection) -> Bool {
         guard !pieces.isEmpty else { return true }
         let wanted = pieces.byteCount
@@ -165,7 +154,6 @@ final class ResponseSender {
         return note(pieces.send(to: connection.socket), connection, wanted: wanted) == wanted
     }
 
-    /// Makes a connection's socket hold what its client asks for at once. Done once.
     @inline(__always)
     private func widen(_ connection: Connection) {
         guard !connection.isWidened, connection.drainSlot != .refused else { return }
@@ -173,7 +161,6 @@ final class ResponseSender {
         connection.socket.widen(to: Socket.widenedByteCount)
     }
 
-    /// Links mapped bytes into the socket, with one call.
     private func link(_ bytes: UnsafeRawBufferPointer, to connection: Connection) -> Bool {
         guard let pages, let start = bytes.baseAddress else { return true }
         widen(connection)
@@ -182,7 +169,6 @@ final class ResponseSender {
         return note(transfer, connection, wanted: bytes.count) == bytes.count
     }
 
-    /// Queues what comes after the first `sent` bytes of a section.
     private func queueRest(
         _ section: AnswerBatch.Section, of batch: borrowing AnswerBatch, after sent: Int,
         linking links: Bool, to connection: Connection, in snapshot: borrowing Snapshot
@@ -217,10 +203,7 @@ final class ResponseSender {
         }
     }
 
-    // MARK: - Blobs
-
-    /// Sends the next stored bytes of a blob with one call: linked those of one chunk, copied as many as
-    /// one call takes.
+    /// Sends the next stored bytes with one call: linked those of one chunk, copied as many as it takes.
     private func sendStored(
         _ stream: BlobStream, to connection: Connection, in snapshot: borrowing Snapshot
     ) throws(StoreError) -> Int {
@@ -242,8 +225,7 @@ final class ResponseSender {
                 _ = bytes.withUnsafeBytes { link($0, to: connection) }
                 return connection.sentByteCount - before
             }
-            // The map keeps these bytes as long as `snapshot` is open, which is longer than the
-            // call below.
+            // The map keeps these bytes as long as `snapshot` is open.
             bytes.withUnsafeBytes { pieces.append($0) }
         }
         _ = sendListed(to: connection)

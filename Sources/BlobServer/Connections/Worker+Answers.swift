@@ -1,12 +1,115 @@
 import BlobProtocol
-import CLinux
+import BlobStore
+import Logging
 
-// Answers to requests whose outcome comes later than the request: changes, waits, bodies that are
-// refused.
+// What other threads tell a worker.
 
 extension Worker {
-    /// Answers the request that a connection is in the middle of. The connection continues with the next
-    /// request, or ends where an HTTP client or the daemon's stop says so.
+    /// Returns the connection that continues because of the message, if one does.
+    func receive(
+        _ message: WorkerMessage, _ batch: inout AnswerBatch
+    ) -> Unmanaged<Connection>? {
+        switch message.content {
+        case .accepted(let number, let peer, let isDevice): accept(number, peer, isDevice: isDevice)
+        case .progressCheck: counters.progress.answer()
+        case .stop: stopSoon(&batch)
+        case .stopAtOnce: stop(within: 0, &batch)
+        case .changed, .replicated, .feedChanged, .backupReady, .memoryGranted:
+            guard let connection = connections.connection(message.token),
+                mayServe(connection, after: message.content, &batch)
+            else { break }
+            return .passUnretained(connection)
+        }
+        return nil
+    }
+
+    /// Whether the connection is to be served because of a message. If not, it waits on as it does.
+    private func mayServe(
+        _ connection: Connection, after message: WorkerMessage.Content, _ batch: inout AnswerBatch
+    ) -> Bool {
+        switch (message, connection.state.phase) {
+        case (.changed(let result), _):
+            guard let result = awaitReplication(connection, result) else { return false }
+            return finishChange(connection, result, &batch)
+        case (.replicated(let result), _): return finishChange(connection, result, &batch)
+        case (.feedChanged, _):
+            continueFeed(connection, &batch)
+            finishTimeSlice(connection)
+            return false
+        case (.backupReady, .sendingBackup(let answer)):
+            answer.isDue = true
+            return true
+        case (.memoryGranted, .awaitingMemory(let upload)):
+            connection.state.enter(.body(upload))
+            return true
+        default: return false
+        }
+    }
+
+    /// Has a connection wait until its change is in the bucket, where it wants that. Returns what it is answered with
+    /// at once; nil: it waits.
+    private func awaitReplication(
+        _ connection: Connection, _ result: ChangeResult
+    ) -> ChangeResult? {
+        guard case .awaitingChange(let reply) = connection.state.phase,
+            reply.form.acknowledgement == .replicated, result.tellsState
+        else { return result }
+        let store = environment.context.store
+        return environment.context.replica.awaitBucket(
+            result, last: store.lastSequence, shipped: store.shippedSequence,
+            for: connection.address, asOf: now)
+    }
+
+    private func accept(_ number: Int32, _ peer: Peer, isDevice: Bool) {
+        guard let descriptor = try? OwnedDescriptor(taking: number, from: "accept4"), !isStopping
+        else { return counters.connections.change(by: -1) }
+        let token = connections.reserve()
+        let connection = Connection(
+            Socket(descriptor), address: ConnectionAddress(inbox: inbox, token: token),
+            peer: peer, store: environment.context.store, now: now)
+        connection.session.isDevice = isDevice
+        connection.session.userID = peer.userID
+        do {
+            try poller.add(
+                connection.socket.number, token: token.rawValue, connection.state.interest.edges)
+        } catch {
+            environment.context.log.error("Cannot serve a connection: \(error)")
+            counters.connections.change(by: -1)
+            connections.release(token)
+            return
+        }
+        connections.insert(connection)
+    }
+
+    /// Whether the connection's next request can be answered.
+    private func finishChange(
+        _ connection: Connection, _ result: ChangeResult, _ batch: inout AnswerBatch
+    ) -> Bool {
+        switch connection.state.phase {
+        case .awaitingChange(let reply):
+            endRequest(reply.form, connection, &batch) {
+                handler.answer(reply, with: result, into: &$0)
+            }
+        case .awaitingCommit:
+            if case .committed = result {
+                connection.session.wait = .done
+            } else {
+                connection.session.wait = .inVain
+            }
+            connection.state.endRequest(isLast: false)
+        default: break
+        }
+        if connection.mayAnswer { return true }
+        finishTimeSlice(connection)
+        return false
+    }
+}
+
+// Answers to requests whose outcome comes later.
+
+extension Worker {
+    /// Answers the request that a connection is in the middle of, and continues with the next one if there may be
+    /// one.
     func endRequest(
         _ form: PendingReply.Form, _ connection: Connection, _ batch: inout AnswerBatch,
         _ fill: (inout AnswerBatch) -> Void
@@ -17,7 +120,6 @@ extension Worker {
         answer(connection, &batch, fill)
     }
 
-    /// Refuses the request that a connection is in the middle of, and ends the connection after the answer.
     func close(
         _ form: PendingReply.Form, _ error: ProtocolError, _ connection: Connection,
         _ batch: inout AnswerBatch
@@ -26,7 +128,6 @@ extension Worker {
         answer(connection, &batch) { handler.refuse(form.last, error, into: &$0) }
     }
 
-    /// Sends an answer that needs no snapshot of its own.
     func answer(
         _ connection: Connection, _ batch: inout AnswerBatch, _ fill: (inout AnswerBatch) -> Void
     ) {
@@ -43,7 +144,6 @@ extension Worker {
             connection, ProtocolError(.timeout, "the request took too long to arrive"), &batch)
     }
 
-    /// The peer sends no more, in the middle of a request.
     func refuseUnfinished(_ connection: Connection, _ batch: inout AnswerBatch) {
         let error: ProtocolError
         if case .body = connection.state.phase {
@@ -68,74 +168,5 @@ extension Worker {
                 .http(.last, handler.observer.unknown(connection.session)), error, connection,
                 &batch)
         }
-    }
-}
-
-// The memory of unread answers. `AnswerMemory` has the rules.
-
-extension Worker {
-    /// A connection that holds no more unread bytes than this is not closed for lack of memory: heads of payloads.
-    private static let heldByteCountFree = 4 << 10
-    /// How long a client may read nothing while memory for answers is short.
-    private static let stalledMilliseconds = 1_000
-
-    /// Takes note of what a connection holds. The connection ends if it holds more than before while too
-    /// much is held in all.
-    func account(_ connection: Connection) {
-        let held = connection.unreadByteCount
-        let difference = held - connection.heldByteCount
-        guard difference != 0 else { return }
-        if connection.heldByteCount == 0 {
-            connection.lastProgress = (connection.progress, now)
-        }
-        connection.heldByteCount = held
-        answerMemory.change(by: difference)
-        if difference > 0, held > Self.heldByteCountFree, answerMemory.isExceeded {
-            endForMemory(connection)
-        }
-    }
-
-    func releaseHeld(_ connection: Connection) {
-        answerMemory.change(by: -connection.heldByteCount)
-        connection.heldByteCount = 0
-    }
-
-    /// At each tick: ends clients that read nothing while memory is short, and returns free memory to
-    /// the system.
-    func checkAnswerMemory() {
-        if answerMemory.byteCountHeld > 0 { noteProgress() }
-        if answerMemory.isShort { endStalledReaders() }
-        // Costs some milliseconds where much was held.
-        if answerMemory.takeShouldTrim(asOf: now) { clinux_trim_memory() }
-    }
-
-    private func noteProgress() {
-        for connection in connections.all where connection.heldByteCount > 0 {
-            let progress = connection.progress
-            if progress != connection.lastProgress.byteCount {
-                connection.lastProgress = (progress, now)
-            }
-        }
-    }
-
-    /// Ends connections that have read nothing for a while, until memory is not short any more. The one
-    /// that has read nothing for the longest time comes first.
-    private func endStalledReaders() {
-        var stalled = connections.all.filter { connection in
-            connection.heldByteCount > Self.heldByteCountFree
-                && now.milliseconds(since: connection.lastProgress.at)
-                    >= Self.stalledMilliseconds
-        }
-        stalled.sort { $0.lastProgress.at < $1.lastProgress.at }
-        for connection in stalled {
-            guard answerMemory.isShort else { return }
-            endForMemory(connection)
-            finishTimeSlice(connection)
-        }
-    }
-
-    private func endForMemory(_ connection: Connection) {
-        counters.unreadEnds.add()
-        connection.state.fail()
     }
 }

@@ -7,27 +7,20 @@ extension Worker {
     /// Bodies that are moved to files or refused at once for lack of memory: the other workers have run in between.
     private static let relievedBodyCountMax = 64
 
-    func receiveBody(of upload: Upload, _ connection: Connection) {
-        let reservation = BodyReservation(
-            of: environment.context.bodyMemory, connection.peer, for: connection.address)
-        upload.begin(environment.context.store, reservation, asOf: now)
-        connection.state.enter(.body(upload))
-    }
-
     /// Takes in what there is of a body, and submits it when it is complete.
     func receive(
         _ upload: Upload, _ connection: Connection, _ input: inout InputBuffer,
         _ batch: inout AnswerBatch
     ) -> TimeSlice.Progress {
         do throws(BodyFailure) {
-            if upload.expectsContinue, !upload.hasContinued {
+            if upload.awaitsContinue {
                 // A client that asks first is told to send when there is room for its first bytes.
                 guard
                     try hasRoom(
                         upload, connection,
                         try upload.makeRoom(for: Upload.pieceByteCountMin))
                 else { return .waits }
-                upload.hasContinued = true
+                upload.awaitsContinue = false
                 answer(connection, &batch) {
                     HTTPResponseHead.prepared(HTTPResponseHead.interimContinue, into: &$0.heads)
                     $0.endAnswer()
@@ -52,9 +45,7 @@ extension Worker {
         return .goesOn
     }
 
-    /// Whether a body has the memory that it needs. If not, its connection waits for it.
-    ///
-    /// - Parameter need: is asked again when something was granted; nil: it needs nothing.
+    /// Whether a body has the memory that it needs. If not, its connection waits for it, and `need` is asked again.
     private func hasRoom(
         _ upload: Upload, _ connection: Connection,
         _ need: @autoclosure () throws(BodyFailure) -> BodyMemory.Need?
@@ -72,15 +63,8 @@ extension Worker {
         return true
     }
 
-    /// Submits a body that is complete: to the writer if it is short, else to a publisher.
     private func submit(_ upload: Upload, _ connection: Connection) throws(BodyFailure) {
-        let job: BodyJob?
-        do throws(ProtocolError) {
-            job = try BodyJob(upload, limits, for: connection.address)
-        } catch {
-            throw .wire(error)
-        }
-        guard let job else { return }
+        let job = try onWire(try BodyJob(upload, limits, for: connection.address))
         connection.state.enter(.awaitingChange(upload.reply))
         if job.isShort {
             job.run(environment.writer)
@@ -89,8 +73,7 @@ extension Worker {
         }
     }
 
-    /// Refuses a body. The connection continues behind it if its end is known and the dialect allows
-    /// that; else the connection ends.
+    /// Refuses a body. The connection continues if its end is known and the dialect allows that.
     func refuse(
         _ upload: Upload, _ failure: BodyFailure, _ connection: Connection,
         _ batch: inout AnswerBatch
@@ -128,7 +111,6 @@ extension Worker {
 
     // MARK: - While memory is short
 
-    /// Refuses a body that has waited for memory as long as it may.
     func refuseWaiting(
         _ upload: Upload, _ connection: Connection, _ batch: inout AnswerBatch
     ) {
@@ -137,8 +119,8 @@ extension Worker {
         refuseForMemory(upload, connection, &batch)
     }
 
-    /// Takes memory and files from stalled bodies while others wait for some. What is in memory goes
-    /// to files. If no file is free, the body is refused.
+    /// Takes memory and files from stalled bodies while others wait: what is in memory goes to files, as far as there
+    /// are any.
     func relieveBodyMemory(_ batch: inout AnswerBatch) {
         guard environment.context.bodyMemory.isWanted else { return }
         var wanted = environment.context.bodyMemory.wanted
@@ -165,8 +147,7 @@ extension Worker {
         }
     }
 
-    /// Bodies that hardly move, those with the most memory first, so that few are refused. Of equals,
-    /// those that have not moved for the longest time come first.
+    /// Bodies that hardly move: those with the most memory first, so that few are refused, and of equals the longest.
     private func stalledBodies() -> [(connection: Connection, upload: Upload)] {
         var stalled: [(connection: Connection, upload: Upload)] = []
         for connection in connections.all {

@@ -7,8 +7,6 @@ extension Worker {
     /// How long a stop waits for the first request of connections that have not sent anything.
     private static let firstRequestMilliseconds = 1_000
 
-    // MARK: - Deadlines
-
     /// At each tick: ends what has taken too long, and releases what is not needed any more.
     func checkDeadlines(_ batch: inout AnswerBatch) {
         nextTick = now.after(milliseconds: Self.tickMilliseconds)
@@ -70,10 +68,8 @@ extension Worker {
         }
     }
 
-    // MARK: - The daemon's stop
-
-    /// Begins to stop when every connection has begun to ask, or a moment later: who has just connected is about to,
-    /// and is served as before. So a restart behind a service manager's sockets answers everybody.
+    /// Begins to stop when every connection has begun to ask, or a moment later. So a restart behind a service
+    /// manager's sockets answers everybody.
     func stopSoon(_ batch: inout AnswerBatch) {
         firstRequestEnd = now.after(milliseconds: Self.firstRequestMilliseconds)
         stopWhenAllHaveBegun(&batch)
@@ -86,7 +82,7 @@ extension Worker {
         stop(within: limits.drainMilliseconds, &batch)
     }
 
-    /// Begins to stop: requests that have come are answered, and then each connection ends.
+    /// Requests that have come are answered, and then each connection ends.
     func stop(within milliseconds: Int, _ batch: inout AnswerBatch) {
         firstRequestEnd = nil
         handler.isStopping = true
@@ -98,8 +94,7 @@ extension Worker {
                 connection.state.readOnceMore()
                 if connection.state.enterRunQueue() { runQueue.append(connection.token) }
             } else {
-                // Nothing more will come: a wait is answered with what there is, a stream ends, and a
-                // backup is cut off.
+                // A wait is answered with what there is, a stream ends, and a backup is cut off.
                 if case .sendingBackup = connection.state.phase { connection.state.fail() }
                 continueFeed(connection, &batch)
                 finishTimeSlice(connection)
@@ -107,15 +102,12 @@ extension Worker {
         }
     }
 
-    /// Whether a worker that stops has nothing more to do, or its time is over.
     func shouldEnd() -> Bool {
         if connections.count == 0 { return true }
         guard let stopsAt, now >= stopsAt else { return false }
         for connection in connections.all { forget(connection) }
         return true
     }
-
-    // MARK: - One connection
 
     /// Ends a connection: at once, or when its peer has read the pages that were sent to it.
     func drop(_ connection: Connection) {
@@ -130,8 +122,7 @@ extension Worker {
         }
     }
 
-    /// Ends both directions and keeps the socket, which tells when everything has been read. The
-    /// peer's own end empties the queue too.
+    /// Ends both directions and keeps the socket, which tells when everything has been read.
     private func drain(_ connection: Connection) {
         abandonRequest(connection)
         connection.socket.end()
@@ -144,8 +135,7 @@ extension Worker {
         counters.draining.change(by: 1)
     }
 
-    /// Forgets a connection. Its socket is closed when the iteration ends, and no other reference is
-    /// left.
+    /// Its socket is closed when the iteration ends.
     private func forget(_ connection: Connection) {
         guard connections.remove(connection) else { return }
         if case .draining = connection.state.phase {

@@ -1,12 +1,10 @@
 import BlobProtocol
 import BlobStore
 
-// Waiting for an owner's changes. A waiting connection takes no thread and no snapshot: it is registered
-// with the store's `FeedWatch`, which posts a message when the owner's feed has changed. Then the worker
-// looks in a new snapshot, one page a time slice, and registers again behind what it has seen.
+// A connection that waits for an owner's changes takes no thread and no snapshot: the store's `FeedWatch` posts a
+// message when there are some. Then the worker looks in a new snapshot, one page a time slice.
 
 extension Worker {
-    /// An owner's feed has changed, or a reader's time is over.
     func continueFeed(_ connection: Connection, _ batch: inout AnswerBatch) {
         switch connection.state.phase {
         case .awaitingFeed(let reader): lookAgain(reader, connection, &batch)
@@ -39,9 +37,8 @@ extension Worker {
         }
     }
 
-    /// Looks behind a stream's cursor once, and sends what there is, or a heartbeat when that is due.
-    ///
-    /// It does so when everything before has left: a slow reader gets later states, not a queue.
+    /// Sends what there is after a stream's cursor, or a heartbeat when that is due. It does so when everything
+    /// before has left: a slow reader gets later states, not a queue.
     func continueStream(
         _ reader: FeedReader, _ connection: Connection, _ batch: inout AnswerBatch
     ) {
@@ -79,8 +76,7 @@ extension Worker {
                 connection.peer))
     }
 
-    /// Registers behind a page that was looked at. If there is more already, the connection's next time
-    /// slice looks at it.
+    /// If there is more already, the connection's next time slice looks at it.
     private func register(
         _ reader: FeedReader, behind page: FeedPage, _ connection: Connection
     ) throws(ProtocolError) {
@@ -91,10 +87,8 @@ extension Worker {
         reader.isDue = !(try registration(of: reader, connection).wait(behind: page.revision))
     }
 
-    /// At each tick: ends a reader whose link or token is not valid any more, also where its client does not read, and looks
-    /// again where its time is over.
-    ///
-    /// - Returns: whether something was done for the connection.
+    /// At each tick: ends a reader whose link is not valid any more, and looks again where its time is over. Returns
+    /// whether something was done.
     func checkReader(
         _ reader: FeedReader, _ connection: Connection, _ batch: inout AnswerBatch
     ) -> Bool {

@@ -1,24 +1,20 @@
 import BlobProtocol
 import BlobStore
 
-// The one loop that serves connections. A connection that is due has a time slice: what is queued is
-// sent, input is read, requests are answered, the answers are sent, and what the last request asks for
-// is done. What a connection does next depends on its phase alone.
+// The one loop that serves connections. One that is due has a time slice: what is queued is sent, input is read,
+// requests are answered. What it does next depends on its phase alone.
 
-/// A connection that is being served. Its unused input is in the worker's buffer.
 struct TimeSlice {
     /// Answers that one connection gets before the others run, in bytes.
     static let byteCountMax = 1 << 20
-    /// How long the requests of one connection are answered before the others run. At least one is. Fetches in a row do
-    /// not count: many of them are cheaper than one statistic.
+    /// At least one request is answered. Fetches in a row do not count: many of them are cheaper than one statistic.
     private static let microsecondsMax = 1_000
 
     // Unretained: the worker's table keeps it until the iteration ends.
     let connection: Unmanaged<Connection>
     /// Bytes that it may still be sent.
     var budget = Self.byteCountMax
-    /// When no further request is answered. Compared with ``RequestObserver/moment``, which fetches of one
-    /// batch do not move: they are cheap.
+    /// Compared with ``RequestObserver/moment``, which fetches of one batch do not move.
     let end: Instant
 
     init(connection: Unmanaged<Connection>, begin: Instant) {
@@ -27,7 +23,6 @@ struct TimeSlice {
     }
 
     enum Progress {
-        /// There may be more to do right away.
         case goesOn
         /// The input is used up, but for the beginning of a request.
         case needsInput
@@ -37,80 +32,8 @@ struct TimeSlice {
 }
 
 extension Worker {
-    /// Serves everything that is due. Requests of connections whose events follow each other are
-    /// answered in one batch (`Worker+Batches.swift`).
-    func serve(_ input: inout InputBuffer, _ batch: inout AnswerBatch) {
-        while let connection = nextConnection(&batch) {
-            var slice = TimeSlice(connection: connection, begin: handler.observer.moment)
-            run(&slice, &input, &batch)
-        }
-    }
-
-    private func nextConnection(_ batch: inout AnswerBatch) -> Unmanaged<Connection>? {
-        if let held = due.takeHeld() { return held }
-        while true {
-            if let message = due.takeMessage() {
-                if let connection = receive(message, &batch) { return connection }
-            } else if let index = due.takeEvent() {
-                if let connection = noteEvent(index) { return connection }
-            } else if let token = due.takeQueued(asOf: handler.observer.moment) {
-                guard let connection = connections.unretained(token) else { continue }
-                connection._withUnsafeGuaranteedRef { $0.state.leaveRunQueue() }
-                return connection
-            } else {
-                return nil
-            }
-        }
-    }
-
-    /// The connection of the next event, if its requests can be answered together with those that are
-    /// in the batch. If not, it is served next.
-    func nextOfBatch() -> Unmanaged<Connection>? {
-        while !due.hasEarlier, let index = due.takeEvent() {
-            guard let connection = noteEvent(index) else { continue }
-            let mayJoin = connection._withUnsafeGuaranteedRef {
-                $0.mayAnswer && $0.state.input.mayRead
-            }
-            if mayJoin { return connection }
-            due.hold(connection)
-        }
-        return nil
-    }
-
-    /// Takes note of an event.
-    ///
-    /// - Returns: the connection to be served for it; nil: the event brought messages, or its connection
-    ///   has ended or is in the run queue. One that has output to send is put there: its client has had a
-    ///   turn, and comes after those that have just asked. So is every one once the pass has taken its time.
-    @inline(__always)
-    private func noteEvent(_ index: Int) -> Unmanaged<Connection>? {
-        let event = poller.event(index)
-        let token = ConnectionToken(rawValue: event.token)
-        if token == .worker {
-            due.take(inbox.takeAll())
-            return nil
-        }
-        guard let unretained = connections.unretained(token) else { return nil }
-        return unretained._withUnsafeGuaranteedRef { connection in
-            connection.state.polled(
-                isReadable: event.isReadable, isEnd: event.isEnd, isHangUp: event.isHangUp)
-            if connection.state.isBroken {
-                finishTimeSlice(connection)
-                return nil
-            }
-            if !connection.output.isEmpty || due.isPassOver(asOf: handler.observer.moment) {
-                if connection.state.enterRunQueue() { runQueue.append(connection.token) }
-                return nil
-            }
-            return connection.state.isQueued ? nil : unretained
-        }
-    }
-
-    // MARK: - Time slices
-
-    /// Runs a time slice. It ends when there is nothing more to do for the connection now, it has been
-    /// sent its share, or its requests have taken their time.
-    private func run(
+    /// It ends when there is nothing more to do now, or the connection has had its share.
+    func run(
         _ slice: inout TimeSlice, _ input: inout InputBuffer, _ batch: inout AnswerBatch
     ) {
         guard sendQueued(&slice) else { return }
@@ -124,7 +47,6 @@ extension Worker {
         }
     }
 
-    /// Sends what earlier time slices left.
     @inline(__always)
     private func sendQueued(_ slice: inout TimeSlice) -> Bool {
         let isEmpty = slice.connection._withUnsafeGuaranteedRef { $0.output.isEmpty }
@@ -165,7 +87,6 @@ extension Worker {
         }
     }
 
-    /// Keeps what is left of the input with its connection, and makes room for another's.
     @inline(__always)
     func keepInput(
         of connection: Connection, _ progress: TimeSlice.Progress, _ input: inout InputBuffer
@@ -178,77 +99,8 @@ extension Worker {
         input.consume(input.byteCount)
     }
 
-    /// Does what the connection's phase is about, with the input as far as it goes.
-    private func advance(
-        _ slice: inout TimeSlice, _ input: inout InputBuffer, _ batch: inout AnswerBatch
-    ) -> TimeSlice.Progress {
-        let unretained = slice.connection
-        return unretained._withUnsafeGuaranteedRef { connection in
-            guard !connection.state.isBroken else { return .waits }
-            switch connection.state.phase {
-            case .head:
-                guard connection.mayAnswer, slice.budget > 0 else { return .waits }
-                guard !input.isEmpty else { return .needsInput }
-                guard !isOver(slice) else { return .waits }
-                return answerRequests(&slice, &input, &batch)
-            case .body(let upload):
-                guard connection.output.isEmpty else { return .waits }
-                return receive(upload, connection, &input, &batch)
-            case .skipping(let missing):
-                let count = min(missing, UInt64(input.byteCount))
-                input.consume(Int(count))
-                connection.state.enter(count < missing ? .skipping(missing - count) : .head)
-                return count < missing ? .needsInput : .goesOn
-            case .lingering:
-                discard(&input, of: connection)
-                return .waits
-            case .awaitingFeed(let reader):
-                guard reader.isDue else { return .waits }
-                lookAgain(reader, connection, &batch)
-                return connection.state.phase.feedReader == nil ? .goesOn : .waits
-            case .streaming(let reader):
-                if reader.isDue { continueStream(reader, connection, &batch) }
-                return .waits
-            case .sendingBackup(let answer):
-                guard answer.isDue else { return .waits }
-                continueBackup(answer, connection, &batch)
-                return connection.state.phase.kind == .sendingBackup ? .waits : .goesOn
-            case .awaitingMemory, .awaitingChange, .awaitingCommit, .draining, .closed:
-                return .waits
-            }
-        }
-    }
-
-    /// Whether the requests that were answered in a time slice have taken their share of the worker.
     @inline(__always)
     func isOver(_ slice: TimeSlice) -> Bool { handler.observer.moment >= slice.end }
-
-    /// Throws input away until the peer hangs up, or has sent too much.
-    private func discard(_ input: inout InputBuffer, of connection: Connection) {
-        connection.lingeredByteCount += input.byteCount
-        input.consume(input.byteCount)
-        if connection.state.hasInputEnded
-            || connection.lingeredByteCount > Deadline.lingerByteCountMax
-        {
-            connection.state.fail()
-        }
-    }
-
-    /// The input is used up. If it has ended, a request that is incomplete stays so.
-    private func noteEnd(
-        _ connection: Connection, _ input: borrowing InputBuffer, _ batch: inout AnswerBatch
-    ) {
-        guard connection.state.hasInputEnded, !connection.state.isEnding else { return }
-        switch connection.state.phase {
-        case .head where !input.isEmpty, .body:
-            refuseUnfinished(connection, &batch)
-        case .head, .skipping:
-            connection.state.endAfterOutput()
-        case .awaitingMemory, .awaitingChange, .awaitingCommit, .awaitingFeed, .streaming,
-            .sendingBackup, .lingering, .draining, .closed:
-            break
-        }
-    }
 
     /// Decides what a connection waits for after its time slice, or ends it.
     func finishTimeSlice(_ connection: Connection) {
@@ -261,7 +113,6 @@ extension Worker {
         case .wait(let change):
             if change.endsSending {
                 // Closing a socket with unread input would take the last answer away from the peer.
-                // So what it still sends is read and thrown away for a moment.
                 connection.socket.endSending()
                 connection.rest = []
             }
@@ -281,5 +132,163 @@ extension Worker {
         if awaited != connection.deadline.kind {
             connection.deadline.wait(for: awaited, now: now, progress: connection.progress)
         }
+    }
+}
+
+// Requests of several connections are answered one after the other, in one snapshot, and then all answers are sent. A
+// client that uses many connections is woken once and finds several answers. A wake-up takes the kernel as long as a
+// fetch.
+
+struct CollectedConnection {
+    // Unretained: the worker's table keeps it until the iteration ends.
+    let connection: Unmanaged<Connection>
+    let answers: AnswerBatch.Section
+}
+
+extension Worker {
+    /// Answers the requests in the input, and those of the connections whose events follow. `slice` is that of the
+    /// last of them afterwards.
+    func answerRequests(
+        _ slice: inout TimeSlice, _ input: inout InputBuffer, _ batch: inout AnswerBatch
+    ) -> TimeSlice.Progress {
+        var step = RequestHandler.Step.needsInput
+        do throws(StoreError) {
+            let snapshot = try environment.context.store.makeSnapshot()
+            repeat {
+                step = fillBatch(&slice, in: snapshot, &input, &batch)
+                sendBatch(&slice, batch, in: snapshot)
+            } while goesOn(after: step, &slice, &input)
+        } catch {
+            noteSnapshotFailure(slice.connection.takeUnretainedValue(), error)
+            return .waits
+        }
+        return slice.connection._withUnsafeGuaranteedRef { connection in
+            guard !connection.state.isBroken else { return .waits }
+            return follow(step, connection)
+        }
+    }
+
+    /// Fills a batch with the answers to the requests in the input and, where these are all of its connection's, with
+    /// those to the next connection's. Returns what the last connection's last request asks for.
+    private func fillBatch(
+        _ slice: inout TimeSlice, in snapshot: borrowing Snapshot, _ input: inout InputBuffer,
+        _ batch: inout AnswerBatch
+    ) -> RequestHandler.Step {
+        batch.reset()
+        while true {
+            let step = slice.connection._withUnsafeGuaranteedRef {
+                fill(&batch, from: &input, of: $0, until: slice.end, in: snapshot)
+            }
+            // Sending pages takes longer than waking a client, and one such answer fills a socket.
+            guard case .needsInput = step, !batch.isFull, !batch.section.isLinked,
+                collected.count + 1 < Self.batchConnectionCountMax,
+                let next = nextOfBatch()
+            else { return step }
+            collected.append(
+                CollectedConnection(connection: slice.connection, answers: batch.section))
+            batch.beginSection()
+            begin(next, after: &slice, &input)
+        }
+    }
+
+    private func begin(
+        _ next: Unmanaged<Connection>, after slice: inout TimeSlice, _ input: inout InputBuffer
+    ) {
+        slice.connection._withUnsafeGuaranteedRef { keepInput(of: $0, .needsInput, &input) }
+        slice = TimeSlice(connection: next, begin: handler.observer.moment)
+        next._withUnsafeGuaranteedRef { takeInput(of: $0, &input) }
+    }
+
+    private func sendBatch(
+        _ slice: inout TimeSlice, _ batch: borrowing AnswerBatch, in snapshot: borrowing Snapshot
+    ) {
+        for index in 0..<collected.count {
+            let one = collected[index]
+            var budget = TimeSlice.byteCountMax
+            one.connection._withUnsafeGuaranteedRef {
+                send(one.answers, of: batch, to: $0, in: snapshot, &budget)
+            }
+        }
+        slice.connection._withUnsafeGuaranteedRef {
+            send(batch.section, of: batch, to: $0, in: snapshot, &slice.budget)
+        }
+        for index in 0..<collected.count {
+            collected[index].connection._withUnsafeGuaranteedRef { finishTimeSlice($0) }
+        }
+        collected.removeAll()
+        if let now = handler.observer.noteFetches(batch) { answeredAt = now }
+    }
+
+    /// Whether another batch follows in the same snapshot, of this connection or the next.
+    private func goesOn(
+        after step: RequestHandler.Step, _ slice: inout TimeSlice, _ input: inout InputBuffer
+    ) -> Bool {
+        switch step {
+        case .answered:
+            return slice.budget > 0 && !isOver(slice)
+                && slice.connection._withUnsafeGuaranteedRef { $0.mayAnswer }
+        case .needsInput:
+            guard let next = nextOfBatch() else { return false }
+            let last = slice.connection
+            begin(next, after: &slice, &input)
+            last._withUnsafeGuaranteedRef { finishTimeSlice($0) }
+            return true
+        default: return false
+        }
+    }
+
+    /// Adds the answers to the whole requests in the input. Returns what the request after them asks for.
+    private func fill(
+        _ batch: inout AnswerBatch, from input: inout InputBuffer, of connection: Connection,
+        until end: Instant, in snapshot: borrowing Snapshot
+    ) -> RequestHandler.Step {
+        // While memory is short, answers go one by one: a client that does not read holds one.
+        let isShort = answerMemory.isShort
+        // Where each request is logged, a fetch takes the way of all others.
+        while !handler.observer.logsRequests {
+            let used = handler.answerPlainGet(
+                input.bytes, of: &connection.session, in: snapshot, into: &batch)
+            guard used > 0 else { break }
+            input.consume(used)
+            if batch.isSectionFull || isShort { return .answered }
+            if input.isEmpty { return .needsInput }
+        }
+        var step = RequestHandler.Step.needsInput
+        repeat {
+            var consumed = 0
+            step = handler.next(
+                input.bytes, of: &connection.session, in: snapshot, into: &batch,
+                consumed: &consumed)
+            input.consume(consumed)
+        } while step.isAnswered && !batch.isSectionFull && !isShort
+            && handler.observer.moment < end
+        return step
+    }
+
+    /// Sends a connection its answers, and of a long one as much as the budget allows.
+    private func send(
+        _ answers: AnswerBatch.Section, of batch: borrowing AnswerBatch,
+        to connection: Connection, in snapshot: borrowing Snapshot, _ budget: inout Int
+    ) {
+        guard !answers.isEmpty else { return }
+        connection.deadline.restart(now: now)
+        sender.send(answers, of: batch, to: connection, in: snapshot, budget: &budget)
+        if !connection.output.isEmpty, !connection.output.isBlocked, !connection.state.isBroken {
+            sender.sendQueued(to: connection, in: snapshot, budget: &budget)
+        }
+    }
+
+    func noteSnapshotFailure(_ connection: Connection, _ error: StoreError) {
+        // The handler logs it.
+        counters.count(handler.problem(error).code)
+        connection.state.fail()
+    }
+}
+
+extension RequestHandler.Step {
+    /// Whether the next request may be looked at at once.
+    fileprivate var isAnswered: Bool {
+        if case .answered = self { return true }
+        return false
     }
 }

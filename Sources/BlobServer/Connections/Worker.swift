@@ -4,7 +4,6 @@ import CLinux
 import Glibc
 import Logging
 
-/// What all workers share.
 struct WorkerEnvironment: Sendable {
     let context: DaemonContext
     let writer: WriterThread
@@ -17,24 +16,15 @@ struct WorkerEnvironment: Sendable {
     let pages: DataPages?
     /// From how many bytes on payloads are linked.
     let linkedByteCountMin: Int
-    /// Nil: requests are not logged.
     let accessLog: AccessLog?
 }
 
-/// A thread that serves connections. It blocks in `epoll_wait` and nowhere else.
-///
-/// ``run()`` waits for events. ``serve(_:_:)`` gives each connection that is due a time slice: it reads,
-/// has ``RequestHandler`` answer, sends with ``ResponseSender``, and does what the last request asks
-/// for. ``ConnectionState`` says what the connection waits for then.
-///
-/// The worker's thread alone uses it. No call changes a property while it borrows it, so those that
-/// every request needs are not checked for it; see ``Connection``.
+/// A thread that serves connections. It blocks in `epoll_wait` and nowhere else. Only this thread uses it, and its
+/// properties as those of ``Connection``.
 final class Worker {
-    /// Connections whose requests are answered before any of them is sent its answers: enough to spare their clients
-    /// wake-ups, and few enough for them to have work meanwhile.
+    /// Enough to spare their clients wake-ups, and few enough for them to have work meanwhile.
     static let batchConnectionCountMax = 16
-    /// Input that is read at once while bodies wait for memory, in bytes. What comes with the head of a body that has to
-    /// wait is kept meanwhile.
+    /// What comes with the head of a body that has to wait for memory is kept meanwhile.
     private static let inputWhileShortByteCountMax = 16 << 10
 
     let environment: WorkerEnvironment
@@ -46,12 +36,10 @@ final class Worker {
     let poller: Poller
     /// The time of this iteration, for deadlines.
     private(set) var now = Instant.now
-    /// The limits of this iteration, and their generation.
     private(set) var limits: DaemonLimits
     private var generation = 0
 
     @exclusivity(unchecked) var connections = ConnectionTable()
-    /// Connections that have more to do than one time slice allows.
     @exclusivity(unchecked) var runQueue: [ConnectionToken] = []
     @exclusivity(unchecked) var due = DueConnections()
     /// The connections whose answers are in the batch, but for the one that is being served.
@@ -62,7 +50,6 @@ final class Worker {
     var hasAnswered = false
     /// When the last fetches of this iteration were answered; before its beginning where there were none.
     @exclusivity(unchecked) var answeredAt = Instant.now
-    /// When deadlines are checked next.
     var nextTick = Instant.now
     /// When the worker ends; nil: nobody has told it to.
     var stopsAt: Instant?
@@ -97,7 +84,6 @@ final class Worker {
         try poller.add(inbox.signalNumber, token: ConnectionToken.worker.rawValue, .input)
     }
 
-    /// Serves until the daemon stops and every connection has ended.
     func run() {
         var input = InputBuffer()
         var batch = AnswerBatch(
@@ -138,7 +124,7 @@ final class Worker {
         spin = IdleSpin(microseconds: limits.spinMicroseconds)
     }
 
-    /// Waits for events. It polls for a moment first, if that has found events lately, and blocks then.
+    /// Polls for a moment first, if that has found events lately, and blocks then.
     private func wait() -> Int {
         // Polling does not pay for the work of other threads.
         if runQueue.isEmpty, hasAnswered, spin.begins() {
@@ -166,12 +152,76 @@ final class Worker {
     }
 }
 
-/// Decides whether a worker polls for a moment before it blocks.
-///
-/// Waking a blocked thread takes the kernel longer than a fetch takes. A client that waits for each
-/// answer would pay for that with every request. So a worker polls while requests come one right after
-/// the other. After each failure it skips twice as many waits: an idle daemon or a slow client costs one
-/// moment in a thousand waits.
+// Which connection is next.
+
+extension Worker {
+    func serve(_ input: inout InputBuffer, _ batch: inout AnswerBatch) {
+        while let connection = nextConnection(&batch) {
+            var slice = TimeSlice(connection: connection, begin: handler.observer.moment)
+            run(&slice, &input, &batch)
+        }
+    }
+
+    private func nextConnection(_ batch: inout AnswerBatch) -> Unmanaged<Connection>? {
+        if let held = due.takeHeld() { return held }
+        while true {
+            if let message = due.takeMessage() {
+                if let connection = receive(message, &batch) { return connection }
+            } else if let index = due.takeEvent() {
+                if let connection = noteEvent(index) { return connection }
+            } else if let token = due.takeQueued(asOf: handler.observer.moment) {
+                guard let connection = connections.unretained(token) else { continue }
+                connection._withUnsafeGuaranteedRef { $0.state.leaveRunQueue() }
+                return connection
+            } else {
+                return nil
+            }
+        }
+    }
+
+    /// The connection of the next event, if it can join the batch. If not, it is served next.
+    func nextOfBatch() -> Unmanaged<Connection>? {
+        while !due.hasEarlier, let index = due.takeEvent() {
+            guard let connection = noteEvent(index) else { continue }
+            let mayJoin = connection._withUnsafeGuaranteedRef {
+                $0.mayAnswer && $0.state.input.mayRead
+            }
+            if mayJoin { return connection }
+            due.hold(connection)
+        }
+        return nil
+    }
+
+    /// The connection to be served for an event; nil: none now. One that has output to send goes to the run queue:
+    /// its client has had a turn. So does every one once the pass has taken its time.
+    @inline(__always)
+    private func noteEvent(_ index: Int) -> Unmanaged<Connection>? {
+        let event = poller.event(index)
+        let token = ConnectionToken(rawValue: event.token)
+        if token == .worker {
+            due.take(inbox.takeAll())
+            return nil
+        }
+        guard let unretained = connections.unretained(token) else { return nil }
+        return unretained._withUnsafeGuaranteedRef { connection in
+            connection.state.polled(
+                isReadable: event.isReadable, isEnd: event.isEnd, isHangUp: event.isHangUp)
+            if connection.state.isBroken {
+                finishTimeSlice(connection)
+                return nil
+            }
+            if !connection.output.isEmpty || due.isPassOver(asOf: handler.observer.moment) {
+                if connection.state.enterRunQueue() { runQueue.append(connection.token) }
+                return nil
+            }
+            return connection.state.isQueued ? nil : unretained
+        }
+    }
+}
+
+/// Decides whether a worker polls for a moment before it blocks. Waking a blocked thread takes the kernel longer than
+/// a fetch. After each failure it skips twice as many waits, so that an idle daemon costs one moment in a thousand
+/// waits.
 struct IdleSpin {
     /// How long one try lasts; 0: never.
     private let nanoseconds: Int64

@@ -2,8 +2,8 @@ import CLinux
 import Glibc
 import Logging
 
-/// The main thread's work: accepting connections, handing each to the worker that has the fewest,
-/// and waiting for the signal to stop.
+/// The main thread's work: accepting connections for the worker that has the fewest, and waiting for the signal to
+/// stop.
 struct Acceptor: ~Copyable {
     /// How long nobody is accepted when descriptors or connections have run out.
     private static let pauseMilliseconds = 100
@@ -20,10 +20,8 @@ struct Acceptor: ~Copyable {
     private var refusals: RateLimitedLog
     /// Those who have connected, each once. One that has gone is kept: there are no more of them than users who may connect.
     private var peers: [UInt32: Peer] = [:]
-    /// Until when nobody is accepted; nil while connections are.
     private var pausedUntil: Instant?
-    /// Whether anybody was accepted since the last pause: then others are leaving, and there may
-    /// soon be room again.
+    /// Whether anybody was accepted since the last pause: then others are leaving.
     private var hasAccepted = false
     private let reload: () -> Admission?
     private let heartbeat: Heartbeat?
@@ -42,7 +40,6 @@ struct Acceptor: ~Copyable {
     struct Listener {
         /// Its descriptor. It is open as long as the acceptor is used.
         let number: Int32
-        /// Whether it answers devices' links only.
         let isDevice: Bool
         var policy: PeerPolicy
     }
@@ -59,12 +56,8 @@ struct Acceptor: ~Copyable {
         case failure
     }
 
-    /// Waits for connections to the listeners, for the signals that `signals` (a signalfd) reads, and for
-    /// `failure`, which ends the accepting.
-    ///
-    /// - Parameters:
-    ///   - connectionCountMax: further ones have to wait.
-    ///   - reload: called for a SIGHUP; returns who is accepted from now on, nil: as before.
+    /// `signals` is a signalfd, `failure` ends the accepting. `reload` is called for a SIGHUP, and returns who is
+    /// accepted from now on; nil: as before.
     init(
         _ listeners: [Listener], signals: consuming OwnedDescriptor,
         failure: borrowing WakeSignal, connectionCountMax: Int, _ context: DaemonContext,
@@ -116,7 +109,6 @@ struct Acceptor: ~Copyable {
         return next.map { max(0, $0.milliseconds(since: now)) + 1 } ?? -1
     }
 
-    /// Waits for another signal to stop, at most for `milliseconds`.
     mutating func waitForSignal(milliseconds: Int) -> Bool {
         let count = poller.wait(milliseconds: milliseconds)
         for index in 0..<count where poller.event(index).token == Token.signal {

@@ -7,17 +7,13 @@ import Logging
 /// finds it and reads all pages of the store before it maps it, so that damage which ends one daemon does not end the next.
 /// Pages are read with `pread`: one that the disk does not give is an error, not a SIGBUS.
 ///
-/// Only such a death leaves it: it is written by a handler of SIGBUS, SIGSEGV, SIGABRT and their like
-/// (an assertion of liblmdb is SIGABRT). Neither a power cut nor `kill -9` does, and a start without
-/// it reads no more than usual.
+/// Only a handler of SIGBUS, SIGSEGV, SIGABRT and their like writes it (an assertion of liblmdb is SIGABRT). Neither
+/// a power cut nor `kill -9` does.
 enum CrashMarker {
     static let fileName = "blobd.died"
 
-    /// Looks for a mark, and lets this process leave one. Called once, while the store is locked and
-    /// not mapped.
-    ///
-    /// - Throws: ``StoreError/cannotOpen(path:reason:)`` when there is a mark and the store is damaged:
-    ///   where, and what to do.
+    /// Looks for a mark, and lets this process leave one. Called once, while the store is locked and not mapped.
+    /// Throws ``StoreError/cannotOpen(path:reason:)`` when there is a mark and the store is damaged.
     static func check(_ directory: String, _ log: Logger) throws(StoreError) {
         let path = "\(directory)/\(fileName)"
         if let signal = signal(of: path) {

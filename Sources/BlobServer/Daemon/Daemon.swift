@@ -3,8 +3,7 @@ import CLinux
 package import Logging
 import Replication
 
-/// The daemon: opens the store, starts the threads, accepts until it is told to stop, and ends in
-/// order.
+/// Opens the store, starts the threads, accepts until it is told to stop, and stops in order.
 package enum Daemon {
     package enum End {
         /// It was told to stop, and everything it had answered is on disk.
@@ -14,8 +13,7 @@ package enum Daemon {
         case deposed
     }
 
-    /// Runs a daemon until it has stopped. Calls `reload` for a SIGHUP, and `onReady` once when clients can connect, on the
-    /// calling thread.
+    /// Runs until it has stopped. Calls `reload` for a SIGHUP, and `onReady` once when clients can connect.
     package static func run(
         _ options: DaemonOptions, log: Logger, manager: ServiceManager,
         reload: @escaping Reload.Read, onReady: (String) -> Void

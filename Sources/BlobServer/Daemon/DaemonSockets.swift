@@ -4,7 +4,6 @@ import Logging
 /// The sockets that a daemon listens at. Their files are removed with this value at the latest.
 struct DaemonSockets: ~Copyable {
     let main: SocketFile
-    /// The one that answers devices' links only; nil: there is none.
     private let device: SocketFile?
     private let allowedUserIDs: [UInt32]
 
@@ -61,7 +60,6 @@ struct DaemonSockets: ~Copyable {
         return socket
     }
 
-    /// The sockets and who may connect to them, good as long as this value is.
     var listeners: [Acceptor.Listener] {
         var listeners = [listener(main, isDevice: false)]
         switch device {
@@ -79,7 +77,6 @@ struct DaemonSockets: ~Copyable {
             policy: PeerPolicy(allowedUserIDs: allowedUserIDs, trustsMode: socket.trustsMode))
     }
 
-    /// Removes the files: nobody new finds them.
     func remove() {
         main.remove()
         switch device {

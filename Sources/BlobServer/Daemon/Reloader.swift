@@ -2,8 +2,7 @@ import BlobProtocol
 import BlobStore
 import Logging
 
-/// What a SIGHUP does: reads the configuration and the keys of links again, and puts what can change into
-/// use. A mistake in either changes nothing. The main thread alone uses it.
+/// What a SIGHUP does. A mistake in the configuration or the keys changes nothing. The main thread alone uses it.
 final class Reloader {
     private var options: DaemonOptions
     private let environment: WorkerEnvironment

@@ -3,7 +3,6 @@ import Glibc
 import Logging
 import Synchronization
 
-/// The threads of a daemon and what they share.
 struct RunningDaemon {
     private let environment: WorkerEnvironment
     private let options: DaemonOptions
@@ -64,7 +63,6 @@ struct RunningDaemon {
         reports = ServiceReports(manager, writer, inboxes)
     }
 
-    /// What the workers share besides the context.
     private static func environment(
         _ context: DaemonContext, _ writer: WriterThread, _ options: DaemonOptions,
         _ budget: DescriptorBudget, _ links: LinkKeys, _ access: ShardAccess?
@@ -130,7 +128,7 @@ struct RunningDaemon {
         if shardThreads != nil { context.replica.waitForStart() }
     }
 
-    /// What accepts connections as long as the sockets are open, and calls `reload` for a SIGHUP.
+    /// Accepts connections as long as the sockets are open.
     func makeAcceptor(
         _ sockets: borrowing DaemonSockets, _ signals: consuming OwnedDescriptor,
         reload: @escaping Reload.Read
@@ -145,8 +143,8 @@ struct RunningDaemon {
             reload: { [reports] in reports.around(reloader.reload) })
     }
 
-    /// Accepts until there is a reason to stop, and stops in order: no new connections, then the
-    /// answers under way, then the payloads and changes in the queue.
+    /// Accepts until there is a reason to stop, and stops in order: no new connections, then the answers under way,
+    /// then the queue.
     func serve(
         _ acceptor: inout Acceptor, _ sockets: borrowing DaemonSockets
     ) -> Daemon.End {
@@ -155,8 +153,7 @@ struct RunningDaemon {
         reports.stopping("finishing the answers under way")
         acceptor.close()
         sockets.remove()
-        // From here on workers close sockets whose peers may not have read everything, and the
-        // writer still writes.
+        // From here on workers close sockets whose peers may not have read everything.
         context.store.keepLeases()
         if case .signal(let number) = reason {
             context.log.notice("Stopping on signal \(number)")
@@ -202,7 +199,6 @@ private final class FailureSignal: Sendable {
     }
 }
 
-/// How many descriptors there are for what.
 struct DescriptorBudget: Equatable {
     /// Descriptors that are left unused, for spooled bodies and whatever libraries open.
     static let reserve = 32
@@ -210,7 +206,6 @@ struct DescriptorBudget: Equatable {
     /// Connections whose peers have not read what was sent without a copy: each may come to drain. Payloads are copied to
     /// the others.
     static let drainingCountCap = 2_048
-    /// The least of these where descriptors are few.
     private static let drainingCountMin = 256
 
     let connectionCountMax: Int
@@ -218,11 +213,8 @@ struct DescriptorBudget: Equatable {
     /// Connections that have ended and are kept until their peers have read what they were sent.
     let drainingCountMax: Int
 
-    /// - Parameters:
-    ///   - descriptorMax: the process's limit (`RLIMIT_NOFILE`).
-    ///   - connectionCountMax: connections that are wanted. They are fewer where too little would be
-    ///     left for files and for draining: as much as is wanted for these, or an eighth of what
-    ///     there is.
+    /// Connections are fewer than `wanted` where too little would be left for files and for draining: as much as is
+    /// wanted for these, or an eighth of what there is.
     init(descriptorMax: Int, connectionCountMax wanted: Int, workerCount: Int) {
         // Standard streams, the store's files, the listener, signals; an epoll set and an eventfd
         // for each worker; what each publisher compresses a spooled body to.

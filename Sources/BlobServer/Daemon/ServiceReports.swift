@@ -5,7 +5,6 @@ final class ServiceReports {
     private let manager: ServiceManager
     private let writer: WriterThread
     private let inboxes: [WorkerInbox]
-    /// Whether it was logged that a thread makes no progress.
     private var isStuck = false
 
     init(_ manager: ServiceManager, _ writer: WriterThread, _ inboxes: [WorkerInbox]) {
@@ -20,18 +19,15 @@ final class ServiceReports {
 
     func stopping(_ reason: String) { manager.notify(.stopping, status: reason) }
 
-    /// Tells of a reload around it.
     func around<Result>(_ reload: () -> Result) -> Result {
         manager.notify(.reloading, status: "reading the configuration again")
         defer { ready() }
         return reload()
     }
 
-    /// How often ``beat()`` is to be called, in milliseconds; nil: never.
     var interval: Int? { manager.watchdogMilliseconds }
 
-    /// Says that there is progress, if all workers and the writer have answered since the last time, and
-    /// asks them again.
+    /// Says that there is progress if all threads have answered since the last time, and asks them again.
     func beat() {
         let stuck = stuckThreads
         guard stuck.isEmpty else {

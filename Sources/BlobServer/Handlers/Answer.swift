@@ -1,31 +1,20 @@
 import BlobProtocol
 import BlobStore
+import Bytes
 
-/// What is to be done for a request.
 enum ActionStep {
     case respond(Answer)
-    /// A payload's bytes, in the form that the request's head asks for.
-    case fetch(id: String, part: String)
     case receiveBody(BodyPlan)
     case write(PendingChange.Operation, Reply)
     case awaitChanges(FeedQuery)
     case subscribe(FeedQuery)
     case sendBackup
-
-    /// Whether it may change something.
-    var isChange: Bool {
-        switch self {
-        case .write, .receiveBody: true
-        case .respond, .fetch, .awaitChanges, .subscribe, .sendBackup: false
-        }
-    }
 }
 
 /// An answer, but a payload's, in no dialect yet.
 enum Answer {
     case document(Document)
     case published(Record, part: String, created: Bool, isIDAssigned: Bool)
-    /// All is well. A ping's body comes back.
     case echo([UInt8])
     case problem(ProtocolError)
 
@@ -43,7 +32,6 @@ enum Answer {
         if case .problem(let error) = self { error.code } else { nil }
     }
 
-    /// A body with what is said about it.
     struct Document {
         /// 204 has no body.
         var status: UInt16 = 200
@@ -86,29 +74,26 @@ enum Answer {
     }
 }
 
-/// How to answer when the writer is done.
+/// What the answer to a change says besides its outcome.
 enum Reply: Sendable {
-    case publishedPart(String, isIDAssigned: Bool)
-    case published(isIDAssigned: Bool)
-    case changed
-    case responded
+    case nothing
+    /// Of a part's payload that was put.
+    case part(String, isIDAssigned: Bool)
+    /// Where it is, if the store chose its name.
+    case location(isAssigned: Bool)
     /// The name of what was to be removed, for the case that there is none.
     case removed(StaticString)
-    case batch
-    case held(isDigestAssigned: Bool)
-    case categorySet
-    case groupPatched
-    case ownerDeleted
-    case promoted
-    /// A ping's body comes back.
+    /// That there is a response now.
+    case responded
+    /// How many were deleted, and not how many were changed.
+    case deletedCount
     case ping([UInt8])
-    /// Of a health check.
     case ready
 }
 
-/// How to answer a request whose outcome is not known yet: to what, and in which dialect.
+/// How to answer a request whose outcome is not known yet.
 struct PendingReply: Sendable {
-    /// The dialect with what its answer repeats, and what the request is counted and logged as.
+    /// The dialect with what its answer repeats, and what the request is counted as.
     struct Form: Sendable {
         enum Dialect: Sendable {
             case binary(RequestFrame)
@@ -117,7 +102,6 @@ struct PendingReply: Sendable {
 
         var dialect: Dialect
         var entry: RequestEntry
-        /// What a change waits for before it is acknowledged.
         var acknowledgement = Acknowledgement.local
 
         static func binary(_ frame: RequestFrame, _ entry: RequestEntry) -> Form {
@@ -128,7 +112,6 @@ struct PendingReply: Sendable {
             Form(dialect: .http(form), entry: entry)
         }
 
-        /// As the last answer of a connection, which HTTP says.
         var last: Form {
             guard case .http(var form) = dialect else { return self }
             form.keepAlive = false
@@ -156,7 +139,116 @@ struct HTTPForm: Sendable {
     var keepAlive: Bool
     var isHTTP10: Bool
     var isHead: Bool
+    /// Whether the client waits for 100 before it sends the body.
+    var expectsContinue = false
 
     /// That of a connection's last answer, to a request that could not be read.
     static let last = HTTPForm(keepAlive: false, isHTTP10: false, isHead: false)
+}
+
+// What is asked for besides payloads' bytes, answered once for both dialects.
+
+extension RequestHandler {
+    /// Answers what can be answered in the snapshot, and says what else is to be done.
+    func perform(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        let endpoint = request.endpoint
+        if endpoint.body.isReceived, isStopping { throw .stopping }
+        if endpoint.method == .get {
+            if !endpoint.rules.contains(.withoutMemory) { try requireAnswerMemory() }
+        } else if !endpoint.rules.contains(.conditions), request.condition != .none {
+            throw ProtocolError(
+                .malformed, "this resource has no revision and does not support conditions")
+        }
+        let step: ActionStep
+        switch endpoint.action {
+        case .perform(let method): step = try method(self)(request)
+        case .performInSnapshot(let method): step = try method(self)(request, snapshot)
+        case .fetch:
+            throw ProtocolError(.internalError, "\(endpoint.name) is answered elsewhere")
+        }
+        if endpoint.isChange { try requireWritable() }
+        return step
+    }
+
+    /// A notification that exists for the request. To a device, another's is as if there were none.
+    func record(
+        _ id: RawSpan, for request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> Record {
+        let scope = request.scope
+        switch try asked(try snapshot.record(for: id, asOf: now)) {
+        case .found(let record) where scope?.contains(record) ?? true: return record
+        case .expired(let moment) where scope == nil: throw .expired("notification", at: moment)
+        case .found, .expired, .missing: throw .notFound("notification")
+        }
+    }
+
+    func answer(to reply: Reply, _ result: ChangeResult) throws(ProtocolError) -> Answer {
+        switch result {
+        case .failed(let error):
+            if case .ready = reply { throw ProtocolError(notReady: error) }
+            throw problem(error)
+        case .stopped(let change, let error): throw problem(error).after(change)
+        case .refused(let error): throw error
+        case .writable:
+            if case .ping(let body) = reply { return .echo(body) }
+            return .echo([])
+        case .long(let change):
+            if case .deletedCount = reply { return .numbers(("deleted", change.changed)) }
+            return .numbers(("matched", change.matched), ("changed", change.changed))
+        case .promoted: return replicationAnswer
+        case .lines(let lines):
+            return .document(mediaType: "application/x-ndjson") { body in
+                for line in lines { append(line, to: &body) }
+            }
+        case .applied(let outcome): return try answer(to: reply, outcome)
+        case .committed: throw .outcomeMismatch
+        }
+    }
+
+    private func answer(to reply: Reply, _ outcome: Outcome) throws(ProtocolError) -> Answer {
+        var isAssigned = false
+        if case .location(true) = reply { isAssigned = true }
+        switch outcome {
+        case .published(let record, let created):
+            if case .part(let part, let isIDAssigned) = reply {
+                return .published(
+                    record, part: part, created: created, isIDAssigned: isIDAssigned)
+            }
+            return .record(
+                record, status: created ? 201 : 200, location: isAssigned ? record.path : nil)
+        case .changed(let record):
+            if case .responded = reply { return .record(record, status: 201) }
+            return .record(record)
+        case .unchanged(let record): return .record(record)
+        case .held(let held, let created):
+            return .document(
+                status: created ? 201 : 200,
+                location: isAssigned ? "/v1/blobs/\(held.blob.digest)" : nil
+            ) { HeldBlobDocument.append(held, to: &$0) }
+        case .categorySet(let category, let created):
+            return .category(category, status: created ? 201 : 200)
+        case .deleted: return .document(Answer.Document(status: 204))
+        case .notFound:
+            if case .removed(let thing) = reply { throw .notFound(thing) }
+            throw .notFound("notification")
+        case .refused(let error): throw problem(error)
+        }
+    }
+
+    private func append(_ line: BatchLine.Answered, to body: inout [UInt8]) {
+        switch line.result {
+        case .applied(.published(let record, let created)):
+            BatchLineDocument.append(record, created: created, to: &body)
+        case .refused(let error): append(error, id: line.id, to: &body)
+        case .failed(let error): append(problem(error), id: line.id, to: &body)
+        default: append(.outcomeMismatch, id: line.id, to: &body)
+        }
+    }
+
+    private func append(_ error: ProtocolError, id: String?, to body: inout [UInt8]) {
+        counters.count(error.code)
+        BatchLineDocument.append(error, id: id, to: &body)
+    }
 }

@@ -1,7 +1,6 @@
 import BlobProtocol
 import BlobStore
 
-/// Stored bytes `from` up to and not including `upTo` of a blob.
 struct StoredRange {
     var blob: BlobReference
     var from: Int
@@ -13,12 +12,9 @@ struct StoredRange {
 /// One answer: a stretch of ``AnswerBatch/heads``, then perhaps bytes of a blob.
 struct BatchedAnswer {
     enum Body {
-        /// Nothing; a small body is part of the head.
         case none
-        /// Bytes as they are stored.
         case stored(StoredRange)
-        /// Bytes of a gzip-coded blob as they were given: so many (`upTo - from`) from position
-        /// `from` on.
+        /// Bytes of a gzip-coded blob as they were given.
         case inflated(BlobReference, from: Int, upTo: Int)
 
         var storedByteCount: Int {
@@ -29,23 +25,19 @@ struct BatchedAnswer {
     /// Where the answer's head ends in ``AnswerBatch/heads``; it begins where the one before ended.
     var headEnd: Int
     var body: Body
-    /// Where the answer's pieces end in ``AnswerBatch/mapped``; they begin where those of the one
-    /// before ended.
+    /// Where the answer's pieces end in ``AnswerBatch/mapped``.
     var mappedEnd: Int
     /// Whether the body leaves without being copied, so that it needs a lease until it is read.
     var isLinked: Bool
-    /// Whether the head and the mapped pieces are all of it, so that another answer may follow in
-    /// the same call.
+    /// Whether the head and the mapped pieces are all of it, so that another answer may follow.
     var isWhole: Bool
-    /// Whether it answers a fetch, whose head names a payload.
-    var isFetch: Bool
+    /// That of a fetch, whose head names a payload; 0: it answers none.
+    var fetchStatus: UInt16
 }
 
-/// The answers to a batch of requests, in their order: what a ``RequestHandler`` fills and a ``ResponseSender``
-/// sends. Those of one connection are a ``Section``; there may be several. It is filled again and again, so that
-/// answering allocates nothing once its arrays have grown.
+/// The answers to a batch of requests: what a ``RequestHandler`` fills and a ``ResponseSender`` sends. Those of one
+/// connection are a ``Section``. It is filled again and again, so that answering allocates nothing.
 struct AnswerBatch: ~Copyable {
-    /// Larger buffers are released after each use.
     static let keptBufferByteCountMax = 512 << 10
 
     /// The heads and small bodies of all answers, one after the other.
@@ -53,15 +45,13 @@ struct AnswerBatch: ~Copyable {
     private(set) var answers = TrivialArray<BatchedAnswer>(capacity: answerCountMax)
     var scratch = Scratch()
 
-    /// Small buffers, used again for each request.
     struct Scratch {
         var tag: [UInt8] = []
         var gzipTag: [UInt8] = []
     }
 
-    /// Payload bytes in the map, looked up and checked. They are good as long as the snapshot that
-    /// was given to ``map(_:in:)``: a batch is filled and sent inside one `withSnapshot`, and reset
-    /// before the next.
+    /// Payload bytes in the map, looked up and checked. They are good as long as the snapshot that the batch is
+    /// filled in.
     private(set) var mapped = TrivialArray<UnsafeRawBufferPointer>(capacity: answerCountMax)
     private var mappedByteCount = 0
     private var mappedByteCountBefore = 0
@@ -78,8 +68,7 @@ struct AnswerBatch: ~Copyable {
         var headStart = 0
         var headEnd = 0
         var mappedStart = 0
-        /// How many bytes there are to be sent from ``heads`` and ``mapped``; more will follow,
-        /// and this is `Int.max`, where the last answer is a long one.
+        /// Bytes to be sent from ``heads`` and ``mapped``; `Int.max` where more of a long answer will follow.
         var byteCount = 0
         var isLinked = false
 
@@ -107,15 +96,12 @@ struct AnswerBatch: ~Copyable {
     }
 
     static let answerCountMax = 256
-    /// The requests of one connection that are answered before any of the answers is sent.
     static let sectionAnswerCountMax = WireLimits.requestsInFlightMax
-    /// From how many bytes on no further answer is added, and no further chunk looked up. It is
-    /// more than a socket takes at once.
+    /// No further answer is added, and no further chunk looked up: more than a socket takes at once.
     static let batchByteCountMax = 256 << 10
 
-    /// Up to how many bytes a body is copied after its head, so that both, and neighbours like
-    /// them, are one piece for the kernel. It is measured, with 16 connections: 300 bytes are 1.27
-    /// times as fast then when pipelined, 1 KiB 1.13 times (1.07 when not), 2 KiB 0.94 times.
+    /// Up to how many bytes a body is copied after its head, so that both are one piece for the kernel. Measured with
+    /// 16 connections: 300 bytes are 1.27 times as fast then when pipelined, 1 KiB 1.13 times, 2 KiB 0.94 times.
     static let copiedByteCountMax = 1_024
 
     var isFull: Bool { isFull(answers.count >= Self.answerCountMax) }
@@ -165,14 +151,12 @@ struct AnswerBatch: ~Copyable {
         mappedByteCountOfSections = 0
     }
 
-    /// Gives large memory back. It must be sent.
     mutating func releaseMemory() {
         if heads.capacity > Self.keptBufferByteCountMax { heads = [] }
     }
 
     /// Looks up the first bytes of `range`: as many as one call can send, at least one chunk. It comes before the
-    /// answer's head is written, so that a damaged chunk can still be answered with an error; the batch is then as it
-    /// was.
+    /// head is written, so that a damaged chunk can still be answered with an error.
     mutating func map(
         _ range: StoredRange, in snapshot: borrowing Snapshot
     ) throws(StoreError) {
@@ -214,8 +198,8 @@ struct AnswerBatch: ~Copyable {
         }
     }
 
-    /// How many bytes, less than 64, must come before the end of the head, which is `rest` bytes long, so that the
-    /// first page of a linked body stands at a multiple of 64 from the answer's start; 0 for a body that is copied.
+    /// How many bytes must come before the end of the head, which is `rest` bytes long, so that the first page of a
+    /// linked body stands at a multiple of 64 from the answer's start.
     func alignment(of range: StoredRange, behind rest: Int) -> Int {
         guard range.byteCount >= linkedByteCountMin else { return 0 }
         let before = answers.last
@@ -225,7 +209,6 @@ struct AnswerBatch: ~Copyable {
         return -(headByteCount + copied) & 63
     }
 
-    /// Puts the bytes that were mapped since the last answer after the head.
     private mutating func copyMapped() {
         let start = answers.last?.mappedEnd ?? 0
         for index in start..<mapped.count {
@@ -236,7 +219,7 @@ struct AnswerBatch: ~Copyable {
     }
 
     /// Ends an answer: what was appended to ``heads`` and mapped since the last one belongs to it.
-    mutating func endAnswer(_ body: BatchedAnswer.Body = .none, isFetch: Bool = false) {
+    mutating func endAnswer(_ body: BatchedAnswer.Body = .none, fetchStatus: UInt16 = 0) {
         var body = body
         if case .stored(let range) = body, range.byteCount <= Self.copiedByteCountMax {
             copyMapped()
@@ -257,6 +240,6 @@ struct AnswerBatch: ~Copyable {
         answers.append(
             BatchedAnswer(
                 headEnd: heads.count, body: body, mappedEnd: mapped.count, isLinked: isLinked,
-                isWhole: isWhole, isFetch: isFetch))
+                isWhole: isWhole, fetchStatus: fetchStatus))
     }
 }

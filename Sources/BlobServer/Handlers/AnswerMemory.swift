@@ -1,33 +1,26 @@
 import BlobStore
 
-/// The memory for answers that clients have not read yet: one worker's share of what the daemon may
-/// hold (`--answer-memory`). Payloads take none, since they stay in the store.
+/// The memory for answers that clients have not read yet: one worker's share of what the daemon may hold
+/// (`--answer-memory`). Payloads take none. A connection with unread answers is not read, so it holds one batch and
+/// one document at most. What all of them hold has three levels:
 ///
-/// A connection with unread answers is not read, so it holds at most what was answered together
-/// (``AnswerBatch/batchByteCountMax``) and one document more. What all of them hold has three
-/// levels:
-///
-/// * **Short**, from half of it on: answers go one by one, pages are short, and those who have read
-///   nothing for a second are ended, the longest first, until it is half again.
+/// * **Short**, from half of it on: answers go one by one, pages are short, and those who have read nothing for a
+///   second are ended, the longest first.
 /// * **Used up**: documents are answered 503, streams wait. Payloads and changes continue.
 /// * **Exceeded**: a connection that would hold more is closed.
-///
-/// Only its worker's thread touches it.
 final class AnswerMemory {
     /// How much more than its share a worker may hold, in bytes: more than one answer has.
     static let excessMax = 2 << 20
     /// Bytes of records in one page while memory is short: what a socket takes at once.
     static let shortPageByteCountMax = 32 << 10
-    /// Once this many bytes of answers are held no longer, free memory is returned to the system, at most once in this
-    /// pause.
+    /// From this many bytes on, free memory is returned to the system, at most once in this pause.
     static let trimmedByteCountMin = 1 << 20
     static let trimPauseMilliseconds = 5_000
 
     @exclusivity(unchecked) private(set) var byteCountMax: Int
     private let counters: WorkerCounters
     @exclusivity(unchecked) private(set) var byteCountHeld = 0
-    /// The most that was held since memory was last returned to the system, how much came in all
-    /// since then, and when that was.
+    /// Since memory was last returned to the system.
     private var peak = 0
     private var added = 0
     private var trimmedAt: Instant?
@@ -61,8 +54,7 @@ final class AnswerMemory {
         counters.answerMemory.add(difference)
     }
 
-    /// Whether so much was held and is not any more that memory should go back to the system; not
-    /// too often. Asked at each tick.
+    /// Whether so much was held and is not any more that memory should go back to the system.
     func takeShouldTrim(asOf now: Instant) -> Bool {
         guard added >= Self.trimmedByteCountMin, byteCountHeld <= peak / 4 else {
             return false

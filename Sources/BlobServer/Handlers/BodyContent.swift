@@ -1,91 +1,164 @@
 import BlobProtocol
 import BlobStore
+import Notifications
+import Synchronization
 
-/// Where the bytes of a body go as they come: one of the three. All of it can be moved to files on
-/// the disk, so that none of it has to stay in memory before it is whole.
-struct BodyContent: ~Copyable {
-    var payload: PayloadWriter?
-    var document: DocumentWriter?
+/// Bytes of a body that belong together: a payload's, a file's of several, or a document's. They are in memory or,
+/// once that is short, in a file. Never used by two threads at a time.
+final class IncomingBytes: Sendable {
+    private struct Writers: ~Copyable, Sendable {
+        var payload: PayloadWriter?
+        /// Of a document.
+        var document: DocumentWriter?
+
+        var counts: Counts {
+            switch payload {
+            case .some(let writer):
+                return Counts(
+                    all: writer.byteCount, held: writer.heldByteCount, isSpooled: writer.isSpooled)
+            case .none: break
+            }
+            switch document {
+            case .some(let writer):
+                return Counts(
+                    all: writer.byteCount, held: writer.heldByteCount, isSpooled: writer.isSpooled)
+            case .none: return Counts(all: 0, held: 0, isSpooled: false)
+            }
+        }
+    }
+
+    struct Counts {
+        var all: Int
+        var held: Int
+        var isSpooled: Bool
+    }
+
+    let name: PartName
+    let mediaType: MediaType?
+    private let writers: Mutex<Writers>
+
+    init(
+        name: PartName = .payload, mediaType: MediaType? = nil,
+        _ payload: consuming sending PayloadWriter
+    ) {
+        self.name = name
+        self.mediaType = mediaType
+        writers = Mutex(Writers(payload: payload))
+    }
+
+    init(document: consuming sending DocumentWriter) {
+        name = .payload
+        mediaType = nil
+        writers = Mutex(Writers(document: document))
+    }
+
+    var counts: Counts { writers.withLock { $0.counts } }
+
+    func append(_ bytes: RawSpan) throws(StoreError) {
+        try writers.withLock { (writers) throws(StoreError) in
+            try writers.payload?.append(bytes)
+            try writers.document?.append(bytes)
+        }
+    }
+
+    func reserveCapacity(_ byteCount: Int) {
+        writers.withLock {
+            $0.payload?.reserveCapacity(byteCount)
+            $0.document?.reserveCapacity(byteCount)
+        }
+    }
+
+    func spool() throws(StoreError) {
+        try writers.withLock { (writers) throws(StoreError) in
+            try writers.payload?.spool()
+            try writers.document?.spool()
+        }
+    }
+
+    func finishesAtOnce(as mediaType: MediaType) -> Bool {
+        writers.withLock { writers in
+            switch writers.payload {
+            case .some(let writer): writer.finishesAtOnce(mediaType: mediaType.text)
+            case .none: false
+            }
+        }
+    }
+
+    /// The payload, hashed and compressed where that helps; nil when it was finished before.
+    func finish(as mediaType: MediaType) throws(StoreError) -> PreparedPayload? {
+        guard let writer = writers.withLock({ $0.payload.take() }) else { return nil }
+        return try writer.finish(as: mediaType)
+    }
+
+    /// The document's bytes; nil when it was finished before.
+    func finishDocument() throws(StoreError) -> [UInt8]? {
+        guard let writer = writers.withLock({ $0.document.take() }) else { return nil }
+        return try writer.finish()
+    }
+}
+
+/// Where the bytes of a body go as they come.
+struct BodyContent {
+    /// A payload, a document, or files in their order.
+    var items: [IncomingBytes] = []
     var multipart: MultipartReceiver?
 
+    init() {}
+
+    init(_ plan: BodyPlan, in store: BlobStore) {
+        switch plan.kind {
+        case .payload: items = [IncomingBytes(store.makePayloadWriter(coding: plan.coding))]
+        case .multipart(_, let boundary):
+            multipart = MultipartReceiver(store, boundary: boundary)
+        case .document, .batch:
+            let writer = store.makeDocumentWriter(
+                coding: plan.coding, byteCountMax: plan.documentByteCountMax)
+            items = [IncomingBytes(document: writer)]
+        }
+    }
+
     mutating func append(_ bytes: RawSpan) throws(BodyFailure) {
-        if let multipart { return try multipart.append(bytes) }
-        do throws(StoreError) {
-            if payload != nil {
-                try payload?.append(bytes)
-            } else {
-                try document?.append(bytes)
-            }
-        } catch {
-            throw .store(error)
+        if multipart != nil {
+            try multipart?.append(bytes, to: &items)
+        } else {
+            _ = try onStore(try items.first?.append(bytes))
         }
     }
 
     // MARK: - Memory
 
     var heldByteCount: Int {
-        if let multipart { return multipart.heldByteCount }
-        return isSpooled ? 0 : byteCount
+        items.reduce(multipart?.heldByteCount ?? 0) { $0 + $1.counts.held }
     }
 
-    private var byteCount: Int {
-        switch payload {
-        case .some(let writer): return writer.byteCount
-        case .none: break
-        }
-        switch document {
-        case .some(let writer): return writer.byteCount
-        case .none: return 0
-        }
+    var isSpooled: Bool { multipart == nil && items.allSatisfy(\.counts.isSpooled) }
+
+    var spoolCount: Int { items.count { $0.counts.isSpooled } }
+
+    /// Whether there is something in memory, or to come there, that is worth a place on the disk.
+    var canSpool: Bool {
+        items.contains { $0.counts.held > 0 || (multipart == nil && !$0.counts.isSpooled) }
     }
 
-    /// Whether further bytes stay out of memory.
-    var isSpooled: Bool {
-        switch payload {
-        case .some(let writer): return writer.isSpooled
-        case .none: break
-        }
-        switch document {
-        case .some(let writer): return writer.isSpooled
-        case .none: return false
-        }
-    }
-
-    var spoolCount: Int {
-        if let multipart { return multipart.spooled.count }
-        return isSpooled ? 1 : 0
-    }
-
-    /// Whether there is something in memory, or to come there, that could go to the disk.
-    var canSpool: Bool { multipart?.canSpool ?? !isSpooled }
-
+    /// Whether what is being received would get longer than it may be in memory, should `more` bytes be its.
     func mustSpool(before more: Int) -> Bool {
-        if let multipart { return multipart.mustSpool(before: more) }
-        return !isSpooled && byteCount + more > StoreLimits.payloadInMemoryByteCountMax
+        guard let counts = items.last?.counts, !counts.isSpooled else { return false }
+        return counts.all + more > StoreLimits.payloadInMemoryByteCountMax
     }
 
-    /// The memory that what is on the disk may need when it is finished: a payload that is
-    /// compressed may become short, and a document is read.
-    var finishingByteCount: Int {
-        if let multipart { return multipart.spooled.byteCountMax }
-        guard isSpooled else { return 0 }
-        return payload == nil
-            ? byteCount : min(byteCount, StoreLimits.payloadInMemoryByteCountMax)
+    /// The memory that what is on the disk may need: a payload may become short, and a document is read.
+    func finishingByteCount(isDocument: Bool) -> Int {
+        let most = isDocument ? Int.max : StoreLimits.payloadInMemoryByteCountMax
+        return items.reduce(0) { $0 + ($1.counts.isSpooled ? min($1.counts.all, most) : 0) }
     }
 
-    mutating func reserveCapacity(_ byteCount: Int) {
-        payload?.reserveCapacity(byteCount)
-        document?.reserveCapacity(byteCount)
+    func reserveCapacity(_ byteCount: Int) {
+        if multipart == nil { items.first?.reserveCapacity(byteCount) }
     }
 
-    /// Moves what is in memory to a file, of several files the longest.
-    mutating func spool() throws(BodyFailure) {
-        do throws(StoreError) {
-            try payload?.spool()
-            try document?.spool()
-            try multipart?.spool()
-        } catch {
-            throw .store(error)
-        }
+    /// Moves what is in memory to a file, of several the longest.
+    func spool() throws(BodyFailure) {
+        let counted = items.filter { !$0.counts.isSpooled }
+        _ = try onStore(try counted.max { $0.counts.held < $1.counts.held }?.spool())
     }
 }

@@ -2,10 +2,8 @@ import BlobProtocol
 import BlobStore
 import Bytes
 
-/// Where a connection is in a feed that it waits for, or that it is sent as it grows. It holds no
-/// snapshot: it looks in a new one each time there may be something.
+/// Where a connection is in a feed that it waits for or is sent. It looks in a new snapshot each time.
 final class FeedReader {
-    /// Whose changes, how many in one answer, and from which cursor on.
     var query: FeedQuery
     let form: PendingReply.Form
     /// Its registration among the waiting. Nil before the first look that found nothing.
@@ -35,12 +33,10 @@ final class FeedReader {
     }
 }
 
-/// What is read of a feed, and for how long that may be waited for.
 struct FeedQuery: Sendable {
     var owner: String
     var start: FeedStart
     var limit: Int
-    /// 0: not at all.
     var waitSeconds: Int
     /// What is told with its record, and what as left.
     var filter = RecordFilter()
@@ -48,18 +44,16 @@ struct FeedQuery: Sendable {
     var grant: DeviceGrant?
 }
 
-// An owner's changes, waited for or sent as they come, in both dialects. `Worker+Feeds.swift` says
-// when.
+// An owner's changes, waited for or sent as they come. `Worker+Feeds.swift` says when.
 
 extension RequestHandler {
-    /// Why what the device showed that this reader is of is not valid any more; nil: it is valid, or a backend asks.
+    /// Why the reader may not go on: what its device showed is not valid any more; nil: it may.
     func refusal(of reader: FeedReader) -> ProtocolError? {
         guard reader.query.grant?.isValid(asOf: now, links) == false else { return nil }
         return reader.query.grant?.refusal
     }
 
-    /// Looks after a reader's cursor, in a new snapshot, and moves the cursor. One seek, and one lookup for each
-    /// notification that is there.
+    /// Looks after a reader's cursor, in a new snapshot, and moves the cursor.
     func look(_ reader: FeedReader) throws(ProtocolError) -> FeedPage {
         let snapshot = try asked(try store.makeSnapshot())
         let page = try changes(reader.query, in: snapshot)
@@ -67,7 +61,6 @@ extension RequestHandler {
         return page
     }
 
-    /// Answers a wait with a page, which may be empty.
     func answer(
         _ form: PendingReply.Form, with page: FeedPage, of owner: String,
         into batch: inout AnswerBatch
@@ -78,7 +71,6 @@ extension RequestHandler {
         respond(response, isStopping ? form.last : form, into: &batch)
     }
 
-    /// Appends a page to a stream; an empty one is a heartbeat.
     func appendStream(_ reader: FeedReader, _ page: FeedPage, into batch: inout AnswerBatch) {
         if !reader.isBegun { observer.note(reader.form.entry, status: 200, nil, batch) }
         switch reader.form.dialect {
@@ -89,8 +81,8 @@ extension RequestHandler {
         }
     }
 
-    /// Appends the reason why a stream ends. One that has not begun is refused like any request; a stream of events
-    /// that the daemon's stop ends says nothing: its reader reconnects.
+    /// One that has not begun is refused like any request; a stream of events that a stop ends says nothing: its
+    /// reader reconnects.
     func endStream(
         _ reader: FeedReader, _ error: ProtocolError, into batch: inout AnswerBatch
     ) {

@@ -2,7 +2,6 @@ import BlobProtocol
 import BlobStore
 import Bytes
 
-/// What publishers may say about how long a notification lives.
 struct LifetimeRules: Sendable {
     /// How long a blob is kept that nothing refers to, when its publisher does not say, in seconds.
     static let holdSeconds = 3_600

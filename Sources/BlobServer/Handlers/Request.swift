@@ -1,36 +1,74 @@
 import BlobProtocol
 import BlobStore
 
-/// A request of either dialect, as its codec read it: numbers, and slices of the text it was read
-/// from. Names in it are checked.
+/// What a request of either dialect asks for: numbers, and slices of the text it was read from. Names in it are checked.
 enum Request {
     /// A payload's bytes. In which form is in the head, and each dialect answers it by itself.
     case fetch(PayloadKey)
-    /// Anything else: an object or a box, so that a fetch is short.
-    case perform(Action)
+    /// A call of the table: an object, so that a fetch is short.
+    case call(EndpointRequest)
+
+    var operation: Operation {
+        switch self {
+        case .fetch: .fetch
+        case .call(let call): call.endpoint.operation
+        }
+    }
+
+    /// Whether a snapshot has what it reads. Its slices are of `text`.
+    @inline(__always)
+    func readiness(
+        of text: RawSpan, in snapshot: borrowing Snapshot, of store: BlobStore
+    ) -> Readiness {
+        switch self {
+        case .fetch(.part(let id, _)), .fetch(.own(let id, _, _)):
+            store.readiness(of: .notification, id.of(text), in: snapshot)
+        case .fetch(.digest(let digest)):
+            store.readiness(of: .blob(digest), RawSpan(), in: snapshot)
+        case .call(let call):
+            store.readiness(of: call.endpoint.reads, call.name.utf8.span.bytes, in: snapshot)
+        }
+    }
 }
 
 enum PayloadKey {
     /// By its notification; an empty part is the one called `payload`.
     case part(id: Slice, part: Slice)
+    /// Likewise, if the notification is one that exists for a device.
+    indirect case own(id: Slice, part: Slice, NotificationScope)
     case digest(Digest)
 }
 
-enum Action {
-    /// A call of the table, in HTTP or in a frame.
-    case endpoint(EndpointRequest)
-    // The other frames.
-    /// A publish can be stored: a ping, whose body comes back.
-    case check(Reply)
-    /// A part's payload, which follows; nil: its length is not known.
-    case publish(PublicationDraft, BodyCoding, byteCount: UInt64?)
-    /// An owner's changes as they come, from a cursor on.
-    indirect case watch(FeedQuery, cursor: Slice)
+/// A request from its head to its log line, as its dialect has it: the context that answering it needs.
+protocol IncomingRequest: ~Escapable {
+    var wait: Session.Wait { get }
+    var dialect: PendingReply.Form.Dialect { get }
+    var framing: Upload.Framing { get }
+    /// What becomes of the input after an answer that did not need the body.
+    var stepAfterAnswer: RequestHandler.Step { get }
+
+    func logged(_ asked: Request?) -> LoggedRequest
+
+    /// Appends a payload's answer, and returns its status: 200, 206 or 304.
+    func appendPayload(
+        _ payload: Payload, _ handler: RequestHandler, in snapshot: borrowing Snapshot,
+        into batch: inout AnswerBatch
+    ) throws(FetchFailure) -> UInt16
+
+    /// What a handler decided, as the dialect carries it out.
+    func accept(_ step: ActionStep) throws(ProtocolError) -> ActionStep
+
+    /// What it says a change shall wait for; nil: nothing.
+    func acknowledgement() throws(ProtocolError) -> Acknowledgement?
+
+    func refuse(
+        _ error: ProtocolError, _ entry: RequestEntry, by handler: RequestHandler,
+        into batch: inout AnswerBatch
+    ) -> RequestHandler.Step
 }
 
 /// What a request reads of the store, besides the name of the notification or the owner.
 enum Reads: Sendable {
-    /// Nothing; or it is the writer that looks.
     case nothing
     case notification
     case owner
@@ -38,38 +76,7 @@ enum Reads: Sendable {
     case everything
 }
 
-extension Request {
-    /// Whether a snapshot has what it reads. Its slices are of `text`.
-    @inline(__always)
-    func readiness(
-        of text: RawSpan, in snapshot: borrowing Snapshot, of store: BlobStore
-    ) -> Readiness {
-        switch self {
-        case .fetch(.part(let id, _)):
-            store.readiness(of: .notification, id.of(text), in: snapshot)
-        case .fetch(.digest(let digest)):
-            store.readiness(of: .blob(digest), RawSpan(), in: snapshot)
-        case .perform(let action): action.readiness(of: text, in: snapshot, of: store)
-        }
-    }
-}
-
-extension Action {
-    fileprivate func readiness(
-        of text: RawSpan, in snapshot: borrowing Snapshot, of store: BlobStore
-    ) -> Readiness {
-        switch self {
-        case .endpoint(let request):
-            store.readiness(of: request.endpoint.reads, request.name.utf8.span.bytes, in: snapshot)
-        case .watch(let query, _):
-            store.readiness(of: .owner, query.owner.utf8.span.bytes, in: snapshot)
-        case .check, .publish: .ready
-        }
-    }
-}
-
-/// Whether a snapshot has all that was acknowledged before a request came, and must be in its answer.
-/// The writer commits a little later than it acknowledges.
+/// Whether a snapshot has all that was acknowledged before a request came.
 enum Readiness {
     case ready
     /// What is read may have changes in the log alone.
@@ -79,9 +86,8 @@ enum Readiness {
 }
 
 extension BlobStore {
-    /// Whether a snapshot has all changes of what is read that were acknowledged before this call; `name` is the
-    /// notification's id or the owner. The snapshot is asked last: what was committed before the filter said "no" is
-    /// in it, or it says that it is too old.
+    /// The snapshot is asked last: what was committed before the filter said "no" is in it, or it says that it is too
+    /// old.
     @inline(__always)
     func readiness(
         of reads: Reads, _ name: RawSpan, in snapshot: borrowing Snapshot
@@ -99,7 +105,6 @@ extension BlobStore {
     }
 }
 
-/// What a connection's earlier bytes have decided for its later ones.
 struct Session {
     /// Whether it came by the device socket, which answers links only.
     var isDevice = false

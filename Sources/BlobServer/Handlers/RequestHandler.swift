@@ -3,13 +3,8 @@ import BlobStore
 import Bytes
 import Logging
 
-/// Answers requests: a codec reads one, this asks the store, and a codec writes the answer into an
-/// ``AnswerBatch``. It touches no socket.
-///
-/// Each worker has one, which its thread alone uses; no property of it that is not checked for
-/// exclusive use is ever borrowed by a call that could reach it by another way (see ``Connection``).
-/// `HTTP` and `Binary` have what a dialect says in its own way, payloads among it; all else is
-/// answered once for both (``perform(_:_:in:)``).
+/// Answers requests: a codec reads one, this asks the store, and a codec writes the answer into an ``AnswerBatch``.
+/// It touches no socket. Each worker has one, whose properties are those of its thread (see ``Connection``).
 final class RequestHandler {
     let store: BlobStore
     @exclusivity(unchecked) var limits: DaemonLimits
@@ -49,8 +44,7 @@ final class RequestHandler {
         errorLog = RateLimitedLog(log)
     }
 
-    /// What becomes of the input after a request. What is seldom is kept elsewhere (`indirect`), so
-    /// that what is not costs nothing to hand on.
+    /// What becomes of the input after a request. What is seldom is `indirect`, so that what is not costs nothing.
     enum Step {
         /// The bytes are not a whole request yet.
         case needsInput
@@ -65,16 +59,8 @@ final class RequestHandler {
         indirect case retryBehind(UInt64)
         /// When an evicted blob has been fetched.
         indirect case retryWithBlob(BlobReference)
-        /// In a new snapshot.
         case retryInNewSnapshot
-        indirect case receiveBody(Upload)
-        /// The writer has to do something first.
-        indirect case write(PendingChange.Operation, PendingReply)
-        /// An owner's changes are asked for, and waited for if there are none.
-        indirect case awaitChanges(FeedQuery, PendingReply.Form)
-        /// An owner's changes are asked for as they come.
-        indirect case subscribe(FeedQuery, PendingReply.Form)
-        indirect case sendBackup(HTTPForm, RequestEntry)
+        indirect case later(ActionStep, PendingReply.Form, Upload.Framing)
     }
 
     /// Takes the time for the requests of this iteration; `moment` is the same by the monotonic clock.
@@ -85,8 +71,7 @@ final class RequestHandler {
         http.setDate(seconds: now.milliseconds / 1_000)
     }
 
-    /// Answers the request at the start of `bytes`, or finds what has to be done for it. `consumed` is set to the
-    /// bytes that were used: the head, and a body where it was needed at once.
+    /// Answers the request at the start of `bytes`, and sets `consumed` to the bytes that were used.
     @inline(__always)
     func next(
         _ bytes: RawSpan, of connection: inout Session, in snapshot: borrowing Snapshot,
@@ -120,23 +105,110 @@ final class RequestHandler {
         }
     }
 
-    /// What to do before a request is answered, because the snapshot may not have all that it reads; nil: answer it,
-    /// as after a wait, since the snapshot was opened after that. The request's slices are of `text`.
+    /// Answers a request that was read, unless the snapshot may lack what it reads: then it is tried again. Its
+    /// slices are of `text`.
     @inline(__always)
-    func retry(
-        _ request: Request, _ text: RawSpan, _ wait: Session.Wait, in snapshot: borrowing Snapshot
-    ) -> Step? {
-        if wait == .none {
-            switch request.readiness(of: text, in: snapshot, of: store) {
+    func answer<Incoming: IncomingRequest & ~Escapable>(
+        _ asked: Request, _ text: RawSpan, _ request: Incoming, in snapshot: borrowing Snapshot,
+        into batch: inout AnswerBatch, consumed: inout Int
+    ) -> Step {
+        if request.wait == .none {
+            switch asked.readiness(of: text, in: snapshot, of: store) {
             case .ready: break
-            case .pendingCommit: return .retryAfterCommit
-            case .staleSnapshot: return .retryInNewSnapshot
+            case .pendingCommit:
+                consumed = 0
+                return .retryAfterCommit
+            case .staleSnapshot:
+                consumed = 0
+                return .retryInNewSnapshot
             }
         }
-        return nil
+        if request.wait == .inVain { return refuse(.stopping, asked, request, into: &batch) }
+        switch asked {
+        case .fetch(let key):
+            do throws(FetchFailure) {
+                let status = try request.appendPayload(
+                    try payload(key, text, in: snapshot), self, in: snapshot, into: &batch)
+                requests.countFetch(status: status)
+                if observer.logsRequests {
+                    observer.logFetch(request.logged(asked), status: status, batch)
+                }
+                return request.stepAfterAnswer
+            } catch {
+                return step(after: error, asked, request, into: &batch, consumed: &consumed)
+            }
+        case .call(let call): return perform(call, request, in: snapshot, into: &batch)
+        }
     }
 
-    // MARK: - Answers
+    /// Where the blob is in the bucket and not here, the fetch waits for it, unless there is nothing to wait for.
+    @inline(never)
+    private func step<Incoming: IncomingRequest & ~Escapable>(
+        after failure: FetchFailure, _ asked: Request, _ request: Incoming,
+        into batch: inout AnswerBatch, consumed: inout Int
+    ) -> Step {
+        switch failure {
+        case .refused(let error): return refuse(error, asked, request, into: &batch)
+        case .evicted(let blob):
+            if let why = replica.fetches.refusal(of: blob, asOf: .now) {
+                let error = ProtocolError(.unavailable, "cannot send the payload now: \(why)")
+                return refuse(error, asked, request, into: &batch)
+            }
+            consumed = 0
+            return .retryWithBlob(blob)
+        }
+    }
+
+    /// Does what is no fetch. Apart from those, so that what a fetch needs stays in one function.
+    @inline(never)
+    private func perform<Incoming: IncomingRequest & ~Escapable>(
+        _ call: EndpointRequest, _ request: Incoming, in snapshot: borrowing Snapshot,
+        into batch: inout AnswerBatch
+    ) -> Step {
+        let entry = observer.entry(call.endpoint.operation, request.logged(.call(call)))
+        do throws(ProtocolError) {
+            let step = try request.accept(try perform(call, in: snapshot))
+            var form = PendingReply.Form(dialect: request.dialect, entry: entry)
+            switch step {
+            case .respond(let answer):
+                respond(answer, form, into: &batch)
+                return request.stepAfterAnswer
+            case .subscribe, .sendBackup:
+                if case .http(let head) = form.dialect, head.isHead {
+                    if case .subscribe = step {
+                        http.appendEventsHead(head, into: &batch)
+                    } else {
+                        http.appendBackupHead(head, into: &batch)
+                    }
+                    observer.note(entry, status: 200, nil, batch)
+                    return request.stepAfterAnswer
+                }
+                if case .subscribe = step { form = form.counted(as: .watch) }
+            case .awaitChanges(let query):
+                if query.waitSeconds > 0 { form = form.counted(as: .wait) }
+            case .write:
+                form.acknowledgement = try acknowledgement(asked: request.acknowledgement())
+            case .receiveBody(let plan):
+                form.acknowledgement = try acknowledgement(asked: request.acknowledgement())
+                if case .counted(let count) = request.framing, count > UInt64(plan.byteCountMax) {
+                    throw plan.tooLarge
+                }
+            }
+            return .later(step, form, request.framing)
+        } catch {
+            return request.refuse(error, entry, by: self, into: &batch)
+        }
+    }
+
+    /// Refuses a request; `asked` is nil where that is not known.
+    @inline(never)
+    func refuse<Incoming: IncomingRequest & ~Escapable>(
+        _ error: ProtocolError, _ asked: Request?, _ request: Incoming,
+        into batch: inout AnswerBatch
+    ) -> Step {
+        let entry = observer.entry(asked?.operation ?? .unknown, request.logged(asked))
+        return request.refuse(error, entry, by: self, into: &batch)
+    }
 
     func respond(
         _ response: Answer, _ form: PendingReply.Form, hint: AnswerHint? = nil,
@@ -148,34 +220,6 @@ final class RequestHandler {
         case .http(let form): http.append(response, form, hint: hint, into: &batch)
         }
         observer.note(form.entry, status: response.status, response.code, batch)
-    }
-
-    /// Writes the answer, or hands on what has to be done first.
-    func carryOut(
-        _ step: ActionStep, _ framing: Upload.Framing, _ form: PendingReply.Form,
-        expectsContinue: Bool = false, into batch: inout AnswerBatch
-    ) throws(ProtocolError) -> Step {
-        switch step {
-        case .respond(let response):
-            respond(response, form, into: &batch)
-            return .answered
-        case .receiveBody(let plan):
-            if case .counted(let count) = framing, count > UInt64(plan.byteCountMax) {
-                throw plan.tooLarge
-            }
-            return .receiveBody(
-                Upload(plan, framing: framing, form: form, expectsContinue: expectsContinue))
-        case .write(let operation, let reply):
-            return .write(operation, PendingReply(reply: reply, form: form))
-        case .awaitChanges(let query):
-            return .awaitChanges(query, query.waitSeconds > 0 ? form.counted(as: .wait) : form)
-        case .subscribe(let query): return .subscribe(query, form.counted(as: .watch))
-        case .fetch:
-            throw ProtocolError(.internalError, "the dialect answers a payload by itself")
-        case .sendBackup:
-            guard case .http(let answer) = form.dialect else { throw .notFound("resource") }
-            return .sendBackup(answer, form.entry)
-        }
     }
 
     func answer(_ reply: PendingReply, with result: ChangeResult, into batch: inout AnswerBatch) {
@@ -194,10 +238,7 @@ final class RequestHandler {
         respond(.problem(error), form, into: &batch)
     }
 
-    // MARK: - Limits and errors
-
-    /// Throws `unavailable` while clients that do not read hold all memory for answers. Asked before
-    /// a document is composed, or anything else that is held in memory until it is read.
+    /// Throws `unavailable` while clients that do not read hold all memory for answers.
     func requireAnswerMemory() throws(ProtocolError) {
         guard answerMemory.isUsedUp else { return }
         throw ProtocolError(
@@ -205,15 +246,14 @@ final class RequestHandler {
             limit: limits.answerMemoryByteCountMax)
     }
 
-    /// Throws why this daemon takes no changes now: it follows another one, or its bucket is too far behind.
+    /// Throws why this daemon takes no changes now.
     func requireWritable() throws(ProtocolError) {
         if let refusal = replica.refusal { throw refusal }
     }
 
     var pageByteCountMax: Int { answerMemory.pageByteCountMax }
 
-    /// What a client is told about an error of the store, which is logged when it is the store's
-    /// own failure.
+    /// What a client is told about an error of the store, which is logged when it is the store's own failure.
     func problem(_ error: StoreError) -> ProtocolError {
         errorLog.note(error)
         return ProtocolError(error)

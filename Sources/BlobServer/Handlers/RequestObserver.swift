@@ -3,11 +3,9 @@ import BlobStore
 import Bytes
 import Logging
 
-/// What metrics and logs know of a request while it is answered. An object, so that a connection's phase
-/// stays small: a fetch copies it.
+/// What metrics and logs know of a request. An object, so that a connection's phase stays small: a fetch copies it.
 final class RequestEntry: Sendable {
     let operation: Operation
-    /// When the worker learnt of it.
     let startedAt: Instant
     /// Nil where no log may need it.
     let request: LoggedRequest?
@@ -21,20 +19,19 @@ final class RequestEntry: Sendable {
 
 /// Counts, times and logs what a worker answers. Its thread alone uses it.
 final class RequestObserver {
+    private static let slowLinesPerSecondMax = 20
+
     let counters: WorkerCounters
     private let requests: RequestCounters
     private let accessLog: AccessLog?
-    /// From how many nanoseconds on a request is logged as slow.
     private var slowNanoseconds = Int64.max
-    private var slowLog: SlowRequestLog
+    private var slowLog: RateLimitedLog
     private var lines: [UInt8] = []
     private var lineCount = 0
     /// When the worker learnt of what it answers in this iteration.
     @exclusivity(unchecked) private(set) var startedAt = Instant.now
-    /// When the clock was last read: at the beginning of the iteration, at an answer that is no fetch, and after a
-    /// batch with fetches. What a time slice has taken is known by it, at no cost.
+    /// When the clock was last read. What a time slice has taken is known by it, at no cost.
     @exclusivity(unchecked) private(set) var moment = Instant.now
-    /// Fetches whose time is noted.
     @exclusivity(unchecked) private var timedFetchCount = 0
 
     /// Whether each request is logged, so that a fetch needs an entry too.
@@ -46,12 +43,11 @@ final class RequestObserver {
         self.counters = counters
         requests = counters.requests
         self.accessLog = accessLog
-        slowLog = SlowRequestLog(log)
+        slowLog = RateLimitedLog(log, linesPerSecondMax: Self.slowLinesPerSecondMax)
         logsRequests = accessLog != nil
         change(slowMilliseconds: slowMilliseconds)
     }
 
-    /// - Parameter slowMilliseconds: from when on a request is logged as slow; 0: none is.
     func change(slowMilliseconds: Int) {
         slowNanoseconds = slowMilliseconds > 0 ? Int64(slowMilliseconds) * 1_000_000 : .max
     }
@@ -73,8 +69,6 @@ final class RequestObserver {
         lines.removeAll(keepingCapacity: lines.capacity <= AnswerBatch.keptBufferByteCountMax)
         lineCount = 0
     }
-
-    // MARK: - Requests
 
     func entry(
         _ operation: Operation, _ request: @autoclosure () -> LoggedRequest
@@ -100,7 +94,6 @@ final class RequestObserver {
         log(answered, batch)
     }
 
-    /// Whether a request of so long is among the slowest, or is logged as slow.
     @inline(__always)
     private func isNoted(_ nanoseconds: Int64) -> Bool {
         nanoseconds >= slowNanoseconds || nanoseconds >= counters.slowest.nanosecondsMin
@@ -108,7 +101,17 @@ final class RequestObserver {
 
     private func noteSlow(_ slow: AnsweredRequest) {
         if slow.nanoseconds >= counters.slowest.nanosecondsMin { counters.slowest.note(slow) }
-        if slow.nanoseconds >= slowNanoseconds { slowLog.note(slow) }
+        logSlow(slow)
+    }
+
+    private func logSlow(_ slow: AnsweredRequest) {
+        guard slow.nanoseconds >= slowNanoseconds else { return }
+        slowLog.note(
+            .warning, "Slow request",
+            metadata: [
+                "operation": "\(slow.operation.rawValue)", "status": "\(slow.status)",
+                "duration_ms": "\(Milliseconds.text(slow.nanoseconds))", "target": "\(slow.target)",
+            ])
     }
 
     private func log(_ answered: AnsweredRequest, _ batch: borrowing AnswerBatch) {
@@ -116,8 +119,6 @@ final class RequestObserver {
         answered.append(accessLog.format, request, byteCount: batch.lastByteCount, to: &lines)
         lineCount += 1
     }
-
-    // MARK: - Fetches
 
     /// Logs a fetch that is in the batch as its last answer. It is counted already.
     func logFetch(
@@ -130,8 +131,8 @@ final class RequestObserver {
             batch)
     }
 
-    /// Notes how long the fetches took whose answers were sent since the last call. Returns the time; nil when there
-    /// were none, and the clock was not read.
+    /// Notes how long the fetches took whose answers were sent since the last call. Nil: there were none, and the
+    /// clock was not read.
     @inline(__always)
     func noteFetches(_ batch: borrowing AnswerBatch) -> Instant? {
         let count = requests.fetchCount
@@ -146,20 +147,36 @@ final class RequestObserver {
         return now
     }
 
-    /// Notes the fetches of a batch that took long. Which notification each asked for is not known any
-    /// more; its answer says which bytes it was sent.
+    /// Which notification each fetch asked for is not known any more; the head of its answer says which bytes it was
+    /// sent.
     @inline(never)
     private func noteSlowFetches(_ batch: borrowing AnswerBatch, _ nanoseconds: Int64) {
         var isNoted = false
-        for index in 0..<batch.answers.count where batch.answers[index].isFetch {
-            guard let fetch = AnsweredFetch(batch.head(index)) else { continue }
+        for index in 0..<batch.answers.count {
+            let status = batch.answers[index].fetchStatus
+            guard status > 0, let digest = Self.digest(in: batch.head(index)) else { continue }
             let slow = AnsweredRequest(
-                operation: .fetch, status: fetch.status, nanoseconds: nanoseconds,
-                request: LoggedRequest(method: "blob", target: fetch.digest, version: "-"))
-            if isNoted { slowLog.note(slow) } else { noteSlow(slow) }
+                operation: .fetch, status: status, nanoseconds: nanoseconds,
+                request: LoggedRequest(method: "blob", target: digest, version: "-"))
+            if isNoted { logSlow(slow) } else { noteSlow(slow) }
             isNoted = true
             guard nanoseconds >= slowNanoseconds else { return }
         }
+    }
+
+    /// It is at the beginning of a frame's head, and between the quotation marks of HTTP's entity tag.
+    private static func digest(in head: RawSpan) -> String? {
+        if head.byteCount > 0, head.byte(0) == Wire.responseMagic {
+            return Digest(
+                bytes: head.extracting(droppingFirst: Wire.frameHeaderByteCount)
+                    .extracting(first: Wire.digestByteCount))?.description
+        }
+        let name = UInt64(littleEndian: 0x2220_3A67_6154_450A)  // a line end and `ETag: "`
+        var start = 0
+        while start + 8 <= head.byteCount, head.word(start) != name { start += 1 }
+        let tag = head.extracting(droppingFirst: min(start + 8, head.byteCount))
+        let end = tag.index(of: UInt8(ascii: "\""))
+        return end < tag.byteCount ? tag.extracting(first: end).text() : nil
     }
 }
 
@@ -170,65 +187,5 @@ extension RequestObserver {
             LoggedRequest(
                 method: "-", target: "-", version: "-", isDevice: connection.isDevice,
                 userID: connection.userID))
-    }
-}
-
-extension Request {
-    var operation: Operation {
-        switch self {
-        case .fetch: .fetch
-        case .perform(let action): action.operation
-        }
-    }
-}
-
-extension Action {
-    var operation: Operation {
-        switch self {
-        case .endpoint(let request): request.endpoint.operation
-        case .check: .probe
-        case .publish: .publish
-        case .watch: .watch
-        }
-    }
-}
-
-/// What a fetch was answered, as the head of its answer says.
-private struct AnsweredFetch {
-    var status: UInt16
-    /// The digest of the bytes as given.
-    var digest: String
-
-    /// Nil where the head of a fetch's answer is not that of a payload.
-    init?(_ head: RawSpan) {
-        guard head.byteCount > 12 else { return nil }
-        if head.byte(0) == Wire.responseMagic {
-            guard let frame = try? ResponseFrame.parse(head) else { return nil }
-            let start = Wire.frameHeaderByteCount
-            let isFetch =
-                frame.opcode == Opcode.get.rawValue || frame.opcode == Opcode.getBlob.rawValue
-            guard isFetch, frame.status < 300, head.byteCount >= start + Wire.digestByteCount,
-                let digest = Digest(bytes: head.extracting(start..<start + Wire.digestByteCount))
-            else { return nil }
-            status = frame.status
-            self.digest = digest.description
-            return
-        }
-        // The status after `HTTP/1.1 `, and the entity tag, which is the digest, between quotation marks.
-        guard let tag = Self.entityTag(head) else { return nil }
-        let digits = (9..<12).map { UInt16(head.byte($0)) &- 0x30 }
-        guard digits.allSatisfy({ $0 < 10 }) else { return nil }
-        status = 100 * digits[0] + 10 * digits[1] + digits[2]
-        digest = tag
-    }
-
-    private static func entityTag(_ head: RawSpan) -> String? {
-        let name = UInt64(littleEndian: 0x2220_3A67_6154_450A)  // a line end and `ETag: "`
-        var start = 0
-        while start + 8 <= head.byteCount, head.word(start) != name { start += 1 }
-        start += 8
-        var end = start
-        while end < head.byteCount, head.byte(end) != UInt8(ascii: "\"") { end += 1 }
-        return end < head.byteCount ? head.extracting(start..<end).text() : nil
     }
 }

@@ -43,8 +43,8 @@ extension BlobStore {
 }
 
 extension RequestHandler {
-    /// The batch that a follower has to wait for before it answers a request; nil: none. Throws `behind` when it has
-    /// waited already; `sequence_lost` when no such batch will come.
+    /// The batch that a follower has to wait for before it answers. Throws `behind` when it has waited already;
+    /// `sequence_lost` when no such batch will come.
     func missing(
         _ head: HTTPRequestHead, _ bytes: RawSpan, hasWaited: Bool
     ) throws(ProtocolError) -> UInt64? {
@@ -59,18 +59,6 @@ extension RequestHandler {
             .behind,
             "this follower has applied \(store.lastSequence), and the change \(token.text) is asked for; ask \(leader.isEmpty ? "the leader" : leader)"
         )
-    }
-
-    func acknowledgement(
-        _ head: HTTPRequestHead, _ bytes: RawSpan
-    ) throws(ProtocolError) -> Acknowledgement {
-        let value = try head.value(of: "blobd-ack", in: bytes)
-        let wanted = try value.map { (value) throws(ProtocolError) in
-            try require(
-                Acknowledgement(rawValue: value.of(bytes).text()), .malformed,
-                "Blobd-Ack is \(value.of(bytes).excerpt()); it must be local or replicated")
-        }
-        return try acknowledgement(asked: wanted)
     }
 
     /// What a change waits for: what its request says, or else, nil, what the daemon does.

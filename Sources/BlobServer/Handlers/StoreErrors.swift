@@ -3,8 +3,7 @@ import BlobStore
 import Bytes
 
 extension ProtocolError {
-    /// Also says how much a long change did before it was refused: that is not taken back. Repeating the
-    /// request does the rest.
+    /// Also says how much a long change did before it was refused. Repeating the request does the rest.
     func after(_ change: LongChange) -> ProtocolError {
         guard change.changed > 0 else { return self }
         var error = self
@@ -17,8 +16,7 @@ extension ProtocolError {
     /// When a client that was told 503 should try again (`Retry-After`).
     static let retryAfterSeconds: UInt64 = 1
 
-    /// What a client is told about an error of the store. The daemon's own failures are named, not
-    /// described: details go to the log.
+    /// The daemon's own failures are named, not described: details go to the log.
     init(_ error: StoreError) {
         switch error {
         case .invalid(let input):
@@ -82,8 +80,7 @@ extension ProtocolError {
         }
     }
 
-    /// Why a publish cannot be stored now, for a probe: 503, with the code that a publish would get as
-    /// `reason`.
+    /// Why a publish cannot be stored now: 503, with the code that a publish would get as `reason`.
     init(notReady error: StoreError) {
         let publish = ProtocolError(error)
         self.init(
@@ -92,7 +89,6 @@ extension ProtocolError {
         members = [ProblemMember("reason", .text(publish.code.rawValue))] + publish.members
     }
 
-    /// Why a publish cannot be taken now, because of the replication.
     init(notReady publish: ProtocolError) {
         self.init(.unavailable, "cannot take a publish: \(publish.detail)")
         members = [ProblemMember("reason", .text(publish.code.rawValue))]
@@ -111,7 +107,6 @@ extension ProtocolError {
         }
     }
 
-    /// The writer's answer is not one to what was asked.
     static let outcomeMismatch = ProtocolError(
         .internalError, "the outcome does not match the request")
 
@@ -128,7 +123,6 @@ extension ProtocolError {
         return error
     }
 
-    /// Other bodies have taken the memory.
     static func noBodyMemory(_ limits: BodyMemory.Limits) -> ProtocolError {
         let seconds = Self.retryAfterSeconds
         var error = ProtocolError(

@@ -1,13 +1,11 @@
-/// Plain values one after the other, which are never destroyed, for lists that are filled and emptied for every
-/// request: memory that the list alone has, so that adding one does not check whether it is shared.
+/// Plain values, for lists that are filled and emptied for every request: adding one does not check whether the
+/// memory is shared.
 struct TrivialArray<Element>: ~Copyable {
-    // Allocated and freed here and handed to nobody; of `capacity` elements the first `count` are
-    // initialised.
+    // Allocated and freed here; of `capacity` elements the first `count` are initialised.
     private var elements: UnsafeMutablePointer<Element>
     private var capacity: Int
     private(set) var count = 0
 
-    /// An empty list with room for `capacity` elements, at least one. More make it grow.
     init(capacity: Int) {
         precondition(_isPOD(Element.self), "not a plain value")
         elements = .allocate(capacity: capacity)

@@ -7,30 +7,24 @@ enum BodyFailure: Error {
     case store(StoreError)
 }
 
-/// What `work` comes to, or a body's failure.
 func onWire<Value>(
     _ work: @autoclosure () throws(ProtocolError) -> Value
 ) throws(BodyFailure) -> Value {
     do throws(ProtocolError) { return try work() } catch { throw .wire(error) }
 }
 
-/// What `work` comes to, or a body's failure.
 func onStore<Value>(
     _ work: @autoclosure () throws(StoreError) -> Value
 ) throws(BodyFailure) -> Value {
     do throws(StoreError) { return try work() } catch { throw .store(error) }
 }
 
-/// A body that is being received.
-///
-/// Its connection's worker alone uses it, and no property that is not checked for exclusive use is
-/// ever borrowed by a call that could reach it by another way (see ``Connection``).
+/// A body that is being received. Its properties are those of its connection's worker (see ``Connection``).
 final class Upload {
     let plan: BodyPlan
     let reply: PendingReply
-    let expectsContinue: Bool
-    var hasContinued = false
-    /// The bytes are decoded when all of them are there.
+    /// Whether the client waits to be told that it may send, and has not been.
+    var awaitsContinue: Bool
     var coding: BodyCoding { plan.coding }
     var byteCountMax: Int { plan.byteCountMax }
     @exclusivity(unchecked) private(set) var framing: Framing
@@ -48,12 +42,11 @@ final class Upload {
         case chunked(ChunkedDecoder)
     }
 
-    init(
-        _ plan: BodyPlan, framing: Framing, form: PendingReply.Form, expectsContinue: Bool = false
-    ) {
+    init(_ plan: BodyPlan, framing: Framing, form: PendingReply.Form) {
         self.plan = plan
         self.framing = framing
-        self.expectsContinue = expectsContinue
+        awaitsContinue = false
+        if case .http(let head) = form.dialect { awaitsContinue = head.expectsContinue }
         reply = PendingReply(reply: plan.reply, form: form)
     }
 
@@ -69,21 +62,14 @@ final class Upload {
         }
     }
 
-    /// Bytes may come; what memory they need is reserved when they do (``makeRoom(for:)``).
+    /// Memory is reserved when bytes come (``makeRoom(for:)``).
     func begin(_ store: BlobStore, _ reservation: BodyReservation, asOf now: Instant) {
         self.reservation = reservation
         pace = Pace(since: now)
-        switch plan.kind {
-        case .payload: content.payload = store.makePayloadWriter(coding: coding)
-        case .multipart(_, let boundary):
-            content.multipart = MultipartReceiver(store, boundary: boundary)
-        default:
-            content.document = store.makeDocumentWriter(
-                coding: coding, byteCountMax: plan.documentByteCountMax)
-        }
+        content = BodyContent(plan, in: store)
     }
 
-    /// Takes in what belongs to the body from the start of `bytes`, and returns how many bytes that was.
+    /// Returns how many bytes of `bytes` belong to the body.
     func receive(_ bytes: RawSpan) throws(BodyFailure) -> Int {
         switch framing {
         case .counted(let missing):
@@ -115,15 +101,128 @@ final class Upload {
         byteCount += bytes.byteCount
     }
 
-    func takePayload() -> PayloadWriter? { content.payload.take() }
-
-    func takeDocument() -> DocumentWriter? { content.document.take() }
-
-    func takeMultipart() -> MultipartReceiver? { content.multipart.take() }
-
-    /// Gives up: bytes, spool file and memory are released.
     func abandon() {
         content = BodyContent()
         reservation = nil
+    }
+}
+
+// The memory of a body: reserved as its bytes come, released when they go to a file.
+
+extension Upload {
+    private static let shortByteCountMax = 16 << 10
+    /// The least memory that a body reserves. It reserves twice as much each time, as its bytes come.
+    static let pieceByteCountMin = 1 << 10
+    /// How many bytes come out of one byte of a gzip or deflate coding at the most: 258 of each two bits.
+    static let inflationRatioMax = 1_032
+    /// How long a body waits for memory before it is refused.
+    private static let shortWaitMilliseconds = 500
+    private static let longWaitMilliseconds = 5_000
+    /// While others wait, a body that is slower than 64 KiB/s continues in a file or is refused.
+    private static let paceByteCount = 16 << 10
+    private static let stallMilliseconds = 250
+
+    struct Pace {
+        var since: Instant
+        var byteCount = 0
+    }
+
+    /// Makes sure that the next `count` bytes have a place: in memory or, where there is none for them, in a file.
+    /// Returns what to wait for; nil: nothing.
+    func makeRoom(for count: Int) throws(BodyFailure) -> BodyMemory.Need? {
+        guard let reservation else { return nil }
+        var count = count
+        if let missing = missingByteCount {
+            if byteCount == 0 { isWhole = missing <= UInt64(count) }
+            count = Int(min(missing, UInt64(count)))
+        }
+        while true {
+            let mustSpool = content.mustSpool(before: count)
+            let need = content.heldByteCount + count
+            if !mustSpool {
+                if content.isSpooled || need <= reservation.byteCount { return nil }
+                if reservation.grow(to: piece(for: need), kind(of: need)) {
+                    content.reserveCapacity(reservation.byteCount)
+                    return nil
+                }
+            }
+            guard content.canSpool,
+                reservation.spoolCount > content.spoolCount || reservation.takeSpool()
+            else {
+                return BodyMemory.Need(
+                    byteCount: mustSpool ? nil : piece(for: need), kind: kind(of: need),
+                    takesSpool: content.canSpool)
+            }
+            try spool(reservation)
+        }
+    }
+
+    /// Reserves what the body needs once more when it is whole.
+    func makeRoomToFinish() -> BodyMemory.Need? {
+        // What is inside a coding is kept in memory, too: of a document all.
+        let isDocument = plan.isDocument
+        var more = content.finishingByteCount(isDocument: isDocument)
+        if coding != .identity {
+            more =
+                isDocument
+                ? more + min(plan.documentByteCountMax, byteCount * Self.inflationRatioMax)
+                : StoreLimits.payloadInMemoryByteCountMax
+        }
+        guard more > 0, let reservation else { return nil }
+        let need = content.heldByteCount + more
+        // A batch may be long, and counts among the long ones also now.
+        let kind: BodyKind = isDocument ? .long : .whole
+        guard !reservation.grow(to: need, kind) else { return nil }
+        return BodyMemory.Need(byteCount: need, kind: kind, takesSpool: false)
+    }
+
+    var reservedByteCount: Int { reservation?.byteCount ?? 0 }
+
+    /// Returns how many bytes were released.
+    func releaseMemory() throws(BodyFailure) -> Int {
+        guard let reservation else { return 0 }
+        let before = reservation.byteCount
+        while content.canSpool, reservation.takeSpool() { try spool(reservation) }
+        return before - reservation.byteCount
+    }
+
+    private func spool(_ reservation: BodyReservation) throws(BodyFailure) {
+        try content.spool()
+        // The file and the sum of what came still take some.
+        reservation.shrink(
+            to: max(content.heldByteCount, Self.pieceByteCountMin))
+    }
+
+    /// How many bytes to reserve for `need`: twice as much as before, and not more than will come.
+    private func piece(for need: Int) -> Int {
+        guard !isWhole else { return need }
+        var piece = Self.pieceByteCountMin
+        while piece < need { piece *= 2 }
+        guard missingByteCount != nil else { return piece }
+        return max(need, min(piece, announcedByteCount))
+    }
+
+    private var announcedByteCount: Int {
+        byteCount + min(Int(clamping: missingByteCount ?? 0), byteCountMax)
+    }
+
+    private func kind(of need: Int) -> BodyKind {
+        guard !isWhole else { return .whole }
+        let length = max(need, announcedByteCount)
+        return length <= Self.shortByteCountMax ? .short : .long
+    }
+
+    var waitMilliseconds: Int {
+        kind(of: content.heldByteCount) == .long
+            ? Self.longWaitMilliseconds : Self.shortWaitMilliseconds
+    }
+
+    func notePace(asOf now: Instant) {
+        guard byteCount - pace.byteCount >= Self.paceByteCount else { return }
+        pace = Pace(since: now, byteCount: byteCount)
+    }
+
+    func isStalled(asOf now: Instant) -> Bool {
+        now.milliseconds(since: pace.since) >= Self.stallMilliseconds
     }
 }

@@ -1,37 +1,29 @@
 package import BlobProtocol
 import BlobStore
 
-/// The limits that an operator can choose, with their defaults. A limit that nobody chooses is a constant of the type
-/// that it limits; `WireLimits` has those of the protocol, `StoreLimits` those of the store.
+/// The limits that an operator can choose, with their defaults. One that nobody chooses is a constant of the type
+/// that it limits.
 package struct DaemonLimits: Sendable {
     package init() {}
 
     package var payloadByteCountMax = 64 << 20
     package var codedByteCountMax: Int { StoreLimits.codedByteCountMax(for: payloadByteCountMax) }
-    /// How long a notification lives when its publisher does not say, in seconds; nil: 30 days, or
-    /// ``ttlSecondsMax`` if that is less.
+    /// In seconds; nil: 30 days, or ``ttlSecondsMax`` if that is less.
     package var explicitDefaultTTLSeconds: Int64?
     package var defaultTTLSeconds: Int64 {
         explicitDefaultTTLSeconds ?? min(30 * 86_400, ttlSecondsMax)
     }
-    /// The longest life a publisher may ask for, in seconds.
     package var ttlSecondsMax: Int64 = 30 * 86_400
     package var connectionCountMax = 8_192
-    /// Memory for bodies on their way into the store, in bytes.
     package var bodyMemoryByteCountMax = 64 << 20
-    /// Memory for answers that their clients have not read, in bytes, of all workers together; see
-    /// ``AnswerMemory``.
+    /// Of all workers together; see ``AnswerMemory``.
     package var answerMemoryByteCountMax = 64 << 20
     /// How long a request's head may take from its first byte on.
     package var headMilliseconds = 10_000
-    /// How long a connection may stay without a request.
     package var idleMilliseconds = 75_000
-    /// The least rate at which bodies and answers move, in bytes per second, over
-    /// ``rateWindowMilliseconds``.
+    /// In bytes per second, over ``rateWindowMilliseconds``.
     package var rateMin = 4_096
-    /// How long a slow body or answer is watched before it is given up.
     package var rateWindowMilliseconds = 10_000
-    /// How long a stop waits for the answers under way.
     package var drainMilliseconds = 10_000
     /// How often the writer looks for what has expired.
     package var sweepMilliseconds = 1_000
@@ -48,12 +40,10 @@ package struct DaemonLimits: Sendable {
     /// Whether a notification is only patched under a condition (RFC 6585, section 3).
     package var requiresIfMatch = false
 
-    /// How long what an earlier run may have sent zero-copy is not freed after its end; nil: as
-    /// long as ``zeroCopyGraceMilliseconds`` makes of the other limits.
+    /// How long what an earlier run may have sent zero-copy is not freed; nil: as long as the other limits make it.
     package var explicitZeroCopyGraceMilliseconds: Int?
-    /// The grace that counts. Where none is given: as long as the slowest client that is allowed takes to read
-    /// what its socket may hold, and a minute at least. After that its bytes may be another
-    /// payload's.
+    /// Where none is given, as long as the slowest client that is allowed takes to read what its socket may hold, and
+    /// a minute at least.
     package var zeroCopyGraceMilliseconds: Int {
         if let given = explicitZeroCopyGraceMilliseconds { return given }
         let heldByteCount = 2 * Int(Socket.widenedByteCount)
@@ -61,17 +51,14 @@ package struct DaemonLimits: Sendable {
         return max(Self.zeroCopyGraceMillisecondsMin, reading + rateWindowMilliseconds)
     }
     private static let zeroCopyGraceMillisecondsMin = Int(StoreLimits.zeroCopyGraceMilliseconds)
-    /// How slow clients are supposed to be, in bytes per second, where they may be as slow as they
-    /// like.
+    /// How slow clients are supposed to be where they may be as slow as they like.
     static let zeroCopyRateMin = 1_024
 
-    /// Payloads of at least so many bytes leave by `sendfile`, straight from the page cache; what
-    /// is shorter is cheaper to copy: linking took 1.1 to 1.6 times as long for 16 KiB as copying,
-    /// and 0.9 of it for 32 KiB. 0: none do.
+    /// From how many bytes on payloads leave by `sendfile`; 0: none do. Linking took 1.1 to 1.6 times as long for 16
+    /// KiB as copying, and 0.9 of it for 32 KiB.
     package var linkedByteCountMin = 32 << 10
 
-    /// How long a worker that has just answered looks for the next request before it sleeps, in
-    /// microseconds; 0: not at all. See ``IdleSpin``.
+    /// How long a worker that has just answered looks for the next request before it sleeps (``IdleSpin``).
     package var spinMicroseconds = 50
 
     /// Requests that take longer are logged, in milliseconds; 0: none are.
@@ -79,7 +66,6 @@ package struct DaemonLimits: Sendable {
     /// In how many days everything in the store is read again; 0: it is not.
     package var scrubDays = 7
 
-    /// Whether short changes are acknowledged when they are in the log, and committed a little
-    /// later; else each batch is committed before it is acknowledged.
+    /// Whether short changes are acknowledged when they are in the log, and committed a little later.
     package var isLogging = true
 }

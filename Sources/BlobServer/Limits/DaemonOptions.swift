@@ -2,7 +2,6 @@ package import BlobStore
 import Glibc
 package import Logging
 
-/// How a daemon is to run, checked.
 package struct DaemonOptions: Sendable {
     package var dataPath: String
     package var socketPath: String
@@ -32,7 +31,6 @@ package struct DaemonOptions: Sendable {
         self.socketPath = socketPath
     }
 
-    /// How many workers there may be.
     package static let workerCountMax = 64
 
     /// The store's options with those limits that the daemon checks, too.
@@ -43,15 +41,11 @@ package struct DaemonOptions: Sendable {
     }
 }
 
-/// What a publish waits for before it is acknowledged.
 package enum Acknowledgement: String, CaseIterable, Sendable {
-    /// It is on this host's disk.
     case local
-    /// It is in the bucket, too.
     case replicated
 }
 
-/// How a daemon belongs to a replicated shard.
 package struct ReplicaOptions: Sendable {
     /// The shard of a daemon that may begin it: `s3://bucket/prefix`.
     package var replicate: String?
@@ -63,8 +57,7 @@ package struct ReplicaOptions: Sendable {
     package var unreplicatedMillisecondsMax = 60_000
     /// Bytes of the changes that are not in the bucket.
     package var unreplicatedByteCountMax = 1 << 30
-    /// How long a follower finds nothing new before it takes the lead, in milliseconds; nil: it waits to be
-    /// told.
+    /// How long a follower finds nothing new before it takes the lead; nil: it waits to be told.
     package var autoPromoteMilliseconds: Int?
     /// From one base to the next, in milliseconds.
     package var baseIntervalMilliseconds = 86_400_000
@@ -90,14 +83,11 @@ extension ReplicaOptions {
     }
 }
 
-/// How the access log writes a request.
 package enum AccessLogFormat: String, CaseIterable, Sendable {
     case json
-    /// As Apache and nginx do.
     case combined
 }
 
-/// How messages are logged.
 package enum LogFormat: String, CaseIterable, Sendable {
     /// `journal` where standard error is the journal's stream, else `text`.
     case auto
@@ -106,5 +96,4 @@ package enum LogFormat: String, CaseIterable, Sendable {
     case journal
 }
 
-/// The version of this program.
 package let blobdVersion = "0.1.0"

@@ -1,10 +1,7 @@
 package import BlobProtocol
 import Synchronization
 
-// What a reload replaces in a running daemon.
-
-/// The limits as they are now. A reload replaces them; a worker takes them over at the start of an
-/// iteration, so that all requests of one iteration have the same.
+/// A reload replaces the limits; a worker takes them over at the start of an iteration.
 final class LiveLimits: Sendable {
     private let current: Mutex<DaemonLimits>
     /// How often they were replaced: one load tells a worker that they are those that it has.
@@ -19,8 +16,7 @@ final class LiveLimits: Sendable {
         generation.add(1, ordering: .releasing)
     }
 
-    /// The limits, unless they are those of the generation that is `known`, 0 at first: one load then. `known` is set
-    /// to theirs.
+    /// The limits, unless they are those of the generation that is `known`: one load then.
     @inline(__always)
     func takeNew(_ known: inout Int) -> DaemonLimits? {
         let newest = generation.load(ordering: .acquiring)
@@ -30,7 +26,6 @@ final class LiveLimits: Sendable {
     }
 }
 
-/// The keys that verify devices' links. A reload replaces them.
 package final class LinkKeys: Sendable {
     struct Version {
         /// Nil: no link is valid.
@@ -44,7 +39,6 @@ package final class LinkKeys: Sendable {
 
     var version: Version { current.withLock { $0 } }
 
-    /// Nil: no link is valid.
     package var keys: SigningKeys? { version.keys }
 
     /// Replaces them. A wait or a stream by a link is checked again.
@@ -68,7 +62,6 @@ package struct Reload {
         self.pendingRestart = pendingRestart
     }
 
-    /// Reads the configuration again, given what the daemon runs with. Throws what is wrong with it, in words for the
-    /// operator.
+    /// Reads the configuration again, given what the daemon runs with. Throws what is wrong with it, in words.
     package typealias Read = (DaemonOptions) throws -> Reload
 }

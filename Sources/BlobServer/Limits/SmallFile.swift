@@ -7,8 +7,7 @@ package enum SmallFile {
         package let reason: String
     }
 
-    /// Reads a regular file, or a device such as `/dev/null`. A file that is longer than `byteCountMax` is refused,
-    /// and one whose status `check` refuses.
+    /// Reads a regular file, or a device such as `/dev/null`, unless `check` refuses its status.
     package static func read(
         _ path: String, byteCountMax: Int,
         _ check: (stat) throws(Failure) -> Void = { (_) throws(Failure) in }

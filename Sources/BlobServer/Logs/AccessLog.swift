@@ -1,10 +1,12 @@
+import BlobProtocol
+import BlobStore
+import Bytes
 import Glibc
 import Logging
 import Synchronization
 
-/// The access log: a line for each request that was answered. Workers hand lines over; a thread of its
-/// own writes them, so that a slow disk or a full pipe holds up no answer. Lines that would wait in more
-/// than ``AccessLog/waitingByteCountMax`` are dropped and counted.
+/// The access log. Workers hand lines over; a thread of its own writes them, so that a slow disk or a full pipe holds
+/// up no answer.
 package final class AccessLog: Sendable {
     /// Lines that wait for the disk, in bytes; further ones are dropped and counted.
     private static let waitingByteCountMax = 8 << 20
@@ -42,12 +44,10 @@ package final class AccessLog: Sendable {
         return Glibc.open(path, O_WRONLY | O_CREAT | O_APPEND | O_CLOEXEC | O_NOCTTY, 0o640)
     }
 
-    /// Starts the thread.
     func start() throws(SystemError) {
         try thread.start("blobd-accesslog") { [self] in run() }
     }
 
-    /// Takes lines.
     func take(_ lines: [UInt8], count: Int) {
         let isTaken = state.withLock { state in
             guard state.waiting.count + lines.count <= Self.waitingByteCountMax else {
@@ -59,16 +59,13 @@ package final class AccessLog: Sendable {
         if isTaken { thread.wake() } else { dropped.add(count, ordering: .relaxed) }
     }
 
-    /// Opens the file again before the next line: it was renamed. If that fails, lines are appended to the old one.
+    /// The file was renamed. If it cannot be opened again, lines are appended to the old one.
     func reopen() {
         state.withLock { $0.opensAgain = true }
         thread.wake()
     }
 
-    /// Writes what waits, and ends the thread.
     func close() { thread.close() }
-
-    // MARK: - The thread
 
     private func run() {
         var errors = RateLimitedLog(log)
@@ -139,5 +136,94 @@ package final class AccessLog: Sendable {
             if poll(&request, 1, 100) != 0 { return true }
             if thread.isClosing { return false }
         }
+    }
+}
+
+extension AnsweredRequest {
+    /// Appends the line with its end. `byteCount` is the answer's, its head included.
+    func append(
+        _ format: AccessLogFormat, _ request: LoggedRequest, byteCount: Int, to out: inout [UInt8]
+    ) {
+        switch format {
+        case .json: appendJSON(request, byteCount, to: &out)
+        case .combined: appendCombined(request, byteCount, to: &out)
+        }
+        out.append("\n")
+    }
+
+    private func appendJSON(_ request: LoggedRequest, _ byteCount: Int, to out: inout [UInt8]) {
+        out.object {
+            $0.add("time", moment: at.milliseconds)
+            $0.add("socket", request.isDevice ? "device" : "main")
+            $0.add("uid", Int(request.userID))
+            $0.add("protocol", request.version.description)
+            $0.add("operation", operation.rawValue)
+            $0.add("method", request.method.description)
+            $0.add("target", request.target)
+            $0.add("status", Int(status))
+            $0.add("code", code?.rawValue)
+            $0.add("bytes", byteCount)
+            $0.begin("duration_ms")
+            Milliseconds.append(nanoseconds, to: &$0)
+            if !request.userAgent.isEmpty { $0.add("user_agent", request.userAgent) }
+        }
+    }
+
+    /// `unix: - UID [time] "GET /path HTTP/1.1" status bytes "-" "agent"`, as nginx writes it.
+    private func appendCombined(
+        _ request: LoggedRequest, _ byteCount: Int, to out: inout [UInt8]
+    ) {
+        out.append(text: "unix: - \(request.userID) [")
+        appendTime(to: &out)
+        let agent = request.userAgent.isEmpty ? "-" : Self.quoted(request.userAgent)
+        out.append(
+            text: "] \"\(request.method) \(Self.quoted(request.target)) \(request.version)\" "
+                + "\(status) \(byteCount) \"-\" \"\(agent)\"")
+    }
+
+    private static let months = [
+        "Jan", "Feb", "Mar", "Apr", "May", "Jun", "Jul", "Aug", "Sep", "Oct", "Nov", "Dec",
+    ]
+
+    private func appendTime(to out: inout [UInt8]) {
+        let seconds = max(0, at.milliseconds / 1_000)
+        let date = CivilDate(dayNumber: Int(seconds / 86_400))
+        Decimal.append(UInt64(date.day), digits: 2, to: &out)
+        out.append(text: "/\(Self.months[date.month - 1])/")
+        Decimal.append(UInt64(date.year), digits: 4, to: &out)
+        for part in [seconds / 3_600 % 24, seconds / 60 % 60, seconds % 60] {
+            out.append(":")
+            Decimal.append(UInt64(part), digits: 2, to: &out)
+        }
+        out.append(" +0000")
+    }
+
+    /// Without quotation marks, as nginx escapes them.
+    private static func quoted(_ text: String) -> String {
+        guard text.utf8.contains(UInt8(ascii: "\"")) || text.utf8.contains(UInt8(ascii: "\\"))
+        else { return text }
+        return text.utf8.reduce(into: "") { quoted, byte in
+            switch byte {
+            case UInt8(ascii: "\""): quoted += "\\x22"
+            case UInt8(ascii: "\\"): quoted += "\\x5C"
+            default: quoted.unicodeScalars.append(Unicode.Scalar(byte))
+            }
+        }
+    }
+}
+
+/// Milliseconds with three digits behind the point.
+enum Milliseconds {
+    static func append(_ nanoseconds: Int64, to out: inout [UInt8]) {
+        let microseconds = UInt64(max(0, nanoseconds)) / 1_000
+        Decimal.append(microseconds / 1_000, to: &out)
+        out.append(UInt8(ascii: "."))
+        Decimal.append(microseconds % 1_000, digits: 3, to: &out)
+    }
+
+    static func text(_ nanoseconds: Int64) -> String {
+        var text: [UInt8] = []
+        append(nanoseconds, to: &text)
+        return String(decoding: text, as: UTF8.self)
     }
 }

@@ -1,12 +1,10 @@
 import Bytes
 
-/// What of a request's target a log may say. A signed link is a permission to fetch for whoever reads it, and so is
-/// one that a client has mangled: one whose `?` is percent-encoded has its query in the path.
+/// What of a request's target a log may say. A signed link is a permission for whoever reads it, and so is one that a
+/// client has mangled, whose query may be in the path.
 enum LinkRedaction {
-    /// How many bytes of a target may be logged: all, or those of a link up to its query, as it was meant.
-    ///
-    /// A link begins with `/d/`, has `sig=` somewhere, or came by the device socket. Characters count in any coding,
-    /// also where they were encoded several times.
+    /// All, or those of a link up to its query. A link begins with `/d/`, has `sig=` somewhere, or came by the device
+    /// socket, in any coding, also where it was encoded several times.
     static func visibleByteCount(of target: RawSpan, isDevice: Bool) -> Int {
         var isLink = isDevice
         var visible: Int?
@@ -30,8 +28,7 @@ enum LinkRedaction {
         return isLink ? visible ?? target.byteCount : target.byteCount
     }
 
-    /// Whether a character ends the path of a link, or would if it were not encoded. Where the `?` was lost, the
-    /// query begins before its first `=`.
+    /// Whether a character ends the path of a link, or would if it were not encoded.
     private static func isSeparator(_ character: UInt8) -> Bool {
         switch character {
         case UInt8(ascii: "?"), UInt8(ascii: "#"), UInt8(ascii: "&"), UInt8(ascii: ";"),

@@ -3,7 +3,6 @@ import Bytes
 import Glibc
 package import Logging
 
-/// Logs messages with their fields, in one of the ways below.
 package struct FieldLogHandler: LogHandler {
     package var logLevel = Logger.Level.info
     package var metadata: Logger.Metadata = [:]
@@ -24,24 +23,18 @@ package struct FieldLogHandler: LogHandler {
     /// Logs a JSON object in a line, to standard error.
     package static let json = FieldLogHandler { event, fields in
         var line: [UInt8] = []
-        line.append("{\"time\":\"")
-        RFC3339.append(Timestamp.now.milliseconds, to: &line)
-        line.append("\",\"level\":")
-        JSONText.append(event.level.rawValue, to: &line)
-        line.append(",\"message\":")
-        JSONText.append(event.message.description, to: &line)
-        for (key, value) in fields {
-            line.append(",")
-            JSONText.append(key, to: &line)
-            line.append(":")
-            JSONText.append(value, to: &line)
+        line.object {
+            $0.add("time", moment: Timestamp.now.milliseconds)
+            $0.add("level", event.level.rawValue)
+            $0.add("message", event.message.description)
+            for (key, value) in fields { $0.add(key, value) }
         }
-        line.append("}\n")
+        line.append("\n")
         StandardError.write(line)
     }
 
-    /// Logs to systemd's journal with its native protocol: a datagram of `FIELD=value` lines to its
-    /// socket. A message goes to standard error where the journal does not take it.
+    /// Logs to systemd's journal: a datagram of `FIELD=value` lines. A message goes to standard error where that
+    /// fails.
     package static func journal(_ path: String = "/run/systemd/journal/socket") -> Self {
         FieldLogHandler { event, fields in
             var datagram = JournalDatagram()
@@ -59,8 +52,7 @@ package struct FieldLogHandler: LogHandler {
 private struct JournalDatagram {
     private var bytes: [UInt8] = []
 
-    /// Appends a line; a value with line ends goes with its length. Names are taken in capitals, digits and
-    /// underscores.
+    /// A value with line ends goes with its length.
     mutating func append(_ name: String, _ value: String) {
         bytes.append(
             text: String(
@@ -113,7 +105,6 @@ extension Logger.Level {
 }
 
 extension LogFormat {
-    /// A handler for a logger.
     package func handler(_ label: String) -> any LogHandler {
         switch self {
         case .auto: (Self.isJournal ? LogFormat.journal : .text).handler(label)
@@ -123,8 +114,7 @@ extension LogFormat {
         }
     }
 
-    /// Whether standard error goes to the journal: `$JOURNAL_STREAM` has its device and inode
-    /// (systemd.exec(5)).
+    /// Whether standard error is the journal's: `$JOURNAL_STREAM` has its device and inode (systemd.exec(5)).
     private static var isJournal: Bool {
         guard let text = getenv("JOURNAL_STREAM") else { return false }
         var status = stat()

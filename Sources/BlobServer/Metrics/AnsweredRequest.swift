@@ -3,22 +3,18 @@ import BlobStore
 import Bytes
 import Synchronization
 
-/// What a log says of a request: nothing that is secret, no payload. A signed link's query, which has
-/// its signature, is left out.
+/// What a log says of a request: nothing that is secret, no payload.
 struct LoggedRequest: Sendable {
     /// The most of a request's target that a log shows, in bytes.
     static let targetByteCountMax = 1_024
 
     /// HTTP's method, or the name of the binary operation.
     var method: StaticString
-    /// The path and the query as they were sent, or an id; at most
-    /// ``LoggedRequest/targetByteCountMax`` bytes.
+    /// The path and the query as they were sent, or an id.
     var target: String
     /// `HTTP/1.1`, or `blobd`.
     var version: StaticString
-    /// The client's name for itself; empty where it has none.
     var userAgent = ""
-    /// Whether it came by the device socket.
     var isDevice = false
     var userID: UInt32 = 0
 
@@ -41,11 +37,9 @@ struct LoggedRequest: Sendable {
 struct AnsweredRequest: Sendable {
     var operation: Operation
     var status: UInt16
-    /// Nil where it was no error.
     var code: ErrorCode?
     /// From when the worker learnt of it until it was answered.
     var nanoseconds: Int64
-    /// Nil where it is not known.
     var request: LoggedRequest?
     let at = Timestamp.now
 

@@ -2,8 +2,7 @@ import BlobProtocol
 import BlobStore
 import Synchronization
 
-/// A count that one thread adds to and any thread reads. One writer makes a plain load and store enough: no locked
-/// instruction on the path of a request.
+/// A count that one thread adds to and any thread reads: a plain load and store, and no locked instruction.
 struct Counter: ~Copyable, Sendable {
     private let value = Atomic<Int>(0)
 
@@ -15,7 +14,6 @@ struct Counter: ~Copyable, Sendable {
     var total: Int { value.load(ordering: .relaxed) }
 }
 
-/// What one worker has done since the start. The worker adds; the thread that answers `stats` reads.
 final class WorkerCounters: Sendable {
     let requests = RequestCounters()
     let slowest = SlowestRequests()
@@ -26,8 +24,7 @@ final class WorkerCounters: Sendable {
     let answerMemory = Counter()
     /// Connections that were ended because they held unread answers while memory was short.
     let unreadEnds = Counter()
-    /// Open connections, those on their way to the worker included: the acceptor adds, the worker
-    /// subtracts.
+    /// Also those on their way to the worker: the acceptor adds, the worker subtracts.
     let connections = Atomic<Int>(0)
     /// Connections that have ended and are kept until their peers have read what they were sent.
     let draining = Atomic<Int>(0)
@@ -46,7 +43,6 @@ final class WorkerCounters: Sendable {
     }
 }
 
-/// What the daemon as a whole has done since the start.
 final class DaemonCounters: Sendable {
     let workers: [WorkerCounters]
     /// Connections of users who may not connect.
@@ -178,8 +174,7 @@ extension Figure {
     }
 }
 
-/// Tells whether a thread makes progress: it is asked for an answer, and gives it in its loop. It costs the
-/// thread nothing while nobody asks.
+/// Tells whether a thread makes progress: it is asked for an answer, and gives it in its loop.
 final class ProgressCheck: Sendable {
     private let asked = Atomic<Int>(0)
     private let answered = Atomic<Int>(0)

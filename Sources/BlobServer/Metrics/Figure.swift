@@ -1,7 +1,6 @@
 import BlobStore
 
-/// A number that the daemon shows. Its row in ``stored`` or ``served`` is the only place that names it: `GET /v1/stats`,
-/// `GET /metrics`, `blobd stats` and `blobd top` read the tables.
+/// A number that the daemon shows. `GET /v1/stats`, `GET /metrics`, `blobd stats` and `blobd top` read its row.
 package struct Figure: Sendable {
     package enum Unit: Sendable { case number, bytes }
 
@@ -77,7 +76,6 @@ extension Figure.Sample {
     }
 }
 
-/// The daemon at one moment: what the rows read.
 struct DaemonFigures {
     let store: BlobStore
     let held: Statistics
@@ -88,4 +86,92 @@ struct DaemonFigures {
     let bodySpoolCount: Int
     let droppedLineCount: Int
     let requests: RequestFigures
+}
+
+extension Figure {
+    /// What the store holds, exactly, in the order of `GET /v1/stats` and `blobd stats`.
+    package static let stored: [Figure] = [
+        Figure(
+            "notifications", title: "notifications", top: .store("notifications", 0),
+            metric: .gauge("blobd_notifications", "Notifications in the store.")
+        ) { $0.held.notifications },
+        Figure(
+            "parts", title: "parts", metric: .gauge("blobd_parts", "Parts of all notifications.")
+        ) {
+            $0.held.parts
+        },
+        Figure(
+            "blobs", title: "blobs", top: .store("blobs", 1),
+            metric: .gauge("blobd_blobs", "Distinct blobs.")
+        ) { $0.held.blobs },
+        Figure("bytes", .bytes, title: "bytes, each blob once") { $0.held.bytes },
+        Figure(
+            "bytes_stored", .bytes, title: "bytes as stored", top: .store("live", 5),
+            metric: storeBytes("live")
+        ) { $0.held.bytesStored },
+        Figure(
+            "bytes_referenced", .bytes, title: "bytes, every reference",
+            metric: storeBytes("referenced")
+        ) { $0.held.bytesReferenced },
+        Figure("orphan_blobs", title: "orphan blobs") { $0.held.orphanBlobs },
+        Figure(
+            "orphan_bytes", .bytes, title: "orphan bytes", top: .store("orphaned", 2),
+            metric: storeBytes("orphaned")
+        ) { $0.held.orphanBytes },
+        Figure(
+            "leases", title: "leases",
+            metric: .gauge("blobd_leases", "Blobs that are kept until peers have read them.")
+        ) { $0.held.leases },
+        Figure(
+            "tombstones", title: "tombstones",
+            metric: .gauge("blobd_tombstones", "Removals that are remembered.")
+        ) { $0.held.tombstones },
+        Figure(
+            "held_blobs", title: "held blobs",
+            metric: .gauge("blobd_held_blobs", "Blobs that are held for a while.")
+        ) { $0.held.heldBlobs },
+        Figure("categories", title: "categories", metric: .gauge("blobd_categories", "Categories."))
+        {
+            $0.held.categories
+        },
+        Figure(
+            "watchers", title: "watchers", top: .traffic("waiting", 7),
+            metric: .gauge("blobd_watchers", "Waits, event streams and watches.")
+        ) { $0.store.feedWatch.count },
+        Figure(
+            "file_bytes", .bytes, title: "data file", top: .store("file", 3),
+            metric: storeBytes("file")
+        ) { $0.held.fileByteCount },
+        Figure(
+            "allocated_bytes", .bytes, top: .store("on disk", 4), metric: storeBytes("allocated")
+        ) {
+            $0.store.allocatedByteCount
+        },
+        Figure("free_bytes", .bytes, title: "free in the data file", metric: storeBytes("free")) {
+            $0.held.freeByteCount
+        },
+        Figure("revision", title: "revision") { Int(clamping: $0.held.revision) },
+        Figure(
+            nil, metric: .counter("blobd_corrupt_chunks_total", "Damaged chunks that were found.")
+        ) {
+            $0.store.damageCounts.chunks
+        },
+        Figure(
+            nil, metric: .gauge("blobd_quarantined_blobs", "Blobs that are damaged and not sent.")
+        ) {
+            $0.store.quarantinedBlobs.count
+        },
+        Figure(
+            nil, metric: .gauge("blobd_disk_free_bytes", "Free bytes of the store's file system.")
+        ) { $0.store.freeDiskByteCount ?? 0 },
+        Figure(
+            nil,
+            metric: .gauge(
+                "blobd_wal_bytes", "Bytes of the write-ahead log that are not committed.")
+        ) { $0.store.pendingLogByteCount },
+    ]
+
+    private static func storeBytes(_ kind: String) -> Sample {
+        .gauge("blobd_store_bytes", "Bytes of the store, by what they are.", ("kind", kind))
+    }
 }

@@ -13,7 +13,6 @@ struct MetricsText {
         case histogram
     }
 
-    /// Begins a family. Its samples follow.
     mutating func begin(_ name: String, _ kind: Kind, _ help: String) {
         append("# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n")
     }
@@ -36,7 +35,6 @@ struct MetricsText {
         sample(name, [:], value)
     }
 
-    /// The samples of all rows that have one, each family once.
     mutating func add(_ figures: [Figure], of now: DaemonFigures) {
         var families: [String] = []
         var rows: [String: [(sample: Figure.Sample, value: Int)]] = [:]

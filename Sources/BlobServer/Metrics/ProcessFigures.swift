@@ -38,18 +38,13 @@ struct ProcessFigures {
     }
 
     private static func words(_ path: String) -> [Substring] {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return [] }
-        defer { close(descriptor) }
-        var text = [UInt8](repeating: 0, count: 512)
-        let count = read(descriptor, &text, text.count)
-        return String(decoding: text[..<max(0, count)], as: UTF8.self).split(separator: " ")
+        let text = (try? SmallFile.read(path, byteCountMax: 512)) ?? []
+        return String(decoding: text, as: UTF8.self).split(separator: " ")
     }
 }
 
-/// How long the oldest open snapshot of any process has kept freed pages from being used again. It is
-/// known from looking now and then: LMDB knows which commit a snapshot sees, and not since when. One that
-/// sees the last commit keeps none.
+/// How long the oldest open snapshot of any process has kept freed pages from being used again, known from looking
+/// now and then: LMDB does not know since when a snapshot is open.
 final class OldestSnapshot: Sendable {
     private struct State {
         var commit: UInt64?

@@ -2,27 +2,20 @@ import BlobProtocol
 import BlobStore
 import Synchronization
 
-/// The requests of one worker that were answered, by operation and status. The worker adds; any thread
-/// reads.
-///
-/// Fetches that were answered with bytes have counters of their own, which cost what one addition does.
-/// All others take a lock that nobody else wants.
+/// The requests of one worker that were answered. Fetches that were answered with bytes have counters of their own,
+/// which cost one addition. All others take a lock that nobody else wants.
 final class RequestCounters: Sendable {
-    /// Fetches that were answered with 200.
     let fetches = Counter()
     /// Those with a range (206), and those whose client has the bytes (304).
     let partialFetches = Counter()
     let unmodifiedFetches = Counter()
-    /// How long these took: from the moment the worker learnt of them until their answers were handed
-    /// to the kernel. Those that are answered in one batch are noted with one time.
+    /// From the moment the worker learnt of them until their answers were handed to the kernel.
     let fetchDurations = DurationHistogram()
 
     private let others = Mutex(RequestFigures())
 
-    /// Fetches with bytes, and those whose client has them.
     var fetchCount: Int { fetches.total &+ partialFetches.total &+ unmodifiedFetches.total }
 
-    /// Counts a fetch that was answered with 200, 206 or 304.
     @inline(__always)
     func countFetch(status: UInt16) {
         switch status {
@@ -60,7 +53,6 @@ struct RequestKey: Hashable, Sendable {
     var status: UInt16
 }
 
-/// How many requests were answered, and how long they took.
 struct RequestFigures: Sendable {
     var counts: [RequestKey: Int] = [:]
     var durations: [Operation: DurationFigures] = [:]

@@ -2,8 +2,7 @@ import BlobStore
 import CLinux
 import Glibc
 
-/// A moment of the monotonic clock (`CLOCK_MONOTONIC`), for deadlines. Read once per iteration of a
-/// loop.
+/// A moment of the monotonic clock (`CLOCK_MONOTONIC`), for deadlines.
 struct Instant: Hashable, Comparable {
     /// Nanoseconds since some moment that never changes while the machine runs.
     let nanoseconds: Int64

@@ -3,7 +3,6 @@ import Glibc
 
 /// A file descriptor with one owner, closed when the owner is destroyed (`close`).
 struct OwnedDescriptor: ~Copyable, Sendable {
-    /// The descriptor's number, good as long as this value is.
     let number: Int32
 
     /// Takes over a descriptor that a system call has just returned. Throws errno when the number is negative.
@@ -16,7 +15,6 @@ struct OwnedDescriptor: ~Copyable, Sendable {
         close(number)
     }
 
-    /// Gives the descriptor away: it is no longer closed with this value.
     consuming func release() -> Int32 {
         let number = number
         discard self
@@ -43,8 +41,7 @@ package struct SystemError: Error, CustomStringConvertible {
     }
 }
 
-/// Wakes a thread that waits for it (eventfd(2)). Any thread may give the signal; signals that
-/// nobody has taken yet count as one.
+/// Wakes a thread that waits for it (eventfd(2)). Signals that nobody has taken yet count as one.
 struct WakeSignal: ~Copyable, Sendable {
     private let descriptor: OwnedDescriptor
 

@@ -1,10 +1,8 @@
 import Glibc
 import Synchronization
 
-/// A user who is connected, and what all his connections have together. Limits for each peer are
-/// counted here.
-///
-/// The bodies' counts change under ``BodyMemory``'s lock alone.
+/// A user who is connected, and what all his connections have together. The bodies' counts change under
+/// ``BodyMemory``'s lock.
 final class Peer: Sendable {
     /// The user's number (`SO_PEERCRED`).
     let userID: UInt32
@@ -24,16 +22,12 @@ extension Atomic<Int> {
     /// The value, which its owner keeps in order by other means.
     var now: Int { load(ordering: .relaxed) }
 
-    /// Adds to it; less than 0 takes away.
     func change(by difference: Int) { add(difference, ordering: .relaxed) }
 }
 
-/// Which users may connect.
-///
-/// The file's mode decides first: the kernel lets nobody connect who may not write to the socket.
-/// When the operator names a group for it, that is the rule, and members of the group need not be
-/// listed. Otherwise the mode alone could be too wide by accident, so only the daemon's own user,
-/// root and users named with `--allow-uid` are served.
+/// Which users may connect. The file's mode decides first. When the operator names a group for it, that is the rule.
+/// Otherwise the mode could be too wide by accident, so only the daemon's own user, root and users named with
+/// `--allow-uid` are served.
 struct PeerPolicy: Sendable {
     private var allowed: Set<UInt32> = []
     private let trustsMode: Bool
@@ -43,7 +37,6 @@ struct PeerPolicy: Sendable {
         allow(allowedUserIDs)
     }
 
-    /// Changes who may connect, besides root and the daemon's own user.
     mutating func allow(_ userIDs: [UInt32]) {
         allowed = Set(userIDs + [0, geteuid()])
     }

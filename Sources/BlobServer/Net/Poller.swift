@@ -1,12 +1,9 @@
 import CLinux
 import Glibc
 
-/// A set of descriptors to wait for (epoll(7)). Connections are edge-triggered: each event is told
-/// once, when something has come or gone, or when the interest is changed and there is something
-/// already. So the receiver of an input event remembers it until a read finds no more.
-///
-/// Interest in writing is set only while an answer is stuck: an edge for every buffer the peer has
-/// read would wake a worker once per answer for nothing.
+/// A set of descriptors to wait for (epoll(7)). Connections are edge-triggered: the receiver of an input event
+/// remembers it until a read finds no more. Interest in writing is set only while an answer is stuck: else a worker
+/// would wake for every buffer that the peer has read.
 struct Poller: ~Copyable {
     private let descriptor: OwnedDescriptor
     private let events: UnsafeMutableRawPointer
@@ -14,7 +11,6 @@ struct Poller: ~Copyable {
     /// How many events one wait can return; the others come with the next.
     static let eventCountMax = 256
 
-    /// Creates an empty set (`epoll_create1`).
     init() throws(SystemError) {
         descriptor = try OwnedDescriptor(taking: clinux_epoll_create(), from: "epoll_create1")
         events = .allocate(
@@ -62,8 +58,7 @@ struct Poller: ~Copyable {
         }
     }
 
-    /// Changes what a descriptor of the set is waited for (`EPOLL_CTL_MOD`), and looks at once whether it is there. Cannot
-    /// fail for one that is in the set.
+    /// Changes what a descriptor is waited for (`EPOLL_CTL_MOD`), and looks at once whether it is there.
     borrowing func change(_ number: Int32, token: UInt64, _ interest: Interest) {
         _ = clinux_epoll_modify(descriptor.number, number, interest.rawValue, token)
     }
@@ -73,8 +68,7 @@ struct Poller: ~Copyable {
         _ = clinux_epoll_remove(descriptor.number, number)
     }
 
-    /// Waits until something comes or the time is over (`epoll_wait`), and returns how many events there are; read each
-    /// with ``event(_:)``. A negative time has no end.
+    /// Waits for events (`epoll_wait`), and returns how many there are. A negative time has no end.
     borrowing func wait(milliseconds: Int) -> Int {
         let count = clinux_epoll_wait(
             descriptor.number, events, Int32(Self.eventCountMax),

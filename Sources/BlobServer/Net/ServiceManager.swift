@@ -1,10 +1,8 @@
 import CLinux
 import Glibc
 
-/// What the service manager that started this process gives it and wants to be told: systemd's sockets,
-/// readiness and watchdog (sd_listen_fds(3), sd_notify(3)). Without one there is nothing, and nobody is told.
-///
-/// The main thread alone uses it.
+/// What the service manager gives this process and wants to be told: systemd's sockets, readiness and watchdog
+/// (sd_listen_fds(3), sd_notify(3)). The main thread alone uses it.
 package struct ServiceManager {
     package struct Sockets {
         var main: Int32?
@@ -12,8 +10,7 @@ package struct ServiceManager {
     }
 
     package let sockets: Sockets
-    /// How often it wants to hear that there is progress, in milliseconds: twice as often as it has to; nil:
-    /// never.
+    /// How often it wants to hear that there is progress: twice as often as it has to; nil: never.
     let watchdogMilliseconds: Int?
     /// Where it listens, as the bytes of an address; empty: nowhere.
     private let address: [UInt8]
@@ -21,8 +18,7 @@ package struct ServiceManager {
     /// The name under which the socket of devices is passed (`FileDescriptorName=`).
     private static let deviceName = "devices"
 
-    /// Reads the variables of the process, and takes them out of its environment: they are not for its
-    /// children.
+    /// Takes the variables out of the environment: they are not for its children.
     package init() throws(StartFailure) {
         var variables: [String: String] = [:]
         for name in Self.variables {
@@ -88,7 +84,6 @@ package struct ServiceManager {
 
     enum State {
         case ready
-        /// The configuration is being read again; ``ready`` follows.
         case reloading
         case stopping
         case alive

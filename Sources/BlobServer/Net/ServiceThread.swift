@@ -2,11 +2,8 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// A thread of the daemon (pthread_create), or several with the same work: started, woken, told to end and joined in one
-/// way, whatever it does.
-///
-/// Its body returns when ``isClosing`` says so and what was begun is done, and waits with ``wait(milliseconds:)``. It handles
-/// its own errors: only the body knows whether the daemon can continue without it.
+/// A thread of the daemon, or several with the same work: started, woken, told to end and joined in one way. Its body
+/// returns when ``isClosing`` says so and what was begun is done, and handles its own errors.
 final class ServiceThread: Sendable {
     private let signal: WakeSignal
     private let closing = Atomic(false)
@@ -20,8 +17,7 @@ final class ServiceThread: Sendable {
 
     init() throws(SystemError) { signal = try WakeSignal() }
 
-    /// Starts a thread that runs `body` and ends. Its name, of at most 15 bytes, is what `top -H`
-    /// shows.
+    /// Its name, of at most 15 bytes, is what `top -H` shows.
     func start(
         _ name: String, _ body: @escaping @Sendable () -> Void
     ) throws(SystemError) {
@@ -56,7 +52,6 @@ final class ServiceThread: Sendable {
 
     var isClosing: Bool { closing.load(ordering: .acquiring) }
 
-    /// The descriptor that wakes it, for ``Poller``.
     var signalNumber: Int32 { signal.number }
 
     /// Wakes it, one of several, or ends its next wait at once.

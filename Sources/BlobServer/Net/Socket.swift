@@ -5,9 +5,8 @@ import Glibc
 
 /// A connection's end: never blocks, and ends with its value.
 struct Socket: ~Copyable, Sendable {
-    /// What a socket may hold that its peer has not read, once payloads are linked into it, which takes no memory, or one
-    /// call sends more than the usual 208 KiB would take. The kernel doubles it, for its own bookkeeping, and cuts it to
-    /// twice `net.core.wmem_max`.
+    /// What a socket may hold that its peer has not read, once payloads are linked into it, or one call sends more
+    /// than the usual 208 KiB takes. The kernel doubles it, and cuts it to twice `net.core.wmem_max`.
     static let widenedByteCount: Int32 = 512 << 10
 
     private let descriptor: OwnedDescriptor
@@ -30,8 +29,7 @@ struct Socket: ~Copyable, Sendable {
         case ended
     }
 
-    /// Reads into `buffer` (`recv`), which must not be empty. Fewer bytes than it has room for mean
-    /// that there are no more.
+    /// Reads into `buffer` (`recv`), which must not be empty. Fewer bytes than it has room for are all there are.
     borrowing func read(into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
         while true {
             let count = clinux_receive(
@@ -58,13 +56,12 @@ struct Socket: ~Copyable, Sendable {
         Self.outcome { clinux_send(descriptor.number, bytes.baseAddress, bytes.count) }
     }
 
-    /// Sends bytes of a file without copying them (`sendfile`). The kernel hands its own pages to
-    /// the peer, so they must not change before ``unreadByPeer`` says that they have been read.
+    /// Sends bytes of a file (`sendfile`). The kernel hands its own pages to the peer, so they must not change before
+    /// ``unreadByPeer`` says that they have been read.
     borrowing func send(from file: Int32, at offset: Int, byteCount: Int) -> Transfer {
         Self.outcome { clinux_send_file(descriptor.number, file, Int64(offset), byteCount) }
     }
 
-    /// Lets the socket hold more that its peer has not read (`SO_SNDBUF`).
     borrowing func widen(to byteCount: Int32) {
         clinux_set_send_buffer(descriptor.number, byteCount)
     }
@@ -84,29 +81,25 @@ struct Socket: ~Copyable, Sendable {
         _ = clinux_shutdown_sending(descriptor.number)
     }
 
-    /// Ends both directions (`shutdown` with `SHUT_RDWR`), and keeps the descriptor: the peer can
-    /// still read what was sent, and ``unreadByPeer`` still tells how much that is.
+    /// Ends both directions (`shutdown` with `SHUT_RDWR`). The peer can still read what was sent.
     borrowing func end() {
         _ = clinux_shutdown(descriptor.number)
     }
 
-    /// How many sent bytes the peer has not read (`SIOCOUTQ`). It counts whole kernel buffers of
-    /// about 36 KiB with their overhead, so it falls in steps, and is 0 once everything is read.
+    /// How many sent bytes the peer has not read (`SIOCOUTQ`): it falls in steps of a kernel buffer of about 36 KiB.
     var unreadByPeer: Int {
         let count = Int(clinux_unread_by_peer(descriptor.number))
         // Where the kernel does not say, everything that was ever sent counts as unread.
         return count >= 0 ? count : 1 << 60
     }
 
-    /// The user at the other end when it connected (`SO_PEERCRED`), or nil when the kernel does not
-    /// say.
+    /// The user at the other end when it connected (`SO_PEERCRED`).
     var peerUserID: UInt32? {
         var id: UInt32 = 0
         return clinux_peer_uid(descriptor.number, &id) == 0 ? id : nil
     }
 }
 
-/// A socket that others connect to.
 struct ListeningSocket: ~Copyable, Sendable {
     private let descriptor: OwnedDescriptor
 
@@ -116,11 +109,8 @@ struct ListeningSocket: ~Copyable, Sendable {
     /// How many connections may wait to be accepted; the kernel lowers it to `net.core.somaxconn`.
     static let backlogMax: Int32 = 4_096
 
-    /// Binds to a path that must not exist, and listens.
-    ///
-    /// `fchmod` comes before `bind`, because the file that `bind` makes takes the socket's own
-    /// mode. The group can only be given to the file; nobody can connect before `listen`, which
-    /// comes last.
+    /// Binds to a path that must not exist, and listens. `fchmod` comes before `bind`: the file takes the socket's
+    /// mode. The group can only be given to the file; nobody can connect before `listen`.
     init(path: String, mode: UInt32, group: UInt32?) throws(SystemError) {
         let descriptor = try OwnedDescriptor(taking: clinux_unix_socket(), from: "socket")
         guard fchmod(descriptor.number, mode) == 0 else { throw SystemError("fchmod") }
@@ -185,7 +175,6 @@ struct ListeningSocket: ~Copyable, Sendable {
         }
     }
 
-    /// What a connect to a path met.
     enum Probe {
         /// Somebody listens there.
         case alive
@@ -200,8 +189,7 @@ struct ListeningSocket: ~Copyable, Sendable {
     static func probe(_ path: String) -> Probe {
         do {
             let descriptor = try OwnedDescriptor(taking: clinux_unix_socket(), from: "socket")
-            // Non-blocking: a full backlog answers EAGAIN instead of making us wait, and somebody
-            // is there then.
+            // A full backlog answers EAGAIN, and somebody is there then.
             _ = clinux_set_nonblocking(descriptor.number)
             guard withPath(path, { clinux_connect(descriptor.number, $0, $1) }) != 0 else {
                 return .alive

@@ -1,10 +1,8 @@
 import CLinux
 import Glibc
 
-/// The daemon's socket in the file system: put there complete, and removed with this value at the latest.
-///
-/// A socket that is there already is replaced only after a connect to it was refused, so never that
-/// of a living daemon; whatever is no socket is left alone.
+/// The daemon's socket in the file system: put there complete, and removed with this value at the latest. One that is
+/// there is replaced only after a connect to it was refused; whatever is no socket is left alone.
 struct SocketFile: ~Copyable {
     let path: String
     let listener: ListeningSocket
@@ -13,8 +11,7 @@ struct SocketFile: ~Copyable {
     /// Its device and its inode; nil when it is a service manager's, which removes it.
     private let identity: (device: UInt64, inode: UInt64)?
 
-    /// Binds under a temporary name in the same folder, listens, and moves the socket to `path`
-    /// (`rename`), so that a client that finds it can connect to it.
+    /// Binds under a temporary name, listens, and moves the socket to `path`: a client that finds it can connect.
     init(
         path: String, mode: UInt32, group: UInt32?, flag: String = "--socket"
     ) throws(StartFailure) {
@@ -39,8 +36,7 @@ struct SocketFile: ~Copyable {
         {
             throw fail("others may write to \(folder); chmod o-w it, or use another directory")
         }
-        // Named through the folder's descriptor: the temporary name fits whatever the path's
-        // length.
+        // Named through the folder's descriptor: it fits whatever the path's length.
         let temporary = "/proc/self/fd/\(descriptor)/.blobd.\(getpid())"
         unlink(temporary)
         let listener: ListeningSocket

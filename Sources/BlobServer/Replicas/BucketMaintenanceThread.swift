@@ -3,7 +3,7 @@ import Logging
 import Replication
 import Synchronization
 
-/// The thread that packs the log, makes bases and deletes what nobody needs, while this daemon leads.
+/// Packs the log, makes bases and deletes what nobody needs, while this daemon leads.
 final class BucketMaintenanceThread: Sendable {
     private let context: ShardContext
     private let thread: ServiceThread
@@ -17,7 +17,6 @@ final class BucketMaintenanceThread: Sendable {
         try thread.start("blobd-bucket") { [self] in run() }
     }
 
-    /// Ends the thread. What it was doing is done again after the next start.
     func close() { thread.close() }
 
     private func run() {

@@ -3,11 +3,8 @@ import CLinux
 import Logging
 import Replication
 
-/// The thread that evicts long payloads, oldest first, while the store has more bytes than it may
-/// (`--local-bytes`). Each of them has its object in the bucket: the bucket is asked before.
-///
-/// It goes round: behind the newest payload it begins with the oldest again. One that was fetched back stays for
-/// a round.
+/// Evicts long payloads that the bucket has, oldest first, while the store has more bytes than it may
+/// (`--local-bytes`). It goes round. A payload that was fetched back stays for a round.
 final class EvictionThread: Sendable {
     /// Bytes of payloads that are evicted together, and chunks that are looked at for them.
     private static let stepByteCountMax = 16 << 20
@@ -24,7 +21,6 @@ final class EvictionThread: Sendable {
     private static let fruitlessPauseMilliseconds = 30_000
     private static let snapshotPauseMilliseconds = 5
 
-    /// Starts the thread.
     init(_ context: ShardContext, byteCountMax: Int) throws(SystemError) {
         self.context = context
         self.byteCountMax = byteCountMax
@@ -60,7 +56,6 @@ final class EvictionThread: Sendable {
         }
     }
 
-    /// Where it is in its round.
     private struct Round {
         var next: UInt64 = 0
         /// Whether anything was evicted, or stayed because it was fetched, since it began with the oldest.
@@ -71,9 +66,7 @@ final class EvictionThread: Sendable {
         var isEvicting = false
     }
 
-    /// Evicts some payloads, where the store has too much.
-    ///
-    /// - Returns: whether there may be more to do at once.
+    /// Returns whether there may be more to do at once.
     private func step(_ round: inout Round, on bucket: any Bucket) throws -> Bool {
         let store = context.store
         // What a failure left behind, also below the limit: until it is done its payloads cannot be fetched again.
@@ -129,7 +122,6 @@ final class EvictionThread: Sendable {
         return blobs.filter { found.contains($0.number) }
     }
 
-    /// Evicts payloads whose objects are in the bucket.
     private func evict(_ blobs: [EvictableBlob]) throws -> Int {
         let store = context.store
         let before = store.evictionCountEver
@@ -141,7 +133,6 @@ final class EvictionThread: Sendable {
         return store.evictionCountEver - before
     }
 
-    /// Continues what is being evicted, to its end.
     private func advance() throws {
         let store = context.store
         while store.isEvicting, !thread.isClosing {

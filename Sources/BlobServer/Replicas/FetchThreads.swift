@@ -4,7 +4,6 @@ import Replication
 
 /// The threads that fetch payloads from the bucket: evicted ones when somebody asks for them, and damaged ones.
 final class FetchThreads: Sendable {
-    /// How many there are. Each holds one payload in memory.
     static let count = 4
     /// How many where nothing is evicted: they mend what is damaged.
     static let mendCount = 1

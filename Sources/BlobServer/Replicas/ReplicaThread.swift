@@ -8,11 +8,9 @@ import Synchronization
 /// The thread that ships what this daemon does, or applies what another one did.
 final class ReplicaThread: Sendable {
     private let context: ShardContext
-    /// Woken by the signal of ``ReplicaStatus``.
     private let thread: ServiceThread
     private let onDeposed: @Sendable () -> Void
 
-    /// Starts the thread.
     init(
         _ context: ShardContext, onDeposed: @escaping @Sendable () -> Void
     ) throws(SystemError) {

@@ -15,9 +15,7 @@ final class ShardAccess: ShardHost {
     private let stopSignal = StopSignal()
     private let checked = Atomic(false)
 
-    /// - Parameters:
-    ///   - shard: `s3://bucket/prefix`. The rest is in the environment, as for every program that uses S3.
-    ///   - isLogging: whether changes are acknowledged in the write-ahead log.
+    /// `shard` is `s3://bucket/prefix`. The rest is in the environment, as for every program that uses S3.
     init(shard: String, _ options: ReplicaOptions, isLogging: Bool, log: Logger) throws {
         logger = log
         bucket = try ObjectBucket(shard)
@@ -33,15 +31,12 @@ final class ShardAccess: ShardHost {
 
     var name: String { settings.shardName }
 
-    /// Makes a client, for one thread.
     func makeBucket() throws -> any Bucket { try S3Bucket(bucket, stop: stopSignal) }
 
     /// Has all clients stop what they wait for.
     func stop() { stopSignal.stop() }
 
     var isStopped: Bool { stopSignal.isStopped }
-
-    // MARK: - ShardHost
 
     var uptime: Int64 { Instant.now.nanoseconds / 1_000_000 }
 
@@ -77,10 +72,8 @@ final class ShardAccess: ShardHost {
     func wait(milliseconds: Int) -> Bool { stopSignal.wait(milliseconds: milliseconds) }
 }
 
-/// Ends what the start of a daemon asks of its bucket when SIGTERM or SIGINT comes: a first base may be waited
-/// for, or read, for long, and nobody takes signals yet.
-///
-/// The signal stays pending. It has a thread until ``end()``.
+/// Ends what the start of a daemon asks of its bucket when SIGTERM or SIGINT comes: a first base may take long, and
+/// nobody takes signals yet. The signal stays pending.
 final class StartWatch {
     private let access: ShardAccess
     private let thread: ServiceThread
@@ -106,3 +99,63 @@ final class StartWatch {
 }
 
 struct StoppedAtStart: Error {}
+
+struct ShardContext: Sendable {
+    let writer: WriterThread
+    let access: ShardAccess
+
+    var store: BlobStore { writer.context.store }
+    var replica: ReplicaStatus { writer.context.replica }
+    var log: Logger { writer.context.log }
+}
+
+struct ShardThreads: Sendable {
+    private let replica: ReplicaThread
+    private let bucket: BucketMaintenanceThread
+    private let fetches: FetchThreads
+    private let eviction: EvictionThread?
+
+    /// `onDeposed` is called once when this daemon must be started again.
+    init(
+        _ context: ShardContext, onDeposed: @escaping @Sendable () -> Void
+    ) throws(SystemError) {
+        replica = try ReplicaThread(context, onDeposed: onDeposed)
+        bucket = try BucketMaintenanceThread(context)
+        fetches = try FetchThreads(context)
+        if let byteCountMax = context.replica.options.localByteCountMax {
+            eviction = try EvictionThread(context, byteCountMax: byteCountMax)
+        } else {
+            eviction = nil
+        }
+    }
+
+    /// Ends them. What is not done is done after the next start.
+    func close() {
+        replica.close()
+        bucket.close()
+        eviction?.close()
+        fetches.close()
+    }
+}
+
+extension BlobStore {
+    /// Gives a backup the payloads that are in the bucket and not here, with one client of the bucket.
+    func missingBlobs(_ access: ShardAccess, _ log: Logger) -> LongBlobSource {
+        let id = id
+        var bucket: (any Bucket)?
+        return { blobs, put in
+            for blob in blobs {
+                let bytes: [UInt8]
+                do {
+                    let reached = try bucket ?? access.makeBucket()
+                    bucket = reached
+                    bytes = try LongBlobs.bytes(of: blob, in: id, on: reached)
+                } catch {
+                    log.error("Cannot fetch \(blob.digest) from \(access.name): \(error)")
+                    throw StoreError.evicted(blob)
+                }
+                try put(blob, .bytes(bytes))
+            }
+        }
+    }
+}

@@ -2,27 +2,22 @@ package import BlobStore
 import CLinux
 import Glibc
 
-/// A verification of a store in a process of its own, which goes on behind damaged pages and may run while a daemon
-/// changes the store. liblmdb believes what pages say, and a page that the disk does not give is a SIGBUS: either ends the
-/// child, whose position is known here.
+/// A verification of a store in a process of its own, which goes on after damaged pages and may run while a daemon
+/// changes the store. What damage ends is the child, whose position is known here.
 package struct StoreWalk {
     package static let commandName = "walk-store"
 
     package enum Ending {
-        /// To its end: everything it has found is in the report.
         case done
         /// A signal ended it, at a place that is in the report as well.
         case died(signal: Int32)
-        /// It could not be done: why.
         case failed(String)
     }
 
     package var report: VerifyReport
     package var ending: Ending
 
-    /// Walks the store in a folder.
-    ///
-    /// - Parameter progress: called with how many stored bytes were read, of how many.
+    /// `progress` is told how many stored bytes were read, of how many.
     package static func run(
         _ directory: String, progress: (UInt64, UInt64) -> Void
     ) throws(SystemError) -> StoreWalk {
@@ -139,8 +134,6 @@ package struct WalkLines {
         default: break
         }
     }
-
-    // MARK: Writing
 
     package static func problem(_ text: String, ofPages: Bool = false) -> String {
         "\(ofPages ? "page" : "problem") \(oneLine(text))\n"

@@ -3,7 +3,6 @@ import Synchronization
 
 /// Evicted blobs that somebody asks for, and damaged ones: each is fetched once, for all who wait for it.
 final class BlobFetches: Sendable {
-    /// Requests that wait for evicted payloads.
     private static let waiterCountMax = 16_384
     /// How long a request waits for one.
     static let waitMilliseconds = 10_000
@@ -26,11 +25,9 @@ final class BlobFetches: Sendable {
     }
 
     private struct State {
-        /// By blob number.
         var pending: [UInt64: Pending] = [:]
         var waiterCount = 0
-        /// Those that nobody fetches yet, in the order in which they were asked for. A slice: its first one is taken
-        /// without moving the others.
+        /// A slice: its first one is taken without moving the others.
         var queue: ArraySlice<BlobReference> = []
         /// Why a blob could not be fetched, and until when nobody tries again.
         var failures: [UInt64: (why: String, end: Instant)] = [:]
@@ -44,7 +41,6 @@ final class BlobFetches: Sendable {
             failures[number] = (why, now.after(milliseconds: BlobFetches.retryMilliseconds))
         }
 
-        /// Puts a blob in the queue, unless it is there or being fetched.
         mutating func enqueue(_ blob: BlobReference) {
             guard pending[blob.number] == nil else { return }
             pending[blob.number] = Pending()
@@ -57,7 +53,6 @@ final class BlobFetches: Sendable {
     let threads: ServiceThread
     /// 0: nobody fetches.
     let threadCount: Int
-    /// Whether there are waiters or failures to look after.
     private let isBusy = Atomic(false)
     /// Blobs that were fetched, that could not be, and the stored bytes of the first.
     let fetchedCount = Atomic(0)
@@ -70,8 +65,6 @@ final class BlobFetches: Sendable {
     }
 
     var failureCount: Int { state.withLock { $0.failures.count } }
-
-    // MARK: - Requests
 
     /// Why a blob cannot be fetched now; nil: ``want(_:for:asOf:)`` it.
     func refusal(of blob: BlobReference, asOf now: Instant) -> String? {
@@ -102,8 +95,7 @@ final class BlobFetches: Sendable {
         threads.wake()
     }
 
-    /// Has a damaged blob fetched, whether or not somebody asks for it. Nothing happens where that was tried
-    /// a moment ago.
+    /// Has a damaged blob fetched, unless that was tried a moment ago.
     func mend(_ blob: BlobReference, pauseMilliseconds: Int, asOf now: Instant) {
         guard threadCount > 0 else { return }
         let isQueued = state.withLock { state in
@@ -158,10 +150,7 @@ final class BlobFetches: Sendable {
         InboxWakes.post(waiters.map { ($0.connection, .replicated(result)) })
     }
 
-    // MARK: - Fetching
-
-    /// The next blob to fetch that somebody still waits for. One signal wakes one thread: it is passed on while there
-    /// are others.
+    /// One signal wakes one thread: it is passed on while there are others.
     func next() -> BlobReference? {
         let (found, hasMore) = state.withLock { state -> (BlobReference?, Bool) in
             while let blob = state.queue.popFirst() {
@@ -178,7 +167,6 @@ final class BlobFetches: Sendable {
         return found
     }
 
-    /// A blob was fetched, or could not be.
     func finish(_ blob: BlobReference, _ failure: String?, asOf now: Instant) {
         let waiters = state.withLock { state in
             let waiters = state.pending.removeValue(forKey: blob.number)?.waiters ?? []
@@ -201,10 +189,7 @@ final class BlobFetches: Sendable {
         Self.tell(waiters, .committed)
     }
 
-    // MARK: - Eviction
-
-    /// Whether a blob was fetched since this was asked last: it stays for another round. One that is a few
-    /// seconds here stays anyway.
+    /// Whether a blob was fetched since this was asked last: it stays for another round.
     func takeRecentlyFetched(_ number: UInt64, asOf now: Instant) -> Bool {
         state.withLock { state in
             guard let moment = state.fetched[number] else { return false }

@@ -1,7 +1,6 @@
 import Synchronization
 
-/// How long a body is, as far as its memory goes. Each kind may use what the longer ones may, and one
-/// share more.
+/// How long a body is. Each kind may use what the longer ones may, and one share more.
 enum BodyKind: Int, CaseIterable, Comparable {
     /// All of it is here, so no client can delay it.
     case whole
@@ -12,14 +11,11 @@ enum BodyKind: Int, CaseIterable, Comparable {
     static func < (left: BodyKind, right: BodyKind) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// The memory for bodies on their way into the store and the files that long ones are spooled to,
-/// shared by all connections.
-///
-/// A body reserves memory as its bytes come (``BodyReservation``). If it cannot grow in memory, it continues in a file. If no
-/// file is free either, it waits, and its connection is not read. Its worker refuses it when it has waited as long as it may.
+/// The memory for bodies on their way into the store, and the files that long ones are spooled to. A body reserves
+/// memory as its bytes come. If it cannot grow, it continues in a file. If none is free either, it waits, and its
+/// connection is not read.
 final class BodyMemory: Sendable {
-    /// The memory is cut into this many shares: one is kept for bodies that are whole when they are looked at, one for
-    /// those and the short ones; all have the rest.
+    /// One share is kept for bodies that are whole when they are looked at, one for those and the short ones.
     private static let shareCount = 4
     /// Bodies that wait for memory or a file at once; others are refused immediately.
     private static let waitingCountMax = 1_024
@@ -40,7 +36,6 @@ final class BodyMemory: Sendable {
         }
     }
 
-    /// What a body waits for.
     struct Need: Equatable {
         /// Memory to have in all, in bytes; nil: only a file.
         var byteCount: Int?
@@ -58,14 +53,13 @@ final class BodyMemory: Sendable {
     }
 
     private let ledger: Mutex<BodyLedger>
-    /// How many bodies wait, to be read without the lock.
     private let waiting = Atomic<Int>(0)
 
     init(_ limits: Limits) { ledger = Mutex(BodyLedger(limits)) }
 
     var limits: Limits { ledger.withLock { $0.limits } }
 
-    /// What is reserved stays; bodies that wait get what is free now.
+    /// What is reserved stays.
     func change(byteCountMax: Int) {
         change(serving: true) { $0.limits.byteCountMax = byteCountMax }
     }
@@ -91,8 +85,7 @@ final class BodyMemory: Sendable {
     }
 }
 
-/// What one body has of ``BodyMemory``. It is released with the last reference: when the body is
-/// committed or abandoned.
+/// What one body has of ``BodyMemory``, until it is committed or abandoned.
 final class BodyReservation: Sendable {
     enum Wait: Equatable {
         case granted
@@ -126,8 +119,8 @@ final class BodyReservation: Sendable {
     var byteCount: Int { bytes.now }
     var spoolCount: Int { spools.now }
 
-    /// Reserves memory up to `byteCount` bytes in all, or up to the most that a body of its kind can
-    /// have. Never waits: false when they are not free, or others came first.
+    /// Reserves memory up to `byteCount` bytes in all, or the most that its kind can have. Never waits: false when
+    /// they are not free, or others came first.
     func grow(to byteCount: Int, _ kind: BodyKind) -> Bool {
         byteCount <= bytes.now || memory.change { $0.grow(self, to: byteCount, kind) }
     }
@@ -141,7 +134,6 @@ final class BodyReservation: Sendable {
     @discardableResult
     func cancel() -> Bool { memory.change(serving: true) { $0.cancel(self) } }
 
-    /// Releases what it has over `byteCount` bytes.
     func shrink(to byteCount: Int) {
         let less = bytes.now - byteCount
         guard less > 0 else { return }
@@ -150,7 +142,6 @@ final class BodyReservation: Sendable {
     }
 }
 
-/// What is reserved of ``BodyMemory`` and who waits for some, with the rules for both.
 private struct BodyLedger {
     /// Memory and spool files are cut into this many parts, of which a peer has one at most while others wait.
     private static let peerParts = 2
@@ -199,8 +190,6 @@ private struct BodyLedger {
         byteCountPeak = byteCount
         return true
     }
-
-    // MARK: - Requests
 
     mutating func grow(
         _ reservation: BodyReservation, to byteCount: Int, _ kind: BodyKind
@@ -262,9 +251,6 @@ private struct BodyLedger {
         return reservation
     }
 
-    // MARK: - Rules
-
-    /// Whether somebody waits that comes before a body of this kind.
     private func hasWaiters(before kind: BodyKind) -> Bool {
         guard let first = waiters.first else { return false }
         return first.need.kind <= kind
@@ -275,8 +261,8 @@ private struct BodyLedger {
         count > all / Self.peerParts && waiters.count > peer.waitingBodyCount.now
     }
 
-    /// Grants what is needed: memory or, where there is none, a file. `hasMemory` is cleared once there was too little for
-    /// somebody: then those behind get none either. Likewise `hasSpools`.
+    /// Grants memory or, where there is none, a file. `hasMemory` is cleared once there was too little for somebody:
+    /// then those after it get none either. Likewise `hasSpools`.
     private mutating func grant(
         _ need: BodyMemory.Need, to reservation: BodyReservation, _ hasMemory: inout Bool,
         _ hasSpools: inout Bool

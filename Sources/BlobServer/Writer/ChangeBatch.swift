@@ -2,8 +2,74 @@ import BlobProtocol
 import BlobStore
 import Synchronization
 
-/// Changes, and who waits for them. The changes are an array of their own, which the store takes as it
-/// is.
+/// What became of a request for the writer, for the connection that waits for it.
+enum ChangeResult: Sendable {
+    /// The change was applied, or found what the store has. A refused one is ``failed(_:)``.
+    case applied(Outcome)
+    /// The result of each line of a batch, in their order.
+    case lines([BatchLine.Answered])
+    case long(LongChange)
+    /// A later step of a long change failed. What the steps before did is done.
+    case stopped(LongChange, StoreError)
+    case writable
+    /// Everything that was acknowledged is committed.
+    case committed
+    /// This daemon leads.
+    case promoted(epoch: UInt64)
+    case failed(StoreError)
+    /// The body is wrong, as a job found.
+    case refused(ProtocolError)
+
+    var isChange: Bool {
+        switch self {
+        case .applied(.notFound): false
+        case .applied, .lines, .long: true
+        case .stopped, .writable, .committed, .promoted, .failed, .refused: false
+        }
+    }
+
+    /// A client that asked for `replicated` is told what the store has when the bucket has it, too: a delete that
+    /// finds nothing may be the second attempt of one whose answer was lost.
+    var tellsState: Bool {
+        switch self {
+        case .applied, .lines, .long, .stopped: true
+        default: false
+        }
+    }
+}
+
+struct BatchLine: Sendable {
+    /// The notification's id, if the line has one.
+    var id: String?
+    var refused: ProtocolError?
+
+    struct Answered: Sendable {
+        var id: String?
+        var result: ChangeResult
+    }
+}
+
+/// It is moved, since a copy would count a reference for each of its texts.
+struct PendingChange: ~Copyable, Sendable {
+    enum Operation: Sendable {
+        case apply(CheckedChange)
+        /// A piece of a batch: each line by itself, in one transaction, and where the results go.
+        case applyAll([CheckedChange], [BatchLine], BatchResults)
+        /// In steps, between which other changes are applied.
+        case long(CheckedLongChange)
+        case checkWritable
+        case waitForCommit
+        /// Take the lead of the shard. It is not the writer's: see ``ReplicaStatus``.
+        case promote(isForced: Bool)
+    }
+
+    let operation: Operation
+    let connection: ConnectionAddress
+    /// The memory of the payload. Released when the change is committed.
+    let reservation: BodyReservation?
+}
+
+/// The changes are an array of their own, which the store takes as it is.
 struct ChangeBatch {
     var changes: [CheckedChange] = []
     /// Those who wait, in the order of their changes.
@@ -21,13 +87,10 @@ struct ChangeBatch {
     }
 
     enum Completion {
-        /// The next change.
         case change
         /// As many changes as there are lines that are not refused, of a piece of a batch.
         case lines([BatchLine], BatchResults)
-        /// A check whether the store can commit.
         case check
-        /// A commit of everything that was acknowledged before.
         case waitForCommit
 
         var changeCount: Int {
@@ -60,8 +123,7 @@ struct ChangeBatch {
             Waiter(connection: connection, completion: completion, reservation: reservation))
     }
 
-    /// Takes the first waiters, those of `countMax` changes or questions. There are a few changes more
-    /// if the last waiter has several.
+    /// Takes the first waiters, those of `countMax` changes or questions, or a few more.
     mutating func take(_ countMax: Int) -> ChangeBatch {
         var taken = ChangeBatch()
         var changeCount = 0
@@ -89,16 +151,14 @@ struct ChangeBatch {
         return taken
     }
 
-    /// Tells those who wait for a change or a check why there is none. Those who wait for a commit wait on: what they
-    /// asked for was acknowledged before.
+    /// Those who wait for a commit wait on: what they asked for was acknowledged before.
     func refuse(with result: ChangeResult) {
         complete { waiter in
             if case .waitForCommit = waiter.completion { nil } else { result }
         }
     }
 
-    /// Tells those who wait what came of their changes. `result` is asked for each of them, in their order; nil: it is told
-    /// later.
+    /// `result` is asked for each waiter, in their order; nil: it is told later.
     func complete(_ result: (_ waiter: Waiter) -> ChangeResult?) {
         var inboxes = InboxWakes()
         for waiter in waiters {
@@ -113,8 +173,7 @@ struct ChangeBatch {
     }
 }
 
-/// The results of a batch that is handed to the writer in pieces, while its later lines are still
-/// read. Its connection is told once, of all of them.
+/// The results of a batch that is handed to the writer in pieces. Its connection is told once.
 final class BatchResults: Sendable {
     private struct State {
         var lines: [BatchLine.Answered] = []
@@ -126,10 +185,8 @@ final class BatchResults: Sendable {
 
     init(pieceCount: Int) { state = Mutex(State(pieceCount: pieceCount)) }
 
-    /// Adds the result of a piece: of each line, or of all of them. They come in the order in which they were handed over.
-    ///
-    /// - Returns: that of the batch, with the last piece: of each line or, when no piece was applied,
-    ///   of all.
+    /// Adds the result of a piece. Returns that of the batch with the last piece: of each line or, when no piece was
+    /// applied, of all.
     func add(_ result: ChangeResult, of lines: [BatchLine]) -> ChangeResult? {
         state.withLock { state in
             state.pieceCount -= 1

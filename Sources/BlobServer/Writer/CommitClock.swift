@@ -8,13 +8,13 @@ import BlobStore
 /// * Early, for readers that wait for what is pending. Some time must have passed since the last commit,
 ///   so that readers in a loop cannot make each batch a commit of its own.
 struct CommitClock {
-    /// How old what is only in the log may get while more of it comes. A commit takes about two milliseconds, for which a
-    /// publisher then has to wait: with this, less than one publish in a hundred of a single publisher does.
+    /// A commit takes about two milliseconds, for which a publisher has to wait: with this, less than one publish in
+    /// a hundred does.
     static let intervalMicrosecondsMax = 100_000
     /// How long nothing may come before it is committed.
     static let pauseMicroseconds = 2_000
-    /// How long after the end of a commit readers of what is pending may cause the next one: a reader waits at most this
-    /// long, and a commit. Without it, a client that reads what others publish, in a loop, makes each batch a commit.
+    /// A reader waits at most this long, and a commit. Without it, a client that reads what others publish, in a
+    /// loop, makes each batch a commit.
     static let earlyMicrosecondsMin = 10_000
 
     private var state = PendingBatches()
@@ -26,9 +26,7 @@ struct CommitClock {
     private var commitCount: UInt64 = 0
     private var commitRequestCount: UInt64 = 0
 
-    /// Who wants an early commit.
     struct Demand {
-        /// Whether connections of this daemon wait for one.
         var hasWaiters: Bool
         /// How often readers in other processes have asked for one.
         var requestCount: UInt64
@@ -50,8 +48,7 @@ struct CommitClock {
         }
     }
 
-    /// Whether the next batch and what is pending are to be committed: the changes are old, or somebody
-    /// wants a commit and may cause one now.
+    /// Whether the next batch and what is pending are to be committed.
     mutating func isOverdue(asOf now: Instant, _ demand: Demand) -> Bool {
         guard let begin else { return false }
         let isAsked = demand.hasWaiters || demand.requestCount != commitRequestCount

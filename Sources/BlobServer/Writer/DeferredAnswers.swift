@@ -24,8 +24,7 @@ struct CommitWaiters {
     /// Completes those that asked before the last commit or, where nothing is pending, all of them.
     mutating func completeCommitted(in pendingKeys: PendingKeys) {
         guard !waiters.isEmpty else { return }
-        // The count is read first. If it has not changed since a connection asked, what it asked for is
-        // pending, unless nothing is.
+        // If the count has not changed since a connection asked, what it asked for is pending, unless nothing is.
         let commitCount = pendingKeys.commitCount
         let isEmpty = pendingKeys.isEmpty
         complete(with: .committed) { isEmpty || $0.commitCount != commitCount }
@@ -42,8 +41,8 @@ struct CommitWaiters {
     }
 }
 
-/// Edits of categories that are done and not announced to all owners yet. A client is answered when
-/// its edit is announced: if it asks for changes after the answer, it finds them.
+/// Edits of categories that are not announced to all owners yet. A client is answered when its edit is: if it asks
+/// for changes then, it finds them.
 struct CategoryAnnouncements {
     private var hasEdits = false
     private var editors: [(connection: ConnectionAddress, result: ChangeResult)] = []
@@ -58,9 +57,7 @@ struct CategoryAnnouncements {
         editors.append((connection, result))
     }
 
-    /// Does one step of the announcement.
-    ///
-    /// - Throws: ``StoreError/outcomeUnknown(_:)`` alone.
+    /// Does one step. Throws ``StoreError/outcomeUnknown(_:)`` alone.
     mutating func announce(in store: BlobStore) throws(StoreError) -> Bool {
         guard hasEdits else { return false }
         hasEdits = false

@@ -11,18 +11,13 @@ final class ReplicaStatus: Sendable {
     /// Requests that wait for the bucket, or for a follower to catch up.
     static let waiterCountMax = 65_536
 
-    /// What this daemon is in its shard.
     enum Role: UInt8, AtomicRepresentable {
-        /// It belongs to none.
         case alone = 0
-        /// It takes changes, and ships them.
         case leader = 1
-        /// It applies what a leader ships.
         case follower = 2
         /// It takes no changes for a moment: the lead is changing.
         case changing = 3
 
-        /// As it is shown.
         var name: String { "\(self)" }
 
         init(of state: ReplicationState?) {
@@ -66,8 +61,7 @@ final class ReplicaStatus: Sendable {
     let newestEpoch = Atomic<UInt64>(0)
     /// Told when it is known whether this daemon leads, or that the bucket does not say.
     private let started: WakeSignal
-    /// When the oldest change was acknowledged that is not in the bucket, about, by the monotonic clock; 0:
-    /// there is none.
+    /// About when the oldest change was acknowledged that is not in the bucket; 0: there is none.
     let unshippedSince = Atomic<Int64>(0)
     private let unshippedAge = Mutex(UnshippedAge())
     /// When anything was shipped, or applied, last.
@@ -76,7 +70,6 @@ final class ReplicaStatus: Sendable {
     let bucketCounters: ObjectStoreCounters?
     /// Bases of the bucket that cannot be used. A leader counts them.
     let damagedBaseCount = Atomic(0)
-    /// Payloads that are in the bucket and asked for here.
     let fetches: BlobFetches
     /// Wakes the thread that ships or follows.
     let signal: WakeSignal
@@ -109,13 +102,10 @@ final class ReplicaStatus: Sendable {
     /// Whether the store is changed by what a leader shipped, and by nothing else. One load.
     var isFollowing: Bool { role == .follower || role == .changing }
 
-    /// Who leads, in words; empty where it is not known.
     var leader: String {
         get { leaderName.withLock { $0 } }
         set { leaderName.withLock { $0 = newValue } }
     }
-
-    // MARK: - Changes
 
     /// Why no change is taken now; nil: one is.
     var refusal: ProtocolError? {
@@ -151,8 +141,8 @@ final class ReplicaStatus: Sendable {
             ordering: .relaxed)
     }
 
-    /// Of a leader the age of its oldest change that is not in the bucket, of a follower the time since it last found
-    /// something. It grows while nothing moves.
+    /// Of a leader the age of its oldest change that is not in the bucket, of a follower the time since it found
+    /// something.
     func lagMilliseconds(asOf now: Instant) -> Int {
         let since: Int64
         switch role {
@@ -163,12 +153,9 @@ final class ReplicaStatus: Sendable {
         return since == 0 ? 0 : Int(max(0, now.nanoseconds - since) / 1_000_000)
     }
 
-    // MARK: - Waiting
-
     /// Whether a request waits for the bucket. One load.
     var hasWaiters: Bool { waiterCount.load(ordering: .acquiring) > 0 }
 
-    /// Has a request wait.
     func wait(_ waiter: Waiter) -> Bool {
         let isAdded = waiters.withLock { waiters in
             guard waiters.count < Self.waiterCountMax else { return false }
@@ -180,11 +167,8 @@ final class ReplicaStatus: Sendable {
         return isAdded
     }
 
-    /// Has a change wait until all that this store did so far is in the bucket: up to `last`, the change's own batch or a
-    /// later one. It does so whatever this daemon is by now: one that has just lost the lead has committed changes whose
-    /// results are on their way, and of which nobody knows the bucket to have them.
-    ///
-    /// - Returns: what the change is answered with at once; nil: it waits.
+    /// Has a change wait until the bucket has all that this store did so far, also where this daemon has just lost
+    /// the lead: nobody knows the bucket to have it. Returns what it is answered with at once; nil: it waits.
     func awaitBucket(
         _ result: ChangeResult, last: UInt64, shipped: UInt64, for connection: ConnectionAddress,
         asOf now: Instant
@@ -217,7 +201,6 @@ final class ReplicaStatus: Sendable {
         }
     }
 
-    /// Ends all waiting: this daemon leads no more, or stops.
     func failAll(_ error: ProtocolError) {
         tell(takeWaiters { _ in true }) { _ in .refused(error) }
     }
@@ -235,9 +218,6 @@ final class ReplicaStatus: Sendable {
         InboxWakes.post(waiters.map { ($0.connection, .replicated(result($0))) })
     }
 
-    // MARK: - Promotion
-
-    /// Asks for the lead.
     func promote(_ request: Promotion) -> Bool {
         let isFirst = promotion.withLock { promotion in
             guard promotion == nil else { return false }
@@ -259,20 +239,16 @@ final class ReplicaStatus: Sendable {
 }
 
 /// Since when something has not been in the bucket, found by looking at the last batch and the last one that was
-/// shipped now and then.
-///
-/// Under constant changes there is always a batch that is not shipped yet, so a moment at which all are is
-/// not waited for. When the last batch of a look is shipped, all that is not is younger than that look.
+/// shipped now and then. When the last batch of a look is shipped, all that is not is younger than that look.
 struct UnshippedAge {
     /// Looks whose last batch was not shipped, oldest first.
     private var looks: [(last: UInt64, at: Int64)] = []
     private var since: Int64 = 0
 
-    /// A look is remembered when so many parts of the age have passed since the last one that is: so some
-    /// hundreds are, however long nothing moves, and the age is wrong by such a part.
+    /// A look is remembered when such a part of the age has passed: the age is wrong by that part.
     private static let ageParts: Int64 = 32
 
-    /// A moment before which nothing was done that is not shipped: the last one of which that is known; 0: all is shipped.
+    /// A moment before which nothing was done that is not shipped; 0: all is shipped.
     mutating func look(last: UInt64, shipped: UInt64, now: Int64) -> Int64 {
         guard last > shipped else {
             looks = []

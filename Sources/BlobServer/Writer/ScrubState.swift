@@ -1,8 +1,7 @@
 import BlobStore
 import Synchronization
 
-/// What is known of reading the store again: shared by the thread that does it, the writer, and those who
-/// ask.
+/// What is known of reading the store again.
 final class ScrubState: Sendable {
     /// How far it is, for people.
     struct Progress: Sendable {
@@ -44,8 +43,6 @@ final class ScrubState: Sendable {
         thread.wake()
     }
 
-    // MARK: - For the thread
-
     var isRequested: Bool { state.withLock { $0.isRequested } }
 
     func note(_ progress: Progress) {
@@ -57,10 +54,7 @@ final class ScrubState: Sendable {
 
     func endRequest() { state.withLock { $0.isRequested = false } }
 
-    /// Has the writer write how far it is.
     func write(_ position: ScrubPosition) { state.withLock { $0.position = position } }
-
-    // MARK: - For the writer
 
     func takePosition() -> ScrubPosition? { state.withLock { $0.position.take() } }
 }

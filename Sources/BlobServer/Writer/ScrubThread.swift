@@ -18,10 +18,9 @@ extension ScrubState {
     }
 }
 
-/// A round takes at most half of ``DaemonLimits/scrubDays``, and waits while the daemon is busy, unless it
-/// is late. One that was asked for (`POST /v1/scrub`) waits for nothing.
+/// A round takes at most half of ``DaemonLimits/scrubDays``, and waits while the daemon is busy, unless it is late.
+/// One that was asked for waits for nothing.
 private struct ScrubLoop {
-    /// How long after the start a round begins or continues.
     private static let delayMilliseconds = 300_000
     private static let writeMilliseconds = 600_000
     /// How long it waits while the daemon is busy, before it looks again.
@@ -38,7 +37,6 @@ private struct ScrubLoop {
 
     private let store: BlobStore
     private var scrubber: Scrubber
-    /// Whether the present round is one that was asked for.
     private var isRunningRequest = false
     private let state: ScrubState
     private let limits: LiveLimits
@@ -48,7 +46,6 @@ private struct ScrubLoop {
     private let start = Instant.now.after(milliseconds: Self.delayMilliseconds)
     private var nextWrite = Instant.now.after(milliseconds: Self.writeMilliseconds)
     private var byteCountInAll = 0
-    /// Bytes since the rate was computed.
     private var recent = (instant: Instant.now, byteCount: 0)
     private var rate = 0
     private var errorLog: RateLimitedLog
@@ -95,9 +92,7 @@ private struct ScrubLoop {
         }
     }
 
-    /// Does what is due.
-    ///
-    /// - Returns: how long to wait then, in milliseconds; negative: until there is something to do.
+    /// Returns how long to wait, in milliseconds; negative: until there is something to do.
     private mutating func advance() throws(StoreError) -> Int {
         let isRequested = state.isRequested
         let now = Instant.now
@@ -147,8 +142,6 @@ private struct ScrubLoop {
         log.info("Scrubbed the store: \(scrubber.position.byteCount) bytes")
     }
 
-    // MARK: - When
-
     /// In how many milliseconds everything is to be read; 0: never.
     private var scrubMilliseconds: Int { limits.now.scrubDays * 86_400_000 }
 
@@ -187,8 +180,6 @@ private struct ScrubLoop {
         return elapsed * 2 / Double(scrubMilliseconds) > share + 0.01
     }
 
-    // MARK: - Figures
-
     private mutating func count(_ byteCount: Int) {
         recent.byteCount += byteCount
         let now = Instant.now
@@ -210,8 +201,7 @@ private struct ScrubLoop {
     }
 }
 
-/// Whether the other threads of this process are busy: by the processor time that they have used since they
-/// were asked about last.
+/// Whether the other threads of this process are busy.
 struct LoadMeter {
     /// Busier than this share of one processor is loaded, in percent.
     static let percentMax = 20

@@ -3,16 +3,13 @@ import Logging
 
 /// Whether a publish could be stored now, for probes and for the log.
 struct StoreReadiness {
-    /// How long the answer of a probe (`/readyz`, ping) is valid: what a publish needs is tried at most this often. A
-    /// publish that is refused for lack of room ends it.
+    /// What a publish needs is tried at most this often. A publish that is refused for lack of room ends it.
     private static let milliseconds = 1_000
 
     private let log: Logger
     private var isFull = false
-    /// What the last probe found, and until when that is good.
     private var last: (result: ChangeResult, end: Instant)?
-    /// The most stored bytes that a publish was refused for by a quota that it alone would not pass; 1:
-    /// none was.
+    /// The most stored bytes that a publish was refused for by a quota that it alone would not pass.
     private var refusedByteCount = 1
     private var quotaLog: RateLimitedLog
 
@@ -21,8 +18,7 @@ struct StoreReadiness {
         quotaLog = RateLimitedLog(log)
     }
 
-    /// What a probe is told. It is found out at most once in ``StoreReadiness/milliseconds``, however many ask. `failure` is
-    /// set to the error after which nothing may be synced again, if there was one.
+    /// `failure` is set to the error after which nothing may be synced again, if there was one.
     mutating func check(_ store: BlobStore, _ failure: inout StoreError?) -> ChangeResult {
         let now = Instant.now
         if let last, now < last.end { return last.result }
@@ -38,7 +34,6 @@ struct StoreReadiness {
         return result
     }
 
-    /// Takes note of a publish that a quota refused.
     mutating func note(_ excess: QuotaExcess) {
         guard !excess.setting.isOfOwner else { return }
         last = nil
@@ -49,8 +44,7 @@ struct StoreReadiness {
             .warning, "Publishes are refused: \(excess); reads, deletes and expiry continue")
     }
 
-    /// Takes note of whether a publish found space. Logs one line when the store becomes full, and one
-    /// when it no longer is.
+    /// Logs one line when the store becomes full, and one when it no longer is.
     mutating func noteFull(_ isFull: Bool) {
         if isFull { last = nil }
         guard isFull != self.isFull else { return }

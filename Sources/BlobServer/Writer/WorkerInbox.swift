@@ -2,20 +2,16 @@ import Synchronization
 
 struct WorkerMessage: Sendable {
     enum Content: Sendable {
-        /// A connection was accepted: its descriptor, which the worker owns from now on, its peer, and
-        /// whether it came by the device socket.
+        /// Its descriptor, which the worker owns from now on.
         case accepted(Int32, Peer, isDevice: Bool)
-        /// The writer has done what a connection waits for.
         case changed(ChangeResult)
         /// What a connection waits for is replicated, or has come to this follower.
         case replicated(ChangeResult)
         case memoryGranted
         case feedChanged
-        /// The backup that a connection sends has gone on.
         case backupReady
         /// Say that you make progress (``ProgressCheck``).
         case progressCheck
-        /// Finish what is under way, and stop.
         case stop
         case stopAtOnce
     }
@@ -33,17 +29,14 @@ final class WorkerInbox: Sendable {
         signal = try WakeSignal()
     }
 
-    /// The descriptor that becomes readable when a message comes.
     var signalNumber: Int32 { signal.number }
 
-    /// Leaves a message and wakes the worker. The queue needs no limit: each connection waits for one
-    /// message at a time, and the number of connections is limited.
+    /// The queue needs no limit: each connection waits for one message at a time.
     func post(_ message: WorkerMessage) {
         if leave(message) { wake() }
     }
 
-    /// Leaves a message without waking the worker, for callers with several messages. If it is the first in the queue,
-    /// the caller must ``wake()`` the worker when it has left the others.
+    /// For callers with several messages. If it is the first in the queue, ``wake()`` the worker after the others.
     func leave(_ message: WorkerMessage) -> Bool {
         messages.withLock { messages in
             messages.append(message)
@@ -90,13 +83,11 @@ struct ConnectionAddress: Sendable, Equatable {
     let inbox: WorkerInbox
     let token: ConnectionToken
 
-    /// Leaves a message and wakes the connection's worker. If the connection has ended, the worker drops
-    /// the message.
+    /// If the connection has ended, the worker drops the message.
     func post(_ content: WorkerMessage.Content) {
         inbox.post(WorkerMessage(token: token, content: content))
     }
 
-    /// Like `post`, but without waking the worker (``WorkerInbox/leave(_:)``).
     func leave(_ content: WorkerMessage.Content) -> Bool {
         inbox.leave(WorkerMessage(token: token, content: content))
     }
@@ -106,8 +97,8 @@ struct ConnectionAddress: Sendable, Equatable {
     }
 }
 
-/// Leaves messages for several connections, and wakes each worker once behind the last. A worker that
-/// woke for the first message would take the processor from this thread, and find one message at a time.
+/// Leaves messages for several connections, and wakes each worker once after the last. One that woke for the first
+/// would take the processor from this thread.
 struct InboxWakes: ~Copyable {
     private var inboxes: [WorkerInbox] = []
 

@@ -3,9 +3,8 @@ import Glibc
 import Logging
 import Synchronization
 
-/// What the writer's thread does. Each pass takes a batch of changes, applies it, which appends it to the write-ahead log
-/// or commits it, and completes those who wait. Then come one step of a long change, one step of announcing categories'
-/// edits, and maintenance when it is due.
+/// What the writer's thread does: it applies a batch of changes, and completes those who wait. Then come one step of
+/// a long change, of announcing categories' edits, and maintenance when it is due.
 struct WriterLoop {
     private static let batchCountMax = 1_024
     /// Orphaned bytes that are freed in one transaction with changes.
@@ -30,7 +29,6 @@ struct WriterLoop {
         maintenance = WriterMaintenance(context)
     }
 
-    /// Runs until the thread is closed and everything that was queued is done.
     mutating func run() {
         do throws(StoreError) {
             try serve()
@@ -53,8 +51,8 @@ struct WriterLoop {
             if !batch.isEmpty {
                 try apply(batch)
                 noteCommits()
-                // Clients that ask again at once come into the next batch, also where this thread
-                // shares a core with them: half as many syncs.
+                // Clients that ask again at once come into the next batch: half as many syncs where they share a
+                // core.
                 sched_yield()
             } else if isClosing {
                 return try end()
@@ -106,8 +104,6 @@ struct WriterLoop {
                 commitClock.pause(asOf: now, hasWaiters: !commitWaiters.isEmpty)))
     }
 
-    // MARK: - Batches
-
     private mutating func apply(_ batch: ChangeBatch) throws(StoreError) {
         if batch.hasCommitWaiters {
             commitWaiters.add(from: batch, commitCount: store.pendingKeys.commitCount)
@@ -118,8 +114,7 @@ struct WriterLoop {
                 return batch.refuse(with: .refused(refusal))
             }
             do throws(StoreError) {
-                // Changes that replace others leave about as many bytes behind. Those are freed in the
-                // same commits, so that they do not pile up until the next maintenance.
+                // Changes that replace others leave about as many bytes behind, which are freed in the same commits.
                 outcomes = try store.apply(
                     batch.changes, asOf: .now, freeing: Self.freedWithChangesByteCountMax,
                     bootMilliseconds: .bootMilliseconds,
@@ -149,7 +144,7 @@ struct WriterLoop {
                 // Through the span, which copies no change to look at it.
                 let result = result(outcomes.removeLast(), of: batch.changes.span[next].change)
                 defer { next += 1 }
-                guard store.hasCategoryEdits, result.isCategoryEdit,
+                guard store.hasCategoryEdits, result.isChange,
                     batch.changes.span[next].change.isCategoryEdit
                 else { return result }
                 edits.complete(waiter.connection, with: result)
@@ -174,29 +169,17 @@ struct WriterLoop {
     private mutating func result(
         _ outcome: consuming Outcome, of change: Change
     ) -> ChangeResult {
-        switch consume outcome {
-        case .published(let record, let created):
-            context.counters.publishes.add()
+        let counters = context.counters
+        switch outcome {
+        case .published:
+            counters.publishes.add()
             readiness.noteFull(false)
-            return .published(record, created: created)
+        case .held: readiness.noteFull(false)
         case .deleted:
-            if case .removeCategory = change { return .deleted }
-            context.counters.deletes.add()
-            return .deleted
-        case .notFound: return .notFound
-        case .changed(let record):
-            if case .respond = change {
-                context.counters.responses.add()
-            } else {
-                context.counters.patches.add()
-            }
-            return .changed(record)
-        case .unchanged(let record): return .unchanged(record)
-        case .held(let blob, let created):
-            readiness.noteFull(false)
-            return .held(blob, created: created)
-        case .categorySet(let category, let created):
-            return .categorySet(category, created: created)
+            if case .removeCategory = change { break }
+            counters.deletes.add()
+        case .changed:
+            if case .respond = change { counters.responses.add() } else { counters.patches.add() }
         case .refused(let error):
             switch error {
             case .full: readiness.noteFull(true)
@@ -204,12 +187,11 @@ struct WriterLoop {
             default: break
             }
             return .failed(error)
+        case .notFound, .unchanged, .categorySet: break
         }
+        return .applied(outcome)
     }
 
-    // MARK: - Commits
-
-    /// Who wants a commit before the clock says so.
     private var commitDemand: CommitClock.Demand {
         CommitClock.Demand(
             hasWaiters: !commitWaiters.isEmpty,
@@ -222,8 +204,6 @@ struct WriterLoop {
         // What is committed can be shipped.
         if context.replica.role == .leader { context.replica.signal.notify() }
     }
-
-    // MARK: - Long changes
 
     /// Does one step of the long change, so that nobody else waits longer than that takes.
     private mutating func advanceLongOperation() throws(StoreError) -> Bool {
@@ -246,8 +226,6 @@ struct WriterLoop {
         }
         return true
     }
-
-    // MARK: - Ends
 
     /// Ends the open transaction, which belongs to this thread.
     private mutating func end() throws(StoreError) {

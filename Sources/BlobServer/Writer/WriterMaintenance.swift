@@ -3,8 +3,7 @@ import CLinux
 import Logging
 import Replication
 
-/// What the writer does between batches: it removes what has expired, frees blobs without references
-/// and dead readers' slots, each in bounded steps.
+/// What the writer does between batches, in bounded steps.
 struct WriterMaintenance {
     private static let sweepCountMax = 1_024
     private static let freedByteCountMax = 32 << 20
@@ -12,8 +11,7 @@ struct WriterMaintenance {
     private static let reclaimMicrosecondsMax = 5_000
     /// How long they are not after that: a twentieth of the writer's time goes into it.
     private static let reclaimPauseMilliseconds = 100
-    /// Free pages are kept that publishes would use within this time, as they come: the file system would have to
-    /// allocate them again at once.
+    /// Free pages are kept that publishes would use within this time.
     private static let reclaimedSecondsAhead = 10
     /// How often readers that died without a word are looked for (`mdb_reader_check`).
     private static let readerCheckMilliseconds = 60_000
@@ -44,9 +42,7 @@ struct WriterMaintenance {
 
     func pause(asOf now: Instant) -> Int { max(0, nextSweep.milliseconds(since: now) + 1) }
 
-    /// Does one step.
-    ///
-    /// - Throws: ``StoreError/outcomeUnknown(_:)`` alone.
+    /// Throws ``StoreError/outcomeUnknown(_:)`` alone.
     mutating func run(asOf now: Instant) throws(StoreError) {
         nextSweep = now.after(milliseconds: context.limits.now.sweepMilliseconds)
         // Costs some milliseconds where bodies had much, and is not done again before they have.
@@ -120,7 +116,6 @@ struct WriterMaintenance {
         }
     }
 
-    /// Bytes that publishes have brought a second, since this was asked last.
     private mutating func takePublishedPerSecond(asOf now: Instant) -> Int {
         let last = published
         published = (context.store.publishedByteCount, now)

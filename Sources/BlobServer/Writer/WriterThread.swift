@@ -2,7 +2,6 @@ import BlobStore
 import Logging
 import Synchronization
 
-/// What the threads of a daemon share.
 struct DaemonContext: Sendable {
     let store: BlobStore
     let limits: LiveLimits
@@ -14,10 +13,8 @@ struct DaemonContext: Sendable {
     let log: Logger
 }
 
-/// The one thread that changes the store, and the queue of changes for it. ``WriterLoop`` is what it
-/// does.
+/// The one thread that changes the store, and the queue of changes for it.
 final class WriterThread: Sendable {
-    /// A change that is done in steps.
     struct LongOperation {
         var change: CheckedLongChange
         let connection: ConnectionAddress
@@ -25,9 +22,8 @@ final class WriterThread: Sendable {
         let reservation: BodyReservation?
     }
 
-    /// What another thread has it do with the store, between two batches: called once, with the store or with why not.
-    ///
-    /// - Returns: the error after which nothing may be synced again, if there was one.
+    /// Called once between two batches, with the store or with why not. Returns the error after which nothing may be
+    /// synced again, if there was one.
     typealias StoreTask = @Sendable (Result<BlobStore, StoreError>) -> StoreError?
 
     struct State {
@@ -58,8 +54,7 @@ final class WriterThread: Sendable {
         }
     }
 
-    /// Puts a change in the queue. The queue needs no limit: each connection waits for one change at a
-    /// time.
+    /// The queue needs no limit: each connection waits for one change at a time.
     func submit(_ change: consuming PendingChange) {
         var slot: PendingChange? = consume change
         let isFirst = state.withLock { state in
@@ -78,8 +73,7 @@ final class WriterThread: Sendable {
         if isFirst { thread.wake() }
     }
 
-    /// Has the writer do something with the store, and returns its result when it is done. Not from the writer's own
-    /// thread.
+    /// Has the writer do something with the store, and waits for its result. Not on the writer's own thread.
     func perform<Value: Sendable>(
         _ body: @escaping @Sendable (BlobStore) throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
@@ -106,19 +100,16 @@ final class WriterThread: Sendable {
         for task in tasks { _ = task(.failure(error)) }
     }
 
-    /// Applies what is queued and ends the thread. A long change ends after its current step: what is
-    /// done of it stays done, and the client may ask again.
+    /// Applies what is queued. A long change ends after its current step, and the client may ask again.
     func close() { thread.close() }
 }
 
-/// What a task came to, for the thread that waits for it.
 private final class TaskOutcome<Value: Sendable>: Sendable {
     private let result = Mutex<Result<Value, StoreError>?>(nil)
     private let signal: WakeSignal
 
     init() throws(SystemError) { signal = try WakeSignal() }
 
-    /// Does what was asked for, on the writer's thread.
     func note(
         _ store: Result<BlobStore, StoreError>, _ body: (BlobStore) throws(StoreError) -> Value
     ) -> StoreError? {

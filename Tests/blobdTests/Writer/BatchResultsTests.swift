@@ -11,7 +11,7 @@ import Testing
     }
 
     private static func applied(_ ids: String...) -> ChangeResult {
-        .lines(ids.map { BatchLine.Answered(id: $0, result: .deleted) })
+        .lines(ids.map { BatchLine.Answered(id: $0, result: .applied(.deleted)) })
     }
 
     private static func words(_ result: ChangeResult?) -> [String] {
@@ -19,7 +19,7 @@ import Testing
         case .lines(let lines)?:
             lines.map { line in
                 switch line.result {
-                case .deleted: "\(line.id ?? "-") deleted"
+                case .applied(.deleted): "\(line.id ?? "-") deleted"
                 case .failed: "\(line.id ?? "-") failed"
                 case .refused: "\(line.id ?? "-") refused"
                 default: "?"

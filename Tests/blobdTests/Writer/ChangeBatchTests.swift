@@ -46,7 +46,7 @@ import Testing
     func refused() throws {
         let batch = try Self.batch([.waitForCommit, .change("a"), .waitForCommit, .check])
         let inbox = batch.waiters[0].connection.inbox
-        batch.refuse(with: .notFound)
+        batch.refuse(with: .applied(.notFound))
         #expect(inbox.takeAll().count == 2)
     }
 

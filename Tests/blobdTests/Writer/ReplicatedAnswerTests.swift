@@ -23,7 +23,7 @@ import Testing
         inbox.takeAll().compactMap { message in
             guard case .replicated(let result) = message.content else { return nil }
             return switch result {
-            case .deleted: "deleted"
+            case .applied(.deleted): "deleted"
             case .refused(let error): error.code.rawValue
             default: "\(result)"
             }
@@ -36,7 +36,8 @@ import Testing
     func lostLead(role: ReplicaStatus.Role) throws {
         let status = try status(role)
         #expect(
-            status.awaitBucket(.deleted, last: 8, shipped: 7, for: connection, asOf: .now) == nil)
+            status.awaitBucket(.applied(.deleted), last: 8, shipped: 7, for: connection, asOf: .now)
+                == nil)
         status.complete(upTo: 7, asOf: .now)
         #expect(told() == [])
         status.failAll(.stopping)
@@ -48,14 +49,15 @@ import Testing
         let status = try status(.leader)
         let now = Instant.now
         guard
-            case .deleted? = status.awaitBucket(
-                .deleted, last: 7, shipped: 7, for: connection, asOf: now)
+            case .applied(.deleted)? = status.awaitBucket(
+                .applied(.deleted), last: 7, shipped: 7, for: connection, asOf: now)
         else {
             Issue.record("it waits")
             return
         }
         #expect(
-            status.awaitBucket(.deleted, last: 8, shipped: 7, for: connection, asOf: now) == nil)
+            status.awaitBucket(.applied(.deleted), last: 8, shipped: 7, for: connection, asOf: now)
+                == nil)
         status.complete(upTo: 8, asOf: now)
         #expect(told() == ["deleted"])
     }
@@ -66,12 +68,13 @@ import Testing
         let now = Instant.now
         for _ in 0..<ReplicaStatus.waiterCountMax {
             #expect(
-                status.awaitBucket(.deleted, last: 8, shipped: 7, for: connection, asOf: now)
+                status.awaitBucket(
+                    .applied(.deleted), last: 8, shipped: 7, for: connection, asOf: now)
                     == nil)
         }
         guard
             case .refused(let error)? = status.awaitBucket(
-                .deleted, last: 8, shipped: 7, for: connection, asOf: now)
+                .applied(.deleted), last: 8, shipped: 7, for: connection, asOf: now)
         else {
             Issue.record("one more was not refused")
             return

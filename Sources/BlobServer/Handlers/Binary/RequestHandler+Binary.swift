@@ -3,27 +3,101 @@ import BlobStore
 import Bytes
 import Notifications
 
-// A frame's way: its head is read, what it reads must be committed, and then it is answered. Everything a head says is
-// checked before a byte of a body is read. `docs/PROTOCOL.md` draws the frames.
+// A frame's way: its head is checked before a byte of a body is read. `docs/PROTOCOL.md` draws the frames.
 
-/// A frame from its header to its log line: the context that answering it needs.
-struct BinaryRequest: ~Escapable {
+/// A frame from its header to its log line.
+struct BinaryRequest: IncomingRequest, ~Escapable {
     let frame: RequestFrame
     let head: RawSpan
     let userID: UInt32
+    let wait: Session.Wait
 
     @_lifetime(copy head)
-    init(_ frame: RequestFrame, _ head: RawSpan, of connection: Session) {
+    init(_ frame: RequestFrame, _ head: RawSpan, of connection: Session, _ wait: Session.Wait) {
         self.frame = frame
         self.head = head
         userID = connection.userID
+        self.wait = wait
     }
 
-    /// What a log says of it; `target` is the id or the path that it names.
-    func logged(_ target: String) -> LoggedRequest {
-        LoggedRequest(
+    var dialect: PendingReply.Form.Dialect { .binary(frame) }
+
+    var framing: Upload.Framing { .counted(frame.bodyByteCount) }
+
+    var stepAfterAnswer: RequestHandler.Step {
+        @inline(__always)
+        get { frame.bodyByteCount == 0 ? .answered : .answeredThenSkip(frame.bodyByteCount) }
+    }
+
+    func acknowledgement() throws(ProtocolError) -> Acknowledgement? {
+        frame.flags.contains(.replicated) ? .replicated : nil
+    }
+
+    func accept(_ step: ActionStep) throws(ProtocolError) -> ActionStep {
+        if case .receiveBody = step { return step }
+        try require(
+            frame.operation != .call || frame.bodyByteCount == 0, .malformed,
+            "this call must not have a body")
+        return step
+    }
+
+    func refuse(
+        _ error: ProtocolError, _ entry: RequestEntry, by handler: RequestHandler,
+        into batch: inout AnswerBatch
+    ) -> RequestHandler.Step {
+        handler.respond(.problem(error), .binary(frame, entry), into: &batch)
+        // Where the next frame begins is known, but a body that is too long is not worth waiting for.
+        if error.endsConnection || error.code == .payloadTooLarge { return .answeredThenClose }
+        return stepAfterAnswer
+    }
+
+    func logged(_ asked: Request?) -> LoggedRequest {
+        var target = ""
+        switch asked {
+        case .fetch(.part(let id, let part)):
+            target = LoggedRequest.text(id.of(head))
+            if !part.isEmpty { target += "/\(LoggedRequest.text(part.of(head)))" }
+        case .fetch(.digest(let digest)): target = digest.description
+        case .call(let call): target = call.name
+        case nil: break
+        }
+        return LoggedRequest(
             method: frame.operation?.row.name ?? "unknown", target: target, version: "blobd",
             userID: userID)
+    }
+
+    func appendPayload(
+        _ payload: Payload, _ handler: RequestHandler, in snapshot: borrowing Snapshot,
+        into batch: inout AnswerBatch
+    ) throws(FetchFailure) -> UInt16 {
+        let isHeadOnly = frame.flags.contains(.headOnly)
+        let blob = payload.blob
+        var selection = Selection.whole(blob, acceptsGzip: frame.flags.contains(.gzipAccepted))
+        do throws(ProtocolError) {
+            let range = try WireRange.parse(head, flags: frame.flags, .get)
+            if let range, case .from(let first, _) = range {
+                selection = try selection.narrowed(
+                    to: range.resolve(byteCount: UInt64(blob.byteCount)), of: blob,
+                    beginning: "at byte \(first)")
+            }
+        } catch {
+            throw .refused(error)
+        }
+        let body: BatchedAnswer.Body = isHeadOnly ? .none : selection.body(of: blob)
+        try handler.map(body, of: payload, into: &batch, in: snapshot)
+        let response = Get.Response(
+            byteCount: UInt64(blob.byteCount), first: UInt64(selection.lower),
+            // A blob has no expiry of its own: it stays as long as a notification has it.
+            expiryMilliseconds: frame.operation == .get ? payload.expiresAt.milliseconds : 0,
+            revision: payload.revision, createdMilliseconds: payload.createdAt.milliseconds,
+            coding: selection.coding == .gzip ? .gzip : .identity)
+        let digest = blob.digest.rawBytes
+        response.compose(
+            answering: frame, status: selection.status,
+            bodyByteCount: isHeadOnly ? 0 : UInt64(selection.byteCount),
+            digest: digest.span.bytes, mediaType: payload.servedMediaType, into: &batch.heads)
+        batch.endAnswer(body, fetchStatus: selection.status)
+        return selection.status
     }
 }
 
@@ -49,11 +123,10 @@ extension RequestHandler {
         let headEnd = Wire.frameHeaderByteCount + Int(frame.headByteCount)
         guard bytes.byteCount >= headEnd else { return .needsInput }
         let head = bytes.extracting(Wire.frameHeaderByteCount..<headEnd)
-        let request = BinaryRequest(frame, head, of: connection)
-        var end = headEnd
+        let request = BinaryRequest(frame, head, of: connection, wait)
+        consumed = headEnd
         if let problem = frame.greetingProblem(isGreeted: connection.isGreeted) {
-            consumed = end
-            _ = refuse(problem, request, entry(.unknown, request), into: &batch)
+            _ = refuse(problem, nil, request, into: &batch)
             return .answeredThenClose
         }
         let asked: Request
@@ -62,110 +135,91 @@ extension RequestHandler {
             case .hello:
                 _ = try Hello.Request.parse(head)
                 connection.isGreeted = true
-                consumed = end
                 BinaryCodec.appendHello(store.id, limits, frame, into: &batch)
-                observer.note(entry(.probe, request), status: 200, nil, batch)
+                observer.note(
+                    observer.entry(.probe, request.logged(nil)), status: 200, nil, batch)
                 return .answered
             case .ping:
                 try Ping.check(head)
                 // At most 1,024 bytes, so that the whole of it is waited for.
-                end += Int(frame.bodyByteCount)
-                guard bytes.byteCount >= end else { return .needsInput }
-                asked = .perform(.check(.ping(bytes.extracting(headEnd..<end).array())))
-            case let operation: asked = try self.asked(operation, request)
-            }
-        } catch {
-            consumed = headEnd
-            let entry = entry(frame.operation?.row.counted ?? .unknown, request)
-            return refuse(error, request, entry, into: &batch)
-        }
-        if let retry = retry(asked, head, wait, in: snapshot) { return retry }
-        consumed = end
-        if wait == .inVain {
-            return refuse(.stopping, request, entry(asked.operation, request), into: &batch)
-        }
-        switch asked {
-        case .fetch(let key):
-            let step = fetch(key, request, in: snapshot, into: &batch)
-            if case .retryWithBlob = step { consumed = 0 }
-            return step
-        case .perform(let action): return perform(action, request, in: snapshot, into: &batch)
-        }
-    }
-
-    @inline(__always)
-    private func fetch(
-        _ key: PayloadKey, _ request: BinaryRequest, in snapshot: borrowing Snapshot,
-        into batch: inout AnswerBatch
-    ) -> Step {
-        do throws(FetchFailure) {
-            let status = try appendPayload(
-                try payload(key, request.head, in: snapshot), request, in: snapshot, into: &batch)
-            requests.countFetch(status: status)
-            if observer.logsRequests {
-                observer.logFetch(
-                    request.logged(key.target(request.head)), status: status, batch)
-            }
-            return .answered
-        } catch {
-            return step(after: error, key, request, into: &batch)
-        }
-    }
-
-    @inline(never)
-    private func step(
-        after failure: FetchFailure, _ key: PayloadKey, _ request: BinaryRequest,
-        into batch: inout AnswerBatch
-    ) -> Step {
-        do throws(ProtocolError) {
-            return try step(after: failure)
-        } catch {
-            let entry = entry(.fetch, request, key.target(request.head))
-            return refuse(error, request, entry, into: &batch)
-        }
-    }
-
-    @inline(never)
-    private func perform(
-        _ action: Action, _ request: BinaryRequest, in snapshot: borrowing Snapshot,
-        into batch: inout AnswerBatch
-    ) -> Step {
-        let frame = request.frame
-        let entry = entry(action.operation, request, action.target)
-        do throws(ProtocolError) {
-            let step = try perform(action, request.head, in: snapshot)
-            if frame.operation == .call, frame.bodyByteCount > 0 {
-                guard case .receiveBody = step else {
-                    throw ProtocolError(.malformed, "this call must not have a body")
+                let end = headEnd + Int(frame.bodyByteCount)
+                guard bytes.byteCount >= end else {
+                    consumed = 0
+                    return .needsInput
                 }
+                consumed = end
+                let entry = observer.entry(.probe, request.logged(nil))
+                let body = bytes.extracting(headEnd..<end).array()
+                return .later(
+                    .write(.checkWritable, .ping(body)), .binary(frame, entry), .counted(0))
+            case .put:
+                let put = try Put.Request.parse(head, flags: frame.flags)
+                asked = .call(EndpointRequest(put, bodyByteCount: frame.bodyByteCount))
+            case .get:
+                let get = try Get.Request.parse(head, flags: frame.flags)
+                asked = .fetch(.part(id: get.id, part: get.part))
+            case .getBlob:
+                let get = try GetBlob.Request.parse(head, flags: frame.flags)
+                let digest = try require(
+                    Digest(bytes: get.digest.of(head)), .badDigest,
+                    "the digest must be 32 bytes long")
+                asked = .fetch(.digest(digest))
+            case .call:
+                let call = try Call.Request.parse(head, flags: frame.flags)
+                asked = .call(try EndpointRequest(call, head))
+            case .watch:
+                asked = .call(try EndpointRequest(try Watch.Request.parse(head), head))
             }
-            var form = PendingReply.Form.binary(frame, entry)
-            if step.isChange {
-                form.acknowledgement = try acknowledgement(
-                    asked: frame.flags.contains(.replicated) ? .replicated : nil)
-            }
-            return try carryOut(step, .counted(frame.bodyByteCount), form, into: &batch)
         } catch {
-            return refuse(error, request, entry, into: &batch)
+            let entry = observer.entry(
+                frame.operation?.row.counted ?? .unknown, request.logged(nil))
+            return request.refuse(error, entry, by: self, into: &batch)
         }
+        return answer(asked, head, request, in: snapshot, into: &batch, consumed: &consumed)
     }
 
-    private func entry(
-        _ operation: Operation, _ request: BinaryRequest, _ target: @autoclosure () -> String = ""
-    ) -> RequestEntry {
-        observer.entry(operation, request.logged(target()))
-    }
-
-    private func refuse(
-        _ error: ProtocolError, _ request: BinaryRequest, _ entry: RequestEntry,
+    /// Answers the frame at the start of `bytes` when it is a plain fetch of all of a payload as it is kept. Returns
+    /// how many bytes were used; 0: ``next(_:of:in:into:consumed:)`` has to answer.
+    @inline(__always)
+    func answerPlainGet(
+        _ bytes: RawSpan, of connection: inout Session, in snapshot: borrowing Snapshot,
         into batch: inout AnswerBatch
-    ) -> Step {
-        let frame = request.frame
-        respond(.problem(error), .binary(frame, entry), into: &batch)
-        // Where the next frame begins is known, but a body that is too long is not worth waiting
-        // for. What an operation takes that is not known here is not known either.
-        if error.endsConnection || error.code == .payloadTooLarge { return .answeredThenClose }
-        return frame.bodyByteCount == 0 ? .answered : .answeredThenSkip(frame.bodyByteCount)
+    ) -> Int {
+        guard connection.isGreeted, let get = PlainGet(bytes) else { return 0 }
+        let id = get.id.of(bytes)
+        guard case .ready = store.readiness(of: .notification, id, in: snapshot) else { return 0 }
+        do throws(StoreError) {
+            guard
+                case .found(let payload) = try snapshot.payload(
+                    for: id, part: RawSpan(), asOf: now)
+            else { return 0 }
+            let blob = payload.blob
+            guard blob.storedByteCount > 0, blob.coding == .identity || get.acceptsGzip,
+                payload.mediaType.byteCount > 0,
+                payload.mediaType.byteCount <= WireLimits.mediaTypeByteCountMax
+            else { return 0 }
+            try batch.map(payload)
+            let digest = blob.digest.rawBytes
+            Get.Response(
+                byteCount: UInt64(blob.byteCount),
+                expiryMilliseconds: payload.expiresAt.milliseconds, revision: payload.revision,
+                createdMilliseconds: payload.createdAt.milliseconds,
+                coding: blob.coding == .gzip ? .gzip : .identity
+            ).compose(
+                answering: RequestFrame(
+                    .get, requestID: get.requestID, headByteCount: 0, bodyByteCount: 0),
+                status: 200, bodyByteCount: UInt64(blob.storedByteCount),
+                digest: digest.span.bytes, mediaType: payload.mediaType, into: &batch.heads)
+            batch.endAnswer(
+                .stored(StoredRange(blob: blob, from: 0, upTo: blob.storedByteCount)),
+                fetchStatus: 200)
+        } catch {
+            // What is wrong is found again, noted and said by ``next(_:of:in:into:consumed:)``.
+            return 0
+        }
+        requests.fetches.add()
+        connection.wait = .none
+        return get.byteCount
     }
 
     private func operation(of frame: RequestFrame) throws(ProtocolError) -> Opcode {
@@ -179,8 +233,7 @@ extension RequestHandler {
         return operation
     }
 
-    /// The longest body of an operation. A call's may be several payloads with the words between
-    /// them; the resource says the rest.
+    /// A call's body may be several payloads with the words between them.
     private func bodyByteCountMax(of operation: Opcode, _ flags: RequestFlags) -> UInt64 {
         if let byteCountMax = operation.bodyByteCountMax { return byteCountMax }
         var byteCountMax = limits.payloadByteCountMax
@@ -188,82 +241,15 @@ extension RequestHandler {
         let extra = operation == .call ? WireLimits.multipartExtraByteCountMax : 0
         return UInt64(byteCountMax + extra)
     }
-
-    @inline(__always)
-    private func asked(
-        _ operation: Opcode, _ request: BinaryRequest
-    ) throws(ProtocolError) -> Request {
-        let (head, flags) = (request.head, request.frame.flags)
-        switch operation {
-        case .get:
-            let get = try Get.Request.parse(head, flags: flags)
-            return .fetch(.part(id: get.id, part: get.part))
-        case .getBlob:
-            let get = try GetBlob.Request.parse(head, flags: flags)
-            let digest = Digest(bytes: get.digest.of(head))
-            return .fetch(
-                .digest(try require(digest, .badDigest, "the digest must be 32 bytes long")))
-        default: return .perform(try action(operation, request))
-        }
-    }
-
-    private func action(
-        _ operation: Opcode, _ request: BinaryRequest
-    ) throws(ProtocolError) -> Action {
-        let (head, flags) = (request.head, request.frame.flags)
-        switch operation {
-        case .put:
-            let put = try Put.Request.parse(head, flags: flags)
-            let draft = PublicationDraft(
-                put.texts, part: put.part ?? .payload, mediaType: put.mediaType ?? .octetStream,
-                expiry: try expiry(put.lifetime),
-                profile: put.profile ?? limits.profile)
-            return .publish(
-                draft, put.coding == .gzip ? .gzip : .identity,
-                byteCount: request.frame.bodyByteCount)
-        case .call:
-            return .endpoint(try EndpointRequest(try Call.Request.parse(head, flags: flags), head))
-        case .watch:
-            let watch = try Watch.Request.parse(head, flags: flags)
-            return .watch(FeedQuery(watch, head), cursor: watch.cursor)
-        case .hello, .ping, .get, .getBlob:
-            throw ProtocolError(.internalError, "\(operation) is answered elsewhere")
-        }
-    }
 }
 
 extension RequestFrame {
-    /// What is wrong with its place after the beginning of the connection: the first frame, and no
-    /// other, is hello.
+    /// The first frame of a connection, and no other, is hello.
     fileprivate func greetingProblem(isGreeted: Bool) -> ProtocolError? {
         guard isGreeted == (operation == .hello) else { return nil }
         if isGreeted { return ProtocolError(.malformed, "hello must be sent once") }
         let name = operation.map { "\($0)" } ?? "\(opcode)"
         return ProtocolError(.malformed, "the first frame must be hello, not \(name)")
-    }
-}
-
-extension PayloadKey {
-    /// What a log says of it. Its slices are of `text`.
-    fileprivate func target(_ text: RawSpan) -> String {
-        switch self {
-        case .part(let id, let part):
-            let id = LoggedRequest.text(id.of(text))
-            return part.isEmpty ? id : "\(id)/\(LoggedRequest.text(part.of(text)))"
-        case .digest(let digest): return digest.description
-        }
-    }
-}
-
-extension Action {
-    /// What a log says it is about; empty where it names nothing.
-    fileprivate var target: String {
-        switch self {
-        case .publish(let draft, _, _): draft.texts.id?.text ?? ""
-        case .endpoint(let request): request.name
-        case .watch(let query, _): query.owner
-        case .check: ""
-        }
     }
 }
 
@@ -279,20 +265,5 @@ extension Opcode {
         case .call: ("call", .unknown)
         case .watch: ("watch", .watch)
         }
-    }
-}
-
-extension FeedQuery {
-    /// What a watch asks for, but from where on. The connection serves nothing else from then on.
-    fileprivate init(_ request: Watch.Request, _ head: RawSpan) {
-        func text(_ slice: Slice) -> String? { slice.isEmpty ? nil : slice.of(head).text() }
-        self.init(
-            owner: request.owner.of(head).text(), start: .beginning, limit: request.pageLimit,
-            waitSeconds: 0,
-            filter: RecordFilter(
-                app: text(request.app), isRead: request.isRead,
-                actionState: request.actionState.flatMap { ActionState(rawValue: $0) },
-                group: text(request.group), platform: text(request.platform),
-                targetHost: text(request.targetHost)))
     }
 }

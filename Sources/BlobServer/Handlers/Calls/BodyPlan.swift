@@ -2,14 +2,12 @@ import BlobProtocol
 import BlobStore
 import Notifications
 
-/// What a body is for, and how much of it is taken.
 struct BodyPlan: Sendable {
     /// Makes a change of a document that is there as a whole, on the thread of a worker or a publisher.
     typealias Reading =
         @Sendable (BodyReader, RawSpan, BodyPlan) throws(ProtocolError) -> PendingChange.Operation
 
     enum Kind: Sendable {
-        /// The bytes of a payload or a blob.
         case payload(PayloadUse)
         case document(Reply, Reading)
         case multipart(id: NotificationID?, boundary: [UInt8])
@@ -25,12 +23,18 @@ struct BodyPlan: Sendable {
     /// Longer bodies are refused before a byte is read, where the length is said.
     var byteCountMax: Int
 
+    var isDocument: Bool {
+        switch kind {
+        case .document, .batch: true
+        case .payload, .multipart: false
+        }
+    }
+
     var documentByteCountMax: Int {
         if case .batch = kind { return WireLimits.batchByteCountMax }
         return isOfDevice ? WireLimits.deviceDocumentByteCountMax : WireLimits.documentByteCountMax
     }
 
-    /// The error for a body over the limit. It names the setting of a payload's.
     var tooLarge: ProtocolError {
         let setting: String
         switch kind {
@@ -45,11 +49,11 @@ struct BodyPlan: Sendable {
     var reply: Reply {
         switch kind {
         case .payload(.publish(let draft)):
-            .publishedPart(draft.part.text, isIDAssigned: draft.texts.id == nil)
-        case .payload(.hold(let digest, _, _)): .held(isDigestAssigned: digest == nil)
+            .part(draft.part.text, isIDAssigned: draft.texts.id == nil)
+        case .payload(.hold(let digest, _, _)): .location(isAssigned: digest == nil)
         case .document(let reply, _): reply
-        case .multipart(let id, _): .published(isIDAssigned: id == nil)
-        case .batch: .batch
+        case .multipart(let id, _): .location(isAssigned: id == nil)
+        case .batch: .nothing
         }
     }
 }
@@ -65,8 +69,7 @@ extension BodyPlan {
     }
 }
 
-/// Everything a publish says but its bytes. An object: it is handed on from the head to the writer, and a copy would
-/// count a reference for each of its texts.
+/// Everything a publish says but its bytes. An object: a copy would count a reference for each of its texts.
 final class PublicationDraft: Sendable {
     let texts: NotificationTexts
     let part: PartName
@@ -98,7 +101,6 @@ final class PublicationDraft: Sendable {
     }
 }
 
-/// What the bytes of a body become.
 enum PayloadUse: Sendable {
     case publish(PublicationDraft)
     /// A blob that is kept for a while. It must have the digest, if there is one.
@@ -111,8 +113,8 @@ enum PayloadUse: Sendable {
         }
     }
 
-    /// Throws `unsupported_attachment` for a media type that the profile's devices do not take, and
-    /// `attachment_too_large` for more bytes than they take of it: 0 where that is not known yet.
+    /// Throws `unsupported_attachment` or `attachment_too_large` for what the profile's devices do not take.
+    /// `byteCount` is 0 where it is not known yet.
     func check(byteCount: UInt64) throws(ProtocolError) {
         guard case .publish(let draft) = self, let profile = draft.profile else { return }
         try profile.check(

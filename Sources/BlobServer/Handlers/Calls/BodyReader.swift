@@ -2,8 +2,7 @@ import BlobProtocol
 import BlobStore
 import Notifications
 
-/// Turns the bodies that resources take into changes. Everything wrong with them is found here or in
-/// the change's transaction, before anything is written.
+/// Turns bodies into changes. Everything wrong with them is found here or in the change's transaction.
 struct BodyReader: Sendable {
     private let lifetimes: LifetimeRules
     private let profile: DeviceProfile?
@@ -69,10 +68,8 @@ struct BodyReader: Sendable {
             document.lifetime, asOf: .now) ?? .after(seconds: lifetimes.usualSeconds)
     }
 
-    // MARK: - Files
-
     func notification(
-        _ received: MultipartReceiver.Received, _ plan: BodyPlan
+        _ received: BodyContent, _ plan: BodyPlan
     ) throws(BodyFailure) -> PendingChange.Operation {
         guard case .multipart(let id, _) = plan.kind else {
             throw .wire(ProtocolError(.internalError, "the body is not multipart"))
@@ -81,17 +78,17 @@ struct BodyReader: Sendable {
         let change: CheckedChange
         do throws(ProtocolError) {
             let bytes = try require(
-                received.document, .badMultipart, "the field notification is missing")
+                received.multipart?.document, .badMultipart, "the field notification is missing")
             document = try NotificationDocument(parsing: bytes.span.bytes, id: id)
             // What can be refused is refused before the files are compressed.
-            try document.checkFiles(received.files.map(\.name))
-            try checkAttachments(received.files, of: document)
+            try document.checkFiles(received.items.map(\.name))
+            try checkAttachments(received.items, of: document)
             change = try self.change(document, try expiry(document), plan)
         } catch {
             throw .wire(error)
         }
         var files: [ReceivedFile] = []
-        for file in received.files {
+        for file in received.items {
             let mediaType = document.mediaType(ofFile: file.name, saying: file.mediaType)
             guard let payload = try onStore(try file.finish(as: mediaType)) else { continue }
             files.append(ReceivedFile(name: file.name, mediaType: mediaType, payload: payload))
@@ -100,27 +97,22 @@ struct BodyReader: Sendable {
         return .apply(try onWire(try checked(try change.with(parts))))
     }
 
-    /// Throws `unsupported_attachment` or `attachment_too_large` for a part that the profile's
-    /// devices do not take.
     private func checkAttachments(
-        _ files: [IncomingFile], of document: NotificationDocument
+        _ files: [IncomingBytes], of document: NotificationDocument
     ) throws(ProtocolError) {
         guard let profile = document.profile ?? profile else { return }
         for file in files {
             let mediaType = document.mediaType(ofFile: file.name, saying: file.mediaType)
             try profile.check(
-                byteCount: UInt64(file.byteCount), part: file.name.text, mediaType: mediaType.text)
+                byteCount: UInt64(file.counts.all), part: file.name.text, mediaType: mediaType.text)
         }
     }
-
-    // MARK: - Batches
 
     /// Lines of a batch that are handed to the writer together, while the next ones are read.
     private static let pieceLineCount = 250
 
-    /// Submits the documents of a batch, each a change or what is wrong with it, in pieces and in their order: the
-    /// writer applies the first ones while the others are read. Throws when there are too many, before the first
-    /// piece.
+    /// Submits the documents of a batch, each a change or what is wrong with it, in pieces: the writer applies the
+    /// first ones while the others are read. Throws before the first piece when there are too many.
     func batch(
         _ bytes: [UInt8], _ plan: BodyPlan, _ submit: (PendingChange.Operation) -> Void
     ) throws(ProtocolError) {

@@ -2,19 +2,20 @@ import BlobProtocol
 import BlobStore
 import Bytes
 
-/// An HTTP call: a method of a path, and what is known of it before its handler looks at the request. The table of
-/// them is ``all``. A class, so that requests refer to a row and do not copy it.
+/// An HTTP call: a row of ``all``. A class, so that requests refer to a row and do not copy it.
 final class Endpoint: Sendable {
     /// GET is for HEAD as well.
     let method: HTTPMethod
     let path: PathPattern
-    /// What the path has in the place of its parameters.
     let parameters: [Parameter]
     /// Its `operationId` in `docs/openapi.json`.
     let name: StaticString
     /// What metrics and logs count it as.
     let operation: Operation
     let body: Body
+    /// The parameters that its query may have; nil: the query is not looked at. A payload's are
+    /// ``Publication/parameters``.
+    let query: [StaticString]?
     /// What the answer to a GET shows of the store, so that it must be in the snapshot.
     let reads: Reads
     let interfaces: Interfaces
@@ -40,14 +41,11 @@ final class Endpoint: Sendable {
     }
 
     enum Body: Sendable {
-        /// A body is refused.
         case none
-        /// A body is thrown away.
         case ignored
         case payload
         case blob
         case document
-        /// A merge patch (RFC 7396).
         case patch
         /// A notification's document, by itself or with its files. A POST may also be a payload's bytes.
         case notification
@@ -61,7 +59,6 @@ final class Endpoint: Sendable {
             }
         }
 
-        /// The media types to send instead of one that is not supported.
         var mediaTypes: StaticString {
             switch self {
             case .patch: "application/merge-patch+json, application/json"
@@ -76,10 +73,9 @@ final class Endpoint: Sendable {
 
         /// Its path and query are a signed link.
         static let signed = Rules(rawValue: 1 << 0)
-        /// It is a device's, with a token that says whose notifications exist for it.
+        /// It is a device's, whose token says which notifications exist.
         static let token = Rules(rawValue: 1 << 4)
-        /// A change may have a condition (RFC 9110, section 13.1). Without this rule, one that would be ignored is
-        /// refused.
+        /// Without this rule, a condition (RFC 9110, section 13.1) is refused, which would be ignored.
         static let conditions = Rules(rawValue: 1 << 1)
         /// It is no change, although it is no GET: a follower carries it out.
         static let onFollowers = Rules(rawValue: 1 << 2)
@@ -88,12 +84,10 @@ final class Endpoint: Sendable {
     }
 
     enum Action: Sendable {
-        /// The bytes of the payload that the path names: `PayloadPath` finds it before the table is searched, and
-        /// each dialect answers it in its own way.
+        /// The bytes of a payload: `PayloadPath` finds it before the table is searched.
         case fetch
         case perform(
             @Sendable (RequestHandler) -> (EndpointRequest) throws(ProtocolError) -> ActionStep)
-        /// A method that looks at what is stored.
         case performInSnapshot(
             @Sendable (RequestHandler) -> (EndpointRequest, borrowing Snapshot)
                 throws(ProtocolError) -> ActionStep)
@@ -101,7 +95,8 @@ final class Endpoint: Sendable {
 
     init(
         _ method: HTTPMethod, _ path: StaticString, _ name: StaticString, _ operation: Operation,
-        body: Body = .ignored, reads: Reads = .nothing, on interfaces: Interfaces = .mainSocket,
+        body: Body = .ignored, query: [StaticString]? = [], reads: Reads = .nothing,
+        on interfaces: Interfaces = .mainSocket,
         also rules: Rules = [], _ action: Action
     ) {
         self.method = method
@@ -115,6 +110,7 @@ final class Endpoint: Sendable {
         self.name = name
         self.operation = operation
         self.body = body
+        self.query = query
         self.reads = reads
         self.interfaces = interfaces
         self.rules = rules
@@ -126,8 +122,6 @@ final class Endpoint: Sendable {
 }
 
 extension Endpoint {
-    /// The call that a request makes, and what its path has in the place of the parameters.
-    ///
     /// Throws `not_found` for a path that has no calls on this interface, and `method_not_allowed` for one that has
     /// others.
     static func find(
@@ -150,8 +144,7 @@ extension Endpoint {
                 : "this resource does not support the method; see Allow")
     }
 
-    /// The methods of a path, as the `Allow` field of a 405 lists them (RFC 9110, section 10.2.1); nil where it has no
-    /// calls.
+    /// As the `Allow` field of a 405 lists them (RFC 9110, section 10.2.1); nil where the path has no calls.
     static func methods(of path: RawSpan, on interface: Interfaces) -> String? {
         let count = PathPattern.segmentCount(of: path)
         var names: [String] = []

@@ -3,20 +3,18 @@ import BlobStore
 import Bytes
 import Notifications
 
-/// The parameters of a query, decoded: each nil where it is not given. One that is wrong throws the code of its kind.
+/// The parameters of a query, decoded. One that is wrong throws the code of its kind.
 struct EndpointQuery {
     private var parameters: [(name: [UInt8], value: [UInt8])] = []
 
-    /// Throws `bad_query` for a name that is not among `names` or given twice, and for bad escapes. The parameters of
-    /// a signed link, which is checked, are passed over.
-    init(
-        _ query: [UInt8], isLink: Bool = false, _ names: StaticString...
-    ) throws(ProtocolError) {
-        guard !query.isEmpty else { return }
-        let bytes = query.span.bytes
+    init() {}
+
+    /// Throws `bad_query` for a name that is unknown or given twice, and for bad escapes. The parameters of a signed
+    /// link, which is checked, are passed over.
+    init(_ query: RawSpan, _ names: [StaticString], isLink: Bool = false) throws(ProtocolError) {
         var walk = QueryParameters()
-        while let (name, value) = try walk.next(bytes) {
-            let name = try Self.decoded(name.of(bytes))
+        while let (name, value) = try walk.next(query) {
+            let name = try Self.decoded(name.of(query))
             if isLink, SignedLink.isParameter(name.span.bytes) { continue }
             guard names.contains(where: { name.span.bytes.equals($0) }) else {
                 let known = names.map(\.description).joined(separator: ", ")
@@ -28,7 +26,7 @@ struct EndpointQuery {
             try require(
                 !parameters.contains(where: { $0.name == name }), .badQuery,
                 "the parameter \(name.span.bytes.excerpt()) is given twice")
-            parameters.append((name, try Self.decoded(value.of(bytes))))
+            parameters.append((name, try Self.decoded(value.of(query))))
         }
     }
 
@@ -48,31 +46,29 @@ struct EndpointQuery {
             String(validating: bytes, as: UTF8.self), code, "\(name) is not valid UTF-8")
     }
 
-    func group() throws(ProtocolError) -> GroupName? {
-        guard let bytes = self["group"] else { return nil }
-        return try GroupName(onWire: bytes.span.bytes)
+    /// A name; its type says its rule.
+    func name<Rule: TextRule>(
+        _ name: StaticString
+    ) throws(ProtocolError) -> CheckedText<Rule>? {
+        guard let bytes = self[name] else { return nil }
+        return try CheckedText(onWire: bytes.span.bytes)
     }
 
-    func app() throws(ProtocolError) -> AppName? {
-        guard let bytes = self["app"] else { return nil }
-        return try AppName(onWire: bytes.span.bytes)
-    }
+    func app() throws(ProtocolError) -> AppName? { try name("app") }
 
     /// - Parameter scope: the notifications that exist for the request; nil: all.
     func filter(in scope: NotificationScope?) throws(ProtocolError) -> RecordFilter {
+        let group: GroupName? = try name("group")
+        let platform: PlatformName? = try name("platform")
+        let targetHost: TargetHost? = try name("target_host")
         var filter = RecordFilter(
-            app: try app()?.text, isRead: try flag("read"), group: try group()?.text)
+            app: try app()?.text, isRead: try flag("read"), group: group?.text,
+            platform: platform?.text, targetHost: targetHost?.text)
         if let app = scope?.app {
             try require(
                 filter.app == nil || filter.app == app, .badQuery,
                 "the token is for the app \(app.excerpt) only")
             filter.app = app
-        }
-        if let bytes = self["platform"] {
-            filter.platform = try PlatformName(onWire: bytes.span.bytes).text
-        }
-        if let bytes = self["target_host"] {
-            filter.targetHost = try TargetHost(onWire: bytes.span.bytes).text
         }
         if let name = try text("action_state", .badActionState) {
             filter.actionState = try ActionState(onWire: name)
@@ -89,7 +85,6 @@ struct EndpointQuery {
         return filter
     }
 
-    /// A whole number within bounds.
     func number(
         _ name: StaticString, in bounds: ClosedRange<Int>, _ code: ErrorCode, default fallback: Int
     ) throws(ProtocolError) -> Int {
@@ -103,6 +98,12 @@ struct EndpointQuery {
                 limit: bounds.upperBound)
         }
         return number
+    }
+
+    func pageLimit() throws(ProtocolError) -> Int {
+        try number(
+            "limit", in: 1...WireLimits.feedPageLimitMax, .badLimit,
+            default: WireLimits.feedPageLimitDefault)
     }
 
     func flag(_ name: StaticString) throws(ProtocolError) -> Bool? {

@@ -3,11 +3,9 @@ import BlobStore
 import Bytes
 import Notifications
 
-/// A request for a call of the table, in either dialect. All that its head says is checked but the query, which is
-/// its handler's.
-///
-/// An object, so that handing it on counts no reference for each of its texts. Its worker's thread alone uses it, and
-/// nothing changes it once it is made.
+/// A request for a call of the table, in either dialect. All that its head says is checked but the values in the
+/// query. An object, so that handing it on counts no reference for each of its texts. Nothing changes it once it is
+/// made.
 final class EndpointRequest {
     let endpoint: Endpoint
     // What the path names.
@@ -16,12 +14,11 @@ final class EndpointRequest {
     @exclusivity(unchecked) private(set) var owner: OwnerID?
     @exclusivity(unchecked) private(set) var category: CategoryName?
     @exclusivity(unchecked) private(set) var digest: Digest?
-    /// As it came, percent-encoded.
-    let query: [UInt8]
+    /// Of the parameters that the row knows.
+    @exclusivity(unchecked) private(set) var query = EndpointQuery()
     /// The body's, with its parameters; nil when it was not said.
     @exclusivity(unchecked) private(set) var mediaType: MediaType?
     @exclusivity(unchecked) private(set) var coding = BodyCoding.identity
-    /// How long the body is; nil where that is not said.
     @exclusivity(unchecked) private(set) var bodyByteCount: UInt64?
     @exclusivity(unchecked) private(set) var hasPayload = false
     @exclusivity(unchecked) private(set) var device: DeviceName?
@@ -32,12 +29,15 @@ final class EndpointRequest {
     @exclusivity(unchecked) private(set) var acceptsEvents = false
     /// The place in the feed that a stream was read up to.
     @exclusivity(unchecked) private(set) var lastEventID: [UInt8]?
+    // What the frames of put and watch say instead of a query.
+    @exclusivity(unchecked) private(set) var publication: Publication?
+    @exclusivity(unchecked) private(set) var feed: FeedQuery?
 
-    private init(
-        _ endpoint: Endpoint, _ names: PathPattern.Match, in path: RawSpan, query: RawSpan
+    private init(_ endpoint: Endpoint) { self.endpoint = endpoint }
+
+    private func read(
+        _ names: PathPattern.Match, in path: RawSpan, query: RawSpan
     ) throws(ProtocolError) {
-        self.endpoint = endpoint
-        self.query = query.array()
         var slice = names.first
         for parameter in endpoint.parameters {
             let text = slice.of(path)
@@ -50,52 +50,55 @@ final class EndpointRequest {
             }
             slice = names.second
         }
+        if let known = hasPayload ? Publication.parameters : endpoint.query {
+            self.query = try EndpointQuery(query, known, isLink: endpoint.rules.contains(.signed))
+        }
     }
 
-    /// - Parameter grant: what a device showed. A token's owner and device are the request's.
     convenience init(
         _ endpoint: Endpoint, _ names: PathPattern.Match, _ head: HTTPRequestHead,
         _ bytes: RawSpan, by grant: DeviceGrant?
     ) throws(ProtocolError) {
         if endpoint.body == .none { try head.checkNoBody() }
-        try self.init(
-            endpoint, names, in: head.path.of(bytes), query: head.query.of(bytes))
+        self.init(endpoint)
         self.grant = grant
+        if let token = grant?.token { owner = try OwnerID(onWire: token.owner) }
+        if endpoint.body == .notification, endpoint.method == .post {
+            hasPayload = try head.isRawPublish(in: bytes)
+        } else {
+            hasPayload = endpoint.body == .payload
+        }
+        try read(names, in: head.path.of(bytes), query: head.query.of(bytes))
         condition = try Condition(head, bytes)
         if endpoint.method != .get {
             try readBody(head, bytes)
-            if let grant { device = try grant.token?.device.map { try DeviceName(onWire: $0) } }
         } else if endpoint.operation == .changes {
             lastEventID = try head.value(of: "last-event-id", in: bytes)?.of(bytes).array()
             if let accept = try head.value(of: "accept", in: bytes)?.of(bytes) {
                 acceptsEvents = MediaRanges.names("text/event-stream", in: accept)
             }
         }
-        if let token = grant?.token { owner = try OwnerID(onWire: token.owner) }
     }
 
-    /// The notifications that exist for it; nil: all.
-    var scope: NotificationScope? { grant?.token?.notifications }
-
     /// What a head says of the body, and of the device that makes the change: a payload has none.
-    private func readBody(
-        _ head: HTTPRequestHead, _ bytes: RawSpan
-    ) throws(ProtocolError) {
-        if endpoint.body == .notification, endpoint.method == .post {
-            hasPayload = try head.isRawPublish(in: bytes)
-        } else {
-            hasPayload = endpoint.body == .payload
-        }
+    private func readBody(_ head: HTTPRequestHead, _ bytes: RawSpan) throws(ProtocolError) {
         if hasPayload || endpoint.body == .blob { try head.checkLength() }
         bodyByteCount = head.contentLength
         if endpoint.body.isReceived { coding = try BodyCoding(head, bytes) }
         if let contentType = head.contentType?.of(bytes) {
             mediaType = try MediaType(onWire: contentType)
         }
-        if !hasPayload, let name = try head.value(of: "blobd-device", in: bytes)?.of(bytes) {
+        if let token = grant?.token {
+            device = try token.device.map { (name) throws(ProtocolError) in
+                try DeviceName(onWire: name)
+            }
+        } else if !hasPayload, let name = try head.value(of: "blobd-device", in: bytes)?.of(bytes) {
             device = try DeviceName(onWire: name)
         }
     }
+
+    /// The notifications that exist for it; nil: all.
+    var scope: NotificationScope? { grant?.token?.notifications }
 
     /// A frame of `call`. Throws `not_found` for what frames do not have, and `method_not_allowed`.
     convenience init(_ call: Call.Request, _ head: RawSpan) throws(ProtocolError) {
@@ -104,9 +107,9 @@ final class EndpointRequest {
             throw ProtocolError(
                 .methodNotAllowed, "call does not support GET of a blob; use getBlob")
         }
-        let (endpoint, names) = try Endpoint.find(
-            call.method, path.of(head), on: .frames)
-        try self.init(endpoint, names, in: path.of(head), query: query.of(head))
+        let (endpoint, names) = try Endpoint.find(call.method, path.of(head), on: .frames)
+        self.init(endpoint)
+        try read(names, in: path.of(head), query: query.of(head))
         if call.coding == .gzip { coding = .gzip }
         mediaType = call.mediaType
         device = call.device
@@ -118,12 +121,75 @@ final class EndpointRequest {
         }
     }
 
+    convenience init(_ put: Put.Request, bodyByteCount: UInt64) {
+        self.init(.putPart)
+        id = put.texts.id
+        part = put.part
+        mediaType = put.mediaType
+        if put.coding == .gzip { coding = .gzip }
+        self.bodyByteCount = bodyByteCount
+        publication = Publication(
+            lifetime: put.lifetime, texts: put.texts, profile: put.profile)
+    }
+
+    /// A frame of `watch`. The connection serves nothing else from then on.
+    convenience init(_ watch: Watch.Request, _ head: RawSpan) throws(ProtocolError) {
+        self.init(.watch)
+        owner = try OwnerID(onWire: watch.owner.of(head))
+        func text(_ slice: Slice) -> String? { slice.isEmpty ? nil : slice.of(head).text() }
+        feed = FeedQuery(
+            owner: watch.owner.of(head).text(), start: .beginning, limit: watch.pageLimit,
+            waitSeconds: 0,
+            filter: RecordFilter(
+                app: text(watch.app), isRead: watch.isRead,
+                actionState: watch.actionState.flatMap { ActionState(rawValue: $0) },
+                group: text(watch.group), platform: text(watch.platform),
+                targetHost: text(watch.targetHost)))
+        lastEventID = watch.cursor.of(head).array()
+        acceptsEvents = true
+    }
+
     /// The notification's id, the owner or the category; empty where the path has none.
     var name: String { id?.text ?? owner?.text ?? category?.text ?? "" }
 
-    /// A name that the endpoint's path has.
     func required<Name>(_ name: Name?) throws(ProtocolError) -> Name {
         try BlobProtocol.require(
             name, .internalError, "\(endpoint.name) has no such name in its path")
+    }
+}
+
+/// What a put says of its notification: in the query of HTTP, or in a frame's head.
+struct Publication {
+    static let parameters: [StaticString] = [
+        "ttl", "expires_at", "title", "message", "rich_type", "owner", "app", "profile",
+    ]
+
+    var lifetime = Lifetime()
+    var texts = NotificationTexts()
+    /// Whose limits hold; nil: nobody's.
+    var profile: DeviceProfile?
+
+    init(lifetime: Lifetime, texts: NotificationTexts, profile: DeviceProfile?) {
+        self.lifetime = lifetime
+        self.texts = texts
+        self.profile = profile
+    }
+
+    init(_ query: EndpointQuery) throws(ProtocolError) {
+        let bounds = 1...Int(WireLimits.expiryMillisecondsMax / 1_000)
+        if query["ttl"] != nil {
+            let seconds = try query.number("ttl", in: bounds, .badTTL, default: 0)
+            lifetime.ttlSeconds = Int64(seconds)
+        }
+        if let time = query["expires_at"] {
+            lifetime.expiryMilliseconds = try RFC3339.parse(time.span.bytes)
+        }
+        try lifetime.check()
+        texts.title = try Title(given: (query["title"] ?? []).span.bytes)
+        texts.message = try Message(given: (query["message"] ?? []).span.bytes)
+        texts.richType = try RichType(given: (query["rich_type"] ?? []).span.bytes)
+        texts.owner = try OwnerID(given: (query["owner"] ?? []).span.bytes)
+        texts.app = try AppName(given: (query["app"] ?? []).span.bytes)
+        if let name = query["profile"] { profile = try DeviceProfile(name: name.span.bytes) }
     }
 }

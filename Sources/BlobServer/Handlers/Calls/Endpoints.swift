@@ -1,15 +1,21 @@
 import BlobProtocol
 
 extension Endpoint {
-    /// Every HTTP call. The methods of a path stand together, in the order in which `Allow` lists them; a path
-    /// that another pattern matches too stands before it.
-    ///
-    /// The router, `Allow`, the limits of each socket and dialect, a follower's refusals, the checks of bodies and
-    /// conditions, and the labels of metrics and logs read this table. `docs/openapi.json` is compared with it by
-    /// a test.
+    /// Every HTTP call. The methods of a path stand together, in the order in which `Allow` lists them; a path that
+    /// another pattern matches too stands before it. A test compares the table with `docs/openapi.json`.
     static let all: [Endpoint] = [
         payloads, notifications, categories, owners, links, devices, operation,
     ].flatMap { $0 }
+
+    /// The frame `put` is one, too.
+    static let putPart = Endpoint(
+        .put, "/v1/notifications/{id}/parts/{name}", "putPart", .publish, body: .payload,
+        also: .conditions, .performInSnapshot(RequestHandler.putPayload))
+
+    /// What the frame `watch` asks for.
+    static let watch = Endpoint(
+        .get, "/v1/users/{owner}/changes", "watch", .watch, reads: .owner, on: .frames,
+        also: .withoutMemory, .perform(RequestHandler.getChanges))
 
     private static let payloads = [
         Endpoint(.get, "/v1/notifications/{id}/payload", "getPayload", .fetch, .fetch),
@@ -17,16 +23,14 @@ extension Endpoint {
             .put, "/v1/notifications/{id}/payload", "putPayload", .publish, body: .payload,
             also: .conditions, .performInSnapshot(RequestHandler.putPayload)),
         Endpoint(.get, "/v1/notifications/{id}/parts/{name}", "getPart", .fetch, .fetch),
-        Endpoint(
-            .put, "/v1/notifications/{id}/parts/{name}", "putPart", .publish, body: .payload,
-            also: .conditions, .performInSnapshot(RequestHandler.putPayload)),
+        putPart,
         Endpoint(.get, "/api/notifications/{id}", "getClassicPayload", .fetch, .fetch),
         Endpoint(.get, "/v1/blobs/{digest}", "getBlob", .fetch, .fetch),
         Endpoint(
-            .put, "/v1/blobs/{digest}", "hold", .blob, body: .blob, on: .backends,
+            .put, "/v1/blobs/{digest}", "hold", .blob, body: .blob, query: ["ttl"], on: .backends,
             .perform(RequestHandler.holdBlob)),
         Endpoint(
-            .post, "/v1/blobs", "holdNew", .blob, body: .blob, on: .backends,
+            .post, "/v1/blobs", "holdNew", .blob, body: .blob, query: ["ttl"], on: .backends,
             .perform(RequestHandler.holdBlob)),
     ]
 
@@ -45,7 +49,8 @@ extension Endpoint {
             on: .backends, also: .conditions, .perform(RequestHandler.deleteNotification)),
         // In frames only: a proxy that passes HTTP on must not show every id.
         Endpoint(
-            .get, "/v1/notifications", "list", .list, reads: .everything, on: .frames,
+            .get, "/v1/notifications", "list", .list, query: ["limit", "after"], reads: .everything,
+            on: .frames,
             .performInSnapshot(RequestHandler.listNotifications)),
         Endpoint(
             .post, "/v1/notifications", "publishNew", .publish, body: .notification,
@@ -57,46 +62,60 @@ extension Endpoint {
             .post, "/v1/notifications/{id}/responses", "respond", .respond, body: .document,
             on: .backends, .perform(RequestHandler.postResponse)),
         Endpoint(
-            .get, "/v1/notifications/{id}/envelope", "envelope", .envelope, reads: .notification,
+            .get, "/v1/notifications/{id}/envelope", "envelope", .envelope,
+            query: ["platform", "style", "format", "token"], reads: .notification,
             on: .backends, .performInSnapshot(RequestHandler.getEnvelope)),
     ]
 
     private static let categories = [
         Endpoint(
-            .get, "/v1/categories", "categories", .category, reads: .everything, on: .backends,
+            .get, "/v1/categories", "categories", .category, query: ["after"], reads: .everything,
+            on: .backends,
             .performInSnapshot(RequestHandler.getCategories)),
         Endpoint(
-            .get, "/v1/categories/{name}", "category", .category, reads: .everything,
+            .get, "/v1/categories/{name}", "category", .category, query: ["app"],
+            reads: .everything,
             on: .backends, .performInSnapshot(RequestHandler.getCategory)),
         Endpoint(
             .put, "/v1/categories/{name}", "setCategory", .category, body: .document,
+            query: ["app"],
             on: .backends, also: .conditions, .perform(RequestHandler.putCategory)),
         Endpoint(
             .delete, "/v1/categories/{name}", "deleteCategory", .category, body: .none,
+            query: ["app"],
             on: .backends, also: .conditions, .perform(RequestHandler.deleteCategory)),
     ]
+
+    private static let filterParameters: [StaticString] = [
+        "app", "read", "action_state", "group", "platform", "target_host", "status",
+    ]
+    private static let feedParameters = ["since", "limit", "wait"] + filterParameters
 
     private static let owners = [
         Endpoint(
             .delete, "/v1/users/{owner}", "deleteOwner", .delete, body: .none, on: .backends,
             .perform(RequestHandler.deleteOwner)),
         Endpoint(
-            .get, "/v1/users/{owner}/notifications", "history", .list, reads: .owner,
+            .get, "/v1/users/{owner}/notifications", "history", .list,
+            query: filterParameters + ["limit", "before"], reads: .owner,
             on: .backends, .performInSnapshot(RequestHandler.getHistory)),
         Endpoint(
             .patch, "/v1/users/{owner}/notifications", "patchGroup", .patch, body: .patch,
+            query: ["group", "app"],
             on: .backends, .perform(RequestHandler.patchGroup)),
         Endpoint(
             .delete, "/v1/users/{owner}/notifications", "deleteGroup", .delete, body: .none,
-            on: .backends, .perform(RequestHandler.deleteGroup)),
+            query: ["group", "app"], on: .backends, .perform(RequestHandler.deleteGroup)),
         Endpoint(
-            .get, "/v1/users/{owner}/changes", "changes", .changes, body: .none, reads: .owner,
+            .get, "/v1/users/{owner}/changes", "changes", .changes, body: .none,
+            query: feedParameters, reads: .owner,
             on: .backends, .perform(RequestHandler.getChanges)),
     ]
 
     private static let links = [
         Endpoint(
             .get, "/d/users/{owner}/changes", "linkedChanges", .changes, body: .none,
+            query: feedParameters,
             reads: .owner, on: .devices, also: .signed, .perform(RequestHandler.getChanges)),
         Endpoint(.get, "/d/{id}", "linkedPayload", .fetch, on: .devices, also: .signed, .fetch),
         Endpoint(
@@ -106,7 +125,8 @@ extension Endpoint {
     /// Of the owner that a device's token names.
     private static let devices = [
         Endpoint(
-            .get, "/d/me/notifications", "ownHistory", .list, reads: .owner, on: .devices,
+            .get, "/d/me/notifications", "ownHistory", .list,
+            query: filterParameters + ["limit", "before"], reads: .owner, on: .devices,
             also: .token, .performInSnapshot(RequestHandler.getHistory)),
         Endpoint(
             .get, "/d/me/notifications/{id}", "ownNotification", .record, reads: .notification,
@@ -115,39 +135,42 @@ extension Endpoint {
             .patch, "/d/me/notifications/{id}", "patchOwn", .patch, body: .patch, on: .devices,
             also: [.token, .conditions], .perform(RequestHandler.patchNotification)),
         Endpoint(
-            .get, "/d/me/notifications/{id}/payload", "ownPayload", .fetch, reads: .notification,
-            on: .devices, also: .token, .performInSnapshot(RequestHandler.getOwnPayload)),
+            .get, "/d/me/notifications/{id}/payload", "ownPayload", .fetch, on: .devices,
+            also: .token, .fetch),
         Endpoint(
-            .get, "/d/me/notifications/{id}/parts/{name}", "ownPart", .fetch, reads: .notification,
-            on: .devices, also: .token, .performInSnapshot(RequestHandler.getOwnPayload)),
+            .get, "/d/me/notifications/{id}/parts/{name}", "ownPart", .fetch, on: .devices,
+            also: .token, .fetch),
         Endpoint(
             .post, "/d/me/notifications/{id}/responses", "respondToOwn", .respond, body: .document,
             on: .devices, also: .token, .perform(RequestHandler.postResponse)),
         Endpoint(
-            .get, "/d/me/changes", "ownChanges", .changes, body: .none, reads: .owner, on: .devices,
-            also: .token, .perform(RequestHandler.getChanges)),
+            .get, "/d/me/changes", "ownChanges", .changes, body: .none, query: feedParameters,
+            reads: .owner, on: .devices, also: .token, .perform(RequestHandler.getChanges)),
     ]
 
     private static let operation = [
         Endpoint(
-            .get, "/livez", "live", .probe, body: .none, on: .devices, also: .withoutMemory,
+            .get, "/livez", "live", .probe, body: .none, query: nil, on: .devices,
+            also: .withoutMemory,
             .perform(RequestHandler.getLive)),
         Endpoint(
-            .get, "/readyz", "ready", .probe, body: .none, also: .withoutMemory,
+            .get, "/readyz", "ready", .probe, body: .none, query: nil, also: .withoutMemory,
             .perform(RequestHandler.getReady)),
         Endpoint(
-            .get, "/healthz", "healthy", .probe, body: .none, also: .withoutMemory,
+            .get, "/healthz", "healthy", .probe, body: .none, query: nil, also: .withoutMemory,
             .perform(RequestHandler.getReady)),
         Endpoint(
-            .get, "/v1/stats", "statistics", .stats, on: .backends, also: .withoutMemory,
+            .get, "/v1/stats", "statistics", .stats, query: nil, on: .backends,
+            also: .withoutMemory,
             .perform(RequestHandler.getStatistics)),
         Endpoint(
-            .get, "/metrics", "metrics", .metrics, also: .withoutMemory,
+            .get, "/metrics", "metrics", .metrics, query: nil, also: .withoutMemory,
             .perform(RequestHandler.getMetrics)),
         Endpoint(
-            .get, "/v1/openapi.json", "openAPI", .openapi, .perform(RequestHandler.getOpenAPI)),
+            .get, "/v1/openapi.json", "openAPI", .openapi, query: nil,
+            .perform(RequestHandler.getOpenAPI)),
         Endpoint(
-            .get, "/v1/backup", "backup", .backup, body: .none, reads: .everything,
+            .get, "/v1/backup", "backup", .backup, body: .none, query: nil, reads: .everything,
             also: .withoutMemory, .perform(RequestHandler.getBackup)),
         Endpoint(
             .get, "/v1/scrub", "scrub", .scrub, body: .none, on: .backends,
@@ -160,7 +183,7 @@ extension Endpoint {
             .get, "/v1/replication", "replication", .replication, body: .none, on: .backends,
             .perform(RequestHandler.getReplication)),
         Endpoint(
-            .post, "/v1/replication", "promote", .replication, body: .none,
+            .post, "/v1/replication", "promote", .replication, body: .none, query: ["force"],
             on: .backends, also: .onFollowers, .perform(RequestHandler.postReplication)),
     ]
 }

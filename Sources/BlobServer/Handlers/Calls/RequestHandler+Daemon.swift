@@ -1,8 +1,7 @@
 import BlobProtocol
 import BlobStore
 
-// The calls about the daemon itself: probes, numbers, the description of the interface, backup, scrub and
-// replication.
+// The calls about the daemon itself.
 
 extension RequestHandler {
     func getLive(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
@@ -34,16 +33,12 @@ extension RequestHandler {
         .sendBackup
     }
 
-    // MARK: - Scrub
-
     func getScrub(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
-        _ = try EndpointQuery(request.query)
         return .respond(scrubAnswer)
     }
 
     func postScrub(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         guard !isStopping else { throw .stopping }
-        _ = try EndpointQuery(request.query)
         statistics.scrub.request()
         return .respond(scrubAnswer)
     }
@@ -52,24 +47,18 @@ extension RequestHandler {
         .document { ScrubDocument(store, statistics.scrub).append(to: &$0) }
     }
 
-    // MARK: - Replication
-
     func getReplication(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
-        _ = try EndpointQuery(request.query)
         return .respond(replicationAnswer)
     }
 
     func postReplication(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         guard !isStopping else { throw .stopping }
-        let query = try EndpointQuery(request.query, "force")
-        let force = try query.text("force", .badQuery) ?? "false"
-        let isForced = try require(
-            Bool(force), .badQuery, "force is \(force); it must be true or false")
+        let isForced = try request.query.flag("force") ?? false
         switch replica.role {
         case .alone:
             throw ProtocolError(.notReplicated, "this daemon is not replicated (--follow)")
         case .leader: return .respond(replicationAnswer)
-        case .follower, .changing: return .write(.promote(isForced: isForced), .promoted)
+        case .follower, .changing: return .write(.promote(isForced: isForced), .nothing)
         }
     }
 

@@ -7,7 +7,7 @@ extension RequestHandler {
     func getEnvelope(
         _ request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
-        let query = try EndpointQuery(request.query, "platform", "style", "format", "token")
+        let query = request.query
         let name = try require(
             try query.text("platform", .badPlatform), .badPlatform,
             "the parameter platform is missing; known are apns, fcm, wns")
@@ -40,8 +40,8 @@ extension RequestHandler {
                     body: envelope.bytes)))
     }
 
-    /// A signed link to a notification's payload; nil where links are not wanted, or there is none. It is
-    /// good as long as the notification, or as long as the daemon was told if that is less.
+    /// A signed link to a notification's payload, good as long as the notification, or less if the daemon was told
+    /// so.
     private func link(to record: Record) -> String? {
         guard let base = limits.linkBase, let keys = links.keys,
             record.part(named: "payload") != nil
@@ -53,8 +53,7 @@ extension RequestHandler {
         return base + SignedLink(to: .payload(id: record.id), expiresAt: end, keys: keys).text
     }
 
-    /// The device that FCM's message names, if one is given. Throws `bad_query` for what cannot be one,
-    /// and for another service, which is told the device elsewhere in the request.
+    /// The device that FCM's message names. Another service is told the device elsewhere in the request.
     private static func token(
         _ query: EndpointQuery, for platform: PushPlatform
     ) throws(ProtocolError) -> String? {

@@ -3,14 +3,13 @@ import BlobStore
 import Bytes
 import Notifications
 
-// The calls of notifications, categories and blobs. Everything about a request is checked here, before a byte of a
-// body is read.
+// The calls of notifications and categories. Everything about a request is checked before a byte of a body is read.
 
 extension RequestHandler {
     func listNotifications(
         _ request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
-        let query = try EndpointQuery(request.query, "limit", "after")
+        let query = request.query
         let limit = try query.number(
             "limit", in: 1...WireLimits.listLimitMax, .badLimit, default: WireLimits.listLimitMax)
         let after = query["after"] ?? []
@@ -24,21 +23,10 @@ extension RequestHandler {
     func getNotification(
         _ request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
-        _ = try EndpointQuery(request.query)
         let id = try request.required(request.id)
         let record = try record(id.text.utf8.span.bytes, for: request, in: snapshot)
         try asked(try request.condition.check(record))
         return .respond(.record(record))
-    }
-
-    /// A payload of one of the notifications that exist for a device.
-    func getOwnPayload(
-        _ request: EndpointRequest, in snapshot: borrowing Snapshot
-    ) throws(ProtocolError) -> ActionStep {
-        _ = try EndpointQuery(request.query)
-        let id = try request.required(request.id).text
-        _ = try record(id.utf8.span.bytes, for: request, in: snapshot)
-        return .fetch(id: id, part: request.part?.text ?? "")
     }
 
     /// A PUT, or a POST whose body may also be a payload's bytes.
@@ -46,7 +34,6 @@ extension RequestHandler {
         _ request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
         if request.hasPayload { return try putPayload(request, in: snapshot) }
-        _ = try EndpointQuery(request.query)
         let id = request.id
         if let type = request.mediaType, type.isType("multipart/form-data") {
             try require(
@@ -60,27 +47,24 @@ extension RequestHandler {
                     byteCountMax: limits.payloadByteCountMax + WireLimits.multipartExtraByteCountMax
                 ))
         }
-        return try receive(request, .published(isIDAssigned: id == nil)) {
+        return try receive(request, .location(isAssigned: id == nil)) {
             (reader, bytes, plan) throws(ProtocolError) in
             .apply(try reader.publication(bytes, id: id, plan).change)
         }
     }
 
     func patchNotification(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
-        _ = try EndpointQuery(request.query)
         try require(
             !limits.requiresIfMatch || request.condition.namesWhatIsThere, .preconditionRequired,
             "this daemon requires If-Match to patch a notification: give its revision, or *")
         let id = try request.required(request.id)
         let scope = request.scope
-        return try receive(request, .changed) { (reader, bytes, plan) throws(ProtocolError) in
+        return try receive(request, .nothing) { (reader, bytes, plan) throws(ProtocolError) in
             var patch = try reader.patch(bytes, plan)
-            if let scope {
-                try require(
-                    patch.isOfStateAlone, .immutableMember,
-                    "a device can change only read and action_state")
-                patch.scope = scope
-            }
+            try require(
+                scope == nil || patch.isOfStateAlone, .immutableMember,
+                "a device can change only read and action_state")
+            patch.scope = scope
             patch.id = id.text
             patch.condition = plan.condition
             return .apply(try reader.checked(try CheckedChange(.patch(patch), asOf: .now)))
@@ -88,7 +72,6 @@ extension RequestHandler {
     }
 
     func deleteNotification(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
-        _ = try EndpointQuery(request.query)
         let removal = CheckedChange.remove(
             id: try request.required(request.id).text, device: request.device,
             condition: request.condition)
@@ -98,12 +81,10 @@ extension RequestHandler {
     func postBatch(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         // Its answer has a line for each of its own, and must not be refused in the end.
         try requireAnswerMemory()
-        _ = try EndpointQuery(request.query)
         return .receiveBody(BodyPlan(document: .batch, request))
     }
 
     func postResponse(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
-        _ = try EndpointQuery(request.query)
         let id = try request.required(request.id)
         let scope = request.scope
         return try receive(request, .responded) { (reader, bytes, plan) throws(ProtocolError) in
@@ -114,12 +95,10 @@ extension RequestHandler {
         }
     }
 
-    // MARK: - Categories
-
     func getCategories(
         _ request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
-        let after = try EndpointQuery(request.query, "after")["after"] ?? []
+        let after = request.query["after"] ?? []
         let page = try asked(
             try snapshot.categories(after: after.span.bytes, byteCountMax: pageByteCountMax))
         return .respond(.document { PageDocument.append(page, to: &$0) })
@@ -128,7 +107,7 @@ extension RequestHandler {
     func getCategory(
         _ request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
-        let app = try EndpointQuery(request.query, "app").app()
+        let app = try request.query.app()
         let name = try request.required(request.category)
         let found = try asked(try snapshot.category(name.text, app: app?.text))
         guard let found else { throw .notFound("category") }
@@ -137,9 +116,9 @@ extension RequestHandler {
     }
 
     func putCategory(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
-        let app = try EndpointQuery(request.query, "app").app()
+        let app = try request.query.app()
         let name = try request.required(request.category)
-        return try receive(request, .categorySet) { (reader, bytes, plan) throws(ProtocolError) in
+        return try receive(request, .nothing) { (reader, bytes, plan) throws(ProtocolError) in
             let category = try CategoryDocument.parse(bytes, name: name, app: app)
             let change = Change.setCategory(category, condition: plan.condition)
             return .apply(try reader.checked(try CheckedChange(change, asOf: .now)))
@@ -147,34 +126,14 @@ extension RequestHandler {
     }
 
     func deleteCategory(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
-        let app = try EndpointQuery(request.query, "app").app()
+        let app = try request.query.app()
         let removal = CheckedChange.removeCategory(
             name: try request.required(request.category).text, app: app?.text,
             condition: request.condition)
         return .write(.apply(removal), .removed("category"))
     }
 
-    // MARK: - Blobs
-
-    /// Holds a blob, which a POST names by its bytes.
-    func holdBlob(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
-        let query = try EndpointQuery(request.query, "ttl")
-        let seconds = try query.number(
-            "ttl", in: 1...Int(clamping: limits.ttlSecondsMax), .badTTL,
-            default: min(LifetimeRules.holdSeconds, Int(clamping: limits.ttlSecondsMax)))
-        return .receiveBody(
-            BodyPlan(
-                kind: .payload(
-                    .hold(
-                        request.digest, ttlSeconds: Int64(seconds),
-                        mediaType: request.mediaType ?? .octetStream)),
-                coding: request.coding, byteCountMax: payloadByteCountMax(request.coding)))
-    }
-
-    // MARK: - Documents
-
-    /// Has a JSON document received, of which `read` makes a change. A body whose type is not said is taken for one:
-    /// it is looked at strictly.
+    /// Has a JSON document received, of which `read` makes a change. A body whose type is not said is taken for one.
     func receive(
         _ request: EndpointRequest, _ reply: Reply, _ read: @escaping BodyPlan.Reading
     ) throws(ProtocolError) -> ActionStep {

@@ -6,32 +6,27 @@ import Notifications
 // The calls of an owner: history and changes, and changes of many notifications.
 
 extension RequestHandler {
-    func getChanges(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
-        let query = try feedQuery(of: request.required(request.owner).text, request)
-        return request.acceptsEvents ? .subscribe(query) : .awaitChanges(query)
-    }
-
     /// A stream's last event id takes precedence over `since`.
-    private func feedQuery(
-        of owner: String, _ request: EndpointRequest
-    ) throws(ProtocolError) -> FeedQuery {
-        let query = try EndpointQuery(
-            request.query, isLink: request.grant != nil, "since", "limit", "wait", "app", "read",
-            "action_state", "group", "platform", "target_host", "status")
-        let limit = try query.number(
-            "limit", in: 1...WireLimits.feedPageLimitMax, .badLimit,
-            default: WireLimits.feedPageLimitDefault)
-        let wait = try query.number("wait", in: 0...WireLimits.waitSecondsMax, .badWait, default: 0)
+    func getChanges(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         let lastEventID = request.acceptsEvents ? request.lastEventID : nil
-        let since = lastEventID ?? query["since"] ?? Array("0".utf8)
-        return FeedQuery(
-            owner: owner, start: try feedStart(since.span.bytes, of: owner), limit: limit,
-            waitSeconds: wait, filter: try query.filter(in: request.scope), grant: request.grant)
+        let since = lastEventID ?? request.query["since"] ?? Array("0".utf8)
+        var feed = try request.feed ?? feed(request)
+        feed.start = try feedStart(since.span.bytes, of: feed.owner)
+        return request.acceptsEvents ? .subscribe(feed) : .awaitChanges(feed)
     }
 
-    /// A place in a feed: `0`, `latest`, or what an answer said. Throws `bad_cursor` for anything
-    /// else, and for one of another owner or store; `resync` for one from before the store was
-    /// restored.
+    private func feed(_ request: EndpointRequest) throws(ProtocolError) -> FeedQuery {
+        let query = request.query
+        return FeedQuery(
+            owner: try request.required(request.owner).text, start: .beginning,
+            limit: try query.pageLimit(),
+            waitSeconds: try query.number(
+                "wait", in: 0...WireLimits.waitSecondsMax, .badWait, default: 0),
+            filter: try query.filter(in: request.scope), grant: request.grant)
+    }
+
+    /// A place in a feed: `0`, `latest`, or what an answer said. Throws `bad_cursor` for anything else, and `resync`
+    /// for one from before the store was restored.
     func feedStart(_ text: RawSpan, of owner: String) throws(ProtocolError) -> FeedStart {
         if text.equals("0") { return .beginning }
         if text.equals("latest") { return .latest }
@@ -62,8 +57,7 @@ extension RequestHandler {
         }
     }
 
-    /// What a follower says to a cursor that has seen more than it has applied, in the same history; nil where
-    /// that is not why.
+    /// What a follower says to a cursor that has seen more than it has applied.
     private func behind(
         _ query: FeedQuery, in snapshot: borrowing Snapshot
     ) -> ProtocolError? {
@@ -89,7 +83,15 @@ extension RequestHandler {
         _ request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
         let owner = try request.required(request.owner).text
-        var query = try historyQuery(of: owner, request)
+        var query = HistoryQuery()
+        query.limit = try request.query.pageLimit()
+        if let before = request.query["before"] {
+            query.before = try require(
+                store.historyToken(before.span.bytes, owner: owner.utf8.span.bytes), .badCursor,
+                "invalid before \(before.span.bytes.excerpt()) for this owner: use next of a page of this owner's history"
+            )
+        }
+        query.filter = try request.query.filter(in: request.scope)
         query.byteCountMax = pageByteCountMax
         let page = try asked(try snapshot.history(of: owner.utf8.span.bytes, query, asOf: now))
         let status = query.filter.status
@@ -99,31 +101,8 @@ extension RequestHandler {
             })
     }
 
-    private func historyQuery(
-        of owner: String, _ request: EndpointRequest
-    ) throws(ProtocolError) -> HistoryQuery {
-        let query = try EndpointQuery(
-            request.query, "limit", "before", "app", "read", "action_state", "group", "platform",
-            "target_host", "status")
-        var history = HistoryQuery()
-        history.limit = try query.number(
-            "limit", in: 1...WireLimits.feedPageLimitMax, .badLimit,
-            default: WireLimits.feedPageLimitDefault)
-        if let before = query["before"] {
-            history.before = try require(
-                store.historyToken(before.span.bytes, owner: owner.utf8.span.bytes), .badCursor,
-                "invalid before \(before.span.bytes.excerpt()) for this owner: use next of a page of this owner's history"
-            )
-        }
-        history.filter = try query.filter(in: request.scope)
-        return history
-    }
-
-    // MARK: - Changes of many
-
     func deleteOwner(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
-        _ = try EndpointQuery(request.query)
-        return .write(.long(.deleteOwner(try request.required(request.owner))), .ownerDeleted)
+        return .write(.long(.deleteOwner(try request.required(request.owner))), .deletedCount)
     }
 
     func deleteGroup(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
@@ -131,26 +110,26 @@ extension RequestHandler {
         let owner = try request.required(request.owner)
         return .write(
             .long(.deleteGroup(owner: owner, group: group, app: app, device: request.device)),
-            .ownerDeleted)
+            .deletedCount)
     }
 
     func patchGroup(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         let (group, app) = try group(request)
         let owner = try request.required(request.owner)
-        return try receive(request, .groupPatched) { (reader, bytes, plan) throws(ProtocolError) in
+        return try receive(request, .nothing) { (reader, bytes, plan) throws(ProtocolError) in
             let change = LongChange.patchGroup(
                 owner: owner.text, group: group.text, app: app?.text, try reader.patch(bytes, plan))
             return .long(try reader.checked(try CheckedLongChange(change, asOf: .now)))
         }
     }
 
-    /// The group that a change of many is of, and the app, where it is of one app's alone.
     private func group(
         _ request: EndpointRequest
     ) throws(ProtocolError) -> (group: GroupName, app: AppName?) {
-        let query = try EndpointQuery(request.query, "group", "app")
-        let group = try require(
-            try query.group(), .badQuery, "the parameter group is missing")
-        return (group, try query.app())
+        let group: GroupName? = try request.query.name("group")
+        return (
+            try require(group, .badQuery, "the parameter group is missing"),
+            try request.query.app()
+        )
     }
 }

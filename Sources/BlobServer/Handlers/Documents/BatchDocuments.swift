@@ -4,8 +4,7 @@ import Bytes
 
 /// The lines of a batch: JSON lines, each a notification's document.
 enum BatchLines {
-    /// The lines that are not blank, each without its LF or CR LF; the last one needs none. What is in them is not
-    /// looked at. Throws `payload_too_large` for more than 1,000.
+    /// The lines that are not blank. Throws `payload_too_large` for more than 1,000.
     static func split(_ bytes: RawSpan) throws(ProtocolError) -> [Slice] {
         var lines: [Slice] = []
         var start = 0
@@ -24,7 +23,6 @@ enum BatchLines {
         return lines
     }
 
-    /// A line that says something begins with it.
     private static func isBlank(_ bytes: RawSpan, _ line: Range<Int>) -> Bool {
         for index in line {
             switch bytes.byte(index) {
@@ -58,7 +56,6 @@ enum BatchLineDocument {
     }
 }
 
-/// A blob that is kept for a while.
 enum HeldBlobDocument {
     static func append(_ held: HeldBlob, to out: inout [UInt8]) {
         out.object {

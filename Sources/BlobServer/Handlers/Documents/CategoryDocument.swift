@@ -6,14 +6,12 @@ import Notifications
 
 /// A category: `{"name","app","revision","actions","options"}`.
 enum CategoryDocument {
-    /// Appends the document. Without options there is no such member.
     static func append(_ category: Category, to out: inout [UInt8]) {
         out.object {
             $0.add("name", category.name)
             $0.add("app", category.app)
             if category.revision > 0 { $0.add("revision", category.revision) }
-            $0.begin("actions")
-            ActionsDocument.append(category.actions, to: &$0)
+            ActionsDocument.add(category.actions, to: &$0)
             let options = CategoryOptions.known.filter { category.options.contains($0.option) }
             if !options.isEmpty {
                 $0.add("options", options) { JSONText.append($0.name, to: &$1) }
@@ -29,8 +27,7 @@ enum CategoryDocument {
         }
     }
 
-    /// Reads a document of at most 64 KiB. It may repeat name, app and revision, as what was answered
-    /// does; the revision is passed over, since conditions have fields of their own.
+    /// It may repeat name, app and revision, as what was answered does.
     static func parse(
         _ bytes: RawSpan, name: CategoryName, app: AppName?
     ) throws(ProtocolError) -> Category {
@@ -70,13 +67,10 @@ enum CategoryDocument {
     }
 }
 
-/// The actions of a notification or a category: an array of objects with `identifier`, `title` and
-/// the flags `foreground`, `destructive` and `authentication_required`.
+/// The actions of a notification or a category.
 enum ActionsDocument {
-    static func append(_ actions: [NotificationAction], to out: inout [UInt8]) {
-        out.append("[")
-        for (index, action) in actions.enumerated() {
-            if index > 0 { out.append(",") }
+    static func add(_ actions: [NotificationAction], to out: inout [UInt8]) {
+        out.add("actions", actions) { action, out in
             out.object {
                 $0.add("identifier", action.identifier)
                 $0.add("title", action.title)
@@ -85,11 +79,10 @@ enum ActionsDocument {
                 $0.add("authentication_required", action.requiresAuthentication)
             }
         }
-        out.append("]")
     }
 
-    /// Reads the array. Flags that are not given are false. What the actions may be called is the
-    /// store's to check; here they are counted, so that no long list is made for nothing.
+    /// Flags that are not given are false. The store checks the names; here they are counted, so that no long list is
+    /// made for nothing.
     static func parse(_ elements: [JSONValue]) throws(ProtocolError) -> [NotificationAction] {
         let max = StoreLimits.actionCountMax
         try require(

@@ -1,8 +1,6 @@
 import BlobProtocol
 import BlobStore
 
-// What the daemon says of work that it does by itself.
-
 /// What `/v1/scrub` answers: how far the store was read again, and what is damaged.
 struct ScrubDocument {
     private static let listedCountMax = 100
@@ -48,7 +46,6 @@ struct ScrubDocument {
 
 /// What `/v1/replication` answers: what this daemon is in its shard, and how far it is.
 enum ReplicationDocument {
-    /// Appends the document; of a daemon that is not replicated, the role alone.
     static func append(_ store: BlobStore, _ replica: ReplicaStatus, to out: inout [UInt8]) {
         out.object {
             $0.add("role", replica.role.name)

@@ -2,12 +2,9 @@ import BlobJSON
 import BlobProtocol
 import Bytes
 
-/// An object of a document that is being read. A member that is asked for is nil where it is absent or null; each
-/// call throws `bad_document` for a value of another type.
+/// An object of a document that is being read. Each call throws `bad_document` for a value of another type.
 struct JSONObject {
     private let members: [JSONMember]
-    /// Of the members' names: most that are asked for are absent.
-    private var names = NameFilter()
     private let thing: String
 
     init(_ value: JSONValue, _ thing: String) throws(ProtocolError) {
@@ -16,10 +13,8 @@ struct JSONObject {
         }
         self.members = members
         self.thing = thing
-        for index in members.indices { names.insert(members[index].name.utf8.span.bytes) }
     }
 
-    /// Reads a document of at most 64 KiB that is an object.
     init(parsing bytes: RawSpan, _ thing: String) throws(ProtocolError) {
         var limits = JSONLimits()
         limits.byteCountMax = WireLimits.documentByteCountMax
@@ -59,7 +54,6 @@ struct JSONObject {
 
     /// The value of a member, null too; nil when it is absent.
     func given(_ name: StaticString) -> JSONValue? {
-        guard names.mayContain(name) else { return nil }
         for index in members.indices where members[index].name.utf8.span.bytes.equals(name) {
             return members[index].value
         }
@@ -96,8 +90,7 @@ struct JSONObject {
         return flag
     }
 
-    /// A whole number, written without fraction and exponent, within bounds; nil when it is absent.
-    /// Throws `code` for another number.
+    /// A whole number, written without fraction and exponent. Throws `code` for another number.
     func number(
         _ name: StaticString, in bounds: ClosedRange<Int64>, _ code: ErrorCode
     ) throws(ProtocolError) -> Int64? {
@@ -112,26 +105,6 @@ struct JSONObject {
                 limit: Int(clamping: bounds.upperBound))
         }
         return integer
-    }
-}
-
-/// A bit for each name, by its length, its first byte and its last.
-private struct NameFilter {
-    private var bits: UInt64 = 0
-
-    mutating func insert(_ name: RawSpan) {
-        let count = name.byteCount
-        guard count > 0 else { return }
-        bits |= Self.bit(count, name.byte(0), name.byte(count - 1))
-    }
-
-    func mayContain(_ name: StaticString) -> Bool {
-        let count = name.utf8CodeUnitCount
-        return name.withUTF8Buffer { bits & Self.bit(count, $0[0], $0[count - 1]) != 0 }
-    }
-
-    private static func bit(_ count: Int, _ first: UInt8, _ last: UInt8) -> UInt64 {
-        1 << (UInt64(truncatingIfNeeded: count &+ Int(first) &+ 4 &* Int(last)) & 63)
     }
 }
 
@@ -153,8 +126,7 @@ extension ProtocolError {
 
     init(_ error: JSONError) {
         switch error.kind {
-        case .syntax: self.init(.badJSON, error.description)
-        case .tooMany: self.init(.badJSON, error.description)
+        case .syntax, .tooMany: self.init(.badJSON, error.description)
         case .notUTF8: self.init(.notUTF8, error.description)
         case .duplicateKey: self.init(.duplicateKey, error.description)
         case .tooDeep: self.init(.tooDeep, error.description)

@@ -3,8 +3,7 @@ import BlobStore
 import ObjectStore
 import Synchronization
 
-/// What `GET /metrics` answers: the daemon's numbers in Prometheus' text format. Labels carry no ids,
-/// owners or media types, so that their values are few.
+/// What `GET /metrics` answers. Labels carry no ids, owners or media types, so that their values are few.
 struct MetricsDocument: Sendable {
     let source: FigureSource
     let oldestSnapshot: OldestSnapshot
@@ -12,8 +11,7 @@ struct MetricsDocument: Sendable {
 
     var store: BlobStore { source.store }
 
-    /// The document: the numbers of ``Figure``, and what has more than a number. Costs two snapshots, a look at every
-    /// table's root, and some files of `/proc`.
+    /// Costs two snapshots, a look at every table's root, and some files of `/proc`.
     func compose() throws(StoreError) -> [UInt8] {
         let now = try source.now()
         var text = MetricsText()

@@ -4,8 +4,7 @@ import BlobStore
 import Bytes
 import Notifications
 
-/// A whole notification, as it is published: a body of its own, a field of a multipart body, or a
-/// line of a batch.
+/// A whole notification, as it is published.
 struct NotificationDocument: Sendable {
     struct Part: Sendable, Hashable {
         var name: PartName
@@ -17,8 +16,7 @@ struct NotificationDocument: Sendable {
 
     /// Nil: the path says it, or the store chooses.
     var id: NotificationID?
-    /// What it says of the notification. Id, expiry, parts, device and condition are set by the
-    /// reader, who knows them.
+    /// Id, expiry, parts, device and condition are set by the reader, who knows them.
     var draft = NotificationDraft(id: nil, expiry: .after(seconds: 0))
     var lifetime = Lifetime()
     var profile: DeviceProfile?
@@ -27,7 +25,6 @@ struct NotificationDocument: Sendable {
 
     init() {}
 
-    /// Reads a document of at most 64 KiB, which may repeat the path's id.
     init(parsing bytes: RawSpan, id: NotificationID?) throws(ProtocolError) {
         let object = try JSONObject(parsing: bytes, "the notification")
         try object.check(Self.known, immutable: ["created_at", "revision", "device", "responses"])
@@ -98,5 +95,82 @@ struct NotificationDocument: Sendable {
     private static func digest(_ object: JSONObject) throws(ProtocolError) -> Digest? {
         guard let text = try object.text("digest") else { return nil }
         return try Digest(onWire: text.utf8.span.bytes)
+    }
+}
+
+struct ReceivedFile: Sendable {
+    var name: PartName
+    var mediaType: MediaType
+    var payload: PreparedPayload
+}
+
+extension NotificationDocument {
+    /// What the document says, else what the file's head says. Needed before the file is finished.
+    func mediaType(ofFile name: PartName, saying type: MediaType?) -> MediaType {
+        let part = parts?.first { $0.name == name }
+        return part?.mediaType ?? type ?? .octetStream
+    }
+
+    /// Checks the files' names before any of them is finished: all are named by a document that names its parts, and
+    /// each part has a digest or a file.
+    func checkFiles(_ names: [PartName]) throws(ProtocolError) {
+        for (index, name) in names.enumerated() {
+            try require(
+                !names[..<index].contains(name), .badMultipart, "duplicate file \(name.excerpt)")
+        }
+        guard let parts else { return try Self.checkCount(names.count) }
+        for name in names where !parts.contains(where: { $0.name == name }) {
+            throw ProtocolError(
+                .partUnexpected,
+                "the file \(name.excerpt) is not in the document's parts")
+        }
+        for part in parts where part.digest == nil {
+            try require(
+                names.contains(part.name), .partMissing,
+                "the part \(part.name.excerpt) has no digest and no file")
+        }
+    }
+
+    /// In the document's order, or the files' where it names none. Throws `digest_mismatch` for a file that is not
+    /// what the document says, and `unsupported_attachment`.
+    func parts(
+        _ files: [ReceivedFile], for profile: DeviceProfile? = nil
+    ) throws(ProtocolError) -> [DraftPart] {
+        var drafts = try drafts(files)
+        guard let profile else { return drafts }
+        for index in drafts.indices {
+            let (part, mediaType) = (drafts[index].name, drafts[index].mediaType)
+            drafts[index].limit = PartLimit(
+                byteCountMax: try profile.byteCountMax(part: part, mediaType: mediaType),
+                name: profile.rawValue)
+        }
+        return drafts
+    }
+
+    private func drafts(_ files: [ReceivedFile]) throws(ProtocolError) -> [DraftPart] {
+        try checkFiles(files.map(\.name))
+        guard let parts else {
+            return files.map { Self.draft($0.name, $0.mediaType, .payload($0.payload)) }
+        }
+        var drafts: [DraftPart] = []
+        for part in parts {
+            if let file = files.first(where: { part.name == $0.name }) {
+                if let digest = part.digest, digest != file.payload.digest {
+                    throw ProtocolError(
+                        .digestMismatch(expected: digest, actual: file.payload.digest))
+                }
+                drafts.append(Self.draft(part.name, file.mediaType, .payload(file.payload)))
+            } else if let digest = part.digest {
+                drafts.append(
+                    Self.draft(part.name, part.mediaType ?? .octetStream, .stored(digest)))
+            }
+        }
+        return drafts
+    }
+
+    private static func draft(
+        _ name: PartName, _ mediaType: MediaType, _ content: DraftPart.Content
+    ) -> DraftPart {
+        DraftPart(name: name.text, mediaType: mediaType.text, content: content)
     }
 }

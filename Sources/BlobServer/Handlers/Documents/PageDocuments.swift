@@ -2,9 +2,6 @@ import BlobProtocol
 import BlobStore
 import Bytes
 
-// Lists that are answered page by page, and what they consist of.
-
-/// A page of all notifications, or of all categories.
 enum PageDocument {
     /// Appends `{"notifications":[…],"next":…}`, with `null` for `next` at the end.
     static func append(_ page: RecordPage, to out: inout [UInt8]) {
@@ -23,7 +20,6 @@ enum PageDocument {
     }
 }
 
-/// A stretch of an owner's feed.
 enum ChangesDocument {
     /// Appends `{"changes":[…],"next":"…","more":…}`.
     static func append(_ page: FeedPage, owner: String, store: StoreID, to out: inout [UInt8]) {
@@ -34,8 +30,7 @@ enum ChangesDocument {
         }
     }
 
-    /// Appends what became of a notification, also as an event's data: `{"cursor","kind","id","revision"}`, and
-    /// `"device"` and `"notification"` where there are any; of a category `{"cursor","kind","revision","category"}`.
+    /// Also an event's data.
     static func append(
         _ change: FeedChange, owner: String, store: StoreID, to out: inout [UInt8]
     ) {
@@ -60,10 +55,9 @@ enum ChangesDocument {
     }
 }
 
-/// A stretch of an owner's history.
 enum HistoryDocument {
-    /// Appends `{"notifications":[…],"next":"…","cursor":"…"}`, with `null` for `next` at the end; `deleted` in place
-    /// of `notifications` where these were asked for.
+    /// `{"notifications":[…],"next":"…","cursor":"…"}`; `deleted` in place of `notifications` where these were asked
+    /// for.
     static func append(
         _ page: HistoryPage, _ status: RecordFilter.Status, owner: String, store: StoreID,
         to out: inout [UInt8]
@@ -74,10 +68,11 @@ enum HistoryDocument {
             case .deleted: $0.add("deleted", page.deleted, append)
             }
             if let next = page.next {
-                $0.begin("next")
-                $0.append("\"")
-                next.append(owner: owner.utf8.span.bytes, store: store, to: &$0)
-                $0.append("\"")
+                $0.add(
+                    "next",
+                    quoted: {
+                        next.append(owner: owner.utf8.span.bytes, store: store, to: &$0)
+                    })
             } else {
                 $0.add("next", orNull: nil)
             }
@@ -85,8 +80,7 @@ enum HistoryDocument {
         }
     }
 
-    /// Appends `{"id":"…","kind":"deleted","revision":…,"remembered_until":"…"}`, with `device` and `app` where there
-    /// are any.
+    /// `{"id":"…","kind":"deleted","revision":…,"device":"…","app":"…","remembered_until":"…"}`.
     private static func append(_ deleted: Tombstone, to out: inout [UInt8]) {
         out.object {
             $0.add("id", deleted.id)

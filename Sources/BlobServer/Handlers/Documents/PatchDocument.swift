@@ -40,8 +40,7 @@ enum PatchDocument {
 
 /// What an owner chose: `{"action","key","dismissed","extension"}`.
 enum ResponseDocument {
-    /// `dismissed` is true unless it, or what the content extension answered, says otherwise. Throws `bad_response`
-    /// where the two disagree.
+    /// `dismissed` is true unless it, or what the content extension answered, says otherwise.
     static func parse(
         _ bytes: RawSpan, id: NotificationID
     ) throws(ProtocolError) -> ActionResponse {
@@ -67,8 +66,8 @@ enum ResponseDocument {
     }
 }
 
-// What a document says of a notification's fields. Each throws what is wrong with the value; actions,
-// platforms, data and some texts are checked with the change that is made of them.
+// What a document says of a notification's fields. Actions, platforms, data and some texts are checked with the
+// change.
 
 extension JSONObject {
     func checked<Rule>(_ name: StaticString) throws(ProtocolError) -> CheckedText<Rule>? {
@@ -140,6 +139,5 @@ extension ActionState {
 }
 
 extension String {
-    /// For an error's detail: in quotes, at most 64 bytes.
     var excerpt: String { utf8.span.bytes.excerpt() }
 }

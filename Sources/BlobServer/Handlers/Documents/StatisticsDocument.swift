@@ -13,12 +13,12 @@ struct StatisticsDocument: Sendable {
         let now = try source.now()
         var document: [UInt8] = []
         document.object {
-            $0.add(Figure.stored, of: now)
+            now.add(Figure.stored, to: &$0)
             $0.add("store_id", store.id.description)
             $0.add("version", blobdVersion)
             let uptime = Timestamp.now.milliseconds - source.startedAt.milliseconds
             $0.add("uptime_seconds", Int(uptime / 1_000))
-            $0.add(Figure.served, of: now)
+            now.add(Figure.served, to: &$0)
             $0.begin("errors")
             $0.object {
                 for code in ErrorCode.allCases {
@@ -84,7 +84,15 @@ struct StatisticsDocument: Sendable {
     }
 }
 
-/// Where the numbers of ``Figure`` are read: what `/v1/stats` and `/metrics` share.
+extension DaemonFigures {
+    fileprivate func add(_ figures: [Figure], to out: inout [UInt8]) {
+        for figure in figures {
+            if let name = figure.name { out.add(name, figure.read(self)) }
+        }
+    }
+}
+
+/// Where the numbers of ``Figure`` are read.
 struct FigureSource: Sendable {
     let store: BlobStore
     let counters: DaemonCounters

@@ -25,11 +25,10 @@ final class HTTPCodec {
         switch response {
         case .document(let document): append(document, form, into: &batch)
         case .published(let record, _, let created, let isIDAssigned):
-            var document = Answer.Document(status: created ? 201 : 200)
-            if isIDAssigned { document.location = record.path }
-            document.body.reserveCapacity(RecordDocument.usualByteCount)
-            RecordDocument.append(record, to: &document.body)
-            append(document, form, into: &batch)
+            let answer = Answer.document(
+                status: created ? 201 : 200, location: isIDAssigned ? record.path : nil
+            ) { RecordDocument.append(record, to: &$0) }
+            append(answer, form, hint: nil, into: &batch)
         case .echo:
             append(
                 Answer.Document(mediaType: "text/plain", body: Array("ok\n".utf8)), form,
@@ -77,7 +76,6 @@ final class HTTPCodec {
         end(Problem.mediaType, body, form, into: &batch)
     }
 
-    /// Status line, `Date`, and `Connection` where it says something.
     private func begin(_ status: UInt16, _ form: HTTPForm, into out: inout [UInt8]) {
         HTTPResponseHead.begin(status, into: &out)
         out.append(contentsOf: dateLine)
@@ -103,10 +101,8 @@ final class HTTPCodec {
         batch.endAnswer()
     }
 
-    // MARK: - Streams of events
-
-    /// An event for each change. Without one, an id alone: it fires nothing, but a reader that reconnects later says
-    /// it, and is not behind by all that concerned others meanwhile.
+    /// An event for each change. Without one, an id alone: a reader that reconnects later is not behind by all that
+    /// concerned others meanwhile.
     func appendEvents(
         _ page: FeedPage, of reader: FeedReader, store: StoreID, into batch: inout AnswerBatch
     ) {
@@ -147,7 +143,6 @@ final class HTTPCodec {
         batch.endAnswer()
     }
 
-    /// Appends what a HEAD is told of a stream of events: its head.
     func appendEventsHead(_ form: HTTPForm, into batch: inout AnswerBatch) {
         begin(200, form, into: &batch.heads)
         HTTPResponseHead.prepared(Self.eventFields, into: &batch.heads)

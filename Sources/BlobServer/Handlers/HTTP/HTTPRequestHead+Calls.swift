@@ -6,11 +6,9 @@ import Notifications
 // What an HTTP head says of its body, and of what must hold for a change.
 
 extension HTTPRequestHead {
-    /// A POST is of a payload's bytes, unless it has the type of a whole notification and none of
-    /// the parameters that say the rest of one.
-    ///
-    /// Throws `unsupported_media_type` for the types that programs give a document when nobody told
-    /// them its type (`curl -d`, `fetch` with a string): it would be stored as the picture.
+    /// A POST is of a payload's bytes, unless it has the type of a whole notification and no query. Throws
+    /// `unsupported_media_type` for the types that programs give a document by default (`curl -d`, `fetch` with a
+    /// string): it would be stored as the picture.
     func isRawPublish(in bytes: RawSpan) throws(ProtocolError) -> Bool {
         guard let type = contentType?.of(bytes), query.isEmpty else { return true }
         for untold: StaticString in ["application/x-www-form-urlencoded", "text/plain"]
@@ -25,8 +23,7 @@ extension HTTPRequestHead {
             && !MediaType.isType(type, "multipart/form-data")
     }
 
-    /// A body whose length is not said has none (RFC 9112, section 6.3), and would leave nothing of
-    /// what is there.
+    /// A body whose length is not said has none (RFC 9112, section 6.3).
     func checkLength() throws(ProtocolError) {
         try require(
             isChunked || contentLength != nil, .lengthRequired,
@@ -40,9 +37,7 @@ extension HTTPRequestHead {
 }
 
 extension BodyCoding {
-    /// How the body of a request is coded (RFC 9110, section 8.4). Throws
-    /// `unsupported_content_coding` for more than one coding, and for any but deflate and gzip, which may be
-    /// called `x-gzip`.
+    /// How the body is coded (RFC 9110, section 8.4): once, with gzip, which may be called `x-gzip`, or deflate.
     init(_ head: HTTPRequestHead, _ bytes: RawSpan) throws(ProtocolError) {
         self = .identity
         guard let name = head.contentEncoding?.of(bytes), !name.equalsIgnoringCase("identity")
@@ -60,13 +55,11 @@ extension BodyCoding {
     }
 }
 
-// `If-Match` and `If-None-Match` of requests that change something (RFC 9110, section 13.1). The
-// store judges them, in the transaction that makes the change.
+// `If-Match` and `If-None-Match` of changes (RFC 9110, section 13.1), which the transaction judges.
 
 extension Condition {
-    /// What the head asks for. The `If-None-Match` of a GET asks about the answer, and is not part of
-    /// it. Throws `malformed` for a change whose condition is no list of entity tags: it would not
-    /// protect anything.
+    /// The `If-None-Match` of a GET is about the answer, and no part of it. Throws `malformed` for a change whose
+    /// condition is no list of entity tags: it would not protect anything.
     init(_ head: HTTPRequestHead, _ bytes: RawSpan) throws(ProtocolError) {
         guard head.method != .get, head.method != .head else {
             let tags = try? ConditionTags(head.ifMatch, in: bytes, .strong)

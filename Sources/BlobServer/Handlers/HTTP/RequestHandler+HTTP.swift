@@ -3,7 +3,93 @@ import BlobStore
 import Bytes
 import Notifications
 
-// An HTTP request's way: its head is read, what it reads must be committed, and then it is answered.
+// An HTTP request's way: its head is read, and what it asks for is found in the path or in the table of calls.
+
+struct HTTPRequest: IncomingRequest, ~Escapable {
+    var head = HTTPRequestHead()
+    let bytes: RawSpan
+    var form = HTTPForm(keepAlive: false, isHTTP10: false, isHead: false)
+    let isDevice: Bool
+    let userID: UInt32
+    let wait: Session.Wait
+
+    @inline(__always)
+    @_lifetime(copy bytes)
+    init(_ bytes: RawSpan, of connection: Session, _ wait: Session.Wait) {
+        self.bytes = bytes
+        isDevice = connection.isDevice
+        userID = connection.userID
+        self.wait = wait
+    }
+
+    var path: RawSpan {
+        @inline(__always)
+        @_lifetime(copy self)
+        get { head.path.of(bytes) }
+    }
+
+    var dialect: PendingReply.Form.Dialect { .http(form) }
+
+    var framing: Upload.Framing {
+        head.isChunked ? .chunked(ChunkedDecoder()) : .counted(head.contentLength ?? 0)
+    }
+
+    var stepAfterAnswer: RequestHandler.Step {
+        @inline(__always)
+        get { form.step(after: head) }
+    }
+
+    func acknowledgement() throws(ProtocolError) -> Acknowledgement? {
+        guard let value = try head.value(of: "blobd-ack", in: bytes) else { return nil }
+        return try require(
+            Acknowledgement(rawValue: value.of(bytes).text()), .malformed,
+            "Blobd-Ack is \(value.of(bytes).excerpt()); it must be local or replicated")
+    }
+
+    /// Answers 304 where `If-None-Match` names the record (RFC 9110, section 13.1.2).
+    func accept(_ step: ActionStep) throws(ProtocolError) -> ActionStep {
+        guard !head.ifNoneMatch.isEmpty, case .respond(.document(var document)) = step,
+            let revision = document.revision
+        else { return step }
+        var tag: [UInt8] = []
+        RevisionTags.append(revision, to: &tag)
+        if EntityTags.match(head.ifNoneMatch, in: bytes, tag: tag.span.bytes, .weak) {
+            document.status = 304
+        }
+        return .respond(.document(document))
+    }
+
+    func refuse(
+        _ error: ProtocolError, _ entry: RequestEntry, by handler: RequestHandler,
+        into batch: inout AnswerBatch
+    ) -> RequestHandler.Step {
+        var form = form
+        // A body that is not read here is the last thing this connection says, and so is what a stop cuts off.
+        if head.skippedBodyByteCount == nil || error.code == .payloadTooLarge
+            || error.code == .stopping
+        {
+            form.keepAlive = false
+        }
+        handler.respond(
+            .problem(error), .http(form, entry), hint: AnswerHint(error, head, bytes), into: &batch)
+        return form.step(after: head)
+    }
+
+    /// The query of a signed link is left out (``LinkRedaction``).
+    func logged(_ asked: Request?) -> LoggedRequest {
+        let target = head.target.of(bytes)
+        let visible = LinkRedaction.visibleByteCount(of: target, isDevice: isDevice)
+        var logged = LoggedRequest(
+            method: head.method.name,
+            target: LoggedRequest.text(target.extracting(first: visible)),
+            version: head.minorVersion == 0 ? "HTTP/1.0" : "HTTP/1.1", isDevice: isDevice,
+            userID: userID)
+        if let agent = try? head.value(of: "user-agent", in: bytes) {
+            logged.userAgent = LoggedRequest.text(agent.of(bytes))
+        }
+        return logged
+    }
+}
 
 extension RequestHandler {
     func nextHTTP(
@@ -39,107 +125,11 @@ extension RequestHandler {
         do throws(ProtocolError) {
             asked = try self.asked(request, decoding: &decoded)
         } catch {
-            return refuse(error, request, entry(.unknown, request), into: &batch)
+            return refuse(error, nil, request, into: &batch)
         }
         let names = decoded.span.bytes
         let text = names.byteCount == 0 ? request.path : names
-        if let retry = retry(asked, text, request.wait, in: snapshot) {
-            consumed = 0
-            return retry
-        }
-        if request.wait == .inVain {
-            var last = request
-            last.form.keepAlive = false
-            return refuse(.stopping, last, entry(asked.operation, request), into: &batch)
-        }
-        switch asked {
-        case .fetch(let key):
-            do throws(FetchFailure) {
-                let status = try appendPayload(
-                    try payload(key, text, in: snapshot), request, in: snapshot, into: &batch)
-                requests.countFetch(status: status)
-                if observer.logsRequests {
-                    observer.logFetch(LoggedRequest(request), status: status, batch)
-                }
-                return request.form.step(after: request.head)
-            } catch {
-                let step = step(after: error, request, into: &batch)
-                if case .retryWithBlob = step { consumed = 0 }
-                return step
-            }
-        case .perform(let action):
-            return perform(action, text, request, in: snapshot, into: &batch)
-        }
-    }
-
-    /// Does what is no fetch. Apart from those, so that what a fetch needs stays in one function.
-    @inline(never)
-    private func perform(
-        _ action: Action, _ text: RawSpan, _ request: HTTPRequest,
-        in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
-    ) -> Step {
-        let form = request.form
-        let entry = entry(action.operation, request)
-        do throws(ProtocolError) {
-            var step = try perform(action, text, in: snapshot)
-            var reply = PendingReply.Form.http(form, entry)
-            switch step {
-            case .respond(let response):
-                step = .respond(response.known(to: request.head, request.bytes))
-            case .fetch(let id, let part):
-                return try fetch(id, part, request, entry, in: snapshot, into: &batch)
-            case .subscribe where form.isHead, .sendBackup where form.isHead:
-                if case .subscribe = step {
-                    http.appendEventsHead(form, into: &batch)
-                } else {
-                    http.appendBackupHead(form, into: &batch)
-                }
-                observer.note(entry, status: 200, nil, batch)
-                return form.step(after: request.head)
-            default: break
-            }
-            if step.isChange {
-                reply.acknowledgement = try acknowledgement(request.head, request.bytes)
-            }
-            let next = try carryOut(
-                step, request.framing, reply, expectsContinue: request.head.expectsContinue,
-                into: &batch)
-            if case .answered = next { return form.step(after: request.head) }
-            return next
-        } catch {
-            return refuse(error, request, entry, into: &batch)
-        }
-    }
-
-    /// Answers with a payload that a handler has found.
-    @inline(never)
-    private func fetch(
-        _ id: String, _ part: String, _ request: HTTPRequest, _ entry: RequestEntry,
-        in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
-    ) throws(ProtocolError) -> Step {
-        do throws(FetchFailure) {
-            let lookup: PayloadLookup
-            do throws(StoreError) {
-                lookup = try snapshot.payload(
-                    for: id.utf8.span.bytes, part: part.utf8.span.bytes, asOf: now)
-            } catch { throw .refused(problem(error)) }
-            let status = try appendPayload(lookup, request, in: snapshot, into: &batch)
-            observer.note(entry, status: status, nil, batch)
-            return request.form.step(after: request.head)
-        } catch {
-            return try step(after: error)
-        }
-    }
-
-    @inline(never)
-    private func step(
-        after failure: FetchFailure, _ request: HTTPRequest, into batch: inout AnswerBatch
-    ) -> Step {
-        do throws(ProtocolError) {
-            return try step(after: failure)
-        } catch {
-            return refuse(error, request, entry(.fetch, request), into: &batch)
-        }
+        return answer(asked, text, request, in: snapshot, into: &batch, consumed: &consumed)
     }
 
     /// What to do with a request of a follower's client that has seen more than the follower has; nil: answer it.
@@ -149,33 +139,11 @@ extension RequestHandler {
             return try missing(request.head, request.bytes, hasWaited: request.wait != .none)
                 .map { .retryBehind($0) }
         } catch {
-            return refuse(error, request, entry(.unknown, request), into: &batch)
+            return refuse(error, nil, request, into: &batch)
         }
     }
 
-    private func entry(_ operation: Operation, _ request: HTTPRequest) -> RequestEntry {
-        observer.entry(operation, LoggedRequest(request))
-    }
-
-    private func refuse(
-        _ error: ProtocolError, _ request: HTTPRequest, _ entry: RequestEntry,
-        into batch: inout AnswerBatch
-    ) -> Step {
-        var form = request.form
-        // A body that is not read here is the last thing this connection says.
-        if request.head.skippedBodyByteCount == nil || error.code == .payloadTooLarge {
-            form.keepAlive = false
-        }
-        respond(
-            .problem(error), .http(form, entry),
-            hint: AnswerHint(error, request.head, request.bytes), into: &batch)
-        return form.step(after: request.head)
-    }
-}
-
-extension RequestHandler {
-    /// What a request asks for. Its slices are of the path or, where that is percent-encoded, of `names`, which is
-    /// filled with the names then.
+    /// The slices are of the path or, where that is percent-encoded, of `names`, which is filled with the names then.
     @inline(__always)
     private func asked(
         _ request: HTTPRequest, decoding names: inout [UInt8]
@@ -193,7 +161,17 @@ extension RequestHandler {
             default: break
             }
         }
-        return .perform(.endpoint(try endpointRequest(request)))
+        let call = try endpointRequest(request)
+        guard case .fetch = call.endpoint.action, let id = call.id, let scope = call.scope else {
+            return .call(call)
+        }
+        names = Array(id.text.utf8)
+        let part = Array((call.part?.text ?? "").utf8)
+        names += part
+        return .fetch(
+            .own(
+                id: Slice(offset: 0, count: names.count - part.count),
+                part: Slice(offset: names.count - part.count, count: part.count), scope))
     }
 
     @inline(never)
@@ -217,8 +195,7 @@ extension RequestHandler {
         return try EndpointRequest(endpoint, names, request.head, request.bytes, by: grant)
     }
 
-    /// Refuses a link that is not valid, before anything it names is looked at. Whatever is wrong with it,
-    /// the answer is the same.
+    /// Refuses a link that is not valid before anything it names is looked at.
     @inline(never)
     private func checkLink(_ request: HTTPRequest) throws(ProtocolError) {
         guard let keys = links.keys,
@@ -229,18 +206,64 @@ extension RequestHandler {
     }
 }
 
-extension Answer {
-    /// 304 where `If-None-Match` names the record that is answered (RFC 9110, section 13.1.2).
-    fileprivate func known(to head: HTTPRequestHead, _ bytes: RawSpan) -> Answer {
-        guard !head.ifNoneMatch.isEmpty, case .document(var document) = self,
-            let revision = document.revision
-        else { return self }
-        var tag: [UInt8] = []
-        RevisionTags.append(revision, to: &tag)
-        guard EntityTags.match(head.ifNoneMatch, in: bytes, tag: tag.span.bytes, .weak) else {
-            return self
+extension HTTPForm {
+    /// The answer is the last one if the body is too long to be thrown away.
+    @inline(__always)
+    init(_ head: HTTPRequestHead, isStopping: Bool) {
+        let storesBody = head.method == .put || head.method == .post || head.method == .patch
+        self.init(
+            keepAlive: head.keepAlive && !isStopping
+                && (storesBody || head.skippedBodyByteCount != nil),
+            isHTTP10: head.minorVersion == 0, isHead: head.method == .head,
+            expectsContinue: head.expectsContinue)
+    }
+
+    @inline(__always)
+    func step(after head: HTTPRequestHead) -> RequestHandler.Step {
+        guard keepAlive, let count = head.skippedBodyByteCount else { return .answeredThenClose }
+        return count == 0 ? .answered : .answeredThenSkip(count)
+    }
+}
+
+extension HTTPRequestHead {
+    /// A longer body that comes with a refused request closes the connection.
+    private static let skippedBodyByteCountMax: UInt64 = 64 << 10
+
+    /// How many bytes of body to throw away after an answer that did not need it; nil: the connection ends.
+    var skippedBodyByteCount: UInt64? {
+        @inline(__always)
+        get {
+            guard hasBody else { return 0 }
+            guard !isChunked, !expectsContinue, let count = contentLength,
+                count <= Self.skippedBodyByteCountMax
+            else { return nil }
+            return count
         }
-        document.status = 304
-        return .document(document)
+    }
+}
+
+extension PayloadKey {
+    /// Checks both names. Where one is percent-encoded, `names` is filled with both, and the slices are of it.
+    @inline(__always)
+    init(
+        _ id: Slice, part: Slice, in path: RawSpan, decoding names: inout [UInt8]
+    ) throws(ProtocolError) {
+        guard PercentCoding.isPlain(id.of(path)),
+            part.isEmpty || PercentCoding.isPlain(part.of(path))
+        else {
+            try PercentCoding.decode(id.of(path), orThrow: .badID, into: &names)
+            let idEnd = names.count
+            try TextKind.checkID(names.span.bytes)
+            try PercentCoding.decode(part.of(path), orThrow: .badPart, into: &names)
+            let part = names.span.bytes.extracting(droppingFirst: idEnd)
+            if part.byteCount > 0 { try TextKind.part.check(part) }
+            self = .part(
+                id: Slice(offset: 0, count: idEnd),
+                part: Slice(offset: idEnd, count: part.byteCount))
+            return
+        }
+        try TextKind.checkID(id.of(path))
+        if !part.isEmpty { try TextKind.part.check(part.of(path)) }
+        self = .part(id: id, part: part)
     }
 }

@@ -1,18 +1,15 @@
-import BlobStore
-import Bytes
-
-// Writing a document member by member. A record, which is answered most, is written out by hand (``RecordDocument``).
+// Writing a JSON document member by member, straight into the bytes that are sent.
 
 extension [UInt8] {
     /// Appends an object, whose members the closure appends.
-    mutating func object(_ members: (inout [UInt8]) -> Void) {
+    package mutating func object(_ members: (inout [UInt8]) -> Void) {
         append("{")
         members(&self)
         append("}")
     }
 
     /// Begins a member, whose value is appended next. Names need no escapes.
-    mutating func begin(_ name: String) {
+    package mutating func begin(_ name: String) {
         separate()
         append("\"")
         append(text: name)
@@ -25,48 +22,49 @@ extension [UInt8] {
     }
 
     /// Adds a text; nothing where there is none.
-    mutating func add(_ name: String, _ text: String?) {
+    package mutating func add(_ name: String, _ text: String?) {
         guard let text else { return }
         begin(name)
         JSONText.append(text, to: &self)
     }
 
-    mutating func add(_ name: String, orNull text: String?) {
+    package mutating func add(_ name: String, orNull text: String?) {
         if let text { return add(name, text) }
         begin(name)
         append("null")
     }
 
-    mutating func add(_ name: String, _ number: Int) {
+    package mutating func add(_ name: String, _ number: Int) {
         begin(name)
         if number < 0 { append("-") }
         Decimal.append(UInt64(number.magnitude), to: &self)
     }
 
-    mutating func add(_ name: String, _ number: UInt64) {
+    package mutating func add(_ name: String, _ number: UInt64) {
         begin(name)
         Decimal.append(number, to: &self)
     }
 
-    mutating func add(_ name: String, _ flag: Bool) {
+    package mutating func add(_ name: String, _ flag: Bool) {
         begin(name)
         append(flag ? "true" : "false")
     }
 
-    mutating func add(_ name: String, _ moment: Timestamp) {
-        add(name, quoted: { RFC3339.append(moment.milliseconds, to: &$0) })
-    }
-
     /// Adds a text that needs no escapes.
-    mutating func add(_ name: String, quoted append: (inout [UInt8]) -> Void) {
+    package mutating func add(_ name: String, quoted append: (inout [UInt8]) -> Void) {
         begin(name)
         self.append("\"")
         append(&self)
         self.append("\"")
     }
 
+    /// Adds a moment, in milliseconds since 1970.
+    package mutating func add(_ name: String, moment milliseconds: Int64) {
+        add(name, quoted: { RFC3339.append(milliseconds, to: &$0) })
+    }
+
     /// Adds a list, whose elements the closure appends one by one.
-    mutating func add<Value>(
+    package mutating func add<Value>(
         _ name: String, _ elements: some Sequence<Value>,
         _ append: (Value, inout [UInt8]) -> Void
     ) {
@@ -79,14 +77,12 @@ extension [UInt8] {
         self.append("]")
     }
 
-    mutating func add(_ name: String, _ numbers: [Int]) {
-        add(name, numbers) { $1.append(text: "\($0)") }
+    package mutating func add(_ name: String, _ texts: [String]) {
+        begin(name)
+        JSONText.append(texts, to: &self)
     }
 
-    /// Adds the rows that have a name.
-    mutating func add(_ figures: [Figure], of now: DaemonFigures) {
-        for figure in figures {
-            if let name = figure.name { add(name, figure.read(now)) }
-        }
+    package mutating func add(_ name: String, _ numbers: [Int]) {
+        add(name, numbers) { $1.append(text: "\($0)") }
     }
 }

@@ -1,0 +1,65 @@
+import BlobProtocol
+import BlobStore
+import Notifications
+
+// The calls that store the bytes of a body: a part's payload, or a blob that is held. A frame of put is one, too.
+
+extension RequestHandler {
+    /// An id that the path does not name is chosen by the store, and a part that it does not name is `payload`.
+    func putPayload(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        let said = try request.publication ?? Publication(request.query)
+        var texts = said.texts
+        texts.id = request.id
+        // Where no end is said, what is there keeps its own.
+        let expiry =
+            try LifetimeRules(limits).chosen(said.lifetime, asOf: now)
+            ?? .keepOrAfter(seconds: limits.defaultTTLSeconds)
+        let draft = PublicationDraft(
+            texts, part: request.part ?? .payload, mediaType: request.mediaType ?? .octetStream,
+            expiry: expiry, condition: request.condition,
+            profile: said.profile ?? limits.profile)
+        let use = PayloadUse.publish(draft)
+        let plan = plan(use, request)
+        if let byteCount = request.bodyByteCount, byteCount > UInt64(plan.byteCountMax) {
+            throw plan.tooLarge
+        }
+        try checkEarly(draft, in: snapshot)
+        // What is inside a coding has its length when it is decoded; the store judges it then.
+        try use.check(byteCount: request.coding == .identity ? request.bodyByteCount ?? 0 : 0)
+        return .receiveBody(plan)
+    }
+
+    private func plan(_ use: PayloadUse, _ request: EndpointRequest) -> BodyPlan {
+        BodyPlan(
+            kind: .payload(use), coding: request.coding,
+            byteCountMax: request.coding == .identity
+                ? limits.payloadByteCountMax : limits.codedByteCountMax)
+    }
+
+    /// Refuses a change before its body comes, where the snapshot surely has all that was acknowledged. Else the
+    /// transaction decides.
+    private func checkEarly(
+        _ draft: PublicationDraft, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) {
+        guard draft.condition != .none, let id = draft.texts.id?.text,
+            case .ready = store.readiness(of: .notification, id.utf8.span.bytes, in: snapshot)
+        else { return }
+        let lookup = try asked(try snapshot.record(for: id.utf8.span.bytes, asOf: now))
+        var live: Record?
+        if case .found(let record) = lookup { live = record }
+        try asked(try draft.condition.check(live, part: draft.part.text))
+    }
+
+    /// Holds a blob, which a POST names by its bytes.
+    func holdBlob(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
+        let max = Int(clamping: limits.ttlSecondsMax)
+        let seconds = try request.query.number(
+            "ttl", in: 1...max, .badTTL, default: min(LifetimeRules.holdSeconds, max))
+        let use = PayloadUse.hold(
+            request.digest, ttlSeconds: Int64(seconds),
+            mediaType: request.mediaType ?? .octetStream)
+        return .receiveBody(plan(use, request))
+    }
+}

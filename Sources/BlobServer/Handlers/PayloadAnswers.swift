@@ -1,0 +1,260 @@
+import BlobProtocol
+import BlobStore
+import Bytes
+import Notifications
+
+// Fetches: which payload is asked for, which of its bytes are sent, and HTTP's head for them.
+
+extension RequestHandler {
+    @inline(__always)
+    @_lifetime(borrow snapshot)
+    func payload(
+        _ key: PayloadKey, _ text: RawSpan, in snapshot: borrowing Snapshot
+    ) throws(FetchFailure) -> Payload {
+        let lookup: PayloadLookup
+        do throws(StoreError) {
+            switch key {
+            case .part(let id, let part):
+                lookup = try snapshot.payload(for: id.of(text), part: part.of(text), asOf: now)
+            case .digest(let digest): lookup = try snapshot.blob(digest, asOf: now)
+            case .own(let id, let part, let scope):
+                lookup = try ownPayload(id.of(text), part.of(text), scope, in: snapshot)
+            }
+        } catch {
+            throw .refused(problem(error))
+        }
+        switch lookup {
+        case .missing: throw .refused(.notFound("notification or part"))
+        case .expired(let moment): throw .refused(.expired("payload", at: moment))
+        case .found(let payload): return payload
+        }
+    }
+
+    /// To a device, another's payload is as if there were none, and so is one that has expired.
+    @inline(never)
+    @_lifetime(borrow snapshot)
+    private func ownPayload(
+        _ id: RawSpan, _ part: RawSpan, _ scope: NotificationScope,
+        in snapshot: borrowing Snapshot
+    ) throws(StoreError) -> PayloadLookup {
+        guard case .found(let record) = try snapshot.record(for: id, asOf: now),
+            scope.contains(record)
+        else { return .missing }
+        return try snapshot.payload(for: id, part: part, asOf: now)
+    }
+
+    /// Looks up the first bytes, so that a damaged chunk is met before the head is written.
+    @inline(__always)
+    func map(
+        _ body: BatchedAnswer.Body, of payload: Payload, into batch: inout AnswerBatch,
+        in snapshot: borrowing Snapshot
+    ) throws(FetchFailure) {
+        var isLong = false
+        do throws(StoreError) {
+            switch body {
+            case .none: break
+            case .stored(let range) where range.byteCount == range.blob.storedByteCount:
+                try batch.map(payload)
+            case .stored(let range): try batch.map(range, in: snapshot)
+            case .inflated(let blob, let from, let upTo):
+                isLong = upTo - from > Inflater.pieceByteCount
+                _ = try snapshot.storedBytes(of: blob, from: 0)
+            }
+        } catch {
+            if case .evicted(let blob) = error { throw .evicted(blob) }
+            throw .refused(problem(error))
+        }
+        // Inflating takes memory until the last byte is sent.
+        if isLong {
+            do throws(ProtocolError) { try requireAnswerMemory() } catch { throw .refused(error) }
+        }
+    }
+}
+
+enum FetchFailure: Error {
+    case refused(ProtocolError)
+    case evicted(BlobReference)
+}
+
+extension Payload {
+    /// Its media type, or that of bytes of which nothing is said.
+    var servedMediaType: RawSpan {
+        @inline(__always)
+        @_lifetime(copy self)
+        get {
+            guard mediaType.byteCount == 0 else { return mediaType }
+            // A literal's bytes are never freed.
+            let text = Wire.defaultMediaType
+            let bytes = RawSpan(_unsafeStart: text.utf8Start, byteCount: text.utf8CodeUnitCount)
+            return _overrideLifetime(bytes, copying: self)
+        }
+    }
+}
+
+struct Selection {
+    var status: UInt16 = 200
+    /// The first byte: as stored where the coding is gzip, else as given.
+    var lower: Int
+    /// After the last byte; the bytes of a 304 are not sent.
+    var upper: Int
+    var coding: Coding
+
+    var byteCount: Int { upper - lower }
+
+    @inline(__always)
+    static func whole(_ blob: BlobReference, acceptsGzip: Bool) -> Selection {
+        guard blob.coding == .gzip, acceptsGzip else {
+            return Selection(lower: 0, upper: blob.byteCount, coding: .identity)
+        }
+        return Selection(lower: 0, upper: blob.storedByteCount, coding: .gzip)
+    }
+
+    /// Throws `bad_range`; `place` is where the range begins, for the error's words.
+    func narrowed(
+        to range: ResolvedRange, of blob: BlobReference, beginning place: @autoclosure () -> String
+    ) throws(ProtocolError) -> Selection {
+        switch range {
+        case .whole: return self
+        case .partial(let lower, let upper):
+            // Both are at most the payload's size, which is an Int.
+            return Selection(
+                status: 206, lower: Int(lower), upper: Int(upper), coding: .identity)
+        case .unsatisfiable:
+            throw ProtocolError(
+                .badRange,
+                "the range begins \(place()); the payload is \(blob.byteCount) bytes long",
+                limit: blob.byteCount)
+        }
+    }
+
+    @inline(__always)
+    func body(of blob: BlobReference) -> BatchedAnswer.Body {
+        guard lower < upper else { return .none }
+        guard blob.coding == coding else { return .inflated(blob, from: lower, upTo: upper) }
+        return .stored(StoredRange(blob: blob, from: lower, upTo: upper))
+    }
+}
+
+extension HTTPRequest {
+    func appendPayload(
+        _ payload: Payload, _ handler: RequestHandler, in snapshot: borrowing Snapshot,
+        into batch: inout AnswerBatch
+    ) throws(FetchFailure) -> UInt16 {
+        let blob = payload.blob
+        let selection: Selection
+        do throws(ProtocolError) {
+            selection = try Self.select(blob, head, bytes, &batch.scratch)
+        } catch {
+            throw .refused(error)
+        }
+        let left = max(0, (payload.expiresAt.milliseconds - handler.now.milliseconds) / 1_000)
+        var fields = PayloadHead.Fields(status: selection.status, maxAge: UInt64(left))
+        fields.isLast = !form.keepAlive
+        fields.isHTTP10 = form.isHTTP10
+        fields.varies = blob.coding == .gzip
+        fields.isGzip = selection.coding == .gzip
+        fields.byteCount = UInt64(selection.byteCount)
+        if selection.status == 206 {
+            fields.range = (
+                UInt64(selection.lower), UInt64(selection.upper), UInt64(blob.byteCount)
+            )
+        }
+        var body = BatchedAnswer.Body.none
+        if !form.isHead, selection.status != 304 {
+            body = selection.body(of: blob)
+            try handler.map(body, of: payload, into: &batch, in: snapshot)
+        }
+        let isLinked = body.storedByteCount >= batch.linkedByteCountMin
+        fields.isEnded = !isLinked
+        let digest = payload.digest.rawBytes
+        handler.http.payloadHead.append(
+            fields, mediaType: payload.servedMediaType, digest: digest.span.bytes,
+            into: &batch.heads)
+        if isLinked, case .stored(let range) = body { end(range, into: &batch) }
+        batch.endAnswer(body, fetchStatus: selection.status)
+        return selection.status
+    }
+
+    /// Chooses what is sent. Most requests have neither a range nor a condition.
+    @inline(__always)
+    private static func select(
+        _ blob: BlobReference, _ head: HTTPRequestHead, _ bytes: RawSpan,
+        _ scratch: inout AnswerBatch.Scratch
+    ) throws(ProtocolError) -> Selection {
+        let accepted = head.acceptEncoding
+        let whole = Selection.whole(
+            blob,
+            acceptsGzip: accepted.prefersGzip
+                || (accepted.acceptsGzip && !accepted.acceptsIdentity))
+        guard whole.coding == .gzip || accepted.acceptsIdentity else {
+            throw ProtocolError(.notAcceptable, "only identity coding is available")
+        }
+        if !head.hasConditions, case nil = head.range { return whole }
+        return try select(blob, whole, head, bytes, &scratch)
+    }
+
+    /// For a request with a range or conditions (RFC 9110, section 13.2.2 for the order of the conditions).
+    @inline(never)
+    private static func select(
+        _ blob: BlobReference, _ whole: Selection, _ head: HTTPRequestHead, _ bytes: RawSpan,
+        _ scratch: inout AnswerBatch.Scratch
+    ) throws(ProtocolError) -> Selection {
+        composeTags(of: blob, &scratch)
+        // A range is of the bytes as given, and so is the tag that If-Range must be. A weak tag never is, and neither
+        // is a date (RFC 9110, section 13.1.5). A client that refuses the bytes as given gets the whole gzip stream.
+        var resolved = ResolvedRange.whole
+        if let range = head.range, head.acceptEncoding.acceptsIdentity,
+            head.ifRange.map({ $0.of(bytes).equals(scratch.tag.span.bytes) }) ?? true
+        {
+            resolved = range.resolve(byteCount: UInt64(blob.byteCount))
+        }
+        let coding = resolved == .whole ? whole.coding : .identity
+        if head.ifMatch.count > 0,
+            !isNamed(head.ifMatch, in: bytes, scratch, coding, .strong)
+        {
+            throw ProtocolError(.preconditionFailed, "If-Match does not match the payload")
+        }
+        if head.ifNoneMatch.count > 0,
+            isNamed(head.ifNoneMatch, in: bytes, scratch, coding, .weak)
+        {
+            return Selection(status: 304, lower: 0, upper: 0, coding: coding)
+        }
+        return try whole.narrowed(to: resolved, of: blob, beginning: "after the end")
+    }
+
+    /// Ends the head of an answer with a linked body, after the last field's value.
+    private func end(_ range: StoredRange, into batch: inout AnswerBatch) {
+        // Blanks after a value are no part of it (RFC 9112, section 5).
+        let count = batch.alignment(of: range, behind: 4)
+        batch.heads.append(contentsOf: repeatElement(UInt8(ascii: " "), count: count))
+        HTTPResponseHead.prepared("\r\n\r\n", into: &batch.heads)
+    }
+
+    private static func composeTags(
+        of blob: BlobReference, _ scratch: inout AnswerBatch.Scratch
+    ) {
+        scratch.tag.removeAll(keepingCapacity: true)
+        appendTag(of: blob.digest, "\"", to: &scratch.tag)
+        scratch.gzipTag.removeAll(keepingCapacity: true)
+        if blob.coding == .gzip { appendTag(of: blob.digest, "-gzip\"", to: &scratch.gzipTag) }
+    }
+
+    /// A strong tag names bytes, so the gzip coding has its own (RFC 9110, section 8.8.3.3).
+    private static func appendTag(
+        of digest: Digest, _ end: StaticString, to out: inout [UInt8]
+    ) {
+        out.append("\"")
+        digest.appendText(to: &out)
+        out.append(end)
+    }
+
+    /// Whether a list names the form that would be sent (RFC 9110, section 13.1), or the bytes as given.
+    private static func isNamed(
+        _ lines: FieldLines, in bytes: RawSpan, _ scratch: AnswerBatch.Scratch, _ coding: Coding,
+        _ comparison: EntityTags.Comparison
+    ) -> Bool {
+        EntityTags.match(lines, in: bytes, tag: scratch.tag.span.bytes, comparison)
+            || (coding == .gzip
+                && EntityTags.match(lines, in: bytes, tag: scratch.gzipTag.span.bytes, comparison))
+    }
+}
