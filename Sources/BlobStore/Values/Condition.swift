@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// What must hold of what is stored for a change to be made. It is judged in the transaction that
 /// makes the change, so of several changes under one condition that the first one ends, one is made.
 ///

@@ -1,4 +1,4 @@
-import Foundation
+public import Foundation
 
 /// What a push says of its notification: the members of blobd's envelope.
 public struct RichPushMessage: Sendable, Hashable {

@@ -22,7 +22,7 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
 
     private var continuation: CheckedContinuation<Content, any Error>?
     private var failure: DownloadError?
-    private var hash = PayloadHash()
+    private var digest = PayloadHash()
     /// Bytes that are in the file.
     private var byteCount = 0
     private var mediaType = ""
@@ -105,7 +105,7 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
             failure = .broken("the file cannot be written: \(error.localizedDescription)")
             return dataTask.cancel()
         }
-        hash.update(data)
+        digest.update(data)
         byteCount += data.count
     }
 
@@ -133,7 +133,7 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
             } catch {
                 return .broken("the file cannot be written: \(error.localizedDescription)")
             }
-            (hash, byteCount) = (PayloadHash(), 0)
+            (digest, byteCount) = (PayloadHash(), 0)
             totalByteCount =
                 response.value(forHTTPHeaderField: "Content-Length").flatMap { Int($0) }
         case 206:
@@ -164,6 +164,6 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
         // "sha256:…", as strong or weak tag, of the bytes as given or of their gzip form.
         let tag = (entityTag ?? "").replacingOccurrences(of: "W/", with: "")
             .replacingOccurrences(of: "-gzip", with: "").replacingOccurrences(of: "\"", with: "")
-        return tag == hash.text ? nil : .wrongDigest
+        return tag == digest.text ? nil : .wrongDigest
     }
 }
