@@ -74,25 +74,19 @@ package enum MediaRanges {
         return false
     }
 
-    /// That of the first parameter called `q`; 0 when it is malformed.
+    /// That of the first parameter called `q`; 0 when the parameters are malformed.
     private static func weight(of range: RawSpan) -> Int16 {
-        var index = 0
-        while index < range.byteCount {
-            guard range.byte(index) == UInt8(ascii: ";") else {
-                index += 1
-                continue
+        var parameters = MediaParameters(range)
+        do throws(ProtocolError) {
+            while let (name, value) = try parameters.next(range) {
+                guard name.of(range).equalsIgnoringCase("q") else { continue }
+                let text = Array(";q=".utf8) + value
+                return QualityValue.weight(text.span.bytes) ?? 0
             }
-            var start = index + 1
-            Token.skipBlanks(range, &start)
-            if range.extracting(droppingFirst: start).hasPrefixIgnoringCase("q=") {
-                var end = start
-                while end < range.byteCount, range.byte(end) != UInt8(ascii: ";") { end += 1 }
-                let weight = Token.trimmed(range, Slice(index, upTo: end)).of(range)
-                return QualityValue.weight(weight) ?? 0
-            }
-            index += 1
+            return 1_000
+        } catch {
+            return 0
         }
-        return 1_000
     }
 }
 

@@ -37,7 +37,9 @@ public enum DeviceProfile: String, CaseIterable, Sendable, Hashable {
                         "audio/mp4", "audio/m4a", "audio/x-m4a",
                     ], byteCountMax: WireLimits.iosAudioByteCountMax),
                 AttachmentRule(
-                    types: ["video/mpeg", "video/mp4", "video/avi", "video/x-msvideo", "video/vnd.avi"],
+                    types: [
+                        "video/mpeg", "video/mp4", "video/avi", "video/x-msvideo", "video/vnd.avi",
+                    ],
                     byteCountMax: WireLimits.iosVideoByteCountMax),
             ]
         case .android:

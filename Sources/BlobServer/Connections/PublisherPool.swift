@@ -111,7 +111,8 @@ final class BodyJob: Sendable {
             else { return }
             submit(.apply(try onStore(try use.change(of: payload))))
         case .document:
-            submit(try onWire(try reader.operation(try document(), plan)))
+            let bytes = try document()
+            submit(try onWire(try reader.operation(bytes, plan)))
         case .batch:
             let bytes = try document()
             try onWire(try reader.batch(bytes, plan, submit))

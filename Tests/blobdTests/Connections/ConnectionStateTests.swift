@@ -10,7 +10,7 @@ import Testing
     typealias Kind = ConnectionState.Phase.Kind
 
     private static let reply = PendingReply(
-        reply: .changed,
+        reply: .nothing,
         form: .http(
             HTTPForm(keepAlive: true, isHTTP10: false, isHead: false),
             RequestEntry(operation: .patch, startedAt: .now)))

@@ -46,11 +46,11 @@ struct EndpointQuery {
             String(validating: bytes, as: UTF8.self), code, "\(name) is not valid UTF-8")
     }
 
-    /// A name; its type says its rule.
+    /// A text whose type says its rule.
     func name<Rule: TextRule>(
-        _ name: StaticString
+        _ name: StaticString, isAbsentIfEmpty: Bool = false
     ) throws(ProtocolError) -> CheckedText<Rule>? {
-        guard let bytes = self[name] else { return nil }
+        guard let bytes = self[name], !(isAbsentIfEmpty && bytes.isEmpty) else { return nil }
         return try CheckedText(onWire: bytes.span.bytes)
     }
 

@@ -185,11 +185,11 @@ struct Publication {
             lifetime.expiryMilliseconds = try RFC3339.parse(time.span.bytes)
         }
         try lifetime.check()
-        texts.title = try Title(given: (query["title"] ?? []).span.bytes)
-        texts.message = try Message(given: (query["message"] ?? []).span.bytes)
-        texts.richType = try RichType(given: (query["rich_type"] ?? []).span.bytes)
-        texts.owner = try OwnerID(given: (query["owner"] ?? []).span.bytes)
-        texts.app = try AppName(given: (query["app"] ?? []).span.bytes)
+        texts.title = try query.name("title", isAbsentIfEmpty: true)
+        texts.message = try query.name("message", isAbsentIfEmpty: true)
+        texts.richType = try query.name("rich_type", isAbsentIfEmpty: true)
+        texts.owner = try query.name("owner", isAbsentIfEmpty: true)
+        texts.app = try query.name("app", isAbsentIfEmpty: true)
         if let name = query["profile"] { profile = try DeviceProfile(name: name.span.bytes) }
     }
 }

@@ -10,7 +10,8 @@ extension RequestHandler {
     func getChanges(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         let lastEventID = request.acceptsEvents ? request.lastEventID : nil
         let since = lastEventID ?? request.query["since"] ?? Array("0".utf8)
-        var feed = try request.feed ?? feed(request)
+        var feed: FeedQuery
+        if let said = request.feed { feed = said } else { feed = try self.feed(request) }
         feed.start = try feedStart(since.span.bytes, of: feed.owner)
         return request.acceptsEvents ? .subscribe(feed) : .awaitChanges(feed)
     }

@@ -9,7 +9,12 @@ extension RequestHandler {
     func putPayload(
         _ request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
-        let said = try request.publication ?? Publication(request.query)
+        let said: Publication
+        if let publication = request.publication {
+            said = publication
+        } else {
+            said = try Publication(request.query)
+        }
         var texts = said.texts
         texts.id = request.id
         // Where no end is said, what is there keeps its own.

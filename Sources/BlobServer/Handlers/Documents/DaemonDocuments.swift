@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Bytes
 
 /// What `/v1/scrub` answers: how far the store was read again, and what is damaged.
 struct ScrubDocument {

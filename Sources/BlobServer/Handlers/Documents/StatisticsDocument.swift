@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Bytes
 
 /// What `GET /v1/stats` answers: the numbers of ``Figure``, and what has more than a number.
 struct StatisticsDocument: Sendable {

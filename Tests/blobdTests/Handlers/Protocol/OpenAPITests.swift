@@ -34,20 +34,41 @@ import Testing
         #expect(OpenAPI.walk(served.root, "info", "version") as? String == blobdVersion)
     }
 
-    @Test("It has every call of the table, and nothing else")
+    /// The parameters of an operation's query, but a link's.
+    private func query(_ operation: [String: Any]) -> [String] {
+        let parameters = operation["parameters"] as? [[String: Any]] ?? []
+        return parameters.compactMap { parameter in
+            var parameter = parameter
+            if let name = (parameter["$ref"] as? String)?.split(separator: "/").last {
+                let shared = OpenAPI.walk(document.root, "components", "parameters", String(name))
+                parameter = shared as? [String: Any] ?? [:]
+            }
+            let name = parameter["name"] as? String ?? ""
+            let isOfLink = SignedLink.isParameter(name.utf8.span.bytes)
+            return parameter["in"] as? String == "query" && !isOfLink ? name : nil
+        }.sorted()
+    }
+
+    @Test("It has every call of the table with its query, and nothing else")
     func calls() throws {
         var documented: Set<String> = []
         for path in document.paths {
             for method in HTTPMethod.allCases {
                 guard let operation = document.operation(path, "\(method)") else { continue }
-                documented.insert("\(method) \(path) \(operation["operationId"] ?? "")")
+                documented.insert(
+                    "\(method) \(path) \(operation["operationId"] ?? "") \(query(operation))")
             }
         }
         var known: Set<String> = []
         for endpoint in Endpoint.all where endpoint.interfaces != .frames {
-            known.insert("\(endpoint.method) \(endpoint.path.text) \(endpoint.name)")
+            var names = (endpoint.query ?? []).map(\.description)
+            if endpoint.body == .payload || endpoint.name.description == "publishNew" {
+                names += Publication.parameters.map(\.description)
+            }
+            let row = "\(endpoint.path.text) \(endpoint.name)"
+            known.insert("\(endpoint.method) \(row) \(names.sorted())")
             guard endpoint.method == .get else { continue }
-            known.insert("head \(endpoint.path.text) \(endpoint.name)Head")
+            known.insert("head \(row)Head \(names.sorted())")
         }
         #expect(documented == known)
     }
