@@ -11,7 +11,11 @@ import test_device as ios
 class Faulty(ios.Faulty):
     """More ways to misbehave, and a stand-in of blobd's /d/me/."""
 
-    calls = []
+    calls, statuses = [], []
+
+    def head(self, status, fields):
+        Faulty.statuses.append((self.path.strip("/"), status))
+        super().head(status, fields)
 
     def do_GET(self):
         name = self.path.strip("/")
@@ -60,6 +64,10 @@ class ReceiverTests(ios.DeviceTests):
     def setUpClass(cls):
         super().setUpClass()
         cls.variables = cls.variables | {"CERTIFICATE_FILE": os.path.join(cls.work, "cert.pem")}
+
+    def test_a_download_continues_where_it_was_cut(self):
+        super().test_a_download_continues_where_it_was_cut()
+        self.assertEqual([status for name, status in Faulty.statuses if name == "cut"], [200, 206, 206])
 
     def test_the_time_is_kept_while_nothing_comes(self):
         for name in ("silent", "stalled"):
