@@ -174,7 +174,10 @@ def send(owner, message, style, picture, media_type):
     notification = blobd.post("/v1/notifications", files=files).raise_for_status().json()
     outcome = {"id": notification["id"], "sent": 0, "dropped": 0, "failed": []}
     for platform, token in devices.of(owner):
-        query = {"platform": platform, "style": style, "format": "json"} | ({"token": token} if platform == "fcm" else {})
+        query = {"platform": platform, "style": style, "format": "json"}
+        if platform == "fcm":
+            # Android itself shows an alert while the app is in the background, without the picture.
+            query |= {"style": "silent", "token": token}
         envelope = blobd.get(f"/v1/notifications/{notification['id']}/envelope", params=query).raise_for_status().json()
         try:
             if services[platform]:

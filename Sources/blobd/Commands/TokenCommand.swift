@@ -1,5 +1,5 @@
-import ArgumentParser
-import BlobProtocol
+public import ArgumentParser
+public import BlobProtocol
 import BlobServer
 import Notifications
 

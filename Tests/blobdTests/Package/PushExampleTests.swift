@@ -14,12 +14,21 @@ import Testing
         .enabled(if: hasNeeds && !hasSanitizer))
     func backend() async throws { try await check("backend") }
 
-    @Test("The iOS example downloads, responds, and has the right types", .enabled(if: !hasSanitizer))
+    @Test(
+        "The iOS example downloads, responds, and has the right types", .enabled(if: !hasSanitizer))
     func ios() async throws { try await check("ios") }
+
+    @Test(
+        "The Android example downloads, responds, and has the right types",
+        .enabled(
+            if: !hasSanitizer
+                && (try? run(["/bin/sh", "-c", "kotlinc -version"]))?.end == .exited(0),
+            "kotlin is not here"))
+    func android() async throws { try await check("android") }
 
     private func check(_ part: String) async throws {
         let (end, output, errors) = try await runAside([
-            "timeout", "180", "\(Files.package)/Scripts/push-check", "--built", Files.products,
+            "timeout", "300", "\(Files.package)/Scripts/push-check", "--built", Files.products,
             part,
         ])
         #expect(end == .exited(0), "\(String(decoding: output, as: UTF8.self))\(errors)")
