@@ -18,10 +18,6 @@ enum Session {
         guard let backend = defaults?.string(forKey: "backend").flatMap({ URL(string: $0) }),
             let owner = defaults?.string(forKey: "owner")
         else { return }
-        var request = URLRequest(url: backend.appendingPathComponent("devices"))
-        request.httpMethod = "PUT"
-        request.httpBody = try? JSONEncoder().encode(
-            ["owner": owner, "platform": "apns", "token": apnsToken])
-        _ = try? await URLSession.shared.data(for: request)
+        try? await DeviceRegistration(owner: owner, token: apnsToken).send(to: backend)
     }
 }

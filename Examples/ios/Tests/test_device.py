@@ -19,13 +19,11 @@ class Faulty(http.server.BaseHTTPRequestHandler):
 
     protocol_version = "HTTP/1.1"
     requests = []
-    statuses = {}
 
     def log_message(self, *_):
         pass
 
     def head(self, status, fields):
-        Faulty.statuses.setdefault(self.path.strip("/"), []).append(status)
         self.send_response(status)
         for name, value in fields.items():
             self.send_header(name, str(value))
@@ -38,11 +36,11 @@ class Faulty(http.server.BaseHTTPRequestHandler):
 
     def send(self, content, etag, upto=None):
         """The content from where the request's range begins, cut before `upto`."""
-        found = re.fullmatch(r"bytes=(\d+)-", self.headers.get("Range", ""))
-        if found and self.headers.get("If-Range") == etag:
-            first = int(found[1])
-            fields = {"Content-Range": f"bytes {first}-{len(content) - 1}/{len(content)}"}
-            self.head(206, fields | {"Content-Length": len(content) - first, "Content-Type": "image/jpeg", "ETag": etag})
+        found = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
+        if found and self.headers.get("If-Range", etag) == etag:
+            first, last = int(found[1]), min(int(found[2] or len(content)), len(content) - 1)
+            fields = {"Content-Range": f"bytes {first}-{last}/{len(content)}"}
+            self.head(206, fields | {"Content-Length": last + 1 - first, "Content-Type": "image/jpeg", "ETag": etag})
         else:
             first = 0
             self.head(200, {"Content-Length": len(content), "Content-Type": "image/jpeg", "ETag": etag})
@@ -109,8 +107,11 @@ class DeviceTests(unittest.TestCase):
         server.socket = context.wrap_socket(server.socket, server_side=True)
         threading.Thread(target=server.serve_forever, daemon=True).start()
         cls.server, cls.faulty = server, f"https://localhost:{server.server_port}"
-        # What Foundation asks on Linux, where there is no keychain.
-        cls.variables = os.environ | {"URLSessionCertificateAuthorityInfoFile": path("cert.pem")}
+        cls.variables = dict(os.environ)
+        # Foundation trusts this file on Linux; the tool sees the servers' certificate in its place.
+        trusted = "/etc/ssl/certs/ca-certificates.crt"
+        cls.tool = ["unshare", "-m" if os.geteuid() == 0 else "-rm", "sh", "-c",
+                    f'mount --bind "{path("cert.pem")}" {trusted} && exec "$@"', "sh", RICH_PUSH]
         cls.processes = []
         cls.start_blobd()
 
@@ -159,7 +160,7 @@ class DeviceTests(unittest.TestCase):
         self.folder = tempfile.mkdtemp(dir=self.work)
 
     def run_tool(self, *arguments, status=0):
-        done = subprocess.run([RICH_PUSH, *arguments], env=self.variables, capture_output=True, text=True, timeout=60)
+        done = subprocess.run([*self.tool, *arguments], env=self.variables, capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, status, done.stdout + done.stderr)
         return done.stdout
 
@@ -187,10 +188,9 @@ class DeviceTests(unittest.TestCase):
 
     def test_a_download_continues_where_it_was_cut(self):
         self.download(self.faulty + "/cut", PICTURE)
-        self.assertEqual(Faulty.statuses.get("cut"), [200, 206, 206])
         ranges = [text for name, text in Faulty.requests if name == "cut"]
-        self.assertEqual(ranges[0], None)
-        self.assertTrue(all(text and text.startswith("bytes=") and text != "bytes=0-" for text in ranges[1:]), ranges)
+        self.assertEqual(len(ranges), 3)
+        self.assertTrue(all(text and not text.startswith("bytes=0-") for text in ranges[1:]), ranges)
 
     def test_a_picture_that_was_replaced_after_a_cut_is_downloaded_from_its_start(self):
         self.download(self.faulty + "/changed", OTHER)
@@ -243,16 +243,16 @@ class DeviceTests(unittest.TestCase):
 
     def test_a_long_picture_takes_no_memory(self):
         most = {}
-        for notification, size in (("small", 1_000), ("long", LONG_BYTES)):
+        for notification, size in (("short", 6_000_000), ("long", LONG_BYTES)):
             self.put(notification, os.urandom(size))
             self.setUp()
-            command = [RICH_PUSH, "download", self.sign(notification), self.folder, "50000000"]
+            command = [*self.tool, "download", self.sign(notification), self.folder, "50000000"]
             process = subprocess.Popen(command, env=self.variables, stdout=subprocess.DEVNULL)
             _, status, usage = os.wait4(process.pid, 0)
             process.returncode = 0
             self.assertEqual(status, 0)
             most[notification] = usage.ru_maxrss
-        self.assertLess(most["long"] - most["small"], 12_000, most)
+        self.assertLess(most["long"] - most["short"], 6_000, most)
 
     def test_a_device_reads_marks_and_responds_with_its_token(self):
         document = '{"owner":"ann","message":"Dinner?","actions":[{"identifier":"yes","title":"Yes"}]}'

@@ -10,6 +10,7 @@ public struct DeviceClient: Sendable {
     public let site: URL
     private let token: String
 
+    /// A client of the user whom the token is for.
     public init(site: URL, token: String) {
         self.site = site
         self.token = token
@@ -25,16 +26,23 @@ public struct DeviceClient: Sendable {
 
     /// A notification, as far as a device shows it.
     public struct Notification: Sendable, Hashable, Decodable {
+        /// A button.
         public struct Action: Sendable, Hashable, Decodable {
+            /// What is sent when it is tapped, and what is on it.
             public let identifier, title: String
         }
 
+        /// Its id.
         public let id: String
+        /// What is shown.
         public let title, message: String?
+        /// Its own buttons.
         public let actions: [Action]?
         /// Of the category whose actions count where the notification has none.
         public let category: String?
+        /// Whether it was read on any device.
         public let read: Bool
+        /// `none`, `activated` or `dismissed`.
         public let actionState: String
 
         private enum CodingKeys: String, CodingKey {
@@ -47,16 +55,21 @@ public struct DeviceClient: Sendable {
     public struct Change: Sendable, Hashable, Decodable {
         /// `published`, `updated`, `deleted`, `expired`, `left` or `category`.
         public let kind: String
+        /// Of the notification.
         public let id: String?
+        /// What it is now; nil where it is gone.
         public let notification: Notification?
     }
 
     /// Changes, and the cursor after which the next ones are.
     public struct Changes: Sendable, Hashable, Decodable {
+        /// In their order.
         public let changes: [Change]
+        /// The cursor after them.
         public let next: String
     }
 
+    /// A notification. Throws a ``Failure`` with 404 where it is gone.
     public func notification(_ id: String) async throws -> Notification {
         try decode(try await call("GET", "notifications/\(Self.encoded(id))"))
     }
@@ -76,6 +89,7 @@ public struct DeviceClient: Sendable {
             "POST", "notifications/\(Self.encoded(id))/responses", body, "application/json")
     }
 
+    /// Marks a notification as read, for all devices of the user.
     public func markAsRead(_ id: String) async throws {
         _ = try await call(
             "PATCH", "notifications/\(Self.encoded(id))", Data(#"{"read":true}"#.utf8),

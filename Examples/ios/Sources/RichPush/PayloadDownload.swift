@@ -8,7 +8,9 @@ import FoundationNetworking
 public struct DownloadedPayload: Sendable, Hashable {
     /// Its name ends as its media type asks for. The caller moves or removes it.
     public let file: URL
+    /// As the server says it.
     public let mediaType: String
+    /// The size of the file.
     public let byteCount: Int
 }
 
@@ -41,11 +43,12 @@ public struct PayloadDownload: Sendable {
     public var byteCountMax = 10_000_000
     /// How long all attempts together may take, in seconds. An extension has about 30.
     public var seconds = 25.0
-    /// How often the download is begun or continued.
+    /// How often a request may fail, the last time included.
     public var attemptsMax = 4
     /// The pause after the first failed attempt, in seconds. It doubles.
     public var pauseSeconds = 0.5
 
+    /// A download with the usual limits.
     public init() {}
 
     /// Downloads what a link names into a folder. Continues after a broken connection with the bytes that are missing,
@@ -64,7 +67,7 @@ public struct PayloadDownload: Sendable {
         defer { session.invalidateAndCancel() }
         let seconds = seconds
         let content = try await withThrowingTaskGroup(of: Transfer.Content?.self) { group in
-            group.addTask { try await attempt(transfer, session) }
+            group.addTask { try await pieces(transfer, session) }
             group.addTask {
                 try await Task.sleep(nanoseconds: UInt64(seconds * 1e9))
                 throw DownloadError.timedOut
@@ -80,18 +83,19 @@ public struct PayloadDownload: Sendable {
             file: file, mediaType: content.mediaType, byteCount: content.byteCount)
     }
 
-    private func attempt(
+    private func pieces(
         _ transfer: Transfer, _ session: URLSession
     ) async throws -> Transfer.Content {
         var pause = pauseSeconds
-        for _ in 1..<max(1, attemptsMax) {
+        var left = attemptsMax
+        while true {
             do {
-                return try await transfer.attempt(session)
-            } catch let error as DownloadError where error.isTemporary {
+                if let content = try await transfer.next(session) { return content }
+            } catch let error as DownloadError where error.isTemporary && left > 1 {
+                left -= 1
                 try await Task.sleep(nanoseconds: UInt64(pause * 1e9))
                 pause *= 2
             }
         }
-        return try await transfer.attempt(session)
     }
 }

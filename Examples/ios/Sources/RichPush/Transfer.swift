@@ -4,7 +4,9 @@ import Foundation
 import FoundationNetworking
 #endif
 
-/// The attempts to download one payload. Bytes go to the file and the hash as they come.
+/// The requests for one payload, piece by piece. Bytes go to the file and the hash as they come.
+///
+/// In pieces, because URLSession keeps in memory what its delegate has not taken yet.
 ///
 /// Shared between threads, and safe: everything that changes is used on ``queue`` only, which runs one thing at a time,
 /// and on which URLSession calls this delegate.
@@ -15,18 +17,23 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
         let byteCount: Int
     }
 
+    /// Bytes of a piece. Most pictures are one.
+    private static let pieceByteCount = 2 << 20
+
     let queue = OperationQueue()
     private let url: URL
     private let file: FileHandle
     private let byteCountMax: Int
 
-    private var continuation: CheckedContinuation<Content, any Error>?
+    private var continuation: CheckedContinuation<Content?, any Error>?
     private var failure: DownloadError?
     private var digest = PayloadHash()
     /// Bytes that are in the file.
     private var byteCount = 0
     private var mediaType = ""
     private var entityTag: String?
+    /// Where the piece ends; nil: at the end of the payload.
+    private var pieceEnd: Int?
     /// Bytes of the whole payload; nil: not known.
     private var totalByteCount: Int?
 
@@ -37,8 +44,8 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
         queue.maxConcurrentOperationCount = 1
     }
 
-    /// Downloads the payload, or what is missing of it.
-    func attempt(_ session: URLSession) async throws -> Content {
+    /// Downloads the next piece. Returns nil while there are more.
+    func next(_ session: URLSession) async throws -> Content? {
         let task = try await makeTask(session)
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
@@ -60,11 +67,10 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
                 var request = URLRequest(
                     url: self.url, cachePolicy: .reloadIgnoringLocalCacheData, timeoutInterval: 10)
                 request.setValue("identity", forHTTPHeaderField: "Accept-Encoding")
-                if self.byteCount > 0, let tag = self.entityTag {
-                    request.setValue("bytes=\(self.byteCount)-", forHTTPHeaderField: "Range")
-                    // Other bytes under the same link are sent from their beginning.
-                    request.setValue(tag, forHTTPHeaderField: "If-Range")
-                }
+                let last = self.byteCount + Self.pieceByteCount - 1
+                request.setValue("bytes=\(self.byteCount)-\(last)", forHTTPHeaderField: "Range")
+                // Other bytes under the same link are sent from their beginning.
+                request.setValue(self.entityTag, forHTTPHeaderField: "If-Range")
                 continuation.resume(returning: session.dataTask(with: request))
             }
         }
@@ -79,7 +85,6 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     ) {
         guard request.url?.scheme?.lowercased() == "https" else {
             failure = .insecure
-            task.cancel()
             return completionHandler(nil)
         }
         completionHandler(request)
@@ -89,7 +94,8 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
         _ session: URLSession, dataTask: URLSessionDataTask, didReceive response: URLResponse,
         completionHandler: @escaping (URLSession.ResponseDisposition) -> Void
     ) {
-        failure = begin(response)
+        failure = failure ?? begin(response)
+        if failure != nil { dataTask.cancel() }
         completionHandler(failure == nil ? .allow : .cancel)
     }
 
@@ -117,7 +123,9 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
         if let failure = failure ?? end(error) {
             continuation?.resume(throwing: failure)
         } else {
-            continuation?.resume(returning: Content(mediaType: mediaType, byteCount: byteCount))
+            let isWhole = byteCount == totalByteCount ?? byteCount
+            continuation?.resume(
+                returning: isWhole ? Content(mediaType: mediaType, byteCount: byteCount) : nil)
         }
     }
 
@@ -134,6 +142,7 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
                 return .broken("the file cannot be written: \(error.localizedDescription)")
             }
             (digest, byteCount) = (PayloadHash(), 0)
+            pieceEnd = nil
             totalByteCount =
                 response.value(forHTTPHeaderField: "Content-Length").flatMap { Int($0) }
         case 206:
@@ -143,6 +152,8 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
             guard numbers.count == 3, numbers[0] == byteCount else {
                 return .broken("the server sent another range")
             }
+            if byteCount == 0 { digest = PayloadHash() }
+            pieceEnd = numbers[1] + 1
             totalByteCount = numbers[2]
         default: return .refused(status: response.statusCode)
         }
@@ -158,9 +169,10 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     /// What is wrong with a body that has ended.
     private func end(_ error: (any Error)?) -> DownloadError? {
         if let error { return .broken(error.localizedDescription) }
-        if let totalByteCount, byteCount < totalByteCount {
-            return .broken("\(byteCount) of \(totalByteCount) bytes came")
+        if let end = pieceEnd ?? totalByteCount, byteCount < end {
+            return .broken("\(byteCount) of \(end) bytes came")
         }
+        if let totalByteCount, byteCount < totalByteCount { return nil }
         // "sha256:…", as strong or weak tag, of the bytes as given or of their gzip form.
         let tag = (entityTag ?? "").replacingOccurrences(of: "W/", with: "")
             .replacingOccurrences(of: "-gzip", with: "").replacingOccurrences(of: "\"", with: "")
