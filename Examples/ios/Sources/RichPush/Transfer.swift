@@ -18,7 +18,7 @@ final class Transfer: NSObject, URLSessionDataDelegate, @unchecked Sendable {
     }
 
     /// Bytes of a piece. Most pictures are one.
-    private static let pieceByteCount = 2 << 20
+    private static let pieceByteCount = 4 << 20
 
     let queue = OperationQueue()
     private let url: URL
