@@ -35,7 +35,7 @@ def on_page_markdown(markdown, page, config, files):
         up = "../" * page.file.src_uri.count("/")
         return f"]({up}repository/{path}.txt)"
 
-    return re.sub(r"\]\(([^)#:]+)\)", rewritten, markdown)
+    return re.sub(r"\]\(([^)#:]+)(?:#[^)]*)?\)", rewritten, markdown)
 
 
 def on_post_page(output, page, config):

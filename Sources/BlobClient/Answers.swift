@@ -34,7 +34,6 @@ public struct DaemonInfo: Sendable, Hashable {
         ttlSecondsMax = response.ttlSecondsMax
     }
 
-    /// Before the hello.
     init() {
         self.init(
             Hello.Response(payloadByteCountMax: 0, defaultTTLSeconds: 0, ttlSecondsMax: 0),

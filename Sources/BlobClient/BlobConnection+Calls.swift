@@ -1,7 +1,6 @@
 public import BlobProtocol
 
-// One request, one answer. None of these may be called while pipelined requests are unanswered:
-// their answers would come first.
+// None of these may be called while pipelined requests are unanswered: their answers would come first.
 extension BlobConnection {
     /// Asks whether the store can commit. Throws `refused` (503 or 507) when it cannot.
     public mutating func ping() throws(ClientError) {

@@ -3,7 +3,6 @@ import Hashing
 import Zlib
 
 extension BlobConnection {
-    /// Receives the body of a get: inflates, counts, and verifies the digest of a whole payload.
     mutating func receivePayload(
         _ header: ResponseFrame, _ info: PayloadInfo, of request: UnansweredRequest,
         _ sink: (PayloadInfo, RawSpan) -> Bool
@@ -78,14 +77,14 @@ extension BlobConnection {
 }
 
 /// Inflates a gzip stream that comes in pieces, in bounded memory: 64 KiB and zlib's window.
-struct GzipReader: ~Copyable {
+package struct GzipReader: ~Copyable {
     private static let bufferByteCount = 65_536
 
     private let stream: ZStream
     private var buffer = [UInt8](repeating: 0, count: GzipReader.bufferByteCount)
     private var isAtEnd = false
 
-    init() throws(ClientError) {
+    package init() throws(ClientError) {
         do throws(ZStream.NoMemory) {
             stream = try ZStream(inflating: .gzip)
         } catch {
@@ -93,8 +92,7 @@ struct GzipReader: ~Copyable {
         }
     }
 
-    /// Inflates one piece.
-    mutating func read(
+    package mutating func read(
         _ piece: RawSpan, _ sink: (RawSpan) throws(ClientError) -> Void
     ) throws(ClientError) {
         var used = 0
@@ -121,23 +119,9 @@ struct GzipReader: ~Copyable {
         }
     }
 
-    /// Throws unless the stream has come to its end, its checksum included.
-    func finish() throws(ClientError) {
+    package func finish() throws(ClientError) {
         guard isAtEnd else {
             throw ClientError.protocolViolation("truncated gzip stream")
         }
-    }
-}
-
-/// A whole gzip stream in memory, for programs that read answers themselves.
-package enum GzipStream {
-    /// Inflates a stream, piece by piece. Throws `protocolViolation` for anything but a whole gzip stream
-    /// with the right checksum; the bytes in front of the fault have been given to `sink` by then.
-    package static func inflate(
-        _ bytes: RawSpan, to sink: (RawSpan) -> Void
-    ) throws(ClientError) {
-        var reader = try GzipReader()
-        try reader.read(bytes) { piece in sink(piece) }
-        try reader.finish()
     }
 }

@@ -116,7 +116,6 @@ func refuseEmpty(
     }
 }
 
-/// A request that has no answer yet.
 struct UnansweredRequest: Sendable {
     var id: UInt32
     var operation: Opcode

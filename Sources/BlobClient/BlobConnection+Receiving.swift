@@ -17,15 +17,22 @@ extension BlobConnection {
         guard let request = unanswered.first else {
             preconditionFailure("an answer is awaited to a request that was never queued")
         }
+        do throws(ClientError) {
+            return try receiveAnswer(to: request, sink)
+        } catch {
+            throw fail(error)
+        }
+    }
+
+    private mutating func receiveAnswer(
+        to request: UnansweredRequest, _ sink: (PayloadInfo, RawSpan) -> Bool
+    ) throws(ClientError) -> Answer {
         let (header, operation) = try receiveHeader()
         guard header.requestID == request.id, operation == request.operation else {
             // An error about the frame itself cannot name the request; the daemon then closes.
-            if header.status >= 400, header.opcode == 0 {
-                throw fail(try receiveProblem(header))
-            }
-            throw fail(
-                .protocolViolation(
-                    "the answer is to request \(header.requestID), but \(request.id) is next"))
+            if header.status >= 400, header.opcode == 0 { throw try receiveProblem(header) }
+            throw .protocolViolation(
+                "the answer is to request \(header.requestID), but \(request.id) is next")
         }
         let outcome = try receiveOutcome(header, of: request, sink)
         // A watch is answered repeatedly, until it fails.
@@ -39,74 +46,64 @@ extension BlobConnection {
     ) throws(ClientError) -> Answer.Outcome {
         if header.status >= 400 { return .failed(try receiveProblem(header)) }
         let head = try receiveHead(header)
-        do throws(ClientError) {
-            switch request.operation {
-            case .get, .getBlob:
-                let response = try parsed(head, Get.Response.parse)
-                let info = PayloadInfo(response, head: head.span.bytes)
-                return try receivePayload(header, info, of: request, sink)
-            case .put:
-                let response = try parsed(head, Put.Response.parse)
-                _ = try receiveDocument(header, byteCountMax: 0)
-                return .stored(
-                    PutReceipt(response, head: head.span.bytes, status: header.status))
-            case .call:
-                let response = try parsed(head, Call.Response.parse)
-                let body = try receiveDocument(header, byteCountMax: Self.documentByteCountMax)
-                return .called(
-                    CallAnswer(response, head: head.span.bytes, status: header.status, body))
-            case .watch:
-                let response = try parsed(head, Watch.Response.parse)
-                let page = try receiveDocument(header, byteCountMax: Self.documentByteCountMax)
-                return .changes(WatchedPage(response, head: head.span.bytes, page))
-            case .ping, .hello:
-                _ = try receiveDocument(header, byteCountMax: WireLimits.pingBodyByteCountMax)
-                return .done
-            }
-        } catch {
-            throw fail(error)
+        switch request.operation {
+        case .get, .getBlob:
+            let response = try parsed(head, Get.Response.parse)
+            let info = PayloadInfo(response, head: head.span.bytes)
+            return try receivePayload(header, info, of: request, sink)
+        case .put:
+            let response = try parsed(head, Put.Response.parse)
+            _ = try receiveDocument(header, byteCountMax: 0)
+            return .stored(PutReceipt(response, head: head.span.bytes, status: header.status))
+        case .call:
+            let response = try parsed(head, Call.Response.parse)
+            let body = try receiveDocument(header, byteCountMax: Self.documentByteCountMax)
+            return .called(
+                CallAnswer(response, head: head.span.bytes, status: header.status, body))
+        case .watch:
+            let response = try parsed(head, Watch.Response.parse)
+            let page = try receiveDocument(header, byteCountMax: Self.documentByteCountMax)
+            return .changes(WatchedPage(response, head: head.span.bytes, page))
+        case .ping, .hello:
+            _ = try receiveDocument(header, byteCountMax: WireLimits.pingBodyByteCountMax)
+            return .done
         }
     }
 
     mutating func receiveHeader() throws(ClientError) -> (ResponseFrame, Opcode?) {
-        try receiveAtLeast(Wire.frameHeaderByteCount, "before its answer")
-        do throws(ClientError) {
-            let header = try input.withUnread { (bytes) throws(ClientError) -> ResponseFrame? in
-                do throws(FrameError) {
-                    return try ResponseFrame.parse(bytes)
-                } catch {
-                    throw ClientError.protocolViolation(error.problem.detail)
-                }
-            }
-            guard let header else {
+        let bytes = try receive(Wire.frameHeaderByteCount, "before its answer")
+        do throws(FrameError) {
+            guard let header = try ResponseFrame.parse(bytes.span.bytes) else {
                 preconditionFailure("a whole header is there, and is either read or refused")
             }
-            input.consume(Wire.frameHeaderByteCount)
             return (header, Opcode(rawValue: header.opcode))
         } catch {
-            throw fail(error)
+            throw .protocolViolation(error.problem.detail)
         }
     }
 
     mutating func receiveHead(_ header: ResponseFrame) throws(ClientError) -> [UInt8] {
         // A header that parsed says at most 8,192.
-        let count = Int(header.headByteCount)
-        try receiveAtLeast(count, "in the head of an answer")
-        let head = try input.withUnread { (bytes) throws(ClientError) in
+        try receive(Int(header.headByteCount), "in the head of an answer")
+    }
+
+    private mutating func receive(
+        _ count: Int, _ when: @autoclosure () -> String
+    ) throws(ClientError) -> [UInt8] {
+        try receiveAtLeast(count, when())
+        let bytes = try input.withUnread { (bytes) throws(ClientError) in
             bytes.extracting(0..<count).array()
         }
         input.consume(count)
-        return head
+        return bytes
     }
 
     private mutating func receiveDocument(
         _ header: ResponseFrame, byteCountMax: Int
     ) throws(ClientError) -> [UInt8] {
         guard header.bodyByteCount <= UInt64(byteCountMax) else {
-            throw fail(
-                .protocolViolation(
-                    "the body has \(header.bodyByteCount) bytes; the limit is \(byteCountMax)")
-            )
+            throw .protocolViolation(
+                "the body has \(header.bodyByteCount) bytes; the limit is \(byteCountMax)")
         }
         var document: [UInt8] = []
         document.reserveCapacity(Int(header.bodyByteCount))
@@ -134,33 +131,24 @@ extension BlobConnection {
         var left = byteCount
         while left > 0 {
             try receiveAtLeast(1, "with \(left) of \(byteCount) bytes of a body missing")
-            do throws(ClientError) {
-                let count = Int(min(left, UInt64(input.count)))
-                try input.withUnread { (bytes) throws(ClientError) in
-                    try take(bytes.extracting(0..<count))
-                }
-                input.consume(count)
-                left -= UInt64(count)
-            } catch {
-                throw fail(error)
+            let count = Int(min(left, UInt64(input.count)))
+            try input.withUnread { (bytes) throws(ClientError) in
+                try take(bytes.extracting(0..<count))
             }
+            input.consume(count)
+            left -= UInt64(count)
         }
     }
 
     private mutating func receiveAtLeast(
         _ count: Int, _ when: @autoclosure () -> String
     ) throws(ClientError) {
-        do throws(ClientError) {
-            while input.count < count {
-                if input.isAtEnd { throw ClientError.closed(when()) }
-                try input.fill(from: socket)
-            }
-        } catch {
-            throw fail(error)
+        while input.count < count {
+            if input.isAtEnd { throw .closed(when()) }
+            try input.fill(from: socket)
         }
     }
 
-    /// Records what ended the connection.
     @discardableResult
     mutating func fail(_ error: ClientError) -> ClientError {
         if failure == nil { failure = error }
@@ -168,7 +156,6 @@ extension BlobConnection {
     }
 }
 
-/// Reads an answer's head. Throws `protocolViolation`.
 func parsed<Response>(
     _ head: [UInt8], _ parse: (RawSpan) throws(ProtocolError) -> Response
 ) throws(ClientError) -> Response {

@@ -57,7 +57,6 @@ public struct BlobConnection: ~Copyable, Sendable {
         return try BlobConnection(greetingOn: socket, options)
     }
 
-    /// Takes over a connected socket and says hello on it.
     package static func adopt(
         _ descriptor: CInt, options: Options = Options(), stop: SocketStop? = nil
     ) throws(ClientError) -> BlobConnection {
@@ -81,7 +80,6 @@ public struct BlobConnection: ~Copyable, Sendable {
         failure != nil || input.isAtEnd || socket.isFinished()
     }
 
-    /// Changes `Options.timeoutMilliseconds` for the next calls.
     package mutating func setTimeout(milliseconds: Int) {
         options.timeoutMilliseconds = milliseconds
         socket.setTimeout(milliseconds: milliseconds)
@@ -97,25 +95,20 @@ public struct BlobConnection: ~Copyable, Sendable {
         try flush()
         let (header, _) = try receiveHeader()
         guard header.requestID == requestID || header.status >= 400 else {
-            throw fail(.protocolViolation("the first answer is not to hello"))
+            throw .protocolViolation("the first answer is not to hello")
         }
-        if header.status >= 400 { throw fail(try receiveProblem(header)) }
+        if header.status >= 400 { throw try receiveProblem(header) }
         let head = try receiveHead(header)
-        do throws(ClientError) {
-            let response = try parsed(head, Hello.Response.parse)
-            guard response.version == Wire.version else {
-                throw ClientError.protocolViolation("the daemon chose version \(response.version)")
-            }
-            daemon = DaemonInfo(response, head: head.span.bytes)
-            unanswered.removeFirst()
-        } catch {
-            throw fail(error)
+        let response = try parsed(head, Hello.Response.parse)
+        guard response.version == Wire.version else {
+            throw .protocolViolation("the daemon chose version \(response.version)")
         }
+        daemon = DaemonInfo(response, head: head.span.bytes)
+        unanswered.removeFirst()
     }
 
     // MARK: Sending
 
-    /// Appends a request to the output, and returns its number.
     mutating func queue(
         _ operation: Opcode, flags: RequestFlags = [], bodyByteCount: UInt64 = 0,
         head: (inout [UInt8]) throws(ProtocolError) -> Void = { (_) throws(ProtocolError) in }
@@ -141,7 +134,6 @@ public struct BlobConnection: ~Copyable, Sendable {
         return requestID
     }
 
-    /// Appends bytes of the body of the request that was queued last.
     mutating func queueBody(_ bytes: RawSpan) {
         bytes.withUnsafeBytes { output.append(contentsOf: $0) }
     }
@@ -183,8 +175,8 @@ public struct BlobConnection: ~Copyable, Sendable {
                 guard let sent = try socket.sendWithoutWaiting(rest) else { return }
                 offset += sent
                 guard sent == 0 else { continue }
-                let ready = try socket.wait(receiving: !input.isFull && !input.isAtEnd)
-                if ready.canReceive { try input.fill(from: socket) }
+                let canReceive = try socket.wait(receiving: !input.isFull && !input.isAtEnd)
+                if canReceive { try input.fill(from: socket) }
             }
         } catch {
             throw fail(error)

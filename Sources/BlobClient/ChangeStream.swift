@@ -19,7 +19,6 @@ public struct ChangeStream: AsyncSequence, Sendable {
     /// Why it ends.
     public typealias Failure = ClientError
 
-    /// The most changes that are read ahead.
     static let pageLimit = 100
 
     private let makeReader: @Sendable (SocketStop) -> FeedSubscription
@@ -107,11 +106,9 @@ private actor FeedSource {
 /// Reads an owner's feed page by page, blocking. When the daemon goes away it reconnects and continues
 /// where it was: nothing is missed or repeated.
 package struct FeedSubscription: ~Copyable {
-    /// The pauses before reconnecting, doubled each time.
     static let firstPauseMilliseconds = 100
     static let longestPauseMilliseconds = 5_000
 
-    /// The cursor after all that was read.
     package private(set) var cursor: String
 
     private let owner: String
@@ -124,7 +121,6 @@ package struct FeedSubscription: ~Copyable {
     /// Whether there ever was a daemon. Until then its absence is an error.
     private var hasBegun = false
 
-    /// - Parameter stop: ends it.
     package init(
         socketPath: String, options: BlobConnection.Options, owner: String, since: String,
         limit: Int, matching filter: NotificationFilter = NotificationFilter(), stop: SocketStop

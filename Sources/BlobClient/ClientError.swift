@@ -128,7 +128,6 @@ public struct DaemonProblem: Sendable, Hashable, Decodable, CustomStringConverti
         self.history = history
     }
 
-    /// Reads a document. One that cannot be read still gives its status, with the code `unknown`.
     init(status: Int, document: [UInt8]) {
         let decoder = JSONDecoder()
         if let problem = try? decoder.decode(DaemonProblem.self, from: Data(document)) {

@@ -31,7 +31,6 @@ public struct DaemonCall<Answer>: Sendable {
     public var condition: CallCondition
     /// How the body is coded. Payloads, blobs and documents may be coded with gzip.
     public var coding = WireCoding.identity
-    /// How long the daemon may keep silent before it answers, in seconds.
     var waitSeconds = 0
     /// Reads the answer to this call as `receive` gave it. Throws `protocolViolation`.
     public let read: @Sendable (CallAnswer) throws(ClientError) -> Answer
@@ -89,14 +88,10 @@ enum DocumentType {
 
 /// The target of a call, path and query: the one place where the client percent-encodes.
 package struct CallTarget {
-    /// A query's parameters. Those that are nil are left out.
     package typealias Query = [(name: String, value: String?)]
 
     package let text: String
 
-    /// - Parameters:
-    ///   - path: already encoded.
-    ///   - query: not encoded.
     init(_ path: String, _ query: Query = []) {
         var text = path
         for case (let name, let value?) in query {

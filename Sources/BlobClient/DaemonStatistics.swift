@@ -92,7 +92,6 @@ public struct DaemonStatistics: Sendable, Hashable, Decodable {
     }
 }
 
-/// Reads a document whose members are in snake case.
 func decode<T: Decodable>(_: T.Type, from document: [UInt8]) throws(ClientError) -> T {
     let decoder = JSONDecoder()
     decoder.keyDecodingStrategy = .convertFromSnakeCase

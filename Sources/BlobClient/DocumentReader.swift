@@ -2,7 +2,6 @@ package import BlobJSON
 import Notifications
 
 extension JSONValue {
-    /// Reads a document of the daemon's, which may be longer than a request's.
     package static func parse(answer document: [UInt8]) throws(JSONError) -> JSONValue {
         var limits = JSONLimits()
         limits.byteCountMax = BlobConnection.documentByteCountMax
@@ -18,7 +17,6 @@ extension JSONValue {
 struct DocumentReader {
     private let value: JSONValue
 
-    /// Reads a document.
     init(_ document: [UInt8]) throws(ClientError) {
         do throws(JSONError) {
             value = try JSONValue.parse(answer: document)
@@ -31,7 +29,6 @@ struct DocumentReader {
         self.value = value
     }
 
-    /// A member; nil when there is none, or it is null.
     func member(_ name: String) -> JSONValue? {
         switch value[name] {
         case nil, .null: nil
@@ -71,7 +68,6 @@ struct DocumentReader {
         return flag
     }
 
-    /// A value by its name.
     func choice<Value: NamedValue>(_ name: String) throws(ClientError) -> Value {
         guard let value: Value = try optionalChoice(name) else { throw missing(name) }
         return value
@@ -93,7 +89,6 @@ struct DocumentReader {
         } ?? []
     }
 
-    /// The members of an object of strings, in their order.
     func textMembers(_ name: String) throws(ClientError) -> [(name: String, value: String)] {
         guard case .object(let members)? = member(name) else { throw unfit(name, "an object") }
         var texts: [(name: String, value: String)] = []

@@ -1,5 +1,6 @@
 public import BlobJSON
 import BlobProtocol
+import Bytes
 public import Notifications
 
 /// A merge patch of a notification (RFC 7396).
@@ -71,7 +72,7 @@ public struct PatchRequest: Sendable, Hashable {
         add("data", data) { $0 }
         document.add("read", isRead.map { .bool($0) })
         document.add("action_state", actionState?.name)
-        document.add("expires_at", expiryMilliseconds.map { time($0) })
+        document.add("expires_at", expiryMilliseconds.map { RFC3339.text($0) })
         return document.bytes
     }
 }
@@ -151,7 +152,6 @@ public struct NotificationFilter: Sendable, Hashable {
         self.targetHost = targetHost
     }
 
-    /// The parameters of a query.
     var query: CallTarget.Query {
         [
             ("app", app), ("read", isRead.map { "\($0)" }), ("action_state", actionState?.name),
@@ -249,7 +249,6 @@ public struct NotificationChange: Sendable, Hashable {
         notification = try reader.optionalObject("notification", NotificationRecord.init)
     }
 
-    /// A category's name and app, and the category unless it is gone.
     private static func namedCategory(
         _ reader: DocumentReader
     ) throws(ClientError) -> (name: String, app: String?, category: NotificationCategory?) {

@@ -79,7 +79,6 @@ public struct NotificationUpload: Sendable, Hashable {
         self.message = message
     }
 
-    /// Whether a part has bytes.
     var hasFiles: Bool {
         parts.contains { part in
             if case .bytes = part.content { true } else { false }
@@ -109,14 +108,13 @@ public struct NotificationUpload: Sendable, Hashable {
         switch lifetime {
         case .standard: break
         case .seconds(let seconds): document.add("ttl", .number(JSONNumber(seconds)))
-        case .until(let milliseconds): document.add("expires_at", time(milliseconds))
+        case .until(let milliseconds): document.add("expires_at", RFC3339.text(milliseconds))
         }
         document.add("profile", profile)
         if !parts.isEmpty { document.add("parts", .array(parts.map(\.json))) }
         return document.value
     }
 
-    /// The body with the document and the bytes, and its media type.
     func body() -> (bytes: [UInt8], mediaType: String) {
         var bytes: [UInt8] = []
         guard hasFiles else {
@@ -164,13 +162,6 @@ struct DocumentBuilder {
         value.append(to: &bytes)
         return bytes
     }
-}
-
-/// RFC 3339.
-func time(_ milliseconds: Int64) -> String {
-    var bytes: [UInt8] = []
-    RFC3339.append(milliseconds, to: &bytes)
-    return String(decoding: bytes, as: UTF8.self)
 }
 
 /// A body of `multipart/form-data` (RFC 7578) being built.

@@ -57,7 +57,6 @@ public struct PutRequest: Sendable, Hashable {
         self.coding = coding
     }
 
-    /// As the protocol has it. Throws `invalid` for an empty text.
     func draft() throws(ClientError) -> Put.Draft {
         try refuseEmpty([
             (id, .badID, "id"), (part, .badPart, "part name"),

@@ -1,5 +1,6 @@
 // The only file of this module that makes system calls on sockets.
 
+import CLinux
 import Dispatch
 import Glibc
 import Synchronization
@@ -12,19 +13,10 @@ struct UnixSocket: ~Copyable, Sendable {
     /// The longest path that fits `sun_path` with a zero after it, in bytes.
     static let pathByteCountMax = 107
 
-    /// Glibc's flags, some of which Swift imports as `Int` and some as enumerations.
-    private enum Flags {
-        static let noSignal = CInt(MSG_NOSIGNAL)
-        static let noWait = CInt(MSG_DONTWAIT)
-        static let peek = CInt(MSG_PEEK)
-    }
-
     private let descriptor: CInt
     private var timeoutMilliseconds: Int
     private let stop: SocketStop?
 
-    /// Connects to the socket file at `path`. A timeout of 0 is none. With a `stop` another thread can end
-    /// every wait.
     static func connect(
         to path: String, timeoutMilliseconds: Int, stop: SocketStop? = nil
     ) throws(ClientError) -> UnixSocket {
@@ -32,24 +24,14 @@ struct UnixSocket: ~Copyable, Sendable {
         guard !bytes.isEmpty, bytes.count <= pathByteCountMax, !bytes.contains(0) else {
             throw ClientError.badSocketPath(path, byteCountMax: pathByteCountMax)
         }
-        let descriptor = socket(AF_UNIX, CInt(SOCK_STREAM.rawValue | SOCK_CLOEXEC.rawValue), 0)
+        let descriptor = clinux_unix_socket()
         guard descriptor >= 0 else { throw ClientError.noDaemon(path: path, errno: errno) }
         let connected = UnixSocket(
             adopting: descriptor, timeoutMilliseconds: timeoutMilliseconds, stop: stop)
-
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        // The path leaves at least one byte of zero after it.
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: bytes) }
-        let size = socklen_t(MemoryLayout<sockaddr_un>.size)
         var result: CInt
         repeat {
-            // `connect` reads `size` bytes of the address and keeps no pointer to it.
-            result = withUnsafePointer(to: &address) { pointer in
-                pointer.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    Glibc.connect(descriptor, $0, size)
-                }
-            }
+            // The path is read during the call.
+            result = bytes.withUnsafeBytes { clinux_connect(descriptor, $0.baseAddress, $0.count) }
         } while result != 0 && errno == EINTR
         guard result == 0 else {
             let code = errno
@@ -62,7 +44,6 @@ struct UnixSocket: ~Copyable, Sendable {
         return connected
     }
 
-    /// Takes over a connected socket.
     init(adopting descriptor: CInt, timeoutMilliseconds: Int, stop: SocketStop? = nil) {
         self.descriptor = descriptor
         self.timeoutMilliseconds = 0
@@ -71,7 +52,6 @@ struct UnixSocket: ~Copyable, Sendable {
         stop?.attach(descriptor)
     }
 
-    /// Bounds each wait from now on. 0: no bound.
     mutating func setTimeout(milliseconds: Int) {
         timeoutMilliseconds = max(milliseconds, 0)
         var time = timeval()
@@ -93,9 +73,7 @@ struct UnixSocket: ~Copyable, Sendable {
     func sendWithoutWaiting(_ bytes: RawSpan) throws(ClientError) -> Int? {
         while true {
             // The span keeps its memory alive for the call, and `send` copies out of it.
-            let count = bytes.withUnsafeBytes {
-                send(descriptor, $0.baseAddress, $0.count, Flags.noSignal | Flags.noWait)
-            }
+            let count = bytes.withUnsafeBytes { clinux_send(descriptor, $0.baseAddress, $0.count) }
             if count >= 0 { return count }
             switch errno {
             case EINTR: continue
@@ -106,13 +84,8 @@ struct UnixSocket: ~Copyable, Sendable {
         }
     }
 
-    struct Ready {
-        var canReceive: Bool
-        var canSend: Bool
-    }
-
-    /// Waits until something can be sent or, when `receiving`, received.
-    func wait(receiving: Bool) throws(ClientError) -> Ready {
+    /// Waits until something can be sent or, when `receiving`, received. Returns whether the latter.
+    func wait(receiving: Bool) throws(ClientError) -> Bool {
         let events = CShort(POLLOUT) | (receiving ? CShort(POLLIN) : 0)
         var entry = pollfd(fd: descriptor, events: events, revents: 0)
         let timeout = timeoutMilliseconds == 0 ? -1 : CInt(clamping: timeoutMilliseconds)
@@ -122,10 +95,7 @@ struct UnixSocket: ~Copyable, Sendable {
             if count == 0 { throw ClientError.timeout(milliseconds: timeoutMilliseconds) }
             guard errno == EINTR else { throw ClientError.io("poll", errno: errno) }
         }
-        let gone = entry.revents & CShort(POLLHUP | POLLERR | POLLNVAL) != 0
-        return Ready(
-            canReceive: receiving && entry.revents & CShort(POLLIN) != 0,
-            canSend: gone || entry.revents & CShort(POLLOUT) != 0)
+        return receiving && entry.revents & CShort(POLLIN) != 0
     }
 
     /// Receives at least one byte into `buffer` from position `start` on; 0: the peer has closed.
@@ -149,12 +119,11 @@ struct UnixSocket: ~Copyable, Sendable {
     /// Whether the peer has closed its end, or sent something without a request. Does not wait.
     func isFinished() -> Bool {
         var byte: UInt8 = 0
-        let count = recv(descriptor, &byte, 1, Flags.peek | Flags.noWait)
+        let count = recv(descriptor, &byte, 1, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT))
         return count >= 0 || (errno != EAGAIN && errno != EINTR)
     }
 }
 
-/// Bytes that have been received and not been read yet.
 struct InputBuffer: Sendable {
     /// The size until payloads come, in bytes: some programs have hundreds of connections.
     private static let firstByteCount = 16_384
@@ -168,14 +137,12 @@ struct InputBuffer: Sendable {
     private var start = 0
     private var end = 0
 
-    /// Whether the peer has closed its end.
     private(set) var isAtEnd = false
 
     var count: Int { end - start }
 
     var isFull: Bool { count >= Self.byteCountMax }
 
-    /// Borrows the unread bytes.
     func withUnread<R>(_ body: (RawSpan) throws(ClientError) -> R) throws(ClientError) -> R {
         try body(bytes.span.bytes.extracting(start..<end))
     }
@@ -185,7 +152,6 @@ struct InputBuffer: Sendable {
         if start == end { (start, end) = (0, 0) }
     }
 
-    /// Receives once.
     mutating func fill(from socket: borrowing UnixSocket) throws(ClientError) {
         if end == bytes.count {
             if start > 0 {
@@ -211,7 +177,6 @@ struct InputBuffer: Sendable {
 package final class SocketStop: Sendable {
     private struct State {
         var isStopped = false
-        /// The socket in use; taken out before it is closed.
         var descriptor: CInt?
     }
 
@@ -231,12 +196,10 @@ package final class SocketStop: Sendable {
         stopped.signal()
     }
 
-    /// Waits, but no longer than until the stop.
     func wait(milliseconds: Int) {
         guard stopped.wait(timeout: .now() + .milliseconds(milliseconds)) == .success else {
             return
         }
-        // For the next wait.
         stopped.signal()
     }
 

@@ -1,24 +1,15 @@
 internal import LMDB
 
 extension BlobStore {
-    /// Writes a backup: one moment of the store, whole, checked as it is written. Publishing and
-    /// reading go on meanwhile.
+    /// Writes a backup: one moment of the store, checked as it is written. Publishing and reading go on meanwhile.
     ///
-    /// All tables but the payloads' bytes are read in one snapshot into an unnamed file in the store's
-    /// folder, about 500 bytes for each notification. From then on no blob of that moment is freed
-    /// until this returns. So the store grows by what expires meanwhile, and by nothing else, however
-    /// slowly the backup is taken. Takes 16 bytes of memory for each blob.
+    /// All tables but the payloads' bytes are read in one snapshot into an unnamed file in the store's folder,
+    /// about 500 bytes for each notification. From then on no blob of that moment is freed until this returns,
+    /// however slowly it is taken. Takes 16 bytes of memory for each blob. What is acknowledged and not committed
+    /// yet is not in it.
     ///
-    /// What was acknowledged by another thread and is not committed yet is not in it.
-    ///
-    /// - Parameters:
-    ///   - now: the present, which the backup bears.
-    ///   - progress: called with bytes written and bytes in all, about.
-    ///   - write: takes the next bytes, at most about 1 MiB. No snapshot is open then. What it throws
-    ///     ends the backup.
-    /// - Returns: what the backup begins with.
-    /// - Throws: ``StoreError/corrupt(_:)`` when the store is damaged: the backup is incomplete then, and
-    ///   no reader takes it. ``StoreError/io(operation:errno:)``.
+    /// - Parameter write: takes at most about 1 MiB. No snapshot is open then. What it throws ends the backup.
+    /// - Throws: ``StoreError/corrupt(_:)`` when the store is damaged: no reader takes the backup then.
     @discardableResult
     public func backUp(
         asOf now: Timestamp, progress: (_ byteCount: Int, _ total: Int) -> Void = { _, _ in },
@@ -27,33 +18,26 @@ extension BlobStore {
         try backUp(asOf: now, missing: nil, progress: progress, to: write)
     }
 
-    /// Like ``backUp(asOf:progress:to:)``, also of a store some of whose payloads are in the bucket alone.
-    ///
-    /// - Parameter source: gives the bytes of those; nil: while there are any the backup is refused.
+    /// Like ``backUp(asOf:progress:to:)``, also of a store some of whose payloads are in the bucket alone, which
+    /// `source` gives; nil: while there are any the backup is refused.
     @discardableResult
     package func backUp(
         asOf now: Timestamp, missing source: LongBlobSource?,
         progress: (_ byteCount: Int, _ total: Int) -> Void = { _, _ in },
         to write: (RawSpan) throws -> Void
     ) throws -> BackupHead {
-        try BackupWriter(core, missing: source).run(asOf: now, progress: progress, to: write)
+        try BackupWriter(core, missing: source, asOf: now).run(progress: progress, to: write)
     }
 
-    /// Makes a store of a backup, in a folder that has none. Everything is checked: the backup as it is
-    /// read, then the store before it gets its name. A power cut leaves the whole store, or none.
+    /// Makes a store of a backup, in a folder that has none. The backup is checked as it is read, and the store
+    /// before it gets its name. A power cut leaves the whole store, or none.
     ///
-    /// The store has a new id, and its next revision is 2^40 higher. A feed's cursor from before is
-    /// answered with ``StoreError/resync``, since what it has seen may not be in the backup.
+    /// The store has a new id, and its next revision is 2^40 higher. A feed's cursor from before is answered with
+    /// ``StoreError/resync``, since what it has seen may not be in the backup.
     ///
-    /// - Parameters:
-    ///   - read: appends up to so many bytes of the backup; nothing at its end.
-    ///   - directory: is made if it is not there.
-    ///   - options: how the store is opened to be built.
-    ///   - now: the present, which the store bears as the moment it was made.
-    ///   - progress: called with bytes read and bytes in all, about.
-    /// - Returns: what the backup begins with.
-    /// - Throws: ``BackupError`` when the backup is damaged; ``StoreError/cannotOpen(path:reason:)`` when
-    ///   the folder has a store; ``StoreError/full``; what `read` throws. The folder has no store then.
+    /// - Parameter read: appends up to so many bytes of the backup; nothing at its end.
+    /// - Throws: ``BackupError``; ``StoreError/cannotOpen(path:reason:)`` when the folder has a store;
+    ///   ``StoreError/full``; what `read` throws. The folder has no store then.
     @discardableResult
     public static func restore(
         to directory: String, options: Options = Options(), asOf now: Timestamp,
@@ -65,41 +49,17 @@ extension BlobStore {
         try makeDirectory(directory)
         let lock = try DirectoryLock(directory)
         defer { withExtendedLifetime(lock) {} }
-        for name in [DataFile.name, WriteAheadLog.fileName] {
-            guard !DataFile.exists("\(directory)/\(name)") else {
-                throw StoreError.cannotOpen(
-                    path: directory,
-                    reason: "it has \(name); restore to a directory without a store")
-            }
-        }
-        let staging = try Creation.beginStaging(in: directory, options: options)
-        do {
-            let total = Int(clamping: reader.head.byteCount)
-            try build(&reader, from: read, in: staging, options, asOf: now) { progress($0, total) }
-            try verifyRestored(staging, options)
-        } catch {
-            Creation.removeLeftovers(in: directory)
-            throw error
-        }
-        try Creation.finishStaging(in: directory)
+        try requireNoStore(in: directory)
+        try build(&reader, from: read, in: directory, options, asOf: now, .new, progress: progress)
         return reader.head
     }
 
-    /// Writes a store's file anew, without free pages: it is then as long as what it has. Nobody may use the
-    /// store meanwhile. It stays the same store, with its id, revisions and cursors. What it had of orphans
-    /// is gone.
+    /// Writes a store's file again, without free pages and orphans. It stays the same store, with its id, revisions
+    /// and cursors. Nobody may use it meanwhile. Needs room for both files; the new one is verified before it takes
+    /// the old one's place, and a power cut leaves one of them.
     ///
-    /// Needs room for the new file beside the old one. It is verified before it takes the old one's place;
-    /// a power cut leaves one of them.
-    ///
-    /// - Parameters:
-    ///   - directory: has a store.
-    ///   - options: how the store is opened.
-    ///   - now: the present.
-    ///   - progress: called with bytes read and bytes in all, about.
     /// - Returns: bytes that the file takes on the disk, before and after.
-    /// - Throws: ``StoreError/cannotOpen(path:reason:)`` where a daemon uses it; ``StoreError/full``;
-    ///   ``StoreError/corrupt(_:)``. The store is then as it was.
+    /// - Throws: ``StoreError/cannotOpen(path:reason:)`` where a daemon uses it. The store is then as it was.
     public static func compact(
         at directory: String, options: Options = Options(), asOf now: Timestamp,
         progress: (_ byteCount: Int, _ total: Int) -> Void = { _, _ in }
@@ -111,55 +71,42 @@ extension BlobStore {
         options.isReplicated = true
         let store = try open(at: directory, options: options)
         let before = store.allocatedByteCount
+        var writer = try BackupWriter(store.core, for: .compaction, asOf: now)
+        var reader = try BackupReader { try writer.read(into: &$0, $1) }
+        let after = try build(
+            &reader, from: { try writer.read(into: &$0, $1) }, in: directory, options, asOf: now,
+            .same, isReplacing: true, progress: progress)
+        return (before, after)
+    }
+
+    /// Makes a store of a backup, verifies it, and puts it in its place in a folder that is locked. Returns bytes
+    /// that its file takes on the disk. What is in the folder stays until then.
+    @discardableResult
+    static func build(
+        _ reader: inout BackupReader, from read: BackupReader.Source, in directory: String,
+        _ options: Options, asOf now: Timestamp, _ identity: Restoration.Identity,
+        isReplacing: Bool = false, blobs: LongBlobSource = { _, _ in },
+        progress: (_ byteCount: Int, _ total: Int) -> Void
+    ) throws -> Int {
+        let total = Int(clamping: reader.head.byteCount)
         let staging = try Creation.beginStaging(in: directory, options: options)
-        let after: Int
+        let byteCount: Int
         do {
-            try BackupPipe.run { write in
-                _ = try BackupWriter(store.core, for: .compaction).run(
-                    asOf: now, progress: { _, _ in }, to: write)
-            } reading: { read in
-                var reader = try BackupReader(from: read)
-                let total = Int(clamping: reader.head.byteCount)
-                try build(&reader, from: read, in: staging, options, asOf: now, .same) {
-                    progress($0, total)
-                }
-            }
-            after = try verifyRestored(staging, options)
+            // Closed before it is opened again.
+            try Restoration.run(
+                in: staging, options, asOf: now, identity, &reader, from: read, blobs: blobs
+            ) { progress($0, total) }
+            byteCount = try verifyRestored(staging, options)
         } catch {
             Creation.removeLeftovers(in: directory)
             throw error
         }
-        try Creation.finishStaging(in: directory, replacing: true)
-        return (before, after)
-    }
-
-    /// Closes what it builds, so that it can be opened anew.
-    static func build(
-        _ reader: inout BackupReader, from read: BackupReader.Source, in directory: String,
-        _ options: Options, asOf now: Timestamp, _ identity: Restoration.Identity = .new,
-        blobs: LongBlobSource = { _, _ in },
-        progress: (_ byteCount: Int) -> Void
-    ) throws {
-        var restoration = try Restoration(in: directory, options: options, asOf: now, identity)
-        try restoration.run(&reader, from: read, progress: progress)
-        var evicted: [BlobReference] = []
-        try blobs(restoration.longBlobs) { blob, content in
-            switch content {
-            case .bytes(let bytes): try restoration.put(blob, bytes)
-            // One that the base calls damaged is asked for in vain, or is mended then.
-            case .evicted: if !restoration.isDamaged(blob) { evicted.append(blob) }
-            case .missing:
-                guard restoration.isDamaged(blob) else {
-                    throw StoreError.corrupt("the bucket lacks the bytes of \(blob.digest)")
-                }
-            }
-        }
-        try restoration.putEvicted(evicted)
+        try Creation.finishStaging(in: directory, replacing: isReplacing)
+        return byteCount
     }
 
     /// Checks everything that a restored store has. Returns bytes that its file takes on the disk.
-    @discardableResult
-    static func verifyRestored(
+    private static func verifyRestored(
         _ directory: String, _ options: Options
     ) throws(StoreError) -> Int {
         let store = try open(directory, options, isReadOnly: true, lock: nil)

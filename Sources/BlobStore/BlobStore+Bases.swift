@@ -5,40 +5,40 @@ internal import LMDB
 // Bases: where a follower begins, and a restore.
 
 extension BlobStore {
-    /// Writes a base: one moment of the store, without the bytes of long blobs. As ``backUp(asOf:progress:to:)``
-    /// otherwise.
-    ///
-    /// - Parameters:
-    ///   - now: the present, which the base bears.
-    ///   - noting: called with its moment, while no later change is in it, and before the first bytes.
-    ///   - write: takes the next bytes.
+    /// Writes a base: a backup without the bytes of long blobs. `noting`: called with its moment, before the first
+    /// bytes.
     package func writeBase(
         asOf now: Timestamp, noting: (BaseMoment) -> Void = { _ in },
         to write: (RawSpan) throws -> Void
     ) throws {
-        _ = try BackupWriter(core, for: .base).run(
-            asOf: now, progress: { _, _ in }, noting: noting, to: write)
+        var writer = try BackupWriter(core, for: .base, asOf: now)
+        var isNoted = false
+        while let bytes = try writer.nextBytes() {
+            if !isNoted { noting(writer.moment) }
+            isNoted = true
+            try write(bytes.span.bytes)
+        }
     }
 
-    /// Calls `body` with all long blobs of the store, up to 1,000 at a time, in the order of their digests, from short
-    /// snapshots.
+    /// Calls `body` with all long blobs, up to 1,000 at a time, by their digests, from short snapshots.
     package func forEachLongBlobs(
         _ body: ([BlobReference]) throws -> Void
     ) throws {
         var last: [UInt8]? = [UInt8](repeating: 0, count: Digest.byteCount)
         while let after = last {
-            let (blobs, next) = try core.withSnapshot { (snapshot) throws(StoreError) in
-                try snapshot.longBlobs(from: after, countMax: 1_000)
+            var blobs: [BlobReference] = []
+            last = try core.snapshot().walk(core.tables.blobs, from: after, countMax: 1_000) {
+                (cursor) throws(StoreError) in
+                let blob = try cursor.blobEntry().blob
+                if !blob.isShippedWithBatch { blobs.append(blob) }
+                return true
             }
             if !blobs.isEmpty { try body(blobs) }
-            last = next
         }
     }
 
-    /// A long blob's bytes as they are stored; nil when it was released since it was found, is evicted, so that the
-    /// bucket has it, or is known to be damaged.
-    ///
-    /// - Throws: ``StoreError/corrupt(_:)`` where it turns out to be damaged: try again when that is known.
+    /// A long blob's bytes as they are stored; nil when it was released, is evicted, or is known to be damaged.
+    /// Throws where it turns out to be damaged: try again when that is known.
     package func storedBytes(ofLive blob: BlobReference) throws(StoreError) -> [UInt8]? {
         // Before the look: what is live then is not freed before this returns.
         let lease = lease(blob)
@@ -60,16 +60,11 @@ extension BlobStore {
     }
 
     package func isStored(_ digest: Digest, number: UInt64) throws(StoreError) -> Bool {
-        try core.withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.blobEntry(digest)?.number == number
-        }
+        try core.snapshot().blobEntry(digest)?.number == number
     }
 
-    /// The stored bytes of a blob of a batch that waits to be shipped; nil: the bucket has them, since the batch
-    /// was shipped before a restart.
-    ///
-    /// - Throws: ``StoreError/corrupt(_:)`` when they are lost. Then ``tendQuarantine(_:heals:recordCountMax:asOf:)``
-    ///   marks the batch, which is shipped without them: try again a moment later.
+    /// The stored bytes of a blob of a batch that waits to be shipped; nil: the bucket has them. Where they are
+    /// lost, the batch is marked and shipped without them: try again a moment later.
     package func bytesToShip(of blob: BlobReference) throws(StoreError) -> [UInt8]? {
         do throws(StoreError) {
             return try storedBytes(of: blob)
@@ -83,43 +78,33 @@ extension BlobStore {
         }
     }
 
-    /// Numbers of long blobs that this store has, is about to have, or had behind a batch, in order.
-    /// 8 bytes of memory for each.
-    ///
-    /// A number is first staged, then live, perhaps in the quarantine, and at last retired. They are read in
-    /// this order, from snapshot to snapshot, so that none is missed on its way.
-    ///
-    /// - Parameter sequence: blobs that were retired up to this batch are left out.
+    /// Numbers of long blobs that this store has, is about to have, or retired behind a batch, in order. 8 bytes of
+    /// memory for each. They are read in the order of a blob's life, from snapshot to snapshot, so that none is
+    /// missed.
     package func longBlobNumbers(retiredAfter sequence: UInt64) throws -> [UInt64] {
-        var numbers = try core.withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.stagedNumbers()
+        var numbers: [UInt64] = []
+        try core.snapshot().forEachState(in: .toBeFreed) { (number, entry) throws(StoreError) in
+            if entry.state == .staged { numbers.append(number) }
         }
         try forEachLongBlobs { numbers += $0.map(\.number) }
-        numbers += try core.withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.quarantineEntries().map(\.blob.number)
-        }
+        numbers += try core.snapshot().quarantineEntries().map(\.blob.number)
         var next: [UInt8]? = IndexKeys.retired(sequence + 1, 0)
         while let key = next {
-            next = try core.withSnapshot { (snapshot) throws(StoreError) in
-                try snapshot.retiredNumbers(from: key, countMax: 10_000, to: &numbers)
+            next = try core.snapshot().walk(core.tables.index, from: key, countMax: 10_000) {
+                (cursor) throws(StoreError) in
+                guard cursor.key.byte(0) == IndexKeys.retiredPrefix else { return false }
+                numbers.append(try IndexKeys.retired(cursor.key).number)
+                return true
             }
         }
         numbers.sort()
         return numbers
     }
 
-    /// Makes a follower's store of a base. What is in the folder of a store stays until the new one is whole
-    /// and verified, and is replaced then.
+    /// Makes a follower's store of a base. What is in the folder stays until the new one is whole and verified.
+    /// Nobody may use it.
     ///
-    /// - Parameters:
-    ///   - directory: is made if it is not there. Nobody may use a store in it.
-    ///   - options: how the store is opened to be built.
-    ///   - state: a follower's, of the moment that the base is of.
-    ///   - now: the present.
-    ///   - progress: called with bytes read and bytes in all, about.
-    ///   - read: appends up to so many bytes of the base; nothing at its end.
-    ///   - blobs: calls its second argument with all long blobs in their order, some at a time: with their stored
-    ///     bytes, or that they stay in the bucket.
+    /// - Parameter state: a follower's, of the moment that the base is of.
     package static func seed(
         _ directory: String, options: Options, as state: ReplicationState, asOf now: Timestamp,
         progress: (_ byteCount: Int, _ total: Int) -> Void = { _, _ in },
@@ -131,62 +116,46 @@ extension BlobStore {
         try makeDirectory(directory)
         let lock = try DirectoryLock(directory)
         defer { withExtendedLifetime(lock) {} }
-        let isReplacing = DataFile.exists("\(directory)/\(DataFile.name)")
-        let staging = try Creation.beginStaging(in: directory, options: options)
-        do {
-            let total = Int(clamping: reader.head.byteCount)
-            try build(
-                &reader, from: read, in: staging, options, asOf: now, .follower(state), blobs: blobs
-            ) { progress($0, total) }
-            try verifyRestored(staging, options)
-        } catch {
-            Creation.removeLeftovers(in: directory)
-            throw error
-        }
-        try Creation.finishStaging(in: directory, replacing: isReplacing)
+        try build(
+            &reader, from: read, in: directory, options, asOf: now, .follower(state),
+            isReplacing: DataFile.exists("\(directory)/\(DataFile.name)"), blobs: blobs,
+            progress: progress)
     }
 
-    /// Calls `body` with the long blobs of a base, in the order of their digests. All of the base is read and checked,
-    /// and nothing is made of it.
-    ///
-    /// - Parameter read: appends up to so many bytes of the base; nothing at its end.
+    /// Calls `body` with the long blobs of a base, by their digests. All of the base is checked.
     package static func forEachLongBlob(
         ofBase read: (_ buffer: inout [UInt8], _ byteCountMax: Int) throws -> Void,
         _ body: (BlobReference) throws -> Void
     ) throws {
-        var reader = try BackupReader(from: read)
-        while let block = try reader.nextBlock(from: read) {
-            guard block.table == .blobs else { continue }
-            try block.forEachEntry { key, value in
-                let blob = try BlobEntry(key, value).blob
-                if !blob.isShippedWithBatch { try body(blob) }
-            }
+        try forEachEntry(of: .blobs, inBase: read) { key, value in
+            let blob = try BlobEntry(key, value).blob
+            if !blob.isShippedWithBatch { try body(blob) }
         }
     }
 
-    /// Calls `body` with the blobs of one chunk whose bytes a base has, in the order of their numbers. Those that
-    /// do not match their checksums are left out. All of the base is read and checked.
-    ///
-    /// - Parameters:
-    ///   - read: appends up to so many bytes of the base; nothing at its end.
-    ///   - body: is called with a blob's number, and what copies its stored bytes.
+    /// Calls `body` with the number of each blob of one chunk whose bytes a base has, and what copies those bytes.
+    /// Those that do not match their checksums are left out. All of the base is checked.
     package static func forEachShortBlob(
         from read: (_ buffer: inout [UInt8], _ byteCountMax: Int) throws -> Void,
         body: (_ number: UInt64, _ bytes: () -> [UInt8]) throws -> Void
     ) throws {
+        try forEachEntry(of: .chunks, inBase: read) { key, value in
+            let byteCount = ChunkLayout.byteCount(ofValue: value.byteCount)
+            guard key.byteCount == ChunkKey.byteCount, byteCount > 0 else { return }
+            let (number, index) = ChunkKey.numbers(key)
+            guard index == 0, Chunk.isWhole(value, key: key, byteCount: byteCount) else { return }
+            let copy = value.extracting(last: byteCount).array()
+            try body(number) { copy }
+        }
+    }
+
+    private static func forEachEntry(
+        of table: BackupTable, inBase read: BackupReader.Source,
+        _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Void
+    ) throws {
         var reader = try BackupReader(from: read)
         while let block = try reader.nextBlock(from: read) {
-            guard block.table == .chunks else { continue }
-            try block.forEachEntry { key, value in
-                let byteCount = ChunkLayout.byteCount(ofValue: value.byteCount)
-                guard key.byteCount == ChunkKey.byteCount, byteCount > 0 else { return }
-                let (number, index) = ChunkKey.numbers(key)
-                guard index == 0, Chunk.isWhole(value, key: key, byteCount: byteCount) else {
-                    return
-                }
-                let copy = value.extracting(last: byteCount).array()
-                try body(number) { copy }
-            }
+            if block.table == table { try block.forEachEntry(body) }
         }
     }
 
@@ -202,25 +171,20 @@ extension BlobStore {
         }
     }
 
-    /// Makes a store of another one, in a folder that has none, as if of its backup: see
-    /// ``restore(to:options:asOf:progress:from:)``.
+    /// Makes a store of another one, in a folder that has none, as if of its backup.
     package static func restore(
         _ source: BlobStore, to directory: String, asOf now: Timestamp,
         progress: (_ byteCount: Int, _ total: Int) -> Void
     ) throws {
         var options = source.options
         options.isReplicated = false
-        try BackupPipe.run { write in
-            _ = try BackupWriter(source.core, for: .copy).run(
-                asOf: now, progress: { _, _ in }, to: write)
-        } reading: { read in
-            try restore(to: directory, options: options, asOf: now, progress: progress, from: read)
+        var writer = try BackupWriter(source.core, for: .copy, asOf: now)
+        try restore(to: directory, options: options, asOf: now, progress: progress) {
+            try writer.read(into: &$0, $1)
         }
     }
 
-    /// Removes a store that was made for a moment, with its folder. Nothing happens where there is no folder.
-    ///
-    /// - Throws: ``StoreError/cannotOpen(path:reason:)`` when somebody uses it. What is not a store's stays.
+    /// Removes a store that was made for a moment, with its folder. What is not a store's stays.
     package static func removeStore(at directory: String) throws(StoreError) {
         guard DataFile.exists(directory) else { return }
         let lock = try DirectoryLock(directory)
@@ -240,54 +204,10 @@ extension Snapshot {
         var last = state.sequence
         // What a follower has in its outbox is yet to be removed.
         guard state.role != .follower else { return last }
-        while let batch = try outbox(after: last, upTo: .max, byteCountMax: 1 << 20).last {
+        try forEachBatch(after: last) { (batch) throws(StoreError) in
             last = batch.sequence
+            return true
         }
         return last
-    }
-
-    fileprivate borrowing func stagedNumbers() throws(StoreError) -> [UInt64] {
-        var numbers: [UInt64] = []
-        try forEachState(in: .toBeFreed) { (number, entry) throws(StoreError) in
-            if entry.state == .staged { numbers.append(number) }
-        }
-        return numbers
-    }
-
-    fileprivate borrowing func retiredNumbers(
-        from key: [UInt8], countMax: Int, to numbers: inout [UInt64]
-    ) throws(StoreError) -> [UInt8]? {
-        var next: [UInt8]?
-        var count = 0
-        try walk(tables.index, from: key.span.bytes) { (cursor) throws(StoreError) in
-            guard cursor.key.byte(0) == IndexKeys.retiredPrefix else { return false }
-            guard count < countMax else {
-                next = cursor.key.array()
-                return false
-            }
-            numbers.append(try IndexKeys.retired(cursor.key).number)
-            count += 1
-            return true
-        }
-        return next
-    }
-
-    fileprivate borrowing func longBlobs(
-        from digest: [UInt8], countMax: Int
-    ) throws(StoreError) -> ([BlobReference], next: [UInt8]?) {
-        var blobs: [BlobReference] = []
-        var next: [UInt8]?
-        var count = 0
-        try walk(tables.blobs, from: digest.span.bytes) { (cursor) throws(StoreError) in
-            guard count < countMax else {
-                next = cursor.key.array()
-                return false
-            }
-            let blob = try cursor.blobEntry().blob
-            if !blob.isShippedWithBatch { blobs.append(blob) }
-            count += 1
-            return true
-        }
-        return (blobs, next)
     }
 }

@@ -2,19 +2,13 @@ internal import LMDB
 internal import Synchronization
 
 extension BlobStore {
-    /// Walks all pages, recounts everything and reads every byte: records, references, the index,
-    /// counters, what else `meta` has, and each blob's chunks against their checksums and its digest.
+    /// Walks all pages, recounts everything and reads every byte.
     ///
-    /// Where pages are damaged nothing more is looked at: liblmdb does not check what they say, and a
-    /// walk over their entries may be the end of the process. `blobd verify` does that in another.
+    /// Where pages are damaged nothing more is looked at: liblmdb does not check what they say, and a walk over
+    /// their entries may be the end of the process. `blobd verify` does that in another.
     ///
-    /// The counting sees one snapshot. Blobs are read in a snapshot each, so that a verification
-    /// beside a daemon does not make the file grow; one that is deleted meanwhile is left out.
-    /// Reads the whole store, and keeps about 150 bytes a blob in memory.
-    ///
-    /// - Parameter progress: called after each blob.
-    /// - Returns: what was found; damage is in the report, not thrown.
-    /// - Throws: ``StoreError/readersFull``, or what keeps the tables from being walked at all.
+    /// The counting sees one snapshot. Blobs are read in a snapshot each, so that a verification beside a daemon
+    /// does not make the file grow. Keeps about 150 bytes a blob in memory. Damage is in the report, not thrown.
     public func verify(
         progress: (VerifyProgress) -> Void = { _ in }
     ) throws(StoreError) -> VerifyReport {
@@ -23,11 +17,8 @@ extension BlobStore {
 
     package typealias VerifyDepth = Verifier.Depth
 
-    /// Verifies as deep as is asked for.
-    ///
     /// - Parameters:
-    ///   - goesOnBehindDamage: whether entries are looked at where pages are damaged, which may end
-    ///     the process.
+    ///   - goesOnBehindDamage: whether entries are looked at where pages are damaged, which may end the process.
     ///   - found: called with what was found so far, after each table and each blob.
     package func verify(
         _ depth: VerifyDepth, goesOnBehindDamage: Bool, found: (VerifyReport) -> Void = { _ in },
@@ -37,11 +28,8 @@ extension BlobStore {
             depth, goesOnBehindDamage: goesOnBehindDamage, found: found, progress: progress)
     }
 
-    /// Walks the pages of `data.mdb` in `directory` without opening the store: reads only, by
-    /// `pread`, so that no page can end the process. Nobody may write to the store meanwhile.
-    ///
-    /// - Returns: what is wrong with the structure; nothing is looked at beyond it.
-    /// - Throws: ``StoreError/cannotOpen(path:reason:)``.
+    /// Walks the pages of a store that is not open: by `pread`, so that no page can end the process. Nobody may
+    /// write to it meanwhile.
     package static func checkPages(at directory: String) throws(StoreError) -> VerifyReport {
         try PageCheck.check(directory, .all)
     }
@@ -56,8 +44,7 @@ extension BlobStore {
     }
 }
 
-/// A blob of which stored bytes are damaged here. None of them is sent until they are published again, or
-/// fetched from the bucket.
+/// A blob of which stored bytes are damaged here. None is sent until they are published again, or fetched.
 public struct QuarantinedBlob: Sendable, Hashable {
     /// The SHA-256 of its bytes as given.
     public var digest: Digest
@@ -146,7 +133,7 @@ extension BlobStore {
     /// Writes how far the store was read again: one commit. On the thread that writes.
     package func write(_ position: ScrubPosition) throws(StoreError) {
         try pipeline.change(isPublishing: false) { (transaction) throws(StoreError) in
-            try transaction.set(position.mark)
+            try transaction.set(position)
         }
     }
 }

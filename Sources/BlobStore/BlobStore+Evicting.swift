@@ -3,24 +3,16 @@ internal import Glibc
 internal import LMDB
 internal import Synchronization
 
-// A store of a shard may have fewer bytes than it has payloads: those of long blobs are in the bucket. Blobs are
-// evicted some at a time, in steps between which the thread that writes does other things.
+// A store of a shard may lack the bytes of long blobs, which are in the bucket. Blobs are evicted in steps.
 
 extension BlobStore {
-    /// Blobs of several chunks that have some of them here, in the order of their numbers.
-    ///
-    /// - Parameters:
-    ///   - number: the first number to look at.
-    ///   - byteCountMax: of chunks; one blob is given however long it is.
-    ///   - countMax: chunks that are looked at.
-    /// - Returns: the blobs, and the number to continue with; nil: there are no more.
+    /// Blobs of several chunks that have some of them here, by their numbers, and the number to continue with.
+    /// `byteCountMax`: of chunks; one blob is given however long it is.
     package func evictableBlobs(
         from number: UInt64, byteCountMax: Int, lookingAt countMax: Int
     ) throws(StoreError) -> (blobs: [EvictableBlob], next: UInt64?) {
-        try core.withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.evictableBlobs(
-                from: number, byteCountMax: byteCountMax, lookingAt: countMax)
-        }
+        try core.snapshot().evictableBlobs(
+            from: number, byteCountMax: byteCountMax, lookingAt: countMax)
     }
 
     /// Whether blobs are being evicted. Any thread may ask.
@@ -36,21 +28,15 @@ extension BlobStore {
     package var evictionCountEver: Int { core.evictions.countEver.load(ordering: .relaxed) }
 
     /// How many blobs may have chunks missing here. One lookup.
-    package func evictedBlobs() throws(StoreError) -> EvictedBlobs {
-        let count = try core.withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.evictionCount()
-        }
-        return EvictedBlobs(blobs: Int(clamping: count.blobs), bytes: Int(clamping: count.bytes))
+    package func evictedBlobs() throws(StoreError) -> (blobs: Int, bytes: Int) {
+        let count = try core.snapshot().evictionCount()
+        return (Int(clamping: count.blobs), Int(clamping: count.bytes))
     }
 
-    /// Begins to evict blobs whose objects are known to be in the bucket. From then on a reader that has no
-    /// lease gets ``StoreError/evicted(_:)``. Those that are leased, yet to be shipped, damaged or gone are
-    /// left out, and for some minutes after a start those that an earlier run may have sent. One transaction.
-    ///
-    /// - Parameters:
-    ///   - blobs: which.
-    ///   - bootMilliseconds: the boot clock's present.
-    /// - Returns: how many are being evicted; 0 also while others are.
+    /// Begins to evict blobs whose objects are known to be in the bucket. From then on a reader that has no lease
+    /// gets ``StoreError/evicted(_:)``. Those that are leased, yet to be shipped, damaged or gone are left out, and
+    /// for some minutes after a start those that an earlier run may have sent. Returns how many; 0 also while
+    /// others are.
     package func beginEvicting(
         _ blobs: [EvictableBlob], bootMilliseconds: Int64?
     ) throws(StoreError) -> Int {
@@ -141,18 +127,11 @@ extension BlobStore {
     }
 }
 
-// The bytes of a blob that is evicted or damaged are put back from the bucket, or from wherever somebody has
-// them. Each step may be the last one of this process: the next attempt keeps what is there and whole.
+// Each step of putting back may be the last one of this process: the next attempt keeps what is whole.
 
 extension BlobStore {
-    /// Stores the bytes of an evicted or a damaged blob again, the last chunks first: a reader that finds the
-    /// first chunk of an evicted blob finds all of them. Chunks that are here and whole stay in their pages,
-    /// which may be on their way to readers. Can be repeated however far it went before.
-    ///
-    /// - Parameters:
-    ///   - bytes: as stored, and checked.
-    ///   - bootMilliseconds: the boot clock's present, for what peers of earlier runs may be reading.
-    /// - Throws: ``StoreError/full``.
+    /// Stores the bytes of an evicted or a damaged blob again, the last chunks first: a reader that finds the first
+    /// chunk finds all of them. Chunks that are whole stay in their pages, which may be on their way to readers.
     package func putBack(
         _ blob: BlobReference, _ bytes: [UInt8], bootMilliseconds: Int64? = nil
     ) throws(StoreError) -> PutBackOutcome {
@@ -184,9 +163,8 @@ extension BlobStore {
         return .stored
     }
 
-    /// Writes the right bytes of damaged chunks into the pages that they have, since peers may still be reading those:
-    /// after a start for as long as the peers of the run before may. What cannot be mended so, such as a damaged
-    /// checksum, stays damaged until the pages may be replaced.
+    /// Writes the right bytes of damaged chunks into the pages that they have, while peers may still be reading
+    /// those. What cannot be mended so, such as a checksum, stays damaged until the pages may be replaced.
     private func rewriteInPlace(
         _ blob: BlobReference, _ bytes: [UInt8], _ indices: [Int]
     ) throws(StoreError) {
@@ -245,8 +223,7 @@ extension BlobStore {
         return (indices, hasDamaged)
     }
 
-    /// Whether nobody can be reading the pages of a blob that is not sent any more: nobody has a lease, no
-    /// view is open that may take one, and no peer of an earlier run has them.
+    /// Whether nobody can be reading the pages of a blob that is not sent any more.
     private func mayReplaceChunks(of blob: BlobReference, _ bootMilliseconds: Int64?) -> Bool {
         let noted = core.quarantine.entry(blob.number)?.transaction ?? 0
         return core.environment.readers.oldestViewed >= noted && !core.leases.isHeld(blob.number)

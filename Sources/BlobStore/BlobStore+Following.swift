@@ -5,16 +5,13 @@ internal import Synchronization
 // A follower does again what its leader shipped.
 
 extension BlobStore {
-    /// Does again what a leader shipped, in a store that follows.
+    /// Does again what a leader shipped.
     ///
     /// - Parameters:
-    ///   - batches: of one segment, in order, each with the stored bytes of the blobs that are shipped with
-    ///     it. Those that are done already are left out.
+    ///   - batches: of one segment, in order, each with the stored bytes of the blobs that are shipped with it. Those that
+    ///     are done already are left out.
     ///   - longBlobs: other blobs, by their numbers. Those that are not among them are staged.
-    ///   - epoch: the segment's.
-    ///   - position: the segment.
-    /// - Throws: ``StoreError/corrupt(_:)`` when they do not continue what is here, with nothing of the
-    ///   batch changed; ``StoreError/full``; ``StoreError/outcomeUnknown(_:)``.
+    /// - Throws: ``StoreError/corrupt(_:)`` when they do not continue what is here, with nothing of the batch changed.
     package func apply(
         _ batches: [(batch: ReplicatedBatch, contents: [ArraySlice<UInt8>])],
         longBlobs: [UInt64: LongBlob] = [:], of epoch: UInt64, at position: LogPosition
@@ -50,7 +47,7 @@ extension BlobStore {
         // A fence, or a heartbeat: nothing needs to be written for it.
         state.position = position
         state.epoch = epoch
-        replication.knowledge.withLock { $0.state = state }
+        replication.shard.withLock { $0.state = state }
     }
 
     /// Applies some batches in one transaction. `state`: behind them.

@@ -2,36 +2,26 @@ internal import LMDB
 internal import Synchronization
 
 extension BlobStore {
-    /// The second step of freeing: removes the chunks of blobs that nothing refers to, in one
-    /// bounded transaction with one sync.
+    /// The second step of freeing: removes the chunks of blobs that nothing refers to, in one bounded transaction.
     ///
-    /// An orphan is left alone while a lease is held on it; while a snapshot of this process is open
-    /// that may still find it, since its holder may yet take a lease; and while peers
-    /// of an earlier run may be reading it (``allowZeroCopy(at:graceMilliseconds:)``). Snapshots of
-    /// other processes are safe by LMDB's own rule: pages they can see are not used again.
+    /// An orphan is left alone while a lease is held on it; while a snapshot of this process is open that may still
+    /// find it; and while peers of an earlier run may be reading it. Snapshots of other processes are safe by
+    /// LMDB's own rule.
     ///
     /// - Parameters:
-    ///   - byteCountMax: stored bytes to free at the most, but at least one chunk, and a blob of a
-    ///     few chunks as a whole.
-    ///   - bootMilliseconds: the boot clock's present (`CLOCK_BOOTTIME`), for a process that sends zero-copy;
-    ///     nil counts as the moment it began to.
-    /// - Returns: what was freed; nothing is written or synced when nothing can be.
-    /// - Throws: ``StoreError/corrupt(_:)``, ``StoreError/outcomeUnknown(_:)``.
+    ///   - byteCountMax: stored bytes to free, but at least one chunk, and a blob of a few chunks as a whole.
+    ///   - bootMilliseconds: the boot clock's present (`CLOCK_BOOTTIME`), for a process that sends zero-copy.
     public func freeOrphans(
         byteCountMax: Int, bootMilliseconds: Int64? = nil
     ) throws(StoreError) -> FreeResult {
-        let isThere = try core.withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.hasOrphan()
-        }
+        let isThere = try core.snapshot().hasOrphan()
         guard isThere else { return FreeResult() }
         return try pipeline.whileWriting { () throws(StoreError) in
             let rule = pipeline.freeingRule(bootMilliseconds: bootMilliseconds)
             let first = pipeline.freeing.withLock { $0.nextNumberAlone }
-            let found = try core.withSnapshot { (snapshot) throws(StoreError) in
-                try snapshot.orphans(
-                    allowedBy: rule, from: first, byteCountMax: byteCountMax,
-                    lookingAt: StoreLimits.freedCountMax)
-            }
+            let found = try core.snapshot().orphans(
+                allowedBy: rule, from: first, byteCountMax: byteCountMax,
+                lookingAt: StoreLimits.freedCountMax)
             // Where many have to wait, each step looks at some of them.
             let isCutShort = found.lookedAt >= StoreLimits.freedCountMax && !found.isAll
             pipeline.freeing.withLock { $0.nextNumberAlone = isCutShort ? found.nextNumber : 0 }
@@ -45,33 +35,25 @@ extension BlobStore {
         }
     }
 
-    /// Frees the reader slots of processes that died (`mdb_reader_check`), whose snapshots would
-    /// keep space from being used again for ever.
-    ///
-    /// - Returns: how many were freed.
+    /// Frees the reader slots of processes that died, whose snapshots would keep space from being used again.
+    /// Returns how many.
     @discardableResult
     public func checkReaders() throws(StoreError) -> Int {
         try StoreError.converting { () throws(LMDBError) in try core.environment.checkReaders() }
     }
 
-    /// Gives back what `data.mdb` has allocated at its end and has not needed lately (`ftruncate`).
-    /// Pages in use are never touched. Call it about once a second: what was asked for between two
-    /// calls is kept for one more.
+    /// Gives back what is allocated at the file's end and was not needed between the last two calls. Once a second.
     public func trimFile() throws(StoreError) {
         try pipeline.whileWriting { () throws(StoreError) in pipeline.space.trim() }
     }
 
-    /// Gives free pages inside of `data.mdb` back to the file system (`fallocate` with
-    /// `FALLOC_FL_PUNCH_HOLE`), where more of them are allocated than ``StoreLimits/freeAllocatedPart`` of
-    /// the pages in use: the file keeps its size, and `du` falls. Pages that a snapshot of any process may
-    /// read are not touched. Commits what is in the log first.
+    /// Gives free pages inside of `data.mdb` back to the file system, where more of them are allocated than
+    /// ``StoreLimits/freeAllocatedPart`` of the pages in use: the file keeps its size, and `du` falls. Pages that a
+    /// snapshot of any process may read are not touched. Commits what is in the log first.
     ///
     /// - Parameters:
     ///   - microsecondsMax: about how long one step may take.
-    ///   - keptByteCount: bytes of free pages that stay allocated, if that is more: those that publishes are
-    ///     about to use.
-    /// - Returns: what was given back; nothing where the file system cannot punch holes.
-    /// - Throws: ``StoreError/corrupt(_:)`` when the list of free pages cannot be walked.
+    ///   - keptByteCount: bytes of free pages that stay allocated, if that is more: for publishes to come.
     public func reclaimFreePages(
         microsecondsMax: Int, keeping keptByteCount: Int = 0
     ) throws(StoreError) -> ReclaimResult {
@@ -95,22 +77,15 @@ extension BlobStore {
     /// (``allowZeroCopy(at:graceMilliseconds:)``).
     public var allowsZeroCopy: Bool { core.leases.allowsZeroCopy.load(ordering: .acquiring) }
 
-    /// Says that this process will send pages of the store zero-copy (`sendfile`), so that freeing
-    /// takes the peers of earlier runs into account: what those may have been sent is not freed
-    /// until `graceMilliseconds` after the run has ended. Call it once, before anything is sent;
-    /// without it, nothing is held back.
-    ///
-    /// The start is written to the store, for the runs to come: one commit, or none where an earlier
-    /// start's grace is not over.
+    /// Says that this process will send pages of the store zero-copy (`sendfile`): what peers of earlier runs may
+    /// have been sent is not freed until `graceMilliseconds` after the run has ended. Call it once, before anything
+    /// is sent. The start is written to the store, for the runs to come: one commit, or none.
     ///
     /// - Parameters:
-    ///   - now: the present, by the machine's boot clock. After a boot no peer is left, and nothing
-    ///     is held back.
-    ///   - graceMilliseconds: how long a peer may take to read what it was sent before its daemon
-    ///     ended. 0 or less: nothing is held back.
-    /// - Throws: ``StoreError/full`` when the start cannot be written. What earlier runs may have
-    ///   sent is held back all the same, but this process must not send zero-copy: the next one would not
-    ///   know. ``StoreError/corrupt(_:)``, ``StoreError/outcomeUnknown(_:)``.
+    ///   - now: by the machine's boot clock. After a boot no peer is left, and nothing is held back.
+    ///   - graceMilliseconds: how long a peer may take to read. 0 or less: nothing is held back.
+    /// - Throws: ``StoreError/full`` when the start cannot be written. This process must not send zero-copy then:
+    ///   the next one would not know.
     public func allowZeroCopy(
         at now: BootTime, graceMilliseconds: Int64 = StoreLimits.zeroCopyGraceMilliseconds
     ) throws(StoreError) {
@@ -150,11 +125,7 @@ extension BlobStore {
         }
     }
 
-    /// Lets no lease end any more, for as long as the store is open. To be called before the sockets
-    /// are closed that pages were sent to: afterwards nothing tells when those have been read.
-    ///
-    /// A server that stops closes its connections while changes are still applied, and those free
-    /// and use again what nothing keeps. What is held in the end is freed by the next run, when it
-    /// may be.
+    /// Lets no lease end any more. To be called before the sockets are closed that pages were sent to: afterwards
+    /// nothing tells when those have been read. The next run frees what is held then.
     public func keepLeases() { core.leases.keepAll() }
 }

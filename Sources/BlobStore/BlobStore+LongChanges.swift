@@ -1,12 +1,8 @@
 internal import LMDB
 
 extension BlobStore {
-    /// Does one step of a long change, in one transaction; returns once it is on disk. A step that
-    /// finds nothing to do writes and syncs nothing.
-    ///
-    /// - Returns: whether that was the last one.
-    /// - Throws: why it was refused, with what earlier steps did done: ``StoreError/invalid(_:)``,
-    ///   ``StoreError/unknownCategory(_:)``, ``StoreError/full``; ``StoreError/outcomeUnknown(_:)``.
+    /// Does one step of a long change, in one transaction. Returns whether that was the last one. What earlier
+    /// steps did stays done where one is refused.
     public func advance(
         _ change: inout LongChange, asOf now: Timestamp
     ) throws(StoreError) -> Bool {
@@ -15,10 +11,7 @@ extension BlobStore {
         return try advance(&checked, asOf: now)
     }
 
-    /// Applies one patch to all of an owner's notifications of a group, in as many transactions as
-    /// it takes (``advance(_:asOf:)``).
-    ///
-    /// - Returns: how many there are, and how many the patch changed.
+    /// Applies one patch to all of an owner's notifications of a group, in as many transactions as it takes.
     @discardableResult
     public func patchGroup(
         _ group: String, of owner: String, app: String? = nil, _ patch: NotificationPatch,
@@ -27,10 +20,7 @@ extension BlobStore {
         try finish(.patchGroup(owner: owner, group: group, app: app, patch), asOf: now)
     }
 
-    /// Removes all of an owner's notifications of a group, in as many transactions as it takes
-    /// (``advance(_:asOf:)``). Each is told in the feed.
-    ///
-    /// - Returns: how many there were.
+    /// Removes all of an owner's notifications of a group, each told in the feed.
     @discardableResult
     public func deleteGroup(
         _ group: String, of owner: String, app: String? = nil, device: String? = nil,
@@ -40,10 +30,7 @@ extension BlobStore {
             .deleteGroup(owner: owner, group: group, app: app, device: device), asOf: now)
     }
 
-    /// Removes all of an owner's notifications, in as many transactions as it takes
-    /// (``advance(_:asOf:)``). Who follows the owner's feed must read the history anew.
-    ///
-    /// - Returns: how many there were.
+    /// Removes all of an owner's notifications. Followers of the owner's feed must read the history again.
     @discardableResult
     public func deleteOwner(
         _ owner: String, asOf now: Timestamp
@@ -80,12 +67,10 @@ extension BlobStore {
 
     private func growth(of change: LongChange, countMax: Int) throws(StoreError) -> Int {
         guard case .patchGroup(let owner, let group, _, let patch) = change.kind else { return 0 }
-        let count = try core.withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.places(
-                from: IndexKeys.group(owner, group, change.position &+ 1),
-                upTo: IndexKeys.group(owner, group, .max), countMax: countMax
-            ).count
-        }
+        let count = try core.snapshot().places(
+            from: IndexKeys.group(owner, group, change.position &+ 1),
+            upTo: IndexKeys.group(owner, group, .max), countMax: countMax
+        ).count
         return count * Change.patch(patch).bookkeepingCost.bytes * core.environment.pageScale
     }
 }

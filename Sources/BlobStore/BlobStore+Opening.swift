@@ -1,19 +1,16 @@
+internal import Bytes
 internal import Glibc
 internal import LMDB
 internal import Synchronization
 
 extension BlobStore {
-    /// Opens the store in `directory` for reading and writing, creating both when they are not
-    /// there (in `directory`'s parent, which must be).
+    /// Opens the store in `directory` for reading and writing, creating both when they are not there. A second
+    /// process is refused. A store that is damaged, of another format version, or not one at all is refused
+    /// untouched. What is in the log alone is committed; a log that is missing, cut short or another's is refused
+    /// where changes were pending in it (``StoreOptions/discardsLog``). In a store of format version 1 what each
+    /// owner has is counted, once.
     ///
-    /// The folder is locked before anything else; a second process is refused. A store that is
-    /// damaged, of another format version, or not one at all is refused untouched. Reader slots of
-    /// dead processes are freed. What is in the log alone is committed; one that is missing, cut
-    /// short or another's is refused where changes were pending in it (``StoreOptions/discardsLog``).
-    /// In a store of format version 1 what each owner has is counted, once.
-    ///
-    /// - Throws: ``StoreError/cannotOpen(path:reason:)``, or ``StoreError/full`` when the disk has
-    ///   no room for what opening needs.
+    /// - Throws: ``StoreError/cannotOpen(path:reason:)``, or ``StoreError/full``.
     public static func open(
         at directory: String, options: Options = Options()
     ) throws(StoreError) -> BlobStore {
@@ -52,16 +49,11 @@ extension BlobStore {
         return store
     }
 
-    /// Opens the store in `directory` for reading, beside a daemon or alone.
+    /// Opens the store in `directory` for reading, beside a daemon or alone. It has all that a daemon acknowledged
+    /// before; what is acknowledged later is seen within 100 ms.
     ///
-    /// It has all that a daemon acknowledged before. What is acknowledged later is seen when it is
-    /// committed, within 100 ms.
-    ///
-    /// LMDB's readers write themselves into `lock.mdb`. On a read-only mount it would leave that
-    /// out without a word, and snapshots would change under the reader, so such a store is refused.
-    ///
-    /// - Throws: ``StoreError/cannotOpen(path:reason:)``, also when this process has the store open
-    ///   already.
+    /// LMDB's readers write themselves into `lock.mdb`. On a read-only mount it would leave that out without a
+    /// word, and snapshots would change under the reader, so such a store is refused.
     public static func openReadOnly(
         at directory: String, options: Options = Options()
     ) throws(StoreError) -> BlobStore {
@@ -101,9 +93,8 @@ extension BlobStore {
     /// look at it and the opening.
     private static let opening = Mutex<Void>(())
 
-    /// Before any of its files is touched: closing `lock.mdb` once more would drop the locks that
-    /// say that this process's readers live (POSIX record locks go with the first descriptor that
-    /// is closed), and another process would then take their slots away.
+    /// Before any of its files is touched: closing `lock.mdb` once more would drop the locks that say that this
+    /// process's readers live (POSIX record locks), and another process would take their slots away.
     private static func refuseSecondOpening(_ directory: String) throws(StoreError) {
         guard !Environment.isOpen(directory) else {
             throw .cannotOpen(path: directory, reason: "this process has already opened it")
@@ -142,19 +133,29 @@ extension BlobStore {
     private static func predecessors(
         in environment: Environment, _ meta: Table, _ directory: String
     ) throws(StoreError) -> Predecessors {
-        do throws(LMDBError) {
-            let transaction = try environment.readers.begin()
-            let name = Array(Predecessors.name.utf8)
-            guard let value = try transaction.view.value(forKey: name.span.bytes, in: meta) else {
-                return Predecessors()
-            }
-            if let found = try? Predecessors(value) { return found }
-        } catch {
-            throw .cannotOpen(path: directory, reason: error.description)
+        func refuse(_ reason: String) -> StoreError {
+            .cannotOpen(path: directory, reason: reason)
         }
-        throw .cannotOpen(
-            path: directory,
-            reason: "the entry \"\(Predecessors.name)\" of \(DataFile.name) is damaged")
+        guard let value = try metaValue(Predecessors.name, in: environment, meta, refuse) else {
+            return Predecessors()
+        }
+        guard let found = try? Predecessors(value.span.bytes) else {
+            throw refuse("the entry \"\(Predecessors.name)\" of \(DataFile.name) is damaged")
+        }
+        return found
+    }
+
+    private static func metaValue(
+        _ name: String, in environment: Environment, _ meta: Table,
+        _ refuse: (String) -> StoreError
+    ) throws(StoreError) -> [UInt8]? {
+        do throws(LMDBError) {
+            let transaction = try environment.beginRead()
+            let key = Array(name.utf8)
+            return try transaction.view.value(forKey: key.span.bytes, in: meta)?.array()
+        } catch {
+            throw refuse(error.description)
+        }
     }
 
     /// The format record, once it is clear that this program can work with what follows it.
@@ -171,16 +172,9 @@ extension BlobStore {
             guard error.isNotFound else { throw refuse(error.description) }
             throw refuse("is another program's LMDB file: it has no table \"meta\"")
         }
-        let found: FormatRecord?
-        do throws(LMDBError) {
-            let transaction = try environment.readers.begin()
-            let name = Array(FormatRecord.name.utf8)
-            let value = try transaction.view.value(forKey: name.span.bytes, in: meta)
-            if let value { found = try? FormatRecord(value) } else { found = nil }
-        } catch {
-            throw refuse(error.description)
-        }
-        guard let format = found else { throw refuse("has no valid format record") }
+        guard let value = try metaValue(FormatRecord.name, in: environment, meta, refuse),
+            let format = try? FormatRecord(value.span.bytes)
+        else { throw refuse("has no valid format record") }
         guard FormatRecord.versions.contains(format.version) else {
             throw refuse(
                 "has format version \(format.version), but this program opens only versions \(FormatRecord.versions.lowerBound) to \(FormatRecord.versions.upperBound); use the program that created it, or start with an empty directory"
@@ -219,19 +213,14 @@ extension BlobStore {
 }
 
 extension BlobStore {
-    /// Makes a store of format version 1 one of version 2: counts what each owner has, in one transaction.
-    /// Nothing happens in a store of version 2.
-    ///
-    /// Reads every record once, and keeps about 100 bytes an owner in memory meanwhile. A crash leaves the
-    /// store as it was, or with all of it.
+    /// Counts what each owner has in a store of format version 1, which is one of version 2 then, in one
+    /// transaction. Keeps about 100 bytes an owner in memory meanwhile.
     func upgrade() throws(StoreError) {
         let usages = try core.withSnapshot { (snapshot) throws(StoreError) in
             try snapshot.format().countsOwners ? nil : try snapshot.countedUsages()
         }
         guard let usages else { return }
-        let growth = try core.withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.growth(of: usages.count)
-        }
+        let growth = try core.snapshot().growth(of: usages.count)
         try pipeline.change(growth: growth, isPublishing: true) {
             (transaction) throws(StoreError) in
             for (owner, usage) in usages {
@@ -258,8 +247,7 @@ extension Snapshot {
             .map { ($0.key, $0.value) }
     }
 
-    /// Bytes of the pages that are copied and added for so many owners: not more than two for each, and
-    /// not more than twice all that there are.
+    /// Bytes of pages that are copied and added: at most two for each owner, and twice all that there are.
     fileprivate borrowing func growth(of ownerCount: Int) throws(StoreError) -> Int {
         let pageByteCount = store.environment.pageByteCount
         do throws(LMDBError) {

@@ -5,46 +5,34 @@ internal import Synchronization
 // What waits to be shipped, and what was: written down, and removed from the outbox.
 
 extension BlobStore {
-    /// Batches that wait to be shipped and are committed, in order; none where there are none.
-    ///
-    /// - Parameters:
-    ///   - sequence: the one before the first.
-    ///   - byteCountMax: of them and of the blobs that they stored; one batch is given however long it is.
+    /// Batches that wait to be shipped and are committed, in order. One is given however long it is.
     package func outbox(
         after sequence: UInt64, byteCountMax: Int
     ) throws(StoreError) -> [ReplicatedBatch] {
         // Before the snapshot: what is noted later may not be known to the guard of blobs yet.
         let last = lastSequence
-        return try core.withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.outbox(after: sequence, upTo: last, byteCountMax: byteCountMax)
-        }
+        return try core.snapshot().outbox(after: sequence, upTo: last, byteCountMax: byteCountMax)
     }
 
-    /// Notes what is in the bucket. Nothing is written; ``saveShipped()`` does.
-    ///
-    /// - Parameters:
-    ///   - sequence: the last batch.
-    ///   - byteCount: of what was shipped since the last call, with blobs.
-    ///   - position: the last name of the log.
+    /// Notes what is in the bucket, up to a batch and a name of the log. ``saveShipped()`` writes it down.
     package func noteShipped(_ sequence: UInt64, byteCount: Int, at position: LogPosition) {
         core.replication.byteCountShipped.add(byteCount, ordering: .relaxed)
         core.replication.noteShipped(sequence, at: position)
     }
 
-    /// Writes how far shipping or applying is, where the file does not say so, and removes what the outbox has
-    /// of shipped batches. One snapshot where there is nothing to do; else commits what is in the log.
+    /// Writes how far shipping or applying is, where the file does not say so, and removes what the outbox has of
+    /// shipped batches.
     package func saveShipped() throws(StoreError) {
         let replication = core.replication
-        let (now, saved) = replication.knowledge.withLock { ($0.state, $0.saved) }
+        let (now, saved) = replication.shard.withLock { ($0.state, $0.saved) }
         guard let now, let saved else { return }
         // Heartbeats move the position only, and a start can read some of them again.
         var hasMore =
             now.sequence != saved.sequence
             || now.position.number >= saved.position.number + StoreLimits.unsavedPositionCountMax
         if !hasMore {
-            hasMore = try core.withSnapshot { (snapshot) throws(StoreError) in
-                try !snapshot.outboxKeys(upTo: now.lastOutboxGarbage, countMax: 1).isEmpty
-            }
+            hasMore =
+                try !core.snapshot().outboxKeys(upTo: now.lastOutboxGarbage, countMax: 1).isEmpty
         }
         while hasMore {
             hasMore = try inOutboxSteps { (transaction, countMax) throws(StoreError) in
@@ -59,9 +47,8 @@ extension BlobStore {
         }) {}
     }
 
-    /// Runs `body` in a transaction, with fewer removals where there is no room for more. `body`: gets how many
-    /// batches it may remove. It returns the state that it wrote, and how many it has removed. Returns whether
-    /// there may be more to remove.
+    /// Runs `body` in a transaction, with fewer removals where there is no room for more. It returns the state that
+    /// it wrote and how many it has removed. Returns whether there may be more.
     private func inOutboxSteps(
         _ body: (
             inout ChangeTransaction, Int
@@ -77,16 +64,11 @@ extension BlobStore {
         return isFull
     }
 
-    /// One batch as it waits to be shipped, acknowledged or committed: its bytes, which are the ones that are
-    /// shipped. Waits while a change is under way.
-    ///
-    /// - Returns: nil when it is not there: it was never given, or is shipped and removed.
+    /// The bytes of a batch that waits to be shipped, acknowledged or committed; nil: there is none.
     package func outboxBatch(_ sequence: UInt64) throws(StoreError) -> [UInt8]? {
         try pipeline.writing.locking { () throws(StoreError) in
             if let batch = try pipeline.open.transaction?.outboxBatch(sequence) { return batch }
-            return try core.withSnapshot { (snapshot) throws(StoreError) in
-                try snapshot.outboxBatch(sequence)
-            }
+            return try core.snapshot().outboxBatch(sequence)
         }
     }
 }
@@ -104,13 +86,12 @@ extension ReplicationState {
 }
 
 extension ChangeTransaction {
-    /// Writes the state as it is now, with the segment and the batch that were shipped last, and removes some
-    /// of what is shipped from the outbox. Returns the state that was written, which counts once it is
-    /// committed; nil: the file has it. And how many batches were removed.
+    /// Writes the state as it is now, and removes some of what is shipped from the outbox. Returns the state that was
+    /// written, which counts once it is committed; nil: the file has it. And how many batches were removed.
     mutating func saveShipped(
         _ replication: Replication, removing countMax: Int
     ) throws(StoreError) -> (state: ReplicationState?, removedCount: Int) {
-        let (state, saved) = replication.knowledge.withLock { ($0.state, $0.saved) }
+        let (state, saved) = replication.shard.withLock { ($0.state, $0.saved) }
         guard let state else { return (nil, 0) }
         let isStale = state != saved
         if isStale { try set(state) }
@@ -129,14 +110,8 @@ extension ChangeTransaction {
 }
 
 extension BlobStore {
-    /// Forgets blobs that were retired up to a batch: no base that is kept has them. It is a change like
-    /// any other, and followers do it, too.
-    ///
-    /// - Parameters:
-    ///   - sequence: the last batch of the oldest base that is kept.
-    ///   - countMax: how many are forgotten in one transaction.
-    ///   - now: the present.
-    /// - Returns: how many were; fewer than `countMax`: those were all.
+    /// Forgets blobs that were retired up to a batch, the last one of the oldest base that is kept. A change like any
+    /// other. Returns how many; fewer than `countMax`: those were all.
     package func pruneRetired(
         upTo sequence: UInt64, countMax: Int = StoreLimits.transactionPutCountMax,
         asOf now: Timestamp

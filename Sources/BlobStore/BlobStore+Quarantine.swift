@@ -5,23 +5,16 @@ internal import Synchronization
 extension BlobStore {
     func loadQuarantine() throws(StoreError) {
         var entries: [DamagedBlob] = []
-        try core.withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.forEachState(in: .damaged) { (number, entry) throws(StoreError) in
-                let foundAt = Timestamp(milliseconds: Int64(clamping: entry.transaction))
-                entries.append(
-                    DamagedBlob(number: number, digest: entry.digest, foundAt: foundAt))
-            }
+        try core.snapshot().forEachState(in: .damaged) { (number, entry) throws(StoreError) in
+            let foundAt = Timestamp(milliseconds: Int64(clamping: entry.transaction))
+            entries.append(DamagedBlob(number: number, digest: entry.digest, foundAt: foundAt))
         }
         core.quarantine.replace(by: entries)
     }
 
-    /// Notes what ``Scrubber`` found damaged, and does one step of healing what was published again. Costs
-    /// two loads while there is nothing. On the thread that writes.
-    ///
-    /// - Parameters:
-    ///   - position: where healing continues; it is moved on.
-    ///   - heals: false on a follower: its leader does.
-    /// - Returns: whether there is more to do.
+    /// Notes what ``Scrubber`` found damaged, and does one step of healing what was published again. Costs two
+    /// loads while there is nothing. Returns whether there is more to do. `heals`: false on a follower, whose
+    /// leader does.
     package func tendQuarantine(
         _ position: inout HealingPosition, heals: Bool = true, recordCountMax: Int = 8_192,
         asOf now: Timestamp
@@ -59,9 +52,7 @@ extension BlobStore {
         for blob in core.quarantine.takeUnshippable() {
             let shipped = core.replication.shippedSequence.load(ordering: .acquiring)
             try pipeline.whileWriting { () throws(StoreError) in
-                let batch = try core.withSnapshot { (snapshot) throws(StoreError) in
-                    try snapshot.unshippedBatch(storing: blob.number, after: shipped)
-                }
+                let batch = try core.snapshot().unshippedBatch(storing: blob.number, after: shipped)
                 guard let batch = batch?.marking(absent: blob.number) else { return }
                 let growth = 2 * batch.bytes.count + core.environment.bookkeepingGrowth
                 try pipeline.inTransaction(
@@ -74,9 +65,8 @@ extension BlobStore {
         }
     }
 
-    /// One step of giving notifications the blobs that were published again: looks at up to `recordCountMax`
-    /// records. `position`: how far the records were looked at; it is moved on, and nil at the end. Returns
-    /// whether there is more to do.
+    /// One step of giving notifications the blobs that were published again. `position`: how far the records were
+    /// looked at. Returns whether there is more to do.
     private func heal(
         _ position: inout HealingPosition, recordCountMax: Int, asOf now: Timestamp
     ) throws(StoreError) -> Bool {
@@ -87,10 +77,8 @@ extension BlobStore {
             position = HealingPosition(numbers: numbers)
         }
         guard !position.numbers.isEmpty else { return false }
-        let (ids, last) = try core.withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.ids(
-                after: position.id, referringTo: position.numbers, countMax: recordCountMax)
-        }
+        let (ids, last) = try core.snapshot().ids(
+            after: position.id, referringTo: position.numbers, countMax: recordCountMax)
         let numbers = position.numbers
         if !ids.isEmpty {
             let growth = ids.count * core.environment.bookkeepingGrowth
@@ -112,14 +100,13 @@ extension BlobStore {
     private func healable() throws(StoreError) -> (numbers: Set<UInt64>, isAny: Bool) {
         // What is in the log alone may be one of them.
         try pipeline.whileWriting { () throws(StoreError) in }
-        return try core.withSnapshot { (snapshot) throws(StoreError) in
-            let entries = try snapshot.quarantineEntries()
-            var numbers: Set<UInt64> = []
-            for entry in entries where try snapshot.blobEntry(entry.blob.digest) != nil {
-                numbers.insert(entry.blob.number)
-            }
-            return (numbers, !entries.isEmpty)
+        let snapshot = try core.snapshot()
+        let entries = try snapshot.quarantineEntries()
+        var numbers: Set<UInt64> = []
+        for entry in entries where try snapshot.blobEntry(entry.blob.digest) != nil {
+            numbers.insert(entry.blob.number)
         }
+        return (numbers, !entries.isEmpty)
     }
 }
 
@@ -140,14 +127,11 @@ extension Snapshot {
     fileprivate borrowing func unshippedBatch(
         storing number: UInt64, after sequence: UInt64
     ) throws(StoreError) -> ReplicatedBatch? {
-        var next: UInt64? = sequence
-        while let after = next {
-            let batches = try outbox(after: after, upTo: .max, byteCountMax: 1 << 20)
-            for batch in batches where batch.blobs.contains(where: { $0.number == number }) {
-                return batch
-            }
-            next = batches.last?.sequence
+        var found: ReplicatedBatch?
+        try forEachBatch(after: sequence) { (batch) throws(StoreError) in
+            if batch.blobs.contains(where: { $0.number == number }) { found = batch }
+            return found == nil
         }
-        return nil
+        return found
     }
 }

@@ -3,11 +3,8 @@ internal import LMDB
 // The ways in. Each opens a snapshot of its own and ends it before it returns.
 
 extension BlobStore {
-    /// Calls `body` with the store as it was last committed. Opening costs about a hundred
-    /// nanoseconds and no allocation.
-    ///
-    /// - Throws: what `body` throws; ``StoreError/readersFull`` when as many snapshots are open as
-    ///   there may be.
+    /// Calls `body` with the store as it was last committed. Opening costs about a hundred nanoseconds and no
+    /// allocation. Throws what `body` throws; ``StoreError/readersFull``.
     @inlinable
     public func withSnapshot<Result>(
         _ body: (borrowing Snapshot) throws(StoreError) -> Result
@@ -44,11 +41,10 @@ extension BlobStore {
     /// }
     /// ```
     ///
-    /// Two B-tree lookups for a payload of one chunk, one more for each further chunk; no copy. Do
-    /// one bounded thing in `body`: while it runs, no space that it can see is used again.
+    /// Two B-tree lookups for a payload of one chunk, one more for each further chunk; no copy. Do one bounded
+    /// thing in `body`: while it runs, no space that it can see is used again.
     ///
-    /// - Returns: what `body` returned; nil when there is no such part, or it has expired at `now`.
-    /// - Throws: what `body` throws, and ``StoreError``.
+    /// - Returns: nil when there is no such part, or it has expired at `now`.
     @inlinable
     public func withPayload<Result>(
         for id: String, part: String = "payload", asOf now: Timestamp,
@@ -72,18 +68,11 @@ extension BlobStore {
         }
     }
 
-    /// A copy of a part's bytes as given, or of a range of them.
-    ///
-    /// - Parameters:
-    ///   - id: the notification.
-    ///   - part: the part's name.
-    ///   - now: the present, by the wall clock.
-    ///   - range: which bytes, cut to those that are there; nil for all.
-    /// - Returns: nil when there is no such part, or it has expired at `now`.
+    /// A copy of a part's bytes as given, or of a range of them, cut to those that are there.
     public func ownedPayload(
         for id: String, part: String = "payload", asOf now: Timestamp, range: Range<Int>? = nil
     ) throws(StoreError) -> [UInt8]? {
-        let snapshot = try Snapshot(core, isKept: true)
+        let snapshot = try makeSnapshot()
         switch try snapshot.payload(for: id, part: part, asOf: now) {
         case .found(let payload): return try payload.ownedBytes(in: range)
         case .expired, .missing: return nil
@@ -91,8 +80,6 @@ extension BlobStore {
     }
 
     /// A copy of a blob's bytes as given.
-    ///
-    /// - Returns: nil when nothing refers to such a blob, or all that does has expired at `now`.
     public func ownedPayload(
         digest: Digest, asOf now: Timestamp, range: Range<Int>? = nil
     ) throws(StoreError) -> [UInt8]? {
@@ -103,12 +90,10 @@ extension BlobStore {
         }
     }
 
-    /// A copy of a notification's record. One B-tree lookup.
-    ///
-    /// - Returns: nil when there is none, or it has expired at `now`.
+    /// A copy of a notification's record. One lookup.
     public func record(for id: String, asOf now: Timestamp) throws(StoreError) -> Record? {
         let id = Array(id.utf8)
-        let snapshot = try Snapshot(core, isKept: true)
+        let snapshot = try makeSnapshot()
         switch try snapshot.record(for: id.span.bytes, asOf: now) {
         case .found(let record): return record
         case .expired, .missing: return nil
@@ -130,42 +115,31 @@ extension LeaseQueue {
 // Each in a snapshot of its own. For several questions to one state, ask one snapshot.
 
 extension BlobStore {
-    /// Changes of an owner's notifications behind `start`; see
-    /// ``Snapshot/changes(of:from:limit:byteCountMax:matching:)``.
-    ///
-    /// - Throws: ``StoreError/resync``, ``StoreError/corrupt(_:)``, ``StoreError/readersFull``.
+    /// See ``Snapshot/changes(of:from:limit:byteCountMax:matching:)``.
     public func changes(
         of owner: String, from start: FeedStart, limit: Int = 100,
         matching filter: RecordFilter = RecordFilter()
     ) throws(StoreError) -> FeedPage {
         let owner = Array(owner.utf8)
-        return try withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.changes(
-                of: owner.span.bytes, from: start, limit: limit, matching: filter)
-        }
+        return try makeSnapshot().changes(
+            of: owner.span.bytes, from: start, limit: limit, matching: filter)
     }
 
-    /// An owner's notifications, newest first; see ``Snapshot/history(of:_:asOf:)``.
-    ///
-    /// - Throws: ``StoreError/corrupt(_:)``, ``StoreError/readersFull``.
+    /// See ``Snapshot/history(of:_:asOf:)``.
     public func history(
         of owner: String, _ query: HistoryQuery = HistoryQuery(), asOf now: Timestamp
     ) throws(StoreError) -> HistoryPage {
         let owner = Array(owner.utf8)
-        return try withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.history(of: owner.span.bytes, query, asOf: now)
-        }
+        return try makeSnapshot().history(of: owner.span.bytes, query, asOf: now)
     }
 
     /// A category of one app, or of all apps; nil when there is none. One lookup.
     public func category(_ name: String, app: String? = nil) throws(StoreError) -> Category? {
-        try withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.category(name, app: app)
-        }
+        try makeSnapshot().category(name, app: app)
     }
 
     /// All categories, by the bytes of their names, then of their apps; at most ``StoreLimits/categoryCountMax``.
     public func categories() throws(StoreError) -> [Category] {
-        try withSnapshot { (snapshot) throws(StoreError) in try snapshot.categories() }
+        try makeSnapshot().categories()
     }
 }

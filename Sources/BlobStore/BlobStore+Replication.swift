@@ -5,16 +5,15 @@ internal import Synchronization
 // What replication needs of a store. All changes are made on the thread that writes.
 
 extension BlobStore {
-    /// How the store belongs to a shard; nil when it is not replicated. One load then, else a lock for some
-    /// nanoseconds.
+    /// How the store belongs to a shard; nil when it is not replicated. One load then.
     package var replicationState: ReplicationState? {
         guard core.replication.isReplicated.load(ordering: .acquiring) else { return nil }
         return core.replication.state
     }
 
-    /// The segment behind which a start would read the log: the last one that the file says is shipped or applied.
+    /// The last segment that the file says is shipped or applied: a start reads the log behind it.
     package var savedSegment: UInt64 {
-        core.replication.knowledge.withLock { $0.saved?.position.number ?? 0 }
+        core.replication.shard.withLock { $0.saved?.position.number ?? 0 }
     }
 
     /// The number of the last batch: of what is acknowledged here, or was applied here.
@@ -32,49 +31,38 @@ extension BlobStore {
             - core.replication.byteCountShipped.load(ordering: .relaxed)
     }
 
-    /// Whether a batch of an epoch belongs to this store's history, or will: not one that was lost when another
-    /// store took the lead.
+    /// Whether a batch of an epoch belongs to this store's history, or will.
     package func hasSequence(_ sequence: UInt64, of epoch: UInt64) -> Bool {
-        core.replication.knowledge.withLock { $0.epochs.hasSequence(sequence, of: epoch) }
+        core.replication.shard.withLock { $0.epochs.hasSequence(sequence, of: epoch) }
     }
 
-    /// Whether what a cursor has seen is in this store's history, or will be. A lock in a store that is
-    /// replicated; else one load.
+    /// Whether what a cursor has seen is in this store's history, or will be.
     func hasRevision(of cursor: FeedCursor) -> Bool {
         guard core.replication.isReplicated.load(ordering: .relaxed) else { return true }
-        return core.replication.knowledge.withLock { knowledge in
-            knowledge.epochs.hasRevision(cursor.position)
-                && (cursor.base == 0 || knowledge.epochs.hasRevision(cursor.base))
+        return core.replication.shard.withLock { shard in
+            shard.epochs.hasRevision(cursor.position)
+                && (cursor.base == 0 || shard.epochs.hasRevision(cursor.base))
         }
     }
 
-    /// Whether a run is this store's, and may have written to the bucket since the last fence that is known to be
-    /// its own: also of a store that does not know yet whether it has begun a shard.
+    /// Whether a run is this store's, and may have written since the last fence that is known to be its own.
     package func isOwn(_ nonce: Nonce) -> Bool {
-        core.replication.knowledge.withLock { $0.state?.isOwn(nonce) == true }
+        core.replication.shard.withLock { $0.state?.isOwn(nonce) == true }
     }
 
-    /// A blob's bytes as they are stored. Each chunk's checksum is computed.
-    ///
-    /// - Parameter blob: of a batch that waits to be shipped, or leased.
-    /// - Throws: ``StoreError/corrupt(_:)`` when a chunk is missing or damaged.
+    /// The stored bytes of a blob that is leased, or of a batch that waits to be shipped. Checksums are compared.
     package func storedBytes(of blob: BlobReference) throws(StoreError) -> [UInt8] {
-        try core.withSnapshot { (snapshot) throws(StoreError) in
-            let chunks = ChunkReader(snapshot)
-            var bytes: [UInt8] = []
-            bytes.reserveCapacity(blob.storedByteCount)
-            for index in 0..<blob.chunkCount {
-                bytes.append(contentsOf: try chunks.checkedChunk(of: blob, at: index))
-            }
-            return bytes
+        let snapshot = try core.snapshot()
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(blob.storedByteCount)
+        for index in 0..<blob.chunkCount {
+            bytes.append(contentsOf: try ChunkReader(snapshot).checkedChunk(of: blob, at: index))
         }
+        return bytes
     }
 
-    /// Stores a blob of several chunks ahead of the batch that refers to it. It is leased by the caller.
-    ///
-    /// - Parameter bytes: as stored, and checked.
-    ///   What a failed attempt or a crash leaves of it is used by the next attempt, or freed like any blob that was
-    ///   written ahead.
+    /// Stores a blob of several chunks ahead of the batch that refers to it. The caller leases it. What a failed
+    /// attempt or a crash leaves of it is used by the next attempt, or freed. `bytes`: as stored, and checked.
     package func stage(_ blob: BlobReference, _ bytes: [UInt8]) throws(StoreError) {
         precondition(bytes.count == blob.storedByteCount)
         let step = StoreLimits.stagedBatchByteCount / StoreLimits.chunkByteCountMax
@@ -92,8 +80,6 @@ extension BlobStore {
         }
     }
 
-    /// Throws ``StoreError/cannotOpen(path:reason:)`` for a store of a shard that is opened as if it were of
-    /// none.
     func refuseUnreplicatedUse() throws(StoreError) {
         guard let state = replicationState, !options.isReplicated else { return }
         throw .cannotOpen(
@@ -123,37 +109,31 @@ extension BlobStore {
     /// Finds out at the opening whether the store is replicated, and what waits to be shipped.
     func loadReplication() throws(StoreError) {
         let replication = core.replication
-        let knowledge = try core.withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.replicationKnowledge()
+        let snapshot = try core.snapshot()
+        let (found, epochs) = (
+            try snapshot.meta(ReplicationState.self), try snapshot.meta() ?? EpochList()
+        )
+        replication.shard.withLock {
+            $0 = Replication.Shard(state: found, saved: found, epochs: epochs)
         }
-        replication.knowledge.withLock { $0 = knowledge }
-        guard let state = knowledge.state, state.epoch > 0 else { return }
+        guard let state = found, state.epoch > 0 else { return }
         replication.isReplicated.store(true, ordering: .releasing)
         replication.shippedSequence.store(state.sequence, ordering: .relaxed)
         replication.lastSequence.store(state.sequence, ordering: .relaxed)
         replication.capturesChanges.store(state.role == .leader, ordering: .relaxed)
         guard state.role != .follower else { return }
-        try core.withSnapshot { (snapshot) throws(StoreError) in
-            var next: UInt64? = state.sequence
-            while let after = next {
-                let batches = try snapshot.outbox(after: after, upTo: .max, byteCountMax: 1 << 20)
-                for batch in batches { replication.note(CapturedBatch(batch), core.leases) }
-                next = batches.last?.sequence
-            }
+        try snapshot.forEachBatch(after: state.sequence) { (batch) throws(StoreError) in
+            replication.note(CapturedBatch(batch), core.leases)
+            return true
         }
     }
 
-    /// Adds a run to those of this store, on disk: call it before an epoch is created with its nonce. Whatever
-    /// becomes of the run, the epoch is then known as this store's own. One transaction at the most.
-    ///
-    /// - Parameters:
-    ///   - nonce: of a run that was not there before.
-    ///   - now: the present.
-    /// - Returns: the nonce for the run to use. It is that of the newest run where
-    ///   ``ReplicationState/nonceCountMax`` are remembered.
+    /// Adds a run to those of this store, on disk: before an epoch is created with its nonce. Whatever becomes of
+    /// the run, the epoch is then known as this store's own. Returns the nonce for the run to use: that of the
+    /// newest run where ``ReplicationState/nonceCountMax`` are remembered.
     package func prepareToLead(nonce: Nonce, asOf now: Timestamp) throws(StoreError) -> Nonce {
         let replication = core.replication
-        let old = replication.knowledge.withLock { $0.state }
+        let old = replication.shard.withLock { $0.state }
         var state =
             old
             ?? ReplicationState(
@@ -164,26 +144,23 @@ extension BlobStore {
     }
 
     /// Makes this store the leader of an epoch, once its fence is in the log; from here on the run of the fence is
-    /// the only one of this store. See `docs/REPLICATION.md`. One transaction, and as many before it as it takes to
-    /// remove what a follower is not to ship.
+    /// the only one of this store. See `docs/REPLICATION.md`.
     ///
-    /// A new epoch's revisions and blob numbers begin behind a gap: what the leaders before gave and did not
-    /// ship is so never given again. That it begins is the first batch of the epoch. A leader of an earlier
-    /// epoch keeps its outbox, and ships it in the new one. A follower's outbox is of a history that the shard
-    /// does not have, and is removed first.
+    /// A new epoch's revisions and blob numbers begin behind a gap: what earlier leaders gave and did not ship is
+    /// never given again. That it begins is its first batch. A leader of an earlier epoch keeps its outbox, and
+    /// ships it in the new one. A follower's outbox is of a history that the shard does not have, and is removed
+    /// first.
     ///
     /// - Parameters:
     ///   - epoch: one that this store, and no other, has created in the bucket, above all that it has seen.
-    ///   - nonce: of the fence.
     ///   - position: the last name of the log before the one that this store writes next.
     ///   - isFirst: whether nobody led the shard before.
-    ///   - now: the present.
     package func lead(
         epoch: UInt64, nonce: Nonce, behind position: LogPosition, isFirst: Bool,
         asOf now: Timestamp
     ) throws(StoreError) {
         let replication = core.replication
-        let (old, epochs) = replication.knowledge.withLock { ($0.state, $0.epochs) }
+        let (old, epochs) = replication.shard.withLock { ($0.state, $0.epochs) }
         guard old?.role != .deposed, epoch > old?.epoch ?? 0 else {
             throw .corrupt("epoch \(epoch) cannot follow epoch \(old?.epoch ?? 0) in this store")
         }
@@ -215,8 +192,8 @@ extension BlobStore {
     }
 
     /// Says that a leader takes changes before it is known whether it still leads. The next batch begins behind a
-    /// random gap in the revisions: another copy of this store that does the same gives others, so that no cursor
-    /// is good for both. Nothing is written for it alone. Call it once after the opening, while no change is made.
+    /// random gap in the revisions, so that no cursor is good for this and another copy of the store. Once, after
+    /// the opening.
     package func leadUnconfirmed() {
         core.replication.isUnconfirmed.store(true, ordering: .relaxed)
     }

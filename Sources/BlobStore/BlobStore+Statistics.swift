@@ -36,9 +36,8 @@ public struct Statistics: Sendable, Hashable {
 }
 
 extension BlobStore {
-    /// What the store holds, with all that was acknowledged before, also where that is not committed
-    /// yet; the sizes of the file are those of the last commit. One lookup, and `mdb_stat` for each
-    /// table.
+    /// What the store holds, with all that was acknowledged; the sizes of the file are those of the last commit.
+    /// `mdb_stat` for each table.
     public func statistics() throws(StoreError) -> Statistics {
         let counters = try pipeline.counters()
         let fileByteCount = pipeline.space.fileByteCount
@@ -67,16 +66,12 @@ extension BlobStore {
 
     package var pendingLogByteCount: Int { pipeline.logByteCount.load(ordering: .relaxed) }
 
-    /// When the first thing ends that the store still has: a notification, a tombstone, a hold. nil
-    /// when there is none. It is later than now where the sweep keeps up. One seek.
+    /// When the first thing ends that the store still has: later than now where the sweep keeps up. One seek.
     package func firstEnd() throws(StoreError) -> Timestamp? {
-        try withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.dueEntries(asOf: Timestamp(milliseconds: .max), limit: 1).first?.time
-        }
+        try core.snapshot().dueEntries(asOf: Timestamp(milliseconds: .max), limit: 1).first?.time
     }
 
-    /// The commit that the oldest open snapshot of any process sees; nil when none sees an older one
-    /// than this process's last. A look at LMDB's reader table (`mdb_reader_list`).
+    /// The commit that the oldest open snapshot of any process sees; nil when none is older than the last.
     package func oldestSnapshot() throws(StoreError) -> UInt64? {
         let last = core.lastCommit.load(ordering: .acquiring)
         let oldest = try StoreError.converting { () throws(LMDBError) in
@@ -89,11 +84,10 @@ extension BlobStore {
 
 extension BlobStore {
     /// How much there may be.
-    public var quotas: Quotas { core.quotas.withLock { $0 } }
+    public var quotas: Quotas { core.adjustable.withLock { $0.quotas } }
 
-    /// Changes how much there may be, from the next batch of changes on. What is there stays: a quota
-    /// below it refuses growth alone.
-    public func setQuotas(_ quotas: Quotas) { core.quotas.withLock { $0 = quotas } }
+    /// Changes how much there may be. A quota below what is there refuses growth alone.
+    public func setQuotas(_ quotas: Quotas) { core.adjustable.withLock { $0.quotas = quotas } }
 
     /// Bytes that the file system of `data.mdb` has free; nil where that is not known. One `fstatvfs`.
     public var freeDiskByteCount: Int? {

@@ -18,20 +18,14 @@ public struct SweepResult: Sendable, Hashable {
 }
 
 extension BlobStore {
-    /// Removes notifications whose time is over at `now`, oldest expiry first, in one transaction
-    /// and with one sync. Reads never return them, swept or not; this gives their space back, and
-    /// tells their owners. Ends what else ends by then: holds of blobs, and the memory of earlier
-    /// removals. Goes on, by one step, telling owners of a category's edit where that was interrupted.
+    /// Removes notifications whose time is over at `now`, oldest expiry first, in one transaction. Reads never
+    /// return them; this gives their space back, and tells their owners. Ends holds of blobs and the memory of
+    /// earlier removals, too, and continues by one step to tell owners of a category's edit. Damaged ones are
+    /// stepped over.
     ///
-    /// - Parameters:
-    ///   - now: the present, by the wall clock.
-    ///   - limit: how many at the most; fewer where their parts would not fit the limits of a
-    ///     transaction, or the store is full and there is no room to do many at once.
-    /// - Returns: how many were removed; nothing is written or synced when there are none. Damaged
-    ///   ones are stepped over, so that one bad record does not keep the others' space for ever.
-    /// - Throws: ``StoreError/corrupt(_:)`` when the tables themselves cannot be walked,
-    ///   ``StoreError/full`` when there is not even room to remove one,
-    ///   ``StoreError/outcomeUnknown(_:)``.
+    /// - Parameter limit: how many; fewer where their parts would not fit a transaction, or the store is full.
+    /// - Throws: ``StoreError/corrupt(_:)`` when the tables themselves cannot be walked, ``StoreError/full`` when
+    ///   there is not even room to remove one, ``StoreError/outcomeUnknown(_:)``.
     public func sweepExpired(asOf now: Timestamp, limit: Int) throws(StoreError) -> SweepResult {
         var result = SweepResult()
         let due = try due(asOf: now)
@@ -55,12 +49,11 @@ extension BlobStore {
     private func due(
         asOf now: Timestamp
     ) throws(StoreError) -> (hasEntry: Bool, hasCategoryEdit: Bool) {
-        try core.withSnapshot { (snapshot) throws(StoreError) in
-            (
-                try !snapshot.dueEntries(asOf: now, limit: 1).isEmpty,
-                try snapshot.firstCategoryEdit() != nil
-            )
-        }
+        let snapshot = try core.snapshot()
+        return (
+            try !snapshot.dueEntries(asOf: now, limit: 1).isEmpty,
+            try snapshot.firstCategoryEdit() != nil
+        )
     }
 }
 

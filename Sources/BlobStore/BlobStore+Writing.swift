@@ -4,22 +4,14 @@ internal import Synchronization
 // Changes. All of them go through the commit pipeline.
 
 extension BlobStore {
-    /// Does `changes`, in order, and returns once they are on disk.
-    ///
-    /// As many as fit the limits of a transaction share one transaction and one sync, so give it
-    /// all that is waiting. Each change has its own outcome: one that is refused does not touch the
-    /// others.
+    /// Does `changes`, in order, and returns once they are on disk. As many as fit the limits of a transaction share one
+    /// and its sync, so give it all that is waiting. One that is refused does not touch the others.
     ///
     /// - Parameters:
-    ///   - changes: what to do.
-    ///   - now: the present, by the wall clock.
-    ///   - freedByteCountMax: of what nothing refers to any more, as many stored bytes are freed
-    ///     beside the changes (``freeOrphans(byteCountMax:bootMilliseconds:)``) when there is enough
-    ///     of it to be worth while, without a sync of its own. 0: none.
-    ///   - bootMilliseconds: the boot clock's present, for freeing.
+    ///   - freedByteCountMax: of what nothing refers to any more, as many stored bytes are freed beside the changes when
+    ///     it is worth while, without a sync of its own.
     /// - Returns: an outcome for each change, in their order.
-    /// - Throws: ``StoreError/outcomeUnknown(_:)`` only: a sync failed, so what became of the
-    ///   changes is not known. Stop the process.
+    /// - Throws: ``StoreError/outcomeUnknown(_:)`` only: a sync failed. Stop the process.
     public func apply(
         _ changes: [Change], asOf now: Timestamp, freeing freedByteCountMax: Int = 0,
         bootMilliseconds: Int64? = nil
@@ -51,11 +43,8 @@ extension BlobStore {
         return outcomes + rest
     }
 
-    /// Does changes that are checked. Owners are not told of a category's edit by it
-    /// (``announceCategoryEdits(asOf:)``).
-    ///
-    /// - Parameter isCommitting: whether they are committed, with all that is in the log alone, even
-    ///   where the log would do (``beginLogging()``).
+    /// Does changes that are checked. Owners are not told of a category's edit by it. `isCommitting`: whether they
+    /// are committed, with all that is in the log alone, even where the log would do.
     package func apply(
         _ changes: [CheckedChange], asOf now: Timestamp, freeing freedByteCountMax: Int = 0,
         bootMilliseconds: Int64? = nil, isCommitting: Bool
@@ -91,15 +80,11 @@ extension BlobStore {
         }
     }
 
-    /// From now on batches of short changes are acknowledged when they are in the log
-    /// (`changes.log`), which takes one sync of a few blocks. They are committed to `data.mdb` when
-    /// ``commitPending()`` is called, when there are many, and with whatever else is changed.
+    /// From now on batches of short changes are acknowledged when they are in the log (`changes.log`): one sync of
+    /// a few blocks. Until ``commitPending()`` or another change commits them no snapshot has them: a reader asks
+    /// ``pendingKeys`` first. All changes must be made on one thread, since LMDB ties a transaction to one.
     ///
-    /// Until then no snapshot has them: a reader asks ``pendingKeys`` first. All changes must
-    /// be made on one thread, since LMDB ties a transaction to one.
-    ///
-    /// - Throws: ``StoreError/full`` when there is no room for the log: batches are then committed
-    ///   one by one. ``StoreError/io(operation:errno:)``, ``StoreError/outcomeUnknown(_:)``.
+    /// - Throws: ``StoreError/full`` when there is no room for the log: batches are then committed one by one.
     package func beginLogging() throws(StoreError) {
         try pipeline.whileWriting { () throws(StoreError) in
             // The file is another log from here on, so `data.mdb` must not ask for the last one.
@@ -114,8 +99,7 @@ extension BlobStore {
         }
     }
 
-    /// Commits what is in the log and not in `data.mdb`, and commits each batch from now on. Call it
-    /// before the thread that writes ends.
+    /// Commits what is in the log, and each batch from now on. Before the thread that writes ends.
     package func endLogging() throws(StoreError) {
         try pipeline.whileWriting { () throws(StoreError) in
             guard let log = pipeline.open.log else { return }
@@ -129,11 +113,7 @@ extension BlobStore {
         }
     }
 
-    /// Commits what is in the log and not in `data.mdb`: as many disk flushes as any commit. Nothing
-    /// happens when there is nothing.
-    ///
-    /// - Throws: ``StoreError/outcomeUnknown(_:)``: nothing is lost, but the process must be started
-    ///   again.
+    /// Commits what is in the log and not in `data.mdb`.
     package func commitPending() throws(StoreError) {
         try pipeline.whileWriting { () throws(StoreError) in }
     }
@@ -148,13 +128,9 @@ extension BlobStore {
     /// Whether owners are yet to be told of a category's edit, by this process or one before. One load.
     package var hasCategoryEdits: Bool { pipeline.categoryEdits.load(ordering: .relaxed) }
 
-    /// Tells owners of a category's edit, in one step and one transaction: a line in the feed of each
-    /// who has a live notification of that category, once for each edit. A sweep goes on with what a
-    /// crash or a full disk left.
-    ///
-    /// - Returns: whether there is more to do. A step that finds nothing to do writes nothing.
-    /// - Throws: ``StoreError/full``, with what earlier steps did done;
-    ///   ``StoreError/outcomeUnknown(_:)``.
+    /// Tells owners of a category's edit, in one step and one transaction: a line in the feed of each who has a
+    /// live notification of that category. A sweep continues what a crash or a full disk left. Returns whether
+    /// there is more.
     package func announceCategoryEdits(asOf now: Timestamp) throws(StoreError) -> Bool {
         let hasMore = try pipeline.changeInSteps(
             of: StoreLimits.categoryEditOwnerCountMax,
@@ -167,12 +143,9 @@ extension BlobStore {
         return hasMore
     }
 
-    /// Finds out whether an earlier process, or the leader before, has left edits that not all owners were told of. A
-    /// client that repeats one of them waits for that, as the first time. One lookup.
+    /// Finds out whether an earlier process, or the leader before, has left edits that not all owners were told of.
     func loadCategoryEdits() throws(StoreError) {
-        let isLeft = try core.withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.firstCategoryEdit() != nil
-        }
+        let isLeft = try core.snapshot().firstCategoryEdit() != nil
         pipeline.categoryEdits.store(isLeft, ordering: .relaxed)
     }
 
@@ -188,16 +161,9 @@ extension BlobStore {
 }
 
 extension BlobStore {
-    /// Whether a publish could be stored now. Call it where changes are made.
-    ///
-    /// While none was refused this costs a look at the room there is. After a publish was refused
-    /// for want of room, the same room is tried for in a transaction that is not committed, until it
-    /// is there: so ask about once a second. A publish that would not fit an empty store says nothing
-    /// of this one.
-    ///
-    /// - Parameter byteCount: stored bytes that the publish would add, as far as ``Quotas`` go.
-    /// - Throws: ``StoreError/full`` when there is no room, ``StoreError/quotaExceeded(_:)`` when a quota
-    ///   of the store is used up, ``StoreError/outcomeUnknown(_:)`` when a sync has failed.
+    /// Throws why no publish of so many stored bytes could be stored now. After one was refused for want of room,
+    /// the same room is tried for in a transaction that is not committed, until it is there: so ask about once a
+    /// second. A publish that would not fit an empty store says nothing of this one.
     public func checkWritable(byteCount: Int = 1) throws(StoreError) {
         try pipeline.checkSyncs()
         try pipeline.space.prepare(growth: core.environment.bookkeepingGrowth)
@@ -210,10 +176,9 @@ extension BlobStore {
         try checkQuotas(byteCount: byteCount)
     }
 
-    /// Throws ``StoreError/quotaExceeded(_:)`` where a notification with so many new stored bytes would
-    /// make the store pass a quota. Costs nothing where there is none.
+    /// Throws where a notification with so many new stored bytes would make the store pass a quota.
     private func checkQuotas(byteCount: Int) throws(StoreError) {
-        let quotas = core.quotas.withLock { $0 }
+        let quotas = self.quotas
         guard quotas.isAny else { return }
         let free =
             quotas.freeDiskByteCountMin > 0
@@ -222,8 +187,7 @@ extension BlobStore {
             quotas, freeDiskByteCount: free, storedGrowth: byteCount, notificationGrowth: 1)
     }
 
-    /// Puts so many bytes, or as many as one transaction of a large blob has, into a transaction that
-    /// is not committed.
+    /// Puts as many bytes, or as one transaction of a large blob has, into a transaction that is not committed.
     private func tryGrowth(_ refused: Refused) throws(StoreError) {
         let growth = refused.growth
         try pipeline.whileWriting { () throws(StoreError) in

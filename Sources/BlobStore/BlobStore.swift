@@ -60,12 +60,9 @@ public final class BlobStore: Sendable {
 
     deinit { pendingKeys.unmap() }
 
-    /// Takes over from `options` what may change while a store is open: how long payloads may be, how long
-    /// deletions are remembered, how much there may be and stays allocated, how many may wait. What is under way keeps the
-    /// limits that it began with. From any thread.
+    /// Takes over what may change while a store is open. What is under way keeps its limits. From any thread.
     package func adjust(to options: Options) {
-        core.adjustable.adjust(to: options)
-        setQuotas(options.quotas)
+        core.adjustable.withLock { $0 = AdjustableOptions(options) }
         feedWatch.limits = FeedWatch.Limits(options)
     }
 }

@@ -13,35 +13,21 @@ public struct ChangeFeed: AsyncSequence, Sendable {
     /// What a read throws.
     public typealias Failure = StoreError
 
-    private let store: BlobStore
-    private let owner: String
-    private let start: FeedStart
-    private let limit: Int
-    private let filter: RecordFilter
-
-    fileprivate init(
-        _ store: BlobStore, of owner: String, from start: FeedStart, limit: Int,
-        _ filter: RecordFilter
-    ) {
-        self.store = store
-        self.owner = owner
-        self.start = start
-        self.limit = limit
-        self.filter = filter
-    }
+    fileprivate let store: BlobStore
+    fileprivate let owner: String
+    fileprivate let start: FeedStart
+    fileprivate let limit: Int
+    fileprivate let filter: RecordFilter
 
     /// Begins at the sequence's start. Several iterators know nothing of one another.
     public func makeAsyncIterator() -> Iterator {
-        Iterator(store: store, owner: owner, start: start, limit: limit, filter: filter)
+        Iterator(feed: self, start: start)
     }
 
     /// Where a reader is.
     public struct Iterator: AsyncIteratorProtocol, Sendable {
-        fileprivate let store: BlobStore
-        fileprivate let owner: String
+        fileprivate let feed: ChangeFeed
         fileprivate var start: FeedStart
-        fileprivate let limit: Int
-        fileprivate let filter: RecordFilter
 
         /// The next page that has a change, waiting for one where there is none.
         ///
@@ -57,8 +43,8 @@ public struct ChangeFeed: AsyncSequence, Sendable {
                 if !page.changes.isEmpty { return page }
                 if page.hasMore { continue }
                 let signal = FeedSignal()
-                let registration = try store.feedWatch.register(
-                    Array(owner.utf8), behind: page.revision
+                let registration = try feed.store.feedWatch.register(
+                    Array(feed.owner.utf8), behind: page.revision
                 ) { signal.notify() }
                 guard let registration else { continue }
                 await withTaskCancellationHandler {
@@ -72,27 +58,20 @@ public struct ChangeFeed: AsyncSequence, Sendable {
         }
 
         private func look() throws(StoreError) -> FeedPage {
-            let snapshot = try store.makeSnapshot()
-            return try snapshot.changes(
-                of: owner.utf8.span.bytes, from: start, limit: limit, matching: filter)
+            try feed.store.changes(
+                of: feed.owner, from: start, limit: feed.limit, matching: feed.filter)
         }
     }
 }
 
 extension BlobStore {
-    /// Every change of an owner's notifications, as it is committed by this process. It ends with
-    /// the task that reads it, or by throwing ``StoreError/resync``.
-    ///
-    /// - Parameters:
-    ///   - owner: whose changes.
-    ///   - start: where to begin; `.beginning` first tells all that exists.
-    ///   - limit: changes in a page, 1…1,000.
-    ///   - filter: see ``RecordFilter``.
+    /// Every change of an owner's notifications, as it is committed by this process, until the task that reads it
+    /// ends or it throws ``StoreError/resync``. `.beginning` first tells all that exists.
     public func changeFeed(
         of owner: String, from start: FeedStart, limit: Int = 100,
         matching filter: RecordFilter = RecordFilter()
     ) -> ChangeFeed {
-        ChangeFeed(self, of: owner, from: start, limit: limit, filter)
+        ChangeFeed(store: self, owner: owner, start: start, limit: limit, filter: filter)
     }
 }
 

@@ -1,11 +1,10 @@
 internal import Hashing
 package import Notifications
+internal import Synchronization
 
 /// Takes in the bytes of a payload, in pieces of any size, in bounded memory: up to
-/// ``StoreLimits/payloadInMemoryByteCountMax`` are kept, more go to an unlinked file in the store's
-/// folder, which is gone when the writer is, however the process ends.
-///
-/// Nothing of it is in the store until it is published.
+/// ``StoreLimits/payloadInMemoryByteCountMax`` are kept, more go to an unlinked file in the store's folder. Nothing
+/// of it is in the store until it is published.
 public struct PayloadWriter: ~Copyable, Sendable {
     private let store: BlobStore
     private let coding: BodyCoding
@@ -24,8 +23,7 @@ public struct PayloadWriter: ~Copyable, Sendable {
         content = .memory(held)
     }
 
-    /// Whether ``finish(mediaType:)`` only reads bytes that are in memory, once: no compression, no
-    /// decoding, and no file.
+    /// Whether ``finish(mediaType:)`` only reads bytes that are in memory: no compression, decoding or file.
     public func finishesAtOnce(mediaType: String) -> Bool {
         guard coding == .identity, case .memory(let bytes) = content else { return false }
         return !Compression.isWorthTrying(mediaType, byteCount: bytes.count)
@@ -37,25 +35,22 @@ public struct PayloadWriter: ~Copyable, Sendable {
     /// Whether they go to a file.
     public var isSpooled: Bool { content.isSpooled }
 
-    /// Makes room in memory for `byteCount` bytes in all, so that fewer are not moved while they
-    /// come. Nothing happens once there is a file.
+    /// Makes room in memory for so many bytes in all. Nothing happens once there is a file.
     public mutating func reserveCapacity(_ byteCount: Int) { content.reserveCapacity(byteCount) }
 
-    /// Moves the bytes that are in memory to a file, where further ones go too, and gives their
-    /// memory back. Nothing happens when there is a file already.
-    ///
-    /// - Throws: ``StoreError/full`` when the disk has no room. The writer is of no further use then.
+    /// Moves the bytes that are in memory to a file, where further ones go too. After an error the writer is of no
+    /// further use.
     public mutating func spool() throws(StoreError) {
         try content.spool(directory: store.directory)
     }
 
-    /// Takes in some more bytes, hashing them as they come. Coded ones are kept as they are; what is
-    /// inside them is looked at when they are finished.
+    /// Takes in some more bytes, hashing them as they come. Coded ones are kept as they are. After an error the
+    /// writer is of no further use.
     ///
-    /// - Throws: ``StoreError/invalid(_:)`` when the payload gets larger than the store allows,
-    ///   ``StoreError/full`` when the disk has no room. The writer is of no further use then.
+    /// - Throws: ``StoreError/invalid(_:)`` when the payload gets larger than the store allows;
+    ///   ``StoreError/full``.
     public mutating func append(_ bytes: RawSpan) throws(StoreError) {
-        var limit = store.core.adjustable.payloadByteCountMax
+        var limit = store.core.adjustable.withLock { $0.payloadByteCountMax }
         if coding != .identity { limit = StoreLimits.codedByteCountMax(for: limit) }
         guard bytes.byteCount <= limit - byteCount else {
             throw .invalid(
@@ -73,23 +68,13 @@ public struct PayloadWriter: ~Copyable, Sendable {
         }
     }
 
-    /// Ends the payload: knows its digest, compresses it where that helps, and computes its chunks'
-    /// checksums.
+    /// Ends the payload: knows its digest, and compresses it where that helps. Compression is tried for media types
+    /// that shrink, unless the store has the blob, and kept where the result is at most 90 %. It may take a second
+    /// for tens of megabytes of text. A gzip or deflate coding is decoded in bounded memory; it is stored as it
+    /// came when it is gzip of one member, at most 90 % of what is inside, and that is at most 1 MiB.
     ///
-    /// Compression is tried for media types that shrink, unless the store has the blob already, and
-    /// kept where the result is at most 90 % of the bytes as given. It may take a second for tens
-    /// of megabytes of text.
-    ///
-    /// A gzip or deflate coding is decoded to know its digest and length, in bounded memory and at most
-    /// up to the store's limit for a payload. It is stored as it came when it is gzip of one member, is
-    /// at most 90 % of what is inside, and that is at most 1 MiB; else what is inside is decoded once
-    /// more and finished like any other payload.
-    ///
-    /// - Parameter mediaType: of the form `type/subtype`, with parameters or without (RFC 9110,
-    ///   section 8.3.1).
-    /// - Throws: ``StoreError/invalid(_:)`` for another form, for a coding that is damaged, cut
-    ///   short or followed by something else, and for more bytes inside than the store allows;
-    ///   ``StoreError/full`` when the disk has no room.
+    /// - Throws: ``StoreError/invalid(_:)`` for another form of media type, a coding that is damaged or cut short,
+    ///   and more bytes inside than the store allows; ``StoreError/full``.
     public consuming func finish(mediaType: String) throws(StoreError) -> PreparedPayload {
         try TextKind.mediaType.check(mediaType)
         return try prepared(mediaType)
@@ -125,7 +110,7 @@ extension PreparedPayload {
         }
         return PreparedPayload(
             digest: digest, byteCount: content.byteCount, coding: coding, mediaType: mediaType,
-            content: stored, checksums: try checksums(of: stored))
+            content: stored)
     }
 
     /// Prepares bytes that came in a coding: as they came where they may be stored so.
@@ -133,7 +118,7 @@ extension PreparedPayload {
         coded content: StoredContent, _ container: GzipDecoder.Container, mediaType: String,
         in store: BlobStore
     ) throws(StoreError) -> PreparedPayload {
-        let byteCountMax = store.core.adjustable.payloadByteCountMax
+        let byteCountMax = store.core.adjustable.withLock { $0.payloadByteCountMax }
         let inside = try CodedContent(of: content, container, byteCountMax: byteCountMax)
         guard inside.isStorable(codedByteCount: content.byteCount) else {
             let inflated = try inside.inflated(content, directory: store.directory)
@@ -141,28 +126,20 @@ extension PreparedPayload {
         }
         return PreparedPayload(
             digest: inside.digest, byteCount: inside.byteCount, coding: .gzip,
-            mediaType: mediaType, content: content, checksums: try checksums(of: content))
+            mediaType: mediaType, content: content)
     }
 }
 
 extension BlobStore {
-    /// A writer for a new payload.
-    ///
-    /// - Parameters:
-    ///   - byteCount: how many bytes are to come, where that is known: memory for them is had at
-    ///     once, and they are not moved while they come. It is no promise.
-    ///   - coding: how the bytes are coded that will be appended. The payload is what is inside.
+    /// A writer for a new payload, which is what is inside of `coding`. Memory for `byteCount` bytes is had at
+    /// once.
     public func makePayloadWriter(
         expecting byteCount: Int = 0, coding: BodyCoding = .identity
     ) -> PayloadWriter {
         PayloadWriter(self, expecting: byteCount, coding: coding)
     }
 
-    /// A writer for a document.
-    ///
-    /// - Parameters:
-    ///   - coding: how the bytes are coded that will be appended. The document is what is inside.
-    ///   - byteCountMax: the most bytes that may be inside a coding.
+    /// A writer for a document, of at most so many bytes inside of a coding.
     public func makeDocumentWriter(
         coding: BodyCoding = .identity, byteCountMax: Int
     ) -> DocumentWriter {

@@ -11,7 +11,9 @@ extension RawSpan {
     @inlinable
     @inline(__always)
     package func contains(_ literal: StaticString, at start: Int) -> Bool {
-        isEvery(of: literal, at: start) { (word, other) in word ^ other }
+        // The literal's bytes are always there.
+        let other = RawSpan(_unsafeStart: literal.utf8Start, byteCount: literal.utf8CodeUnitCount)
+        return isEvery(of: other, at: start) { (word, other) in word ^ other }
     }
 
     /// Whether the bytes are those of the literal when ASCII letters of either case count as equal.
@@ -35,7 +37,9 @@ extension RawSpan {
     @inlinable
     @inline(__always)
     package func containsIgnoringCase(_ lowercased: StaticString, at start: Int) -> Bool {
-        isEvery(of: lowercased, at: start) { (word, other) in
+        let other = RawSpan(
+            _unsafeStart: lowercased.utf8Start, byteCount: lowercased.utf8CodeUnitCount)
+        return isEvery(of: other, at: start) { (word, other) in
             // Where a letter stands, the bit that tells its cases apart does not count.
             let ones: UInt64 = 0x0101_0101_0101_0101
             let letters = (other &+ (0x1F &* ones)) & ~(other &+ (0x05 &* ones)) & (0x80 &* ones)
@@ -43,16 +47,14 @@ extension RawSpan {
         }
     }
 
-    /// Whether no word from `start` on differs from the literal's. The literal's words and their
-    /// number are known when this is compiled.
+    /// Whether no word from `start` on differs from the other span's, as many bytes of which must lie within this
+    /// one. The last word may overlap what was compared before. A literal's words and their number are known when
+    /// this is compiled.
     @inlinable
     @inline(__always)
     func isEvery(
-        of literal: StaticString, at start: Int, _ difference: (UInt64, UInt64) -> UInt64
+        of other: RawSpan, at start: Int, _ difference: (UInt64, UInt64) -> UInt64
     ) -> Bool {
-        // The literal's bytes are there for ever.
-        let other = RawSpan(
-            _unsafeStart: literal.utf8Start, byteCount: literal.utf8CodeUnitCount)
         let count = other.byteCount
         if count >= 8 {
             var index = 0
@@ -93,35 +95,11 @@ extension RawSpan {
         UInt64(unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt32.self))
     }
 
-    /// Whether the bytes are those of another span. Compares words; the last one may overlap what was
-    /// compared before.
+    /// Whether the bytes are those of another span.
     @inlinable
     @inline(__always)
     package func equals(_ other: RawSpan) -> Bool {
-        let count = byteCount
-        guard count == other.byteCount else { return false }
-        if count >= 8 { return equals(other, by: UInt64.self) }
-        if count >= 4 { return equals(other, by: UInt32.self) }
-        for offset in 0..<count where byte(offset) != other.byte(offset) { return false }
-        return true
-    }
-
-    /// Of two that are equally long, and no shorter than a word.
-    @inlinable
-    @inline(__always)
-    func equals<Word: FixedWidthInteger & BitwiseCopyable>(
-        _ other: RawSpan, by: Word.Type
-    ) -> Bool {
-        let size = MemoryLayout<Word>.size
-        let last = byteCount - size
-        var offset = 0
-        while offset < last {
-            guard integer(offset, as: Word.self) == other.integer(offset, as: Word.self) else {
-                return false
-            }
-            offset += size
-        }
-        return integer(last, as: Word.self) == other.integer(last, as: Word.self)
+        byteCount == other.byteCount && isEvery(of: other, at: 0) { (word, other) in word ^ other }
     }
 }
 

@@ -29,6 +29,12 @@ package enum RFC3339 {
         }
     }
 
+    package static func text(_ milliseconds: Int64) -> String {
+        var bytes: [UInt8] = []
+        append(milliseconds, to: &bytes)
+        return String(decoding: bytes, as: UTF8.self)
+    }
+
     /// Reads `2026-12-01T00:00:00Z`, with a fraction of a second (further digits than three are cut
     /// off) and with an offset instead of `Z`. Nil for anything else, and for a leap second; the
     /// time may lie outside of the years 1970 to 9999.
@@ -126,7 +132,6 @@ package struct CivilDate {
         self.day = day
     }
 
-    /// The day with this number.
     package init(dayNumber: Int) {
         let shifted = dayNumber + 719_468
         let era = (shifted >= 0 ? shifted : shifted - 146_096) / 146_097

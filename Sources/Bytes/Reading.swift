@@ -3,6 +3,10 @@
 // be inlined into other modules: as calls, and generic ones at that, they would cost many times
 // their work.
 
+#if _endian(big)
+#error("words are little-endian in a file, and are taken from memory as they are")
+#endif
+
 extension RawSpan {
     /// The byte at `offset`, which must be within the span.
     @inlinable
@@ -35,6 +39,16 @@ extension RawSpan {
     @inline(__always)
     package func word(_ offset: Int) -> UInt64 {
         unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
+    }
+
+    /// Words of a file at an offset, of any alignment, within the span: they are little-endian there, and are taken
+    /// as they are.
+    @inlinable
+    @inline(__always)
+    package func words<Value: BitwiseCopyable>(
+        _ offset: Int, as: Value.Type = Value.self
+    ) -> Value {
+        unsafeLoadUnaligned(fromByteOffset: offset, as: Value.self)
     }
 
     @inlinable

@@ -12,6 +12,12 @@ extension [UInt8] {
         Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0) }
     }
 
+    /// Appends what ``Swift/RawSpan/words(_:as:)`` reads.
+    @inlinable
+    package mutating func append<Value: BitwiseCopyable>(words value: Value) {
+        Swift.withUnsafeBytes(of: value) { append(contentsOf: $0) }
+    }
+
     /// Appends a copy of a span's bytes.
     @inlinable
     package mutating func append(contentsOf span: RawSpan) {

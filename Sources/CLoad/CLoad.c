@@ -19,24 +19,9 @@ int cload_epoll_wait(int set, void *events, int count, int64_t nanoseconds) {
     return epoll_wait(set, events, count, milliseconds < 3600000 ? (int)milliseconds : 3600000);
 }
 
-ssize_t cload_receive(int fd, void *buffer, size_t count) {
-    return recv(fd, buffer, count, MSG_DONTWAIT);
-}
-
-ssize_t cload_receive_waiting(int fd, void *buffer, size_t count) {
-    return recv(fd, buffer, count, 0);
-}
-
 int cload_receive_timeout(int fd, int64_t milliseconds) {
     struct timeval time = {.tv_sec = milliseconds / 1000, .tv_usec = milliseconds % 1000 * 1000};
     return setsockopt(fd, SOL_SOCKET, SO_RCVTIMEO, &time, sizeof time);
-}
-
-int32_t cload_peer_process(int fd) {
-    struct ucred credentials;
-    socklen_t size = sizeof credentials;
-    if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &credentials, &size) != 0) return -1;
-    return credentials.pid;
 }
 
 int cload_pin_thread(int core) {

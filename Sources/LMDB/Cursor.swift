@@ -1,9 +1,7 @@
 internal import CLMDB
 
-/// A position in a table, in key order (`mdb_cursor_open`).
-///
-/// It borrows its transaction: it cannot outlive it, and a write transaction cannot change while
-/// one is open.
+/// A position in a table, in key order (`mdb_cursor_open`). It borrows its transaction: it cannot outlive it, and a
+/// write transaction cannot change while one is open.
 @safe package struct Cursor: ~Copyable, ~Escapable {
     private let handle: OpaquePointer
     private let bounds: MapBounds
@@ -51,36 +49,30 @@ internal import CLMDB
         unsafe mdb_cursor_close(handle)
     }
 
-    /// Moves to the first entry (`MDB_FIRST`).
-    ///
-    /// - Returns: false when the table is empty.
-    @_lifetime(self: copy self)
-    package mutating func moveToFirst() throws(LMDBError) -> Bool {
-        try move(MDB_FIRST)
+    package enum Step: Sendable {
+        case first, last
+        /// The entry behind the current one.
+        case next
+        /// The entry in front of it; the last one where it stands nowhere yet.
+        case previous
     }
 
-    /// Moves to the last entry (`MDB_LAST`).
+    /// Moves in the order of the keys (`MDB_FIRST` …).
     ///
-    /// - Returns: false when the table is empty.
+    /// - Returns: false when there is no such entry.
     @_lifetime(self: copy self)
-    package mutating func moveToLast() throws(LMDBError) -> Bool {
-        try move(MDB_LAST)
-    }
-
-    /// Moves to the entry before (`MDB_PREV`); to the last one where it stands nowhere yet.
-    ///
-    /// - Returns: false before the first entry.
-    @_lifetime(self: copy self)
-    package mutating func moveToPrevious() throws(LMDBError) -> Bool {
-        try move(MDB_PREV)
-    }
-
-    /// Moves to the entry behind the current one (`MDB_NEXT`).
-    ///
-    /// - Returns: false when there is none.
-    @_lifetime(self: copy self)
-    package mutating func moveToNext() throws(LMDBError) -> Bool {
-        try move(MDB_NEXT)
+    package mutating func move(_ step: Step) throws(LMDBError) -> Bool {
+        let operation =
+            switch step {
+            case .first: MDB_FIRST
+            case .last: MDB_LAST
+            case .next: MDB_NEXT
+            case .previous: MDB_PREV
+            }
+        var key = unsafe MDB_val()
+        var value = unsafe MDB_val()
+        let code = unsafe mdb_cursor_get(handle, &key, &value, operation)
+        return try unsafe arrive(code, key: key, value: value)
     }
 
     /// Moves to the first entry whose key is `key` or comes after it (`MDB_SET_RANGE`).
@@ -109,14 +101,6 @@ internal import CLMDB
     package var value: RawSpan {
         @_lifetime(borrow self)
         get { unsafe _overrideLifetime(MappedValue.span(of: currentValue), borrowing: self) }
-    }
-
-    @_lifetime(self: copy self)
-    private mutating func move(_ operation: MDB_cursor_op) throws(LMDBError) -> Bool {
-        var key = unsafe MDB_val()
-        var value = unsafe MDB_val()
-        let code = unsafe mdb_cursor_get(handle, &key, &value, operation)
-        return try unsafe arrive(code, key: key, value: value)
     }
 
     @_lifetime(self: copy self)

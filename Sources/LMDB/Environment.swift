@@ -2,18 +2,15 @@ internal import CLMDB
 internal import Glibc
 internal import Synchronization
 
-/// One LMDB environment: `data.mdb` and `lock.mdb` in a folder, mapped once at its full size
-/// (`mdb_env_open`).
-///
-/// The map is address space only; it is never resized, so a borrowed value never moves. A process
-/// opens a folder once: closing a second `lock.mdb` would drop the locks of the first (POSIX record
-/// locks), so a second open is refused.
+/// One LMDB environment: `data.mdb` and `lock.mdb` in a folder, mapped once at its full size (`mdb_env_open`), so
+/// that a borrowed value never moves. A process opens a folder once: closing a second `lock.mdb` would drop the
+/// locks of the first (POSIX record locks).
 @safe package final class Environment: @unchecked Sendable {
     // Sendable: an MDB_env may be used from every thread; what Swift adds is immutable.
-    private let owner: EnvironmentHandle
-    var handle: OpaquePointer { unsafe owner.pointer }
+    let handle: OpaquePointer
 
-    package let readers: ReaderPool
+    /// The read transactions. LMDB shares its slots among processes; this process may use all of them.
+    package let readers: ReaderSlots
 
     /// The size of a page in bytes, from the file (`ms_psize`). liblmdb creates a file with the
     /// system's page size, up to 32 KiB, and opens files with any other.
@@ -27,7 +24,7 @@ internal import Synchronization
     package let mappedFile: MappedFile?
 
     /// Which addresses have a page of the file behind them.
-    var bounds: MapBounds { owner.bounds }
+    let bounds: MapBounds
 
     /// Tells a failed sync from a failed write; nil where nothing is written.
     let witness: SyncWitness?
@@ -35,55 +32,62 @@ internal import Synchronization
     /// True when it was opened with `MDB_RDONLY`.
     package let isReadOnly: Bool
 
-    package struct Configuration: Sendable {
-        /// The address space to reserve, in bytes, and so the maximum size of `data.mdb`
-        /// (`mdb_env_set_mapsize`).
-        package var mapByteCount: Int
-        /// How many views may be open at once, in all processes together
-        /// (`mdb_env_set_maxreaders`).
-        package var readerCountMax: Int
-        /// How many named tables there may be (`mdb_env_set_maxdbs`).
-        package var tableCountMax: Int
-        package var isReadOnly: Bool
+    private let identity: FileIdentity
+    private static let opened = Mutex<Set<FileIdentity>>([])
 
-        package init(
-            mapByteCount: Int, readerCountMax: Int, tableCountMax: Int, isReadOnly: Bool = false
-        ) {
-            self.mapByteCount = mapByteCount
-            self.readerCountMax = readerCountMax
-            self.tableCountMax = tableCountMax
-            self.isReadOnly = isReadOnly
+    /// Opens the environment in `directory`. LMDB creates `data.mdb` when it is not there: callers that must
+    /// survive a power cut in that moment create it elsewhere and rename. `EBUSY`: this process has it open
+    /// already.
+    ///
+    /// - Parameters:
+    ///   - mapByteCount: the address space to reserve, and so the maximum size of `data.mdb`.
+    ///   - readerCountMax: how many views may be open at once, in all processes together.
+    package init(
+        directory: String, mapByteCount: Int, readerCountMax: Int, tableCountMax: Int,
+        isReadOnly: Bool = false
+    ) throws(LMDBError) {
+        let identity = try FileIdentity(path: directory)
+        guard Self.opened.withLock({ $0.insert(identity).inserted }) else {
+            throw LMDBError(code: EBUSY, call: "mdb_env_open")
         }
+        do throws(LMDBError) {
+            unsafe handle = try Self.open(
+                directory, mapByteCount, readerCountMax, tableCountMax, isReadOnly)
+        } catch {
+            _ = Self.opened.withLock { $0.remove(identity) }
+            throw error
+        }
+        self.identity = identity
+        self.isReadOnly = isReadOnly
+        witness = isReadOnly ? nil : SyncWitness(directory: directory)
+        var raw = MDB_stat()
+        _ = unsafe mdb_env_stat(handle, &raw)
+        pageByteCount = Int(raw.ms_psize)
+        mappedFile = unsafe MappedFile(handle, pageByteCount: pageByteCount)
+        bounds = unsafe MapBounds(handle, file: mappedFile, pageByteCount: pageByteCount)
+        readers = unsafe ReaderSlots(
+            environment: handle, bounds: bounds, capacity: readerCountMax,
+            remembersLookups: !isReadOnly)
     }
 
-    /// Opens the environment in `directory`. `data.mdb` is created by LMDB when it is not there:
-    /// callers that must survive a power cut in that moment create it elsewhere and rename.
-    ///
-    /// - Throws: `EBUSY` when this process has it open already, what LMDB answered otherwise.
-    package init(directory: String, _ configuration: Configuration) throws(LMDBError) {
-        unsafe owner = try EnvironmentHandle(FileIdentity(path: directory)) {
-            () throws(LMDBError) in
-            unsafe try Self.open(directory, configuration)
-        }
-        isReadOnly = configuration.isReadOnly
-        witness = configuration.isReadOnly ? nil : SyncWitness(directory: directory)
-        // LMDB shares its slots among processes. This process may use all of them.
-        readers = ReaderPool(
-            owner, capacity: configuration.readerCountMax,
-            remembersLookups: !configuration.isReadOnly)
-        pageByteCount = owner.pageByteCount
-        mappedFile = owner.mappedFile
+    deinit {
+        // No view is open: each keeps this.
+        unsafe readers.free()
+        unsafe mdb_env_close(handle)
+        unsafe bounds.free()
+        _ = Self.opened.withLock { $0.remove(identity) }
     }
 
     /// Whether this process has an environment open in `directory`. Its `lock.mdb` must not be
     /// touched then.
     package static func isOpen(_ directory: String) -> Bool {
         guard let identity = try? FileIdentity(path: directory) else { return false }
-        return EnvironmentHandle.isOpen(identity)
+        return opened.withLock { $0.contains(identity) }
     }
 
     private static func open(
-        _ directory: String, _ configuration: Configuration
+        _ directory: String, _ mapByteCount: Int, _ readerCountMax: Int, _ tableCountMax: Int,
+        _ isReadOnly: Bool
     ) throws(LMDBError) -> OpaquePointer {
         var created: OpaquePointer?
         let code = unsafe mdb_env_create(&created)
@@ -92,18 +96,18 @@ internal import Synchronization
         }
         do throws(LMDBError) {
             try LMDBError.check(
-                unsafe mdb_env_set_mapsize(handle, configuration.mapByteCount),
+                unsafe mdb_env_set_mapsize(handle, mapByteCount),
                 "mdb_env_set_mapsize")
             try LMDBError.check(
-                unsafe mdb_env_set_maxreaders(handle, UInt32(configuration.readerCountMax)),
+                unsafe mdb_env_set_maxreaders(handle, UInt32(readerCountMax)),
                 "mdb_env_set_maxreaders")
             try LMDBError.check(
-                unsafe mdb_env_set_maxdbs(handle, MDB_dbi(configuration.tableCountMax)),
+                unsafe mdb_env_set_maxdbs(handle, MDB_dbi(tableCountMax)),
                 "mdb_env_set_maxdbs")
             // MDB_NOTLS: a read transaction belongs to its object, not to a thread.
             // No MDB_WRITEMAP, MDB_NOSYNC or MDB_NOMETASYNC: each can lose or damage acknowledged
             // changes.
-            let flags = UInt32(MDB_NOTLS) | (configuration.isReadOnly ? UInt32(MDB_RDONLY) : 0)
+            let flags = UInt32(MDB_NOTLS) | (isReadOnly ? UInt32(MDB_RDONLY) : 0)
             try LMDBError.check(
                 unsafe mdb_env_open(handle, directory, flags, 0o660), "mdb_env_open")
         } catch {
@@ -136,6 +140,11 @@ internal import Synchronization
         return tables
     }
 
+    /// Opens a view of the last commit, which keeps this environment until it ends.
+    package func beginRead() throws(LMDBError) -> ReadTransaction {
+        try readers.begin(keeping: self)
+    }
+
     /// Begins a write transaction. There is one at a time: waits for that of another thread or
     /// process to end.
     package func beginWrite() throws(LMDBError) -> WriteTransaction { try WriteTransaction(self) }
@@ -163,49 +172,6 @@ internal import Synchronization
         var descriptor: Int32 = -1
         _ = unsafe mdb_env_get_fd(handle, &descriptor)
         return descriptor
-    }
-}
-
-/// The `MDB_env`, closed (`mdb_env_close`) when the environment and the last of its transactions
-/// have released it.
-@safe final class EnvironmentHandle: @unchecked Sendable {
-    // Sendable: an MDB_env may be used from every thread, and the pointer never changes.
-    let pointer: OpaquePointer
-    let pageByteCount: Int
-    let mappedFile: MappedFile?
-    let bounds: MapBounds
-    private let identity: FileIdentity
-
-    private static let opened = Mutex<Set<FileIdentity>>([])
-
-    init(
-        _ identity: FileIdentity, opening: () throws(LMDBError) -> OpaquePointer
-    ) throws(LMDBError) {
-        guard Self.opened.withLock({ $0.insert(identity).inserted }) else {
-            throw LMDBError(code: EBUSY, call: "mdb_env_open")
-        }
-        do throws(LMDBError) {
-            unsafe pointer = try opening()
-        } catch {
-            _ = Self.opened.withLock { $0.remove(identity) }
-            throw error
-        }
-        self.identity = identity
-        var raw = MDB_stat()
-        _ = unsafe mdb_env_stat(pointer, &raw)
-        pageByteCount = Int(raw.ms_psize)
-        mappedFile = unsafe MappedFile(pointer, pageByteCount: pageByteCount)
-        bounds = unsafe MapBounds(pointer, file: mappedFile, pageByteCount: pageByteCount)
-    }
-
-    deinit {
-        unsafe mdb_env_close(pointer)
-        unsafe bounds.free()
-        _ = Self.opened.withLock { $0.remove(identity) }
-    }
-
-    static func isOpen(_ identity: FileIdentity) -> Bool {
-        opened.withLock { $0.contains(identity) }
     }
 }
 
@@ -260,9 +226,9 @@ enum DescriptorFlags {
 
 /// A descriptor of `data.mdb` that nothing else syncs: it tells afterwards whether pages were lost.
 ///
-/// liblmdb answers a failed commit with an error number, and not with the call that it is of. The kernel reports pages
-/// that it could not write back once to each open file (`errseq_t`, Linux 4.13): after a sync of liblmdb's descriptor
-/// failed, a sync of this one fails as well. Where that succeeds no page is lost, and it was a write that failed.
+/// liblmdb does not say which call failed in a commit. The kernel reports pages that it could not write back once
+/// to each open file (`errseq_t`): after a sync of liblmdb's descriptor failed, a sync of this one fails as well.
+/// Where that succeeds it was a write that failed.
 final class SyncWitness: Sendable {
     /// -1: it could not be opened.
     private let descriptor: Int32
@@ -278,9 +244,8 @@ final class SyncWitness: Sendable {
 }
 
 extension Environment {
-    /// Whether a commit that failed left nothing behind: no sync failed, and no meta page was written in part, after
-    /// which liblmdb begins no transaction any more (`MDB_PANIC`). One sync. Only while no change is under way, and
-    /// only once: see ``SyncWitness``.
+    /// Whether a commit that failed left nothing behind: no sync failed, and no meta page was written in part
+    /// (`MDB_PANIC`). One sync. Only while no change is under way, and only once.
     package func hasFailedCleanly() -> Bool {
         guard let witness else { return false }
         do throws(LMDBError) {

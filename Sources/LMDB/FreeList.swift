@@ -1,11 +1,9 @@
+internal import Bytes
 internal import CLMDB
 
-/// LMDB's list of free pages (`FREE_DBI`): a record for each commit that has freed some, with their
-/// numbers.
-///
-/// A writer takes pages from the records of commits that are older than every reader, and than the
-/// last commit: those pages belong to no tree that anybody can see, or that a power cut can bring
-/// back. It writes over them as it likes, so what they hold means nothing.
+/// LMDB's list of free pages (`FREE_DBI`): a record for each commit that has freed some, with their numbers. A
+/// writer takes pages from the records of commits that are older than every reader, and than the last commit, and
+/// writes over them as it likes.
 @safe package struct FreeList: ~Copyable, ~Escapable {
     private var cursor: Cursor
 
@@ -15,23 +13,18 @@ internal import CLMDB
         cursor = try Cursor(transaction, in: .freePages)
     }
 
-    /// Moves to the record of the last commit before `commit` that has freed pages.
-    ///
-    /// - Returns: false when there is none.
+    /// Moves to the record of the last commit before `commit` that has freed pages, if there is one.
     @_lifetime(self: copy self)
     package mutating func move(before commit: UInt64) throws(LMDBError) -> Bool {
         var key = UInt(commit)
         let isThere = try unsafe withUnsafeBytes(of: &key) { bytes throws(LMDBError) in
             try unsafe cursor.move(toKeyAtOrAfter: RawSpan(_unsafeBytes: bytes))
         }
-        return try isThere ? cursor.moveToPrevious() : cursor.moveToLast()
+        return try cursor.move(isThere ? .previous : .last)
     }
 
-    /// Moves to the record before the present one.
-    ///
-    /// - Returns: false when there is none.
     @_lifetime(self: copy self)
-    package mutating func moveToPrevious() throws(LMDBError) -> Bool { try cursor.moveToPrevious() }
+    package mutating func moveToPrevious() throws(LMDBError) -> Bool { try cursor.move(.previous) }
 
     package var commit: UInt64 { Self.number(cursor.key, 0) }
 
@@ -44,9 +37,7 @@ internal import CLMDB
     package func page(_ index: Int) -> UInt64 { Self.number(cursor.value, index + 1) }
 
     private static func number(_ bytes: RawSpan, _ index: Int) -> UInt64 {
-        guard 8 * (index + 1) <= bytes.byteCount else { return 0 }
-        // Inside of the span by the line above; every bit pattern is an integer.
-        return unsafe bytes.unsafeLoadUnaligned(fromUncheckedByteOffset: 8 * index, as: UInt64.self)
+        8 * (index + 1) <= bytes.byteCount ? bytes.word(8 * index) : 0
     }
 }
 

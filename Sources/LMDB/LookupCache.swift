@@ -1,23 +1,14 @@
 internal import CLMDB
 internal import Glibc
 
-/// Where a view's keys were found last, so that the same key is found again without walking down a
-/// B-tree.
+/// Where a view's keys were found last, so that the same key is found again without walking down a B-tree. It
+/// belongs to a slot of ``ReaderSlots``. An entry is good for views of the commit it was found in: no page that the
+/// last commit can see is written again before the next one. Only in the process that writes: in others, after a
+/// writer has failed, one commit's number may come a second time with other content.
 ///
-/// It belongs to a slot of ``ReaderSlots`` and is used by one view at a time. Each entry says in
-/// which commit it was found and is good for views of that very commit only, because no page that
-/// the last commit can see is written again before the next one: as long as a view is of the same
-/// commit, a value stays where it was. So nothing has to be told to forget anything, and a commit
-/// costs no more than the next lookups.
-///
-/// That one number always means one state holds in the process that writes: it stops when a commit
-/// fails halfway. In others the number may come a second time, with other content, after the
-/// writer's process has failed, so they have no cache.
-///
-/// What it is worth, for 1,000 payloads of 1 KiB that are fetched at random over HTTP, counted with callgrind: a
-/// fetch takes 6,750 instructions of the daemon instead of 8,600 while nothing is published. With a publish
-/// after each 1,400 fetches it is 7,790 instead of 8,820, and after each 74, so that hardly a key comes again
-/// before the next commit, 10,660 instead of 10,980; the publishes are counted in.
+/// For 1,000 payloads of 1 KiB fetched at random over HTTP, counted with callgrind: 6,750 instructions of the
+/// daemon instead of 8,600 while nothing is published, 7,790 instead of 8,820 with a publish after each 1,400
+/// fetches, and 10,660 instead of 10,980 after each 74.
 @safe struct LookupCache {
     /// ``wayCount`` neighbours make a set, in which a key may be; a cache line each. The first line
     /// of the allocation holds the commit of the view that is open.

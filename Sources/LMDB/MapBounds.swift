@@ -1,18 +1,14 @@
+internal import Bytes
 internal import CLMDB
 internal import Glibc
 internal import Synchronization
 
-/// Which addresses have a page of `data.mdb` behind them.
+/// Which addresses have a page of `data.mdb` under them. liblmdb believes a value's size: one flipped bit makes a
+/// value of 4 GiB, and reading past the end of the file is a signal. So what is borrowed is compared with these
+/// bounds first.
 ///
-/// liblmdb takes a value's size from the page and believes it. One flipped bit there makes a value
-/// of 4 GiB, and reading behind the end of the file is a signal (SIGBUS). So what is borrowed from it is
-/// compared with these bounds before it becomes a span.
-///
-/// The bound is the end of the last page in use (`me_last_pgno`), and never more than the size of
-/// the file. It only grows: a commit uses more pages and none ever less, and room at the end of the
-/// file is released (`ftruncate`) only behind it. So the last known bound is always safe, a
-/// value inside it costs a comparison, and one outside asks again: a commit of this process or
-/// another may have made the file longer.
+/// The bound is the end of the last page in use (`me_last_pgno`), and at most the size of the file. It only grows,
+/// so a value inside of the last known bound costs a comparison, and one outside asks again.
 @safe struct MapBounds: @unchecked Sendable {
     // Sendable: the pointer never changes, and what changes behind it is atomic.
     private let state: UnsafeMutablePointer<State>
@@ -58,8 +54,7 @@ internal import Synchronization
         get { unsafe state.pointee.isSearchable }
     }
 
-    /// Where a page begins. For pages of read transactions, where ``isSearchable``. Returns nil when it is not
-    /// in use, or not as many bytes from its first on.
+    /// Where a page of a read transaction begins; nil when not as many bytes from it on are in use.
     @inline(__always)
     func page(_ number: UInt64, atLeast byteCount: UInt) -> UnsafeRawPointer? {
         // Page numbers have 48 bits, and a page at most 64 KiB.
@@ -109,12 +104,9 @@ internal import Synchronization
         return UInt(clamping: status.st_size)
     }
 
-    /// Whether a value that a write transaction has found is what its page can have. A page that
-    /// the transaction has changed is in memory of liblmdb; others are in the map.
-    ///
-    /// It looks closer than ``hold(_:)``: a change that believes a damaged page frees pages that
-    /// are in use, and what is stored later is damaged with them.
-    ///
+    /// Whether a value that a write transaction has found is what its page can have. A page that the transaction
+    /// has changed is in memory of liblmdb. It looks closer than ``hold(_:)``: a change that believes a damaged
+    /// page frees pages that are in use.
     func holdInChange(_ value: MDB_val, _ kind: Kind) -> Bool {
         let page = unsafe state.pointee.pageByteCount
         let address = unsafe UInt(bitPattern: value.mv_data)
@@ -166,9 +158,8 @@ internal import Synchronization
         }
     }
 
-    /// Whether the entries of the leaf in which `value` is fill the end of it, one behind the other, as liblmdb
-    /// puts them. True for what is not in the map: it was looked at when it was. `value`: of an entry that was
-    /// found, not empty.
+    /// Whether the entries of the leaf in which a found value is fill the end of it, as liblmdb puts them. True for
+    /// what is not in the map: it was looked at when it was.
     func isOnSoundLeaf(_ value: UnsafeRawPointer?) -> Bool {
         guard let value = unsafe value, unsafe state.pointee.mapByteCount != .max else {
             return true
@@ -176,31 +167,13 @@ internal import Synchronization
         let page = unsafe state.pointee.pageByteCount
         let offset = unsafe UInt(bitPattern: value) &- state.pointee.start
         guard unsafe offset < state.pointee.mapByteCount else { return true }
-        let start = unsafe value - Int(offset % UInt(page))
-        let header = unsafe PageHeader(start)
+        // Inside of the map, which begins at a page and has whole ones.
+        let bytes = unsafe RawSpan(
+            _unsafeStart: value - Int(offset % UInt(page)), byteCount: page)
+        let flags: UInt16 = bytes.integer(PageLayout.flagsOffset)
         // A long value has pages of its own.
-        if !header.isLeaf { return true }
-        let lower = unsafe Int(start.loadUnaligned(fromByteOffset: 12, as: UInt16.self))
-        let upper = unsafe Int(start.loadUnaligned(fromByteOffset: 14, as: UInt16.self))
-        guard lower >= PageLayout.headerByteCount, lower <= upper, upper <= page else {
-            return false
-        }
-        var byteCount = 0
-        for offset in stride(from: PageLayout.headerByteCount, to: lower, by: 2) {
-            let entry = unsafe Int(start.loadUnaligned(fromByteOffset: offset, as: UInt16.self))
-            guard entry >= upper, entry <= page - PageLayout.entryHeaderByteCount else {
-                return false
-            }
-            // Lengths of value and key, and whether the value has pages of its own.
-            let value = unsafe start.loadUnaligned(fromByteOffset: entry, as: UInt32.self)
-            let flags = unsafe start.loadUnaligned(fromByteOffset: entry + 4, as: UInt16.self)
-            let key = unsafe start.loadUnaligned(fromByteOffset: entry + 6, as: UInt16.self)
-            let count =
-                PageLayout.entryHeaderByteCount + Int(key) + (flags & 1 == 0 ? Int(value) : 8)
-            guard count <= page - entry else { return false }
-            byteCount += (count + 1) & ~1
-        }
-        return byteCount == page - upper
+        guard flags & PageLayout.kinds == PageLayout.leaf else { return true }
+        return (try? PageEntry.ranges(on: bytes, page: bytes.integer(0), isLeaf: true)) != nil
     }
 
     /// A transaction may have written pages behind the last one in use, ahead of its commit.

@@ -1,10 +1,8 @@
 internal import CLMDB
 internal import Glibc
 
-/// Where `data.mdb` is mapped. It gives the file offset of a borrowed value.
-///
-/// LMDB 0.9.24 returns the address only of maps at a fixed address (`me_mapaddr`). So it is looked up
-/// in `/proc/self/maps` (proc(5)), and the first bytes of both meta pages are compared with the file.
+/// Where `data.mdb` is mapped, which gives the file offset of a borrowed value. LMDB 0.9.24 does not say. So it is
+/// looked up in `/proc/self/maps`, and the first bytes of both meta pages are compared with the file.
 @safe package struct MappedFile: @unchecked Sendable {
     // Sendable: an address that never changes as long as the environment is open.
     private let start: UnsafeRawPointer

@@ -4,6 +4,8 @@ package enum PageLayout {
     package static let headerByteCount = 16
     /// In front of an entry's key: the value's length, flags, and the key's length.
     package static let entryHeaderByteCount = 8
+    /// LMDB's `MDB_MAXKEYSIZE`.
+    static let keyByteCountMax = 511
 
     // The flags of a page in the file are those of its kind, and only in memory "dirty" is added.
     package static let branch: UInt16 = 0x01

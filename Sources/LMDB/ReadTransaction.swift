@@ -1,14 +1,12 @@
 internal import CLMDB
 internal import Synchronization
 
-/// A consistent view of all tables as they stood when it began (`mdb_txn_begin` with `MDB_RDONLY`).
-///
-/// It comes from its environment's ``ReaderPool`` and goes back to it when it ends. While it lives,
-/// no page it can see is used again, so keep it short: a forgotten one makes the file grow.
+/// A consistent view of all tables as they stood when it began (`mdb_txn_begin` with `MDB_RDONLY`). While it lives,
+/// no page it can see is used again: a forgotten one makes the file grow.
 @safe package struct ReadTransaction: ~Copyable {
     let handle: OpaquePointer
     private let slot: UnsafeMutablePointer<ReaderSlot>
-    /// What keeps the pool, and so the slot, retained by hand; nil where the caller sees to that.
+    /// What keeps the slot, retained by hand; nil where the caller sees to that.
     private let keeper: Unmanaged<AnyObject>?
 
     /// Takes over a slot whose transaction is renewed, and a reference to `keeper`.
@@ -53,47 +51,35 @@ internal import Synchronization
         get { ReadView(self) }
     }
 
-    /// Pages and entries of a table (`mdb_stat`).
-    package borrowing func statistics(of table: Table) throws(LMDBError) -> TableStatistics {
-        unsafe try TableStatistics(transaction: handle, table: table.handle)
-    }
-
-    /// The pages in use by the main table and by the free list, which no named table counts.
-    package borrowing func bookkeepingPageCount() throws(LMDBError) -> Int {
-        unsafe try TableStatistics.pageCount(of: [], in: handle)
+    /// Entries of a table (`mdb_stat`).
+    package borrowing func entryCount(of table: Table) throws(LMDBError) -> Int {
+        unsafe try MDB_stat(handle, table.handle).ms_entries
     }
 
     /// The pages that some tables have, and those of the main table and of the free list. Costs a
     /// `mdb_stat` a table.
     package borrowing func pageCount(of tables: [Table]) throws(LMDBError) -> Int {
-        unsafe try TableStatistics.pageCount(of: tables, in: handle)
+        unsafe try MDB_stat.pageCount(of: tables, in: handle)
     }
 }
 
-extension TableStatistics {
+extension MDB_stat {
+    fileprivate init(_ transaction: OpaquePointer, _ table: MDB_dbi) throws(LMDBError) {
+        self.init()
+        try LMDBError.check(unsafe mdb_stat(transaction, table, &self), "mdb_stat")
+    }
+
     /// The pages of some tables, and of the main table and the free list, which no named table
-    /// counts.
+    /// counts: handles 0 and 1 are LMDB's FREE_DBI and MAIN_DBI.
     static func pageCount(
         of tables: [Table], in transaction: OpaquePointer
     ) throws(LMDBError) -> Int {
-        // Handles 0 and 1 are LMDB's FREE_DBI and MAIN_DBI.
-        var count = unsafe try TableStatistics(transaction: transaction, table: 0).pageCount
-        unsafe count += try TableStatistics(transaction: transaction, table: 1).pageCount
-        for table in tables {
-            unsafe count += try TableStatistics(
-                transaction: transaction, table: table.handle
-            ).pageCount
+        var count = 0
+        for handle in [0, 1] + tables.map(\.handle) {
+            let table = unsafe try MDB_stat(transaction, handle)
+            count += table.ms_branch_pages + table.ms_leaf_pages + table.ms_overflow_pages
         }
         return count
-    }
-
-    init(transaction: OpaquePointer, table: MDB_dbi) throws(LMDBError) {
-        var raw = MDB_stat()
-        try LMDBError.check(unsafe mdb_stat(transaction, table, &raw), "mdb_stat")
-        self.init(
-            entryCount: raw.ms_entries,
-            pageCount: raw.ms_branch_pages + raw.ms_leaf_pages + raw.ms_overflow_pages,
-            depth: Int(raw.ms_depth))
     }
 }
 
@@ -114,12 +100,9 @@ extension TableStatistics {
         get { unsafe slot.pointee.cache }
     }
 
-    /// The value of `key`, straight from the map, or nil. One B-tree lookup (as `mdb_get`), no copy.
-    ///
-    /// - Returns: bytes that are good as long as the borrowed transaction, aligned to 2 bytes
-    ///   only.
-    /// - Throws: also ``LMDBError/isCorruption`` for a value that is not inside of the file's pages
-    ///   in use. What is remembered was compared when it was found.
+    /// The value of `key`, straight from the map, aligned to 2 bytes only; good as long as the transaction. One
+    /// lookup, no copy. Throws also for a value that is not inside of pages in use; what is remembered was compared
+    /// when it was found.
     @inline(__always)
     @_lifetime(copy self)
     package func value(forKey key: RawSpan, in table: Table) throws(LMDBError) -> RawSpan? {

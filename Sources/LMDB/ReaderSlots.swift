@@ -2,13 +2,13 @@ internal import CLMDB
 internal import Glibc
 internal import Synchronization
 
-/// The places of a ``ReaderPool``, which frees them: a plain value, so that taking one counts no
-/// reference.
+/// The read transactions of one environment, which frees them. Each is begun once, then reset and renewed
+/// (`mdb_txn_reset`, `mdb_txn_renew`), so a view costs no allocation, no lock and no counted reference: one
+/// compare-and-exchange of a slot's mark, one store, and `mdb_txn_renew`.
 ///
-/// A slot is taken by one compare-and-exchange of its mark and released by one store. A thread
-/// begins with the slot it had last, so that threads do not write to each other's cache lines; one
-/// that finds its slot taken looks for another from the first on. So there are about as many
-/// transactions as views were ever open at once, which leaves LMDB's slots to other processes.
+/// A thread begins with the slot it had last, so that threads do not write to each other's cache lines; where that
+/// is taken it looks from the first on. So there are about as many transactions as views were ever open at once,
+/// which leaves LMDB's slots to other processes.
 @safe package struct ReaderSlots: @unchecked Sendable {
     // Sendable: the pointers never change, what they point to is atomic, and a slot's transaction
     // is touched only by the taker of the slot, on any thread, which MDB_NOTLS allows.
@@ -26,7 +26,7 @@ internal import Synchronization
         let triedCount = Atomic(0)
     }
 
-    var capacity: Int { unsafe rest.pointee.capacity }
+    package var capacity: Int { unsafe rest.pointee.capacity }
 
     /// Threads are told apart by eight bits: two that fall together only change slots more often.
     private static let hintBits = 8
@@ -47,8 +47,7 @@ internal import Synchronization
                 environment: environment, capacity: capacity, remembersLookups: remembersLookups))
     }
 
-    /// Aborts the transactions and frees the memory. Nothing of this may be used after it, so only
-    /// the pool calls it, at its end.
+    /// Aborts the transactions and frees the memory. Nothing of this may be used after it.
     @unsafe func free() {
         let capacity = self.capacity
         for slot in 0..<capacity {
@@ -63,19 +62,14 @@ internal import Synchronization
         unsafe rest.deallocate()
     }
 
-    /// Opens a view of the last commit that keeps `keeper` until it ends.
-    ///
-    /// - Parameter keeper: what keeps the pool.
-    /// - Throws: `MDB_READERS_FULL` when ``capacity`` views are open at once.
+    /// Opens a view of the last commit that keeps `keeper`, and with it the environment, until it ends.
     package func begin(keeping keeper: AnyObject) throws(LMDBError) -> ReadTransaction {
         let slot = unsafe try open()
         return unsafe ReadTransaction(slot, keeper: Unmanaged.passRetained(keeper))
     }
 
-    /// Opens a view of the last commit that counts no reference: the caller keeps the pool until
+    /// Opens a view of the last commit that counts no reference: the caller keeps the environment until
     /// it has ended.
-    ///
-    /// - Throws: `MDB_READERS_FULL` when ``capacity`` views are open at once.
     package func beginUnkept() throws(LMDBError) -> ReadTransaction {
         unsafe ReadTransaction(try open(), keeper: nil)
     }
@@ -145,12 +139,12 @@ internal import Synchronization
         throw LMDBError(code: MDB_READERS_FULL, call: "mdb_txn_begin")
     }
 
-    /// The oldest commit a view of this process may still be seeing; `UInt64.max` when none is
-    /// open, 0 while one is being opened. Costs a look at every slot that was ever tried.
+    /// The oldest commit a view of this process may still be seeing; `UInt64.max` when none is open, 0 while one is
+    /// being opened. Costs a look at every slot that was ever tried.
     ///
-    /// A view whose mark is not seen here sees at least what was committed before this was asked:
-    /// on both sides a full barrier stands between what is written and what is looked at (the mark,
-    /// then LMDB's last commit; that commit, then the marks), so one of the two sees the other.
+    /// A view whose mark is not seen here sees at least what was committed before this was asked: on both sides a
+    /// full barrier stands between what is written and what is looked at (the mark, then LMDB's last commit; that
+    /// commit, then the marks), so one of the two sees the other.
     package var oldestViewed: UInt64 {
         atomicMemoryFence(ordering: .sequentiallyConsistent)
         var oldest = UInt64.max
@@ -216,40 +210,4 @@ internal import Synchronization
     borrowing func release() {
         mark.store(Self.idle, ordering: .releasing)
     }
-}
-
-/// The read transactions of one environment. Each is begun once, then reset and renewed
-/// (`mdb_txn_reset`, `mdb_txn_renew`). So a view costs one compare-and-exchange, one store and
-/// `mdb_txn_renew`: no allocation, no lock, no counted reference.
-///
-/// It also knows the oldest view that this process has open. An orphan may be freed only when no
-/// view is as old as it.
-package final class ReaderPool: Sendable {
-    private let environment: EnvironmentHandle
-
-    /// This pool without reference counting. The caller must keep this one alive.
-    package let slots: ReaderSlots
-
-    package var capacity: Int { slots.capacity }
-
-    init(_ environment: EnvironmentHandle, capacity: Int, remembersLookups: Bool) {
-        self.environment = environment
-        slots = unsafe ReaderSlots(
-            environment: environment.pointer, bounds: environment.bounds, capacity: capacity,
-            remembersLookups: remembersLookups)
-    }
-
-    deinit {
-        // No view is open: each keeps a reference to the pool. The environment is closed later.
-        unsafe slots.free()
-    }
-
-    /// Opens a view of the last commit, which keeps this pool and with it the environment.
-    ///
-    /// - Throws: `MDB_READERS_FULL` when `capacity` views are open at once.
-    package func begin() throws(LMDBError) -> ReadTransaction { try slots.begin(keeping: self) }
-
-    /// The oldest commit that an open view of this process can see; `UInt64.max` when none is open,
-    /// 0 while one is being opened. Reads every slot that was ever used.
-    package var oldestViewed: UInt64 { slots.oldestViewed }
 }

@@ -21,18 +21,8 @@ package struct Table: Sendable, Equatable {
     package static func == (left: Table, right: Table) -> Bool { left.handle == right.handle }
 }
 
-/// How many pages and entries a table has (`mdb_stat`).
-package struct TableStatistics: Sendable, Equatable {
-    package var entryCount: Int
-    package var pageCount: Int
-    package var depth: Int
-}
-
-/// At which pages the tables begin in the commit that a view sees. It belongs to a slot of
-/// ``ReaderSlots`` and is used by one view at a time.
-///
-/// liblmdb does not tell its roots, so they are read where it reads them: that of the main table
-/// in the commit's meta page, and those of the others in the main table.
+/// At which pages the tables begin in the commit that a view sees. liblmdb does not tell its roots, so they are
+/// read where it reads them: in the commit's meta page, and in the main table.
 @safe struct TableRoots {
     private let search: TreeSearch
     /// The root of the main table; ``unknown`` where liblmdb is to be asked for every key.
@@ -87,10 +77,9 @@ package struct TableStatistics: Sendable, Equatable {
 }
 
 extension MapBounds {
-    /// The root of the main table in a commit, from its meta page (`MDB_meta`). `commit`: the last one when its
-    /// view began, which is a moment ago. Returns nil when that cannot be told: where the map is not known, or
-    /// the next commits have been made since. A commit writes the meta page of the one before the last. So if
-    /// the other page is not of the next commit after the root was read, the root is of this commit.
+    /// The root of the main table in the last commit, from its meta page (`MDB_meta`); nil when that cannot be
+    /// told. A commit writes the meta page of the one before the last. So if the other page is not of the next
+    /// commit after the root was read, the root is of this commit.
     @inline(__always)
     func mainRoot(of commit: UInt64) -> UInt64? {
         guard isSearchable,

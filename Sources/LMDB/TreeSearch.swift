@@ -1,13 +1,8 @@
 internal import CLMDB
 
-/// Finds keys in the B-trees of `data.mdb`, in the map, as `mdb_get` does.
-///
-/// `mdb_get` believes its pages: a wrong page number or place in one is a signal, or another key's
-/// value. And it costs three times as much: it makes a cursor, pushes each page on it, and looks for the
-/// table's root anew in each view. Here each page is asked for its number and its kind, and each
-/// place is compared with its page before it is read.
-///
-/// The pages of a view that is open do not change: no page that the view can see is written again.
+/// Finds keys in the B-trees of `data.mdb`, in the map, as `mdb_get` does. That believes its pages: a wrong number
+/// or place in one is a signal, or another key's value. And it costs three times as much. Here each page is asked
+/// for its number and its kind, and each place is compared with its page.
 @safe struct TreeSearch {
     let bounds: MapBounds
 

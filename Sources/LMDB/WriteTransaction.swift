@@ -1,10 +1,8 @@
 internal import CLMDB
 internal import Glibc
 
-/// The one change under way in an environment (`mdb_txn_begin`): all of it is committed and synced,
-/// or none.
-///
-/// LMDB ties it to the thread that began it. Ending it without ``commit()`` aborts it.
+/// The one change under way in an environment (`mdb_txn_begin`). LMDB ties it to the thread that began it. Ending
+/// it without ``commit()`` aborts it.
 @safe package struct WriteTransaction: ~Copyable {
     let handle: OpaquePointer
     private let environment: Environment
@@ -14,10 +12,10 @@ internal import Glibc
     package private(set) var isDirty = false
     /// What is put and deleted from now on, as far as it is asked for.
     package var operations = OperationBuffer()
-    /// Whether long values of tables that are written once are noted by their places from now on. They
-    /// must be written (``writeLongValues()``) before what is noted is relied upon.
-    package var notesPlaces = false
-    private var longValues: LongValuePages
+    /// Whether long values of tables that are written once are noted by their overflow pages from now on. They
+    /// must be written (``writeOverflowPages()``) before what is noted is relied upon.
+    package var notesOverflow = false
+    private var longValues: OverflowPages
 
     init(_ environment: Environment) throws(LMDBError) {
         var handle: OpaquePointer?
@@ -28,7 +26,7 @@ internal import Glibc
         unsafe self.handle = begun
         self.environment = environment
         cursors = WriteCursors()
-        longValues = LongValuePages(environment)
+        longValues = OverflowPages(environment)
     }
 
     deinit {
@@ -39,11 +37,8 @@ internal import Glibc
     /// The number this change will have once committed (`mdb_txn_id`).
     package var id: UInt64 { unsafe UInt64(mdb_txn_id(handle)) }
 
-    /// Writes everything out and syncs it (`mdb_txn_commit` in the default, synchronous mode). One
-    /// or two disk flushes.
-    ///
-    /// - Throws: what the disk answered. The change is then not in this process's view; whether it
-    ///   is on disk is not known where a sync failed.
+    /// Writes everything out and syncs it (`mdb_txn_commit`). Where it throws, the change is not in this process's
+    /// view; whether it is on disk is not known where a sync failed.
     package consuming func commit() throws(LMDBError) {
         // Their memory has not all of their bytes.
         try longValues.write()
@@ -53,9 +48,8 @@ internal import Glibc
         try LMDBError.check(unsafe mdb_txn_commit(handle), "mdb_txn_commit")
     }
 
-    /// The value of `key` as this transaction has it, or nil. It is good until the next change:
-    /// puts are `mutating`, so that the compiler refuses a change while it is held. One B-tree
-    /// lookup (`mdb_cursor_get`).
+    /// The value of `key` as this transaction has it. It is good until the next change: puts are `mutating`, so
+    /// that the compiler refuses a change while it is held.
     @_lifetime(borrow self)
     package borrowing func value(
         forKey key: RawSpan, in table: Table
@@ -66,7 +60,7 @@ internal import Glibc
         if code == MDB_NOTFOUND { return nil }
         try LMDBError.check(code, "mdb_cursor_get")
         try unsafe check(found, in: table)
-        if hasPlaces, table.isWrittenOnce, unsafe !longValues.isElsewhere(found) {
+        if hasOverflow, table.isWrittenOnce, unsafe !longValues.isElsewhere(found) {
             throw LMDBError(code: EINVAL, call: "mdb_cursor_get")
         }
         // The page keeps these bytes until this transaction changes or ends.
@@ -100,10 +94,8 @@ internal import Glibc
         operations.notePut(key, value, in: table)
     }
 
-    /// Stores `value` under `key` unless something is there (`mdb_cursor_put` with
-    /// `MDB_NOOVERWRITE`). One lookup, where asking first takes two.
-    ///
-    /// - Returns: false when something is there, which stays as it is.
+    /// Stores `value` under `key` unless something is there (`MDB_NOOVERWRITE`): one lookup, where asking first
+    /// takes two.
     package mutating func insert(
         _ value: RawSpan, forKey key: RawSpan, in table: Table
     ) throws(LMDBError) -> Bool {
@@ -119,11 +111,8 @@ internal import Glibc
         return true
     }
 
-    /// Stores `first` and `second`, one behind the other, under `key` (`mdb_cursor_put`
-    /// with `MDB_RESERVE`). One copy of each.
-    ///
-    /// A key behind all others is appended (`MDB_APPEND`): pages are then filled to the end, where
-    /// a page that is split would keep some of its room for keys that never come.
+    /// Stores `first` and `second`, one behind the other, under `key` (`MDB_RESERVE`). A key behind all others is
+    /// appended (`MDB_APPEND`): pages are then filled to the end.
     package mutating func put(
         _ first: RawSpan, _ second: RawSpan, forKey key: RawSpan, in table: Table
     ) throws(LMDBError) {
@@ -133,12 +122,12 @@ internal import Glibc
         operations.notePut(key, first, second, in: table)
     }
 
-    /// Puts without a copy of `second` where it is long and places are noted (``notesPlaces``). It
+    /// Puts without a copy of `second` where it is long and overflow pages are noted (``notesOverflow``). It
     /// is written from where it is, and cannot be read in this transaction.
     package mutating func put(
         _ first: RawSpan, _ second: ArraySlice<UInt8>, forKey key: RawSpan, in table: Table
     ) throws(LMDBError) {
-        guard notesPlaces, table.isWrittenOnce else {
+        guard notesOverflow, table.isWrittenOnce else {
             return try unsafe put(first, second.span.bytes, forKey: key, in: table)
         }
         let reserved = try unsafe reserve(first.byteCount + second.count, forKey: key, in: table)
@@ -168,20 +157,17 @@ internal import Glibc
         return unsafe reserved
     }
 
-    /// Writes the long values that were noted by their places to the file (`pwritev`). Not synced. The
-    /// commit leaves them out.
-    ///
-    /// - Returns: false when there were none.
-    /// - Throws: what the disk answered. The transaction must not be committed then.
-    package mutating func writeLongValues() throws(LMDBError) -> Bool {
+    /// Writes the long values that were noted by their overflow pages to the file (`pwritev`). Not synced. False: there
+    /// were none. Where it throws the transaction must not be committed.
+    package mutating func writeOverflowPages() throws(LMDBError) -> Bool {
         guard !longValues.isEmpty else { return false }
         try longValues.write()
         return true
     }
 
-    /// Whether a long value was noted by its place in this transaction. None of them may be deleted in
-    /// it: its pages would be used again, and the place is noted.
-    package var hasPlaces: Bool { longValues.hasWritten || !longValues.isEmpty }
+    /// Whether a long value was noted by its overflow pages in this transaction. None of them may be deleted in
+    /// it: its pages would be used again, and are noted.
+    package var hasOverflow: Bool { longValues.hasWritten || !longValues.isEmpty }
 
     /// Removes `key` (`mdb_cursor_del`).
     ///
@@ -195,8 +181,8 @@ internal import Glibc
         try LMDBError.check(code, "mdb_cursor_get")
         // liblmdb frees as many pages as the first of them says.
         try unsafe check(found, in: table)
-        // Its pages would be used again, and its place is noted.
-        if hasPlaces, table.isWrittenOnce, unsafe !longValues.isElsewhere(found) {
+        // Its pages would be used again, and are noted.
+        if hasOverflow, table.isWrittenOnce, unsafe !longValues.isElsewhere(found) {
             throw LMDBError(code: EINVAL, call: "mdb_cursor_del")
         }
         try LMDBError.check(unsafe mdb_cursor_del(cursor, 0), "mdb_cursor_del")
@@ -217,7 +203,7 @@ internal import Glibc
     /// The pages that some tables have now, and those of the main table and of the free list, which
     /// no named table counts. Costs a `mdb_stat` a table.
     package borrowing func pageCount(of tables: [Table]) throws(LMDBError) -> Int {
-        unsafe try TableStatistics.pageCount(of: tables, in: handle)
+        unsafe try MDB_stat.pageCount(of: tables, in: handle)
     }
 
     /// Opens a table, creating it when it is not there (`mdb_dbi_open`). The handle is good once
@@ -229,12 +215,8 @@ internal import Glibc
     }
 }
 
-/// One cursor for each table that a transaction uses: where the next key is in the same page, as
-/// those of one change or of neighbours often are, liblmdb finds it without descending from the
-/// root again.
-///
-/// liblmdb keeps the cursors of a write transaction in step with all its changes, and frees them
-/// when it ends.
+/// One cursor for each table that a transaction uses: where the next key is in the same page, liblmdb finds it
+/// without descending from the root. liblmdb keeps them in step with all changes, and frees them when it ends.
 @safe private struct WriteCursors {
     // By the tables' handles: two of liblmdb's own, then the named ones. The transaction that made
     // this gives the memory back when it ends, and uses none of it afterwards.

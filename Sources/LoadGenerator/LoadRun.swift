@@ -158,7 +158,6 @@ public struct LoadRun: Sendable {
             processes: processes, from: before, to: after)
     }
 
-    /// Prepares the calling thread, and raises the limit of descriptors.
     private func prepareThread() throws(LoadFailure) {
         cload_exact_timers()
         _ = clinux_raise_descriptor_limit()
@@ -168,7 +167,6 @@ public struct LoadRun: Sendable {
     }
 }
 
-/// Reports progress at most twice a second.
 private struct Pace {
     private let progress: ((LoadRun.Progress) -> Void)?
     private var next: Int64 = 0

@@ -3,7 +3,6 @@ import BlobClient
 import BlobServer
 import Glibc
 
-/// The root command. Its subcommands are in `Commands/`.
 @main
 struct Blobd: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -67,7 +66,6 @@ struct Blobd: ParsableCommand {
         "watch": "changes", "version": "--version",
     ]
 
-    /// Refuses a first argument that is no command, and says which one is meant or near.
     private static func checkCommand() throws(CommandFailure) {
         let commands = configuration.subcommands.compactMap { $0.configuration.commandName }
         guard CommandLine.arguments.count > 1 else { return }
@@ -97,7 +95,6 @@ struct Blobd: ParsableCommand {
 }
 
 extension ExitStatus {
-    /// Writes an error to standard error, or requested help to standard output. Returns the exit code.
     static func report(_ error: any Error) -> Int32 {
         switch error {
         case let failure as CommandFailure:
@@ -127,7 +124,6 @@ extension ExitStatus {
             return done.rawValue
         }
         if !text.isEmpty {
-            // The prefix of all other errors.
             let prefix = "Error: "
             let words = text.hasPrefix(prefix) ? text.dropFirst(prefix.count) : text[...]
             StandardError.write("blobd: \(words)\n")

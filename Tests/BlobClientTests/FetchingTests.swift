@@ -66,18 +66,26 @@ import Testing
         #expect(daemon.wait() == nil)
     }
 
-    @Test func aRangeIsTakenWithoutADigest() throws {
+    /// The size of the whole payload was compared with the client's limit.
+    @Test func aRangeWithinTheLimitIsTakenOfAPayloadThatIsNot() throws {
         let body = SeededGenerator.bytes(100)
         let daemon = try ScriptedDaemon.greeting { peer in
-            let request = try peer.readRequest()
-            let head = ScriptedPeer.payloadHead(
-                digest: PayloadDigest(of: body.span.bytes), byteCount: 100, first: 10)
-            try peer.answer(request.frame, 206, head: head, body: Array(body[10..<30]))
+            for range in [10..<30, 70..<100] {
+                let request = try peer.readRequest()
+                let head = ScriptedPeer.payloadHead(
+                    digest: PayloadDigest(of: body.span.bytes), byteCount: 100,
+                    first: range.lowerBound)
+                try peer.answer(request.frame, 206, head: head, body: Array(body[range]))
+            }
         }
-        var connection = try BlobConnection.adopt(daemon.clientDescriptor)
+        var options = BlobConnection.Options()
+        options.payloadByteCountMax = 20
+        var connection = try BlobConnection.adopt(daemon.clientDescriptor, options: options)
         let payload = try connection.get("42", range: WireRange(first: 10, count: 20))
         #expect(payload.bytes == Array(body[10..<30]))
         #expect(payload.info.first == 10)
+        let error = thrown { _ = try connection.get("42", range: WireRange(first: 70)) }
+        #expect(error?.refusal?.status == 413)
         #expect(daemon.wait() == nil)
     }
 

@@ -268,41 +268,6 @@ import Testing
         #expect(called.body == "{\"id\":\"1\",\"owner\":\"ann\"}\n{\"owner\":\"bob\"}\n")
     }
 
-    @Test func aConflictNamesThePresentRevision() throws {
-        let daemon = try ScriptedDaemon.greeting { peer in
-            for (code, members) in [
-                (ErrorCode.preconditionFailed, ",\"revision\":9"),
-                (.preconditionFailed, ",\"revision\":null"),
-                (.resync, ",\"history\":\"/v1/users/ann/notifications\""), (.expired, ""),
-            ] {
-                let request = try peer.readRequest()
-                let problem = """
-                    {"title":"t","status":\(code.status),"code":"\(code.rawValue)"\(members)}
-                    """
-                try peer.answer(request.frame, code.status, body: Array(problem.utf8))
-            }
-        }
-        var connection = try BlobConnection.adopt(daemon.clientDescriptor)
-        var errors: [ClientError?] = []
-        for _ in 0..<4 {
-            errors.append(
-                thrown { _ = try connection.call(.patch("42", PatchRequest(isRead: true))) })
-        }
-        func problem(
-            _ code: String, _ status: Int, revision: UInt64? = nil, history: String? = nil
-        ) -> DaemonProblem {
-            DaemonProblem(
-                status: status, code: code, title: "t", revision: revision, history: history)
-        }
-        #expect(
-            errors[0] == .preconditionFailed(problem("precondition_failed", 412, revision: 9)))
-        #expect(errors[1] == .preconditionFailed(problem("precondition_failed", 412)))
-        #expect(
-            errors[2] == .resync(problem("resync", 410, history: "/v1/users/ann/notifications")))
-        #expect(errors[3] == .expired(problem("expired", 410)))
-        #expect(daemon.wait() == nil)
-    }
-
     @Test func namesThatWouldMakeAnotherTargetAreNotSent() throws {
         let daemon = try ScriptedDaemon.greeting { peer in
             let request = try peer.readRequest()

@@ -14,27 +14,40 @@ import Testing
     }
 
     @Test func errorsAreToldApartAndTheConnectionGoesOn() throws {
+        let problems = [
+            (ErrorCode.notFound, ""), (.expired, ""), (.badTTL, ""), (.full, ""),
+            (.preconditionFailed, ",\"revision\":9"), (.preconditionFailed, ",\"revision\":null"),
+            (.resync, ",\"history\":\"/v1/users/ann/notifications\""),
+        ]
         let daemon = try ScriptedDaemon.greeting { peer in
-            for code in [ErrorCode.notFound, .expired, .badTTL, .full] {
+            for (code, members) in problems {
                 let request = try peer.readRequest()
-                try peer.answer(
-                    request.frame, code.status, body: Self.problem(code, "because of \(code)"))
+                let text = """
+                    {"title":"t","status":\(code.status),"code":"\(code.rawValue)",\
+                    "detail":"because of \(code)"\(members)}
+                    """
+                try peer.answer(request.frame, code.status, body: Array(text.utf8))
             }
             let request = try peer.readRequest()
             try peer.write(ScriptedPeer.payloadAnswer(request.frame, [1, 2, 3]))
         }
         var connection = try BlobConnection.adopt(daemon.clientDescriptor)
-        var errors: [ClientError?] = []
-        for _ in 0..<4 { errors.append(thrown { _ = try connection.get("42") }) }
-        func expected(_ code: ErrorCode) -> DaemonProblem {
+        let errors = problems.map { _ in thrown { _ = try connection.get("42") } }
+        func problem(
+            _ code: ErrorCode, revision: UInt64? = nil, history: String? = nil
+        ) -> DaemonProblem {
             DaemonProblem(
-                status: Int(code.status), code: code.rawValue, title: code.title,
-                detail: "because of \(code)")
+                status: Int(code.status), code: code.rawValue, title: "t",
+                detail: "because of \(code)", revision: revision, history: history)
         }
-        #expect(errors[0] == .notFound(expected(.notFound)))
-        #expect(errors[1] == .expired(expected(.expired)))
-        #expect(errors[2] == .refused(expected(.badTTL)))
-        #expect(errors[3] == .refused(expected(.full)))
+        #expect(
+            errors == [
+                .notFound(problem(.notFound)), .expired(problem(.expired)),
+                .refused(problem(.badTTL)), .refused(problem(.full)),
+                .preconditionFailed(problem(.preconditionFailed, revision: 9)),
+                .preconditionFailed(problem(.preconditionFailed)),
+                .resync(problem(.resync, history: "/v1/users/ann/notifications")),
+            ])
         #expect(errors[3].map { "\($0)" } == "because of full (507 full)")
         #expect(try connection.get("42").bytes == [1, 2, 3])
         #expect(daemon.wait() == nil)

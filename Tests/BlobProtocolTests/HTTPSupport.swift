@@ -1,5 +1,6 @@
 import BlobProtocol
 import TestSupport
+import Testing
 
 /// What came of parsing a head, as plain values to expect.
 enum HeadOutcome: Equatable {
@@ -12,13 +13,50 @@ enum HeadOutcome: Equatable {
     }
 }
 
-/// Parses a head in one piece.
-func parseHead(_ bytes: [UInt8]) -> HeadOutcome {
-    do throws(ProtocolError) {
-        guard let (head, consumed) = try HTTPRequestHead.parse(bytes.span.bytes) else {
-            return .more
+/// What a parser makes of a message, which must be the same in whatever pieces it comes: whole, byte by byte, and in two
+/// pieces, cut anywhere (a long one at 100 places).
+func inEveryWay<Outcome: Equatable>(
+    _ bytes: [UInt8], _ location: SourceLocation = #_sourceLocation,
+    isSame: (_ whole: Outcome, Outcome) -> Bool = { $0 == $1 },
+    _ parse: (_ pieces: [[UInt8]]) -> Outcome
+) -> Outcome {
+    let whole = parse([bytes])
+    let cuts = stride(from: 1, to: max(1, bytes.count), by: max(1, bytes.count / 100))
+    let ways = [bytes.map { [$0] }] + cuts.map { [Array(bytes[..<$0]), Array(bytes[$0...])] }
+    for pieces in ways {
+        let outcome = parse(pieces)
+        guard isSame(whole, outcome) else {
+            Issue.record(
+                "\(outcome) in \(pieces.count) pieces, the first of \(pieces[0].count), instead of \(whole)",
+                sourceLocation: location)
+            break
         }
-        return .head(head, consumed: consumed)
+    }
+    return whole
+}
+
+/// Parses a head. One that comes in pieces may be refused later.
+func parseHead(_ bytes: [UInt8]) -> HeadOutcome {
+    inEveryWay(
+        bytes,
+        isSame: { whole, outcome in
+            if case .refused = whole { outcome.head == nil } else { outcome == whole }
+        }, parseHead(pieces:))
+}
+
+/// Parses a head that comes in pieces.
+func parseHead(pieces: [[UInt8]]) -> HeadOutcome {
+    var scanner = HeadScanner()
+    var held: [UInt8] = []
+    do throws(ProtocolError) {
+        for piece in pieces {
+            held += piece
+            var head = HTTPRequestHead()
+            if let consumed = try head.read(held.span.bytes, resuming: &scanner) {
+                return .head(head, consumed: consumed)
+            }
+        }
+        return .more
     } catch {
         return .refused(error.code)
     }

@@ -83,21 +83,6 @@ import BlobProtocol
         }
     }
 
-    @Test("The digits of a short number, all at once")
-    func shortNumbers() {
-        var values: [UInt32] = [0, 1, 99_999_999]
-        for power in 1...8 {
-            let bound = (0..<power).reduce(1) { product, _ in product * 10 }
-            values += [UInt32(bound - 1), UInt32(min(bound, 99_999_999))]
-        }
-        values += stride(from: 3, to: 99_999_999, by: 9_973)
-        for value in values {
-            let (word, count) = Decimal.digits(under100Million: value)
-            let text = (0..<count).map { UInt8(truncatingIfNeeded: word >> UInt64(8 * $0)) }
-            #expect(String(decoding: text, as: UTF8.self) == "\(value)")
-        }
-    }
-
     @Test("Hexadecimal digits of every byte, of every length up to three words")
     func hexadecimal() {
         for byteCount in 0...48 {

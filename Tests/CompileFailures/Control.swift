@@ -1,5 +1,3 @@
-// compiles
-//
 // The control: what the files beside this one do wrong, done right. When this one fails to compile,
 // the others fail for the wrong reason.
 
@@ -24,9 +22,9 @@ func write(_ environment: Environment, _ table: Table) throws {
     let count = try transaction.value(forKey: key.span.bytes, in: table)?.byteCount ?? 0
     try transaction.put([UInt8(count)].span.bytes, forKey: key.span.bytes, in: table)
     try transaction.commit()
-    let reading = try environment.readers.begin()
+    let reading = try environment.beginRead()
     var cursor = try Cursor(reading, in: table)
-    _ = try cursor.moveToFirst()
+    _ = try cursor.move(.first)
 }
 
 func later(_ store: BlobStore, _ now: Timestamp) async throws -> [UInt8]? {

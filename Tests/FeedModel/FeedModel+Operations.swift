@@ -13,6 +13,7 @@ extension FeedModel {
     /// Does about `count` operations.
     public mutating func run(_ count: Int, in store: BlobStore) throws {
         let end = operationCount + count
+        store.setQuotas(quotas)
         while operationCount < end {
             switch generator.below(100) {
             case 0..<70: try changeTogether(in: store)
@@ -20,7 +21,9 @@ extension FeedModel {
             case 73: try deleteGroup(in: store)
             case 74: try deleteOwner(in: store)
             case 75..<85: now = now.adding(seconds: Int64(generator.below(200)))
-            case 85..<95: try sweep(in: store)
+            case 85..<93: try sweep(in: store)
+            case 93, 94:
+                if hasQuotas { changeQuotas(of: store) }
             default:
                 _ = try store.freeOrphans(byteCountMax: 1 << 20, bootMilliseconds: nil)
             }
@@ -45,7 +48,7 @@ extension FeedModel {
     private mutating func plan(in store: BlobStore) throws -> Planned {
         let home = generator.below(Self.ownerCount)
         let id = "n-\(home)-\(generator.below(Self.idCount))"
-        switch generator.below(80) {
+        switch generator.below(83) {
         case 0..<26: return try planPublish(id, Self.owner(home), in: store)
         case 26..<29:
             let other = generator.below(Self.ownerCount + 1)
@@ -61,11 +64,8 @@ extension FeedModel {
             return Planned(change: .remove(Removal(id: id, device: device))) {
                 try Self.checkRemoved($0, id, found)
             }
-        case 70..<72:
-            let until = now.adding(seconds: Int64(1 + generator.below(400)))
-            return Planned(change: .hold(BlobHold(try payload(in: store), until: until))) {
-                guard case .held = $0 else { throw FeedModelError("a hold: \($0)") }
-            }
+        case 70..<72: return try planHold(in: store)
+        case 72..<75: return planCategory()
         default:
             let found = live(id) != nil
             removed(id, device: nil)
@@ -75,119 +75,210 @@ extension FeedModel {
 
     // MARK: - Publishing
 
-    private mutating func payload(in store: BlobStore) throws -> PreparedPayload {
+    private mutating func payload(
+        _ content: Int, in store: BlobStore
+    ) throws -> PreparedPayload {
         var writer = store.makePayloadWriter()
-        let number = generator.below(20)
-        // Some so long that the log has their places alone.
-        let count = number < 17 ? 1 + number * number * 7 : number * 3_300
-        let bytes = [UInt8](repeating: UInt8(number), count: count)
+        let bytes = Self.bytes(ofContent: content)
         try writer.append(bytes.span.bytes)
-        return try writer.finish(mediaType: "image/png")
+        let payload = try writer.finish(mediaType: "image/png")
+        digests[content] = payload.digest
+        return payload
+    }
+
+    private mutating func anyDetails() -> NotificationDetails {
+        var details = NotificationDetails()
+        details.title = generator.chance(30) ? "t\(generator.below(5))" : nil
+        details.app = anyApp()
+        details.group = generator.chance(40) ? "g\(generator.below(3))" : nil
+        details.platforms = [[], [], ["ios"], ["ios", "web"]][generator.below(4)]
+        details.targetHost = generator.chance(20) ? "host-\(generator.below(2))" : nil
+        details.actions = generator.chance(20) ? [] : nil
+        details.priority = generator.chance(20) ? .low : .high
+        details.displayTTLSeconds = generator.chance(20) ? 60 : 0
+        details.isRead = generator.chance(10)
+        details.actionState = generator.chance(10) ? .snoozed : .none
+        return details
+    }
+
+    private mutating func anyEnd() -> Timestamp {
+        now.adding(seconds: Int64(5 + generator.below(3_000)))
     }
 
     private mutating func planPublish(
         _ id: String, _ owner: String?, in store: BlobStore
     ) throws -> Planned {
-        let expiresAt = now.adding(seconds: Int64(5 + generator.below(3_000)))
+        let expiresAt = anyEnd()
         var draft = NotificationDraft(id: id, expiry: .at(expiresAt))
         draft.owner = owner
         draft.message = "m\(generator.below(1_000))"
-        draft.details.title = generator.chance(30) ? "t\(generator.below(5))" : nil
-        draft.details.app = anyApp()
-        draft.details.group = generator.chance(40) ? "g\(generator.below(3))" : nil
+        draft.richType = generator.chance(20) ? "img" : nil
+        draft.details = anyDetails()
         draft.device = generator.chance(50) ? "d\(generator.below(4))" : nil
-        var digest: Digest?
-        if generator.chance(60) {
-            let payload = try payload(in: store)
-            digest = payload.digest
-            draft.parts = [
-                DraftPart(name: "payload", mediaType: "image/png", content: .payload(payload))
-            ]
-        }
-        let old = items[id]
-        let isLive = live(id) != nil
-        if generator.chance(6) {
-            draft.condition = isLive ? .absent : .exists
-            return refused(.publishNotification(draft), id)
-        }
-        let revision = next()
         var item = Item(
-            owner: owner, app: draft.details.app, title: draft.details.title,
-            message: draft.message,
-            group: draft.details.group, device: draft.device,
-            createdAt: now, expiresAt: expiresAt, revision: revision, sequence: revision,
-            digest: digest)
-        if isLive, let old {
-            item.createdAt = old.createdAt
-            if old.owner == owner, old.app == item.app { item.sequence = old.sequence }
-        }
-        item = replace(id, old, by: item, isLive: isLive)
-        return Planned(change: .publishNotification(draft)) { outcome in
-            guard case .published(let record, let created) = outcome else {
-                throw FeedModelError("publishing \(id): \(outcome)")
+            owner: owner, message: draft.message, richType: draft.richType,
+            details: draft.details, device: draft.device, createdAt: now, expiresAt: expiresAt)
+        for name in ["payload", "icon"] where generator.chance(40) {
+            let content = generator.below(Self.contentCount)
+            item.parts[name] = content
+            let source: DraftPart.Content
+            if generator.chance(30), isStored(content), let digest = digests[content] {
+                source = .stored(digest)
+            } else {
+                source = .payload(try payload(content, in: store))
             }
-            try expect(created == !isLive, "publishing \(id): created is \(created)")
-            try item.check(record, id)
+            draft.parts.append(DraftPart(name: name, mediaType: "image/png", content: source))
         }
+        let isNew = live(id) == nil
+        if generator.chance(6) {
+            draft.condition = isNew ? .exists : .absent
+            return conditionFails(.publishNotification(draft), id)
+        }
+        return planned(.publishNotification(draft), id, item, isNew: isNew)
     }
 
     /// A payload alone, as the oldest of clients publish.
     private mutating func planPayload(
         _ id: String, _ owner: String, in store: BlobStore
     ) throws -> Planned {
-        let payload = try payload(in: store)
-        let expiresAt = now.adding(seconds: Int64(5 + generator.below(3_000)))
-        let message = "p\(generator.below(1_000))"
-        let revision = next()
-        let old = items[id]
+        let content = generator.below(Self.contentCount)
+        let part = generator.chance(70) ? "payload" : "icon"
         let live = live(id)
-        let given = live == nil || generator.chance(20) ? owner : nil
-        let app = generator.chance(30) ? anyApp() : nil
-        var item = Item(
-            owner: given, app: app, message: message, createdAt: now, expiresAt: expiresAt,
-            revision: revision, sequence: revision, digest: payload.digest)
+        var publication = Publication(
+            id: id, part: part, payload: try payload(content, in: store),
+            owner: live == nil || generator.chance(20) ? owner : nil,
+            app: generator.chance(30) ? anyApp() : nil, message: "p\(generator.below(1_000))",
+            expiry: .at(anyEnd()))
+        publication.title = generator.chance(20) ? "t\(generator.below(5))" : nil
+        guard case .at(let expiresAt) = publication.expiry else { preconditionFailure() }
+        var item = live ?? Item(createdAt: now, expiresAt: expiresAt)
+        item.expiresAt = expiresAt
+        item.message = publication.message
+        item.device = nil
+        item.owner = publication.owner ?? item.owner
+        item.details.app = publication.app ?? item.app
+        item.details.title = publication.title ?? item.details.title
+        let isNew = item.parts.updateValue(content, forKey: part) == nil
+        return planned(.publish(publication), id, item, isNew: isNew)
+    }
+
+    /// A publish that makes that item, unless a quota is in its way. One that goes from one app of its owner to another
+    /// takes two revisions.
+    private mutating func planned(
+        _ change: Change, _ id: String, _ item: Item, isNew: Bool
+    ) -> Planned {
+        var item = item
+        let (old, live) = (items[id], live(id))
+        if let excess = excess(item.owner, { $0.put(id, item) }, { $0.put(id, old) }) {
+            return refused(change, by: excess)
+        }
+        item.revision = next()
+        item.sequence = item.revision
         if let live {
-            item.owner = given ?? live.owner
-            item.app = app ?? live.app
-            item.title = live.title
-            item.group = live.group
-            item.isRead = live.isRead
-            item.state = live.state
-            item.responseKeys = live.responseKeys
             item.createdAt = live.createdAt
             if live.owner == item.owner, live.app == item.app { item.sequence = live.sequence }
         }
-        item = replace(id, old, by: item, isLive: live != nil)
-        return Planned(
-            change: .publish(
-                Publication(
-                    id: id, payload: payload, owner: given, app: app, message: message,
-                    expiry: .at(expiresAt)))
-        ) { outcome in
-            guard case .published(let record, _) = outcome else {
-                throw FeedModelError("publishing the payload of \(id): \(outcome)")
-            }
-            try item.check(record, id)
-        }
-    }
-
-    /// - Returns: the item with its revision: one that goes from one app of its owner to another
-    ///   takes two.
-    private mutating func replace(
-        _ id: String, _ old: Item?, by item: Item, isLive: Bool
-    ) -> Item {
-        var item = item
         if let old, old.owner != item.owner || old.app != item.app && old.owner != nil {
             leave(
-                id, old, at: item.revision, isLive ? .deleted : .expired,
-                device: isLive ? item.device : nil)
+                id, old, at: item.revision, live == nil ? .expired : .deleted,
+                device: live == nil ? nil : item.device)
             if old.owner == item.owner {
                 item.revision = next()
                 item.sequence = item.revision
             }
         }
         keep(id, item)
-        return item
+        let after = item
+        return Planned(change: change) { outcome in
+            guard case .published(let record, isNew) = outcome else {
+                throw FeedModelError("publishing \(id), new: \(isNew): \(outcome)")
+            }
+            try after.check(record, id)
+        }
+    }
+
+    private mutating func planHold(in store: BlobStore) throws -> Planned {
+        let content = generator.below(Self.contentCount)
+        let end = now.adding(seconds: Int64(1 + generator.below(400)))
+        let change = Change.hold(BlobHold(try payload(content, in: store), until: end))
+        let (old, isNew) = (held[content], !isStored(content))
+        let until = max(end, old ?? end)
+        if let excess = excess(nil, { $0.held[content] = until }, { $0.held[content] = old }) {
+            return refused(change, by: excess)
+        }
+        held[content] = until
+        return Planned(change: change) { outcome in
+            guard case .held(let blob, isNew) = outcome, blob.until == until else {
+                throw FeedModelError("a hold until \(until), new: \(isNew): \(outcome)")
+            }
+        }
+    }
+
+    private mutating func planCategory() -> Planned {
+        let name = Name(id: "c\(generator.below(3))", app: anyApp())
+        let old = categories[name]
+        guard generator.chance(70) else {
+            categories[name] = nil
+            if old != nil { _ = next() }
+            return Planned(change: .removeCategory(name: name.id, app: name.app)) {
+                try Self.checkRemoved($0, name.id, old != nil)
+            }
+        }
+        let actions =
+            generator.chance(50) ? [] : [NotificationAction(identifier: "yes", title: "Yes")]
+        let revision = old.flatMap { $0.actions == actions ? $0.revision : nil } ?? next()
+        categories[name] = (actions, revision)
+        let category = Category(name: name.id, actions: actions, app: name.app)
+        return Planned(change: .setCategory(category)) { outcome in
+            guard case .categorySet(let set, old == nil) = outcome, set.revision == revision
+            else { throw FeedModelError("setting \(name), revision \(revision): \(outcome)") }
+        }
+    }
+
+    // MARK: - Quotas
+
+    /// What a quota refuses: what is used of it, and by how much that would grow.
+    private typealias Excess = (setting: QuotaSetting, used: Int, growth: Int)
+
+    private mutating func changeQuotas(of store: BlobStore) {
+        quotas.notificationCountMax = [0, 150, 600][generator.below(3)]
+        quotas.byteCountMax = [0, 70_000, 140_000][generator.below(3)]
+        quotas.ownerNotificationCountMax = [0, 4, 15][generator.below(3)]
+        quotas.ownerByteCountMax = [0, 40_000, 200_000][generator.below(3)]
+        store.setQuotas(quotas)
+    }
+
+    /// The first quota that a change would pass which makes an owner's notifications grow.
+    private mutating func excess(
+        _ owner: String?, _ change: (inout FeedModel) -> Void, _ undo: (inout FeedModel) -> Void
+    ) -> Excess? {
+        guard quotas != Quotas() else { return nil }
+        let before = uses(owner)
+        change(&self)
+        let after = uses(owner)
+        undo(&self)
+        for ((setting, used), (_, wanted)) in zip(before, after) {
+            let limit = quotas.limit(of: setting)
+            if limit > 0, wanted > max(used, limit) { return (setting, used, wanted - used) }
+        }
+        return nil
+    }
+
+    /// In the order in which they are looked at.
+    private func uses(_ owner: String?) -> [(QuotaSetting, Int)] {
+        let own = owner.flatMap { usage[$0] } ?? (0, 0)
+        return [
+            (.notificationCountMax, items.count), (.byteCountMax, storedByteCount),
+            (.ownerNotificationCountMax, own.notifications), (.ownerByteCountMax, own.byteCount),
+        ]
+    }
+
+    private func refused(_ change: Change, by excess: Excess) -> Planned {
+        Planned(change: change) { outcome in
+            guard case .refused(.quotaExceeded(let found)) = outcome,
+                (found.setting, found.used, found.growth) == excess
+            else { throw FeedModelError("what passes \(excess): \(outcome)") }
+        }
     }
 
     // MARK: - Changing
@@ -201,39 +292,67 @@ extension FeedModel {
         }
         let before = item
         if generator.chance(6) {
-            patch.isRead = .set(!item.isRead)
+            patch.isRead = .set(!item.details.isRead)
             patch.condition = .revisions([item.revision - 1])
-            return refused(.patch(patch), id)
+            return conditionFails(.patch(patch), id)
         }
         if generator.chance(20) { patch.condition = .revisions([item.revision, 0]) }
         if generator.chance(67) {
-            switch generator.below(5) {
-            case 0:
-                item.isRead.toggle()
-                patch.isRead = .set(item.isRead)
-            case 1:
-                item.state = ActionState.allCases[generator.below(4)]
-                patch.actionState = .set(item.state)
-            case 2:
-                item.group = generator.chance(70) ? "g\(generator.below(3))" : nil
-                patch.group = item.group.map { .set($0) } ?? .clear
-            case 3:
-                item.title = generator.chance(70) ? "t\(generator.below(5))" : nil
-                patch.title = item.title.map { .set($0) } ?? .clear
-            default:
-                item.expiresAt = now.adding(seconds: Int64(5 + generator.below(3_000)))
-                patch.expiresAt = .set(item.expiresAt)
-            }
+            changeField(of: &item, &patch)
         } else {
             // What it is already.
-            patch.isRead = .set(item.isRead)
+            patch.isRead = .set(item.details.isRead)
             patch.message = item.message.map { .set($0) } ?? .keep
+        }
+        guard !item.isEmpty else {
+            return Planned(change: .patch(patch)) { outcome in
+                guard case .refused(.emptyNotification) = outcome else {
+                    throw FeedModelError("a patch that leaves nothing of \(id): \(outcome)")
+                }
+            }
         }
         return planChange(.patch(patch), id, before, &item, device: patch.device)
     }
 
-    /// A change whose condition does not hold.
-    private func refused(_ change: Change, _ id: String) -> Planned {
+    private mutating func changeField(of item: inout Item, _ patch: inout NotificationPatch) {
+        func set<Value>(
+            _ field: inout Value?, _ patched: inout FieldPatch<Value>, _ value: Value?
+        ) {
+            field = value
+            patched = value.map { .set($0) } ?? .clear
+        }
+        let isSet = generator.chance(70)
+        let number = generator.below(5)
+        switch generator.below(12) {
+        case 0:
+            item.details.isRead.toggle()
+            patch.isRead = item.details.isRead ? .set(true) : .clear
+        case 1:
+            let state = ActionState.allCases[number % 4]
+            item.details.actionState = state
+            patch.actionState = state == .none ? .clear : .set(state)
+        case 2: set(&item.details.group, &patch.group, isSet ? "g\(number % 3)" : nil)
+        case 3: set(&item.details.title, &patch.title, isSet ? "t\(number)" : nil)
+        case 4: set(&item.message, &patch.message, isSet ? "m\(number)" : nil)
+        case 5: set(&item.richType, &patch.richType, isSet ? "r\(number)" : nil)
+        case 6: set(&item.details.targetHost, &patch.targetHost, isSet ? "host-0" : nil)
+        case 7: set(&item.details.actions, &patch.actions, isSet ? [] : nil)
+        case 8:
+            item.details.platforms = isSet ? ["web"] : []
+            patch.platforms = isSet ? .set(["web"]) : .clear
+        case 9:
+            item.details.priority = isSet ? .low : .high
+            patch.priority = isSet ? .set(.low) : .clear
+        case 10:
+            item.details.displayTTLSeconds = isSet ? 5 : 0
+            patch.displayTTLSeconds = isSet ? .set(5) : .clear
+        default:
+            item.expiresAt = anyEnd()
+            patch.expiresAt = .set(item.expiresAt)
+        }
+    }
+
+    private func conditionFails(_ change: Change, _ id: String) -> Planned {
         Planned(change: change) { outcome in
             guard case .refused(.preconditionFailed) = outcome else {
                 throw FeedModelError("a change of \(id) whose condition does not hold: \(outcome)")
@@ -271,8 +390,8 @@ extension FeedModel {
         if item.responseKeys.count > StoreLimits.responseCountMax {
             item.responseKeys.removeFirst()
         }
-        item.state = isDismissal ? .dismissed : .activated
-        if !isDismissal { item.isRead = true }
+        item.details.actionState = isDismissal ? .dismissed : .activated
+        if !isDismissal { item.details.isRead = true }
         return planChange(.respond(response), id, before, &item, device: response.device)
     }
 
@@ -302,7 +421,7 @@ extension FeedModel {
     private mutating func removed(_ id: String, device: String?) {
         guard let item = live(id) else { return }
         leave(id, item, at: next(), .deleted, device: device)
-        items[id] = nil
+        put(id, nil)
     }
 
     private static func checkRemoved(_ outcome: Outcome, _ id: String, _ found: Bool) throws {
@@ -333,9 +452,9 @@ extension FeedModel {
         while try !store.advance(&change, asOf: now) {}
         let members = members(of: group, owner, app)
         var changed = 0
-        for (id, item) in members where item.isRead != isRead {
+        for (id, item) in members where item.details.isRead != isRead {
             var item = item
-            item.isRead = isRead
+            item.details.isRead = isRead
             item.revision = next()
             item.device = patch.device
             keep(id, item)
@@ -352,7 +471,7 @@ extension FeedModel {
         of group: String, _ owner: String, _ app: String?
     ) -> [(String, Item)] {
         ids(of: owner).compactMap { id -> (String, Item)? in
-            guard let item = live(id), item.group == group, app == nil || item.app == app
+            guard let item = live(id), item.details.group == group, app == nil || item.app == app
             else { return nil }
             return (id, item)
         }.sorted { $0.1.sequence < $1.1.sequence }
@@ -379,7 +498,7 @@ extension FeedModel {
         while try !store.advance(&change, asOf: now) {}
         let all = ids(of: owner)
         for id in all {
-            items[id] = nil
+            put(id, nil)
             _ = next()
         }
         let hadEntries = !(latest[owner] ?? [:]).isEmpty
@@ -392,13 +511,14 @@ extension FeedModel {
     }
 
     mutating func sweep(in store: BlobStore) throws {
-        var expired = 0
+        var (expired, holdsEnded) = (0, 0)
         // What is due is looked for in a snapshot.
         try store.commitPending()
         while true {
             let result = try store.sweepExpired(asOf: now, limit: 1 + generator.below(64))
             try expect(result.damaged == 0, "\(result.damaged) are damaged")
             expired += result.expired
+            holdsEnded += result.holdsEnded
             if !result.more { break }
         }
         let due = items.filter { $0.value.expiresAt <= now }.sorted {
@@ -406,9 +526,12 @@ extension FeedModel {
         }
         for (id, item) in due {
             leave(id, item, at: next(), .expired, device: nil)
-            items[id] = nil
+            put(id, nil)
         }
         try expect(expired == due.count, "\(expired) were swept instead of \(due.count)")
+        let ended = held.count { $0.value <= now }
+        try expect(holdsEnded == ended, "\(holdsEnded) holds ended instead of \(ended)")
+        held = held.filter { $0.value > now }
         for (owner, entries) in latest {
             for (name, entry) in entries {
                 guard let end = entry.end, end <= now else { continue }
@@ -423,7 +546,61 @@ extension FeedModel {
     }
 }
 
+// MARK: - Comparing
+
+extension FeedModel {
+    /// Throws unless the store lists, by id, what has not expired, has it to the byte, swept or not, and finds each
+    /// content by its digest as long as something that has not expired has it.
+    mutating func checkContents(in store: BlobStore) throws {
+        let now = now
+        var listed: [String] = []
+        var next: String? = ""
+        while let id = next {
+            let place = Array(id.utf8)
+            let page = try store.withSnapshot { (snapshot) throws(StoreError) in
+                try snapshot.records(after: place.span.bytes, limit: 40, asOf: now)
+            }
+            for record in page.records { try items[record.id]?.check(record, record.id) }
+            listed += page.records.map(\.id)
+            next = page.next
+        }
+        let there = items.filter { $0.value.expiresAt > now }
+        let ids = there.keys.sorted()
+        try expect(listed == ids, "the list is \(listed) instead of \(ids)")
+        for id in ids where generator.chance(10) {
+            for (part, content) in there[id]?.parts ?? [:] {
+                let bytes = try store.ownedPayload(for: id, part: part, asOf: now)
+                try expect(
+                    bytes == Self.bytes(ofContent: content),
+                    "\(part) of \(id) is not the content \(content)")
+            }
+        }
+        let contents = Set(there.values.flatMap(\.parts.values))
+        for (content, digest) in digests {
+            let isThere = contents.contains(content) || held[content].map { $0 > now } == true
+            let bytes = try store.ownedPayload(digest: digest, asOf: now)
+            try expect(
+                bytes == (isThere ? Self.bytes(ofContent: content) : nil),
+                "the content \(content), which is there: \(isThere), by its digest")
+        }
+        let found = try store.categories().map { (Name(id: $0.name, app: $0.app), $0.revision) }
+        try expect(
+            Dictionary(uniqueKeysWithValues: found) == categories.mapValues(\.revision),
+            "the categories are \(found)")
+    }
+}
+
 extension FeedModel.Item {
+    /// Texts, and what else a publisher says.
+    private static let said: [(name: String, value: @Sendable (NotificationDetails) -> String)] = [
+        ("title", { "\($0.title as Any)" }), ("app", { "\($0.app as Any)" }),
+        ("group", { "\($0.group as Any)" }), ("actions", { "\($0.actions as Any)" }),
+        ("platforms", { "\($0.platforms)" }), ("host", { "\($0.targetHost as Any)" }),
+        ("priority", { "\($0.priority)" }), ("display time", { "\($0.displayTTLSeconds)" }),
+        ("read", { "\($0.isRead)" }), ("state", { "\($0.actionState)" }),
+        ("category", { "\($0.category as Any)" }), ("data", { "\($0.data as Any)" }),
+    ]
+
     /// Throws what of a record is not as it should be.
     func check(_ record: Record, _ id: String) throws {
         func same<Value: Equatable>(_ what: String, _ found: Value, _ wanted: Value) throws {
@@ -431,12 +608,9 @@ extension FeedModel.Item {
         }
         try same("id", record.id, id)
         try same("owner", record.owner, owner)
-        try same("app", record.app, app)
-        try same("title", record.title, title)
         try same("message", record.message, message)
-        try same("group", record.details.group, group)
-        try same("read", record.details.isRead, isRead)
-        try same("state", record.details.actionState, state)
+        try same("rich type", record.richType, richType)
+        for (name, value) in Self.said { try same(name, value(record.details), value(details)) }
         try same("device", record.details.device, device)
         try same(
             "responses",
@@ -447,6 +621,7 @@ extension FeedModel.Item {
         try same("expires at", record.expiresAt, expiresAt)
         try same("revision", record.revision, revision)
         try same("sequence", record.sequence, owner == nil ? record.sequence : sequence)
-        try same("digest", record.part(named: "payload")?.digest, digest)
+        try same("parts", record.parts.map(\.name), parts.keys.sorted(by: >))
+        try same("lengths", record.parts.map(\.byteCount).reduce(0, +), byteCount)
     }
 }

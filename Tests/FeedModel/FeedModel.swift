@@ -10,31 +10,45 @@ public struct FeedModel {
     /// A notification as it should be.
     struct Item: Equatable {
         var owner: String?
-        var app: String?
-        var title: String?
         var message: String?
-        var group: String?
-        var isRead = false
-        var state = ActionState.none
+        var richType: String?
+        /// What a publisher may say. What the store sets of them is beside them.
+        var details = NotificationDetails()
         var device: String?
         var responseKeys: [String?] = []
+        /// The number of each part's content.
+        var parts: [String: Int] = [:]
         var createdAt: Timestamp
         var expiresAt: Timestamp
-        var revision: UInt64
-        var sequence: UInt64
-        /// The digest of the part `payload`.
-        var digest: Digest?
+        var revision: UInt64 = 0
+        var sequence: UInt64 = 0
+
+        var app: String? { details.app }
+
+        /// Whether it would show nothing.
+        var isEmpty: Bool { parts.isEmpty && message == nil && details.title == nil }
+
+        var byteCount: Int {
+            parts.values.reduce(0) { $0 + FeedModel.byteCount(ofContent: $1) }
+        }
 
         /// Whether a filter's reader has it.
         func matches(_ filter: RecordFilter) -> Bool {
-            (filter.app == nil || filter.app == app)
-                && (filter.isRead == nil || filter.isRead == isRead)
-                && (filter.actionState == nil || filter.actionState == state)
-                && (filter.group == nil || filter.group == group)
+            let details = details
+            func isOne<Value: Equatable>(_ wanted: Value?, _ found: Value?) -> Bool {
+                wanted == nil || wanted == found
+            }
+            return isOne(filter.app, details.app) && isOne(filter.isRead, details.isRead)
+                && isOne(filter.actionState, details.actionState)
+                && isOne(filter.group, details.group)
+                && (details.targetHost == nil || isOne(filter.targetHost, details.targetHost))
+                && (details.platforms.isEmpty
+                    || filter.platform.map { details.platforms.contains($0) } != false)
         }
     }
 
-    /// What has a place in an owner's feed: an id, for each app that has it or had it.
+    /// What has a place in an owner's feed: an id, for each app that has it or had it. And what a category is
+    /// called.
     struct Name: Hashable {
         var id: String
         var app: String?
@@ -53,10 +67,34 @@ public struct FeedModel {
     /// How many owners there are, and ids for each.
     public static let ownerCount = 50
     static let idCount = 60
+
+    /// How many contents payloads have: some are so long that the log has their places alone.
+    static let contentCount = 20
+
+    static func byteCount(ofContent number: Int) -> Int {
+        number < 17 ? 1 + number * number * 7 : number * 3_300
+    }
+
+    static func bytes(ofContent number: Int) -> [UInt8] {
+        [UInt8](repeating: UInt8(number), count: byteCount(ofContent: number))
+    }
+
     /// How long deletions are remembered, in seconds of the model's time.
     public static let retentionSeconds: Int64 = 2_000
 
-    var items: [String: Item] = [:]
+    private(set) var items: [String: Item] = [:]
+    /// How many parts have each content, those of expired notifications included.
+    private(set) var references = [Int](repeating: 0, count: contentCount)
+    private(set) var usage: [String: (notifications: Int, byteCount: Int)] = [:]
+    /// Until when contents are kept without a reference.
+    var held: [Int: Timestamp] = [:]
+    /// What the store says of the contents that it was given.
+    var digests: [Int: Digest] = [:]
+    /// Nobody's notification names one, so that no owner is told of them.
+    var categories: [Name: (actions: [NotificationAction], revision: UInt64)] = [:]
+    /// Drawn now and then, where there are any.
+    var quotas = Quotas()
+    let hasQuotas: Bool
     /// By owner, by name.
     var latest: [String: [Name: Latest]] = [:]
     /// The highest revision of a deletion that is no longer remembered.
@@ -71,7 +109,12 @@ public struct FeedModel {
     public internal(set) var operationCount = 0
 
     /// An empty model for an empty store.
-    public init(seed: UInt64) { generator = SeededGenerator(seed: seed) }
+    ///
+    /// - Parameter hasQuotas: whether the store is given quotas, others each time.
+    public init(seed: UInt64, hasQuotas: Bool = false) {
+        generator = SeededGenerator(seed: seed)
+        self.hasQuotas = hasQuotas
+    }
 
     /// One of two apps, or none.
     mutating func anyApp() -> String? { generator.chance(50) ? "app-\(generator.below(2))" : nil }
@@ -94,9 +137,32 @@ public struct FeedModel {
         return revision
     }
 
+    /// Whether a content is stored: notifications have it, be they expired, or it is held.
+    func isStored(_ content: Int) -> Bool { references[content] > 0 || held[content] != nil }
+
+    var storedByteCount: Int {
+        (0..<Self.contentCount).filter(isStored).reduce(0) {
+            $0 + Self.byteCount(ofContent: $1)
+        }
+    }
+
+    /// Puts an item in the place of another, or of nothing, and counts what it has.
+    mutating func put(_ id: String, _ item: Item?) {
+        if let old = items[id] { count(old, -1) }
+        if let item { count(item, 1) }
+        items[id] = item
+    }
+
+    private mutating func count(_ item: Item, _ sign: Int) {
+        for content in item.parts.values { references[content] += sign }
+        guard let owner = item.owner else { return }
+        usage[owner, default: (0, 0)].notifications += sign
+        usage[owner, default: (0, 0)].byteCount += sign * item.byteCount
+    }
+
     /// An item comes to its owner, or changes.
     mutating func keep(_ id: String, _ item: Item) {
-        items[id] = item
+        put(id, item)
         guard let owner = item.owner else { return }
         latest[owner, default: [:]][Name(id: id, app: item.app)] = Latest(
             revision: item.revision, device: item.device)

@@ -17,8 +17,8 @@ public struct FeedPlay {
     static let quietInterval = 200
 
     /// For an empty store.
-    public init(seed: UInt64) {
-        model = FeedModel(seed: seed)
+    public init(seed: UInt64, hasQuotas: Bool = false) {
+        model = FeedModel(seed: seed, hasQuotas: hasQuotas)
         noise = SeededGenerator(seed: seed ^ 0xFEED)
         devices = (0..<FeedModel.ownerCount * Self.deviceCount).map {
             FeedDevice(
@@ -34,7 +34,8 @@ public struct FeedPlay {
         RecordFilter(actionState: .dismissed), RecordFilter(app: "app-1", isRead: false),
         RecordFilter(isRead: true, actionState: .activated), RecordFilter(),
         RecordFilter(app: "app-0", isRead: false, actionState: ActionState.none, group: "g0"),
-        RecordFilter(app: "app-2"),
+        RecordFilter(app: "app-2"), RecordFilter(platform: "ios"),
+        RecordFilter(platform: "tv", targetHost: "host-0"),
     ]
 
     /// How the store must be opened.
@@ -83,8 +84,10 @@ public struct FeedPlay {
         pageCount += 1
     }
 
-    /// Everything that is over is swept, all devices catch up, and each copy is whole.
+    /// The store has what it should, everything that is over is swept, all devices catch up, and each copy is
+    /// whole.
     private mutating func beQuiet(in store: BlobStore) throws {
+        try model.checkContents(in: store)
         try model.sweep(in: store)
         for index in devices.indices {
             // The last one is away for several such moments.

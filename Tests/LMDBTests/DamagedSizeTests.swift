@@ -76,7 +76,7 @@ import Testing
 
     /// A cursor reports what it cannot read, and goes on behind it.
     private static func walk(_ environment: Environment, _ table: Table) throws {
-        let transaction = try environment.readers.begin()
+        let transaction = try environment.beginRead()
         var cursor = try Cursor(transaction, in: table)
         var found = 0
         var isBegun = false
@@ -84,7 +84,7 @@ import Testing
             let wasBegun = isBegun
             isBegun = true
             do throws(LMDBError) {
-                guard try wasBegun ? cursor.moveToNext() : cursor.moveToFirst() else { break }
+                guard try wasBegun ? cursor.move(.next) : cursor.move(.first) else { break }
                 found += 1
             } catch {
                 #expect(error.isOutOfBounds)
@@ -113,17 +113,5 @@ import Testing
         let isDirty = transaction.isDirty
         #expect(refusal?.isOutOfBounds == true)
         #expect(!isDirty)
-    }
-
-    @Test("What commits add to the file is readable, in views that were open before and after")
-    func growth() throws {
-        let folder = TemporaryFolder()
-        let environment = try folder.open()
-        let table = try environment.makeTable()
-        for round in 0..<40 {
-            let value = [UInt8](repeating: UInt8(round), count: 50_000)
-            try environment.set("key-\(round)", value, in: table)
-            #expect(try environment.get("key-\(round)", in: table) == value)
-        }
     }
 }

@@ -4,11 +4,8 @@ import Testing
 
 /// What a write transaction did, as bytes from which it can be done again.
 @Suite struct OperationBufferTests {
-    /// Short values, and in the model ones of which few fit a page and ones with pages of their own.
-    private static let valueBounds = [1, 80, 2_100, 9_000]
-
     /// An operation as a value.
-    private struct Operation: Equatable {
+    struct Operation: Equatable {
         var isPut: Bool
         var table: Int
         var key: [UInt8]
@@ -34,21 +31,14 @@ import Testing
         return (operations, reader.isAtEnd)
     }
 
-    private static func read(_ bytes: [UInt8]) -> (operations: [Operation], isAtEnd: Bool) {
+    static func read(_ bytes: [UInt8]) -> (operations: [Operation], isAtEnd: Bool) {
         read(bytes.span.bytes)
-    }
-
-    /// An environment with the tables `one` and `two`, numbered 0 and 1.
-    private static func open(_ folder: TemporaryFolder) throws -> (Environment, [Table]) {
-        let environment = try folder.open(mapByteCount: 256 << 20)
-        for name in ["one", "two"] as [StaticString] { _ = try environment.makeTable(name) }
-        return (environment, try environment.openTables(["one", "two"]))
     }
 
     @Test("Puts of both forms, inserts and deletes are noted when they happen, in their order")
     func operations() throws {
         let folder = TemporaryFolder()
-        let (environment, tables) = try Self.open(folder)
+        let (environment, tables) = try folder.openTwoTables()
         try environment.set("old", [9], in: tables[1])
         let (a, b, none, old) = (Array("a".utf8), Array("b".utf8), [UInt8]([0]), Array("old".utf8))
         let empty: [UInt8] = []
@@ -98,7 +88,7 @@ import Testing
     @Test("An operation fits exactly, or not by a byte; behind one that does not nothing is noted")
     func limits() throws {
         let folder = TemporaryFolder()
-        let (environment, tables) = try Self.open(folder)
+        let (environment, tables) = try folder.openTwoTables()
         let key = [UInt8](repeating: 1, count: 10)
         let value = [UInt8](repeating: 2, count: 30)
         var transaction = try environment.beginWrite()
@@ -136,7 +126,7 @@ import Testing
     /// Some operations, as bytes.
     private static func sample() throws -> (operations: [Operation], bytes: [UInt8]) {
         let folder = TemporaryFolder()
-        let (environment, tables) = try open(folder)
+        let (environment, tables) = try folder.openTwoTables()
         var transaction = try environment.beginWrite()
         transaction.operations.restart(prefixByteCount: 0, byteCountMax: 100_000)
         for number in 0..<UInt8(12) {
@@ -221,88 +211,6 @@ import Testing
             let read = Self.read(bytes)
             #expect(read.operations.isEmpty && !read.isAtEnd, "byte \(index) is \(byte)")
         }
-    }
-
-    @Test(
-        "Done again on a copy, once or from any place on twice, they make the same tables",
-        arguments: 0..<4)
-    func copy(number: Int) throws {
-        let seed = testSeed(UInt64(21 + number))
-        print("replayed operations: seed \(seed)")
-        var numbers = SeededGenerator(seed: seed)
-        let (first, second) = (TemporaryFolder(), TemporaryFolder())
-        let (environment, tables) = try Self.open(first)
-        let (copy, copyTables) = try Self.open(second)
-        for round in 0..<25 {
-            var batches: [[Operation]] = []
-            var transaction = try environment.beginWrite()
-            for _ in 0...numbers.below(4) {
-                transaction.operations.restart(prefixByteCount: 64, byteCountMax: 4 << 20)
-                for _ in 0..<numbers.below(40) {
-                    let table = tables[numbers.below(2)]
-                    let (key, value) = (numbers.key(of: 80), numbers.value(upTo: Self.valueBounds))
-                    switch numbers.below(5) {
-                    case 0:
-                        _ = try transaction.insert(
-                            value.span.bytes, forKey: key.span.bytes, in: table)
-                    case 1:
-                        let cut = numbers.below(value.count + 1)
-                        try transaction.put(
-                            value.span.bytes.extracting(0..<cut),
-                            value.span.bytes.extracting(cut..<value.count),
-                            forKey: key.span.bytes, in: table)
-                    case 2:
-                        try transaction.put(value.span.bytes, forKey: key.span.bytes, in: table)
-                    default: try transaction.delete(key.span.bytes, in: table)
-                    }
-                }
-                let read = Self.read(Array(transaction.noted.bytes.dropFirst(64)))
-                #expect(read.isAtEnd && !transaction.noted.isOverfull, "seed \(seed)")
-                #expect(read.operations.count == transaction.noted.operationCount)
-                batches.append(read.operations)
-            }
-            try transaction.commit()
-            // Some of them twice: the first time may have ended anywhere.
-            let all = batches.flatMap { $0 }
-            let done = numbers.below(all.count + 1)
-            if round % 2 == 0 { try Self.perform(Array(all.prefix(done)), copy, copyTables) }
-            try Self.perform(all, copy, copyTables)
-            for (table, copyTable) in zip(tables, copyTables) {
-                let expected = try Self.entries(environment, table)
-                let found = try Self.entries(copy, copyTable)
-                #expect(found == expected, "seed \(seed), round \(round)")
-            }
-        }
-        #expect(try Self.entries(environment, tables[0]).count > 20, "seed \(seed)")
-    }
-
-    private static func perform(
-        _ operations: [Operation], _ environment: Environment, _ tables: [Table]
-    ) throws {
-        var transaction = try environment.beginWrite()
-        for operation in operations {
-            let key = operation.key
-            let table = tables[operation.table]
-            if operation.isPut {
-                try transaction.put(
-                    operation.value.span.bytes, forKey: key.span.bytes, in: table)
-            } else {
-                try transaction.delete(key.span.bytes, in: table)
-            }
-        }
-        try transaction.commit()
-    }
-
-    private static func entries(_ environment: Environment, _ table: Table) throws -> [[UInt8]] {
-        let transaction = try environment.readers.begin()
-        var cursor = try Cursor(transaction, in: table)
-        var entries: [[UInt8]] = []
-        var isThere = try cursor.moveToFirst()
-        while isThere {
-            entries += [copied(cursor.key), copied(cursor.value)]
-            isThere = try cursor.moveToNext()
-        }
-        return entries
     }
 }
 

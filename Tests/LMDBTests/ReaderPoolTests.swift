@@ -8,32 +8,19 @@ import Testing
     func readersFull() throws {
         let folder = TemporaryFolder()
         let environment = try folder.open(readerCountMax: 2)
-        let first = try environment.readers.begin()
+        let first = try environment.beginRead()
         do {
-            let second = try environment.readers.begin()
+            let second = try environment.beginRead()
             #expect(second.id == first.id)
             do {
-                let third = try environment.readers.begin()
+                let third = try environment.beginRead()
                 Issue.record("a third view of two was opened: \(third.id)")
             } catch {
                 #expect(error.isReadersFull)
             }
         }
-        let again = try environment.readers.begin()
+        let again = try environment.beginRead()
         #expect(again.id == first.id)
-    }
-
-    @Test("Slots are used again and again, and each view sees the last commit")
-    func reuse() throws {
-        let folder = TemporaryFolder()
-        let environment = try folder.open(readerCountMax: 2)
-        let table = try environment.makeTable()
-        for round in 0..<200 {
-            let value = [UInt8(round)]
-            try environment.set("a", value, in: table)
-            let read = try environment.get("a", in: table)
-            #expect(read == value)
-        }
     }
 
     @Test("The oldest view is the one that was opened first, whichever ends before")
@@ -44,58 +31,21 @@ import Testing
         #expect(environment.readers.oldestViewed == .max)
         try environment.set("a", [1], in: table)
         do {
-            let old = try environment.readers.begin()
+            let old = try environment.beginRead()
             try environment.set("a", [2], in: table)
             do {
-                let new = try environment.readers.begin()
+                let new = try environment.beginRead()
                 #expect(new.id > old.id)
                 #expect(environment.readers.oldestViewed == old.id)
             }
             #expect(environment.readers.oldestViewed == old.id)
             // A slot that was given back does not count, though LMDB keeps it.
-            let newest = try environment.readers.begin()
+            let newest = try environment.beginRead()
             let id = newest.id
             end(old)
             #expect(environment.readers.oldestViewed == id)
         }
         #expect(environment.readers.oldestViewed == .max)
-    }
-
-    /// A view is marked before it exists, so a thread that asks in between gets 0 and waits. Seen from
-    /// outside: what is said to be the oldest view is never newer than one that is open.
-    @Test("What is said of the oldest view holds while views come and go on other threads")
-    func oldestViewedUnderLoad() async throws {
-        let folder = TemporaryFolder()
-        let environment = try folder.open()
-        let table = try environment.makeTable()
-        let flag = Flag()
-        try await withThrowingTaskGroup(of: Int.self) { group in
-            for _ in 0..<2 {
-                group.addTask {
-                    var wrong = 0
-                    while !flag.isOver.load(ordering: .relaxed) {
-                        wrong += try Self.compare(environment)
-                        await Task.yield()
-                    }
-                    return wrong
-                }
-            }
-            for round in 0..<200 {
-                try environment.set("a", [UInt8(round)], in: table)
-                await Task.yield()
-            }
-            flag.isOver.store(true, ordering: .relaxed)
-            for try await wrong in group { #expect(wrong == 0) }
-        }
-    }
-
-    private final class Flag: Sendable {
-        let isOver = Atomic(false)
-    }
-
-    private static func compare(_ environment: Environment) throws -> Int {
-        let view = try environment.readers.begin()
-        return environment.readers.oldestViewed > view.id ? 1 : 0
     }
 
     /// Values were once readable only as long as somebody else kept the environment: Swift may let
@@ -108,7 +58,7 @@ import Testing
             var environment: Environment? = try folder.open()
             let table = try #require(try environment?.makeTable())
             try environment?.set("a", value, in: table)
-            let view = try #require(environment).readers.begin()
+            let view = try #require(environment).beginRead()
             environment = nil
             #expect(Environment.isOpen(folder.path))
             let read = try view.copy(of: "a", in: table)
@@ -119,4 +69,87 @@ import Testing
     }
 
     private func end(_ view: consuming ReadTransaction) {}
+
+    /// What several threads saw together.
+    private final class Tally: Sendable {
+        let opened = Atomic(0)
+        let refused = Atomic(0)
+        let wrong = Atomic(0)
+        let isOver = Atomic(false)
+    }
+
+    /// More views are wanted than there are slots, so slots change hands all the time.
+    @Test("Each view has a slot of its own, however many threads want one, and none is lost")
+    func contention() async throws {
+        let folder = TemporaryFolder()
+        let capacity = 4
+        let environment = try folder.open(readerCountMax: capacity)
+        let table = try environment.makeTable()
+        try environment.set("a", [0], in: table)
+        let tally = Tally()
+        try await withThrowingTaskGroup(of: Void.self) { group in
+            for _ in 0..<3 {
+                group.addTask {
+                    while !tally.isOver.load(ordering: .relaxed) {
+                        for _ in 0..<64 {
+                            Self.openNested(environment, table, depth: 3, tally)
+                        }
+                        await Task.yield()
+                    }
+                }
+            }
+            for round in 1...200 {
+                try environment.set("a", [UInt8(round)], in: table)
+                await Task.yield()
+            }
+            tally.isOver.store(true, ordering: .relaxed)
+            try await group.waitForAll()
+        }
+        #expect(tally.wrong.load(ordering: .relaxed) == 0)
+        #expect(tally.opened.load(ordering: .relaxed) > 0)
+        #expect(environment.readers.oldestViewed == .max)
+
+        // All of them are there again, and no more.
+        let tallyAfter = Tally()
+        Self.openNested(environment, table, depth: capacity + 1, tallyAfter)
+        #expect(tallyAfter.opened.load(ordering: .relaxed) == capacity)
+        #expect(tallyAfter.refused.load(ordering: .relaxed) == 1)
+        #expect(tallyAfter.wrong.load(ordering: .relaxed) == 0)
+    }
+
+    /// Opens a view, others inside it, and compares what it sees before and after: another's
+    /// renewal of the same transaction would show.
+    private static func openNested(
+        _ environment: Environment, _ table: Table, depth: Int, _ tally: Tally
+    ) {
+        guard depth > 0 else { return }
+        do throws(LMDBError) {
+            let view = try environment.beginRead()
+            tally.opened.add(1, ordering: .relaxed)
+            let before = (view.id, try view.copy(of: "a", in: table))
+            openNested(environment, table, depth: depth - 1, tally)
+            let after = (view.id, try view.copy(of: "a", in: table))
+            if before != after || environment.readers.oldestViewed > view.id {
+                tally.wrong.add(1, ordering: .relaxed)
+            }
+        } catch {
+            tally.refused.add(1, ordering: .relaxed)
+            if !error.isReadersFull { tally.wrong.add(1, ordering: .relaxed) }
+        }
+    }
+
+    @Test("A view whose caller keeps the environment sees what any other sees")
+    func unkept() throws {
+        let folder = TemporaryFolder()
+        let environment = try folder.open(readerCountMax: 2)
+        let table = try environment.makeTable()
+        try environment.set("a", [1], in: table)
+        for _ in 0..<3 {
+            let view = try environment.readers.beginUnkept()
+            #expect(environment.readers.oldestViewed == view.id)
+            let read = try view.copy(of: "a", in: table)
+            #expect(read == [1])
+        }
+        #expect(environment.readers.oldestViewed == .max)
+    }
 }

@@ -7,9 +7,19 @@ extension TemporaryFolder {
     ) throws(LMDBError) -> Environment {
         try Environment(
             directory: path,
-            Environment.Configuration(
-                mapByteCount: mapByteCount, readerCountMax: readerCountMax, tableCountMax: 4,
-                isReadOnly: isReadOnly))
+            mapByteCount: mapByteCount, readerCountMax: readerCountMax, tableCountMax: 4,
+            isReadOnly: isReadOnly)
+    }
+}
+
+extension TemporaryFolder {
+    /// An environment with the tables `one` and `two`, numbered 0 and 1.
+    func openTwoTables(isReadOnly: Bool = false) throws -> (Environment, [Table]) {
+        let environment = try open(mapByteCount: 256 << 20, isReadOnly: isReadOnly)
+        if !isReadOnly {
+            for name in ["one", "two"] as [StaticString] { _ = try environment.makeTable(name) }
+        }
+        return (environment, try environment.openTables(["one", "two"]))
     }
 }
 
@@ -29,7 +39,7 @@ extension Environment {
     }
 
     func get(_ key: String, in table: Table) throws(LMDBError) -> [UInt8]? {
-        let transaction = try readers.begin()
+        let transaction = try beginRead()
         return try transaction.copy(of: key, in: table)
     }
 }

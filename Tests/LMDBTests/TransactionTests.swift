@@ -63,26 +63,26 @@ import Testing
         }
         var transaction = try environment.beginWrite()
         transaction.operations.restart(prefixByteCount: 0, byteCountMax: 10_000)
-        transaction.notesPlaces = true
+        transaction.notesOverflow = true
         for (number, value) in values.enumerated() {
             let key = [UInt8(number)]
             let head = Array(value.prefix(48))
             try transaction.put(
                 head.span.bytes, value[head.count...], forKey: key.span.bytes, in: table)
         }
-        let (hasPlaces, isOverfull) = (
-            transaction.operations.hasPlaces, transaction.operations.isOverfull
+        let (hasOverflow, isOverfull) = (
+            transaction.operations.hasOverflow, transaction.operations.isOverfull
         )
-        #expect(hasPlaces && !isOverfull)
-        var places: [LongValuePlace?] = []
+        #expect(hasOverflow && !isOverfull)
+        var places: [OverflowLocation?] = []
         do {
             let noted = transaction.operations.bytes
             var strict = OperationReader(noted)
             let none = strict.next() == nil
             let isAtEnd = strict.isAtEnd
             #expect(none && !isAtEnd, "who expects no places finds that they make no sense")
-            var reader = OperationReader(noted, hasPlaces: true)
-            while let operation = reader.next() { places.append(operation.place) }
+            var reader = OperationReader(noted, hasOverflow: true)
+            while let operation = reader.next() { places.append(operation.overflow) }
         }
         #expect(places.map { $0?.byteCount } == [9_000, nil, 65_520, 4_200])
         // One that is deleted would have others in its pages.
@@ -94,8 +94,8 @@ import Testing
             wasRead = try transaction.value(forKey: first.span.bytes, in: table) != nil
         } catch {}
         #expect(wasRead == nil)
-        let areWritten = try transaction.writeLongValues()
-        let areWrittenAgain = try transaction.writeLongValues()
+        let areWritten = try transaction.writeOverflowPages()
+        let areWrittenAgain = try transaction.writeOverflowPages()
         #expect(areWritten && !areWrittenAgain)
         for (value, place) in zip(values, places) {
             guard let place, let offset = place.offset(pageByteCount: environment.pageByteCount)
@@ -173,18 +173,48 @@ import Testing
     @Test("A commit has the number that its transaction said, and views say which they see")
     func numbers() throws {
         let table = try environment.makeTable()
-        let before = try environment.readers.begin()
+        let before = try environment.beginRead()
         let old = before.id
         let key = Array("a".utf8)
         var transaction = try environment.beginWrite()
         let number = transaction.id
         try transaction.put(key.span.bytes, forKey: key.span.bytes, in: table)
         try transaction.commit()
-        let after = try environment.readers.begin()
+        let after = try environment.beginRead()
         #expect(number == old + 1)
         #expect(after.id == number)
         #expect(before.id == old)
         let unseen = try before.copy(of: "a", in: table)
         #expect(unseen == nil)
+    }
+
+    @Test("A cursor finds the first key that is not before the one asked for")
+    func seek() throws {
+        let table = try environment.makeTable()
+        try environment.set("b", [1], in: table)
+        try environment.set("d", [2, 3], in: table)
+        let transaction = try environment.beginRead()
+        var cursor = try Cursor(transaction, in: table)
+        for (wanted, expected) in [("a", "b"), ("b", "b"), ("c", "d"), ("e", nil)] {
+            let bytes = Array(wanted.utf8)
+            let isThere = try cursor.move(toKeyAtOrAfter: bytes.span.bytes)
+            let key = isThere ? String(decoding: copied(cursor.key), as: UTF8.self) : nil
+            #expect(key == expected, "\(wanted)")
+        }
+    }
+
+    @Test("An empty table has no first entry, in a change as well")
+    func empty() throws {
+        let table = try environment.makeTable()
+        let transaction = try environment.beginWrite()
+        var cursor = try Cursor(transaction, in: table)
+        let first = try cursor.move(.first)
+        let next = try cursor.move(.next)
+        let last = try cursor.move(.last)
+        let previous = try cursor.move(.previous)
+        #expect(!first)
+        #expect(!next)
+        #expect(!last)
+        #expect(!previous)
     }
 }

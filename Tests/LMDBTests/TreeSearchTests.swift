@@ -1,4 +1,5 @@
 import Glibc
+import LMDB
 import TestSupport
 import Testing
 
@@ -23,51 +24,6 @@ import Testing
         return model
     }
 
-    /// What a search finds from the root that the last commit has.
-    private static func find(
-        _ key: [UInt8], in table: Table, of environment: Environment
-    ) throws(LMDBError) -> [UInt8]?? {
-        let transaction = try environment.readers.begin()
-        guard let main = environment.bounds.mainRoot(of: transaction.id) else { return .none }
-        let search = TreeSearch(bounds: environment.bounds)
-        guard let root = try search.root(of: table.name, main: main) else { return .none }
-        guard let value = try search.value(of: key.span.bytes, root: root) else {
-            return .some(nil)
-        }
-        return copied(MappedValue.span(of: value))
-    }
-
-    @Test("Every key is found with its value, and no other", arguments: [false, true])
-    func sameAnswers(isReadOnly: Bool) throws {
-        let seed = testSeed(22)
-        print("seed \(seed)")
-        var generator = SeededGenerator(seed: seed)
-        for count in [0, 1, 5, 60, 900] {
-            let folder = TemporaryFolder()
-            var model: [[UInt8]: [UInt8]] = [:]
-            do {
-                let environment = try folder.open()
-                let table = try environment.makeTable()
-                model = try Self.fill(environment, table, count: count, &generator)
-            }
-            let environment = try folder.open(isReadOnly: isReadOnly)
-            let table = try #require(try environment.openTables(["table"]).first)
-            #expect(environment.bounds.isSearchable)
-            for number in 0..<4 * count + 3 {
-                let key =
-                    Array("\(number)".utf8) + Array(repeating: 0x78, count: number % 80)
-                let found = try Self.find(key, in: table, of: environment)
-                #expect(found == .some(model[key]), "seed \(seed), key \(number) of \(count)")
-                let transaction = try environment.readers.begin()
-                var copy: [UInt8]?
-                if let value = try transaction.view.value(forKey: key.span.bytes, in: table) {
-                    copy = copied(value)
-                }
-                #expect(copy == model[key], "seed \(seed), key \(number) of \(count)")
-            }
-        }
-    }
-
     @Test("A view keeps its commit, whenever it learns where its tables begin")
     func commits() throws {
         let folder = TemporaryFolder()
@@ -86,7 +42,7 @@ import Testing
             }
         }
         // What is not of the last commit is not told by the meta pages.
-        let transaction = try environment.readers.begin()
+        let transaction = try environment.beginRead()
         let last = transaction.id
         #expect(environment.bounds.mainRoot(of: last) != nil)
         for commit in last - 3..<last { #expect(environment.bounds.mainRoot(of: commit) == nil) }
@@ -98,8 +54,7 @@ import Testing
         let folder = TemporaryFolder()
         let environment = try Environment(
             directory: folder.path,
-            Environment.Configuration(
-                mapByteCount: 16 << 20, readerCountMax: 4, tableCountMax: 12))
+            mapByteCount: 16 << 20, readerCountMax: 4, tableCountMax: 12)
         let names: [StaticString] = ["a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k", "l"]
         let tables = try names.map { try environment.makeTable($0) }
         for (number, table) in tables.enumerated() {
@@ -139,7 +94,7 @@ import Testing
             for _ in 0..<10 {
                 let key = keys[generator.below(keys.count)]
                 do throws(LMDBError) {
-                    _ = try Self.find(key, in: table, of: environment)
+                    _ = try environment.search(key, in: table)
                 } catch {
                     #expect(error.isCorruption, "seed \(seed), round \(round)")
                     errors += 1
@@ -150,8 +105,41 @@ import Testing
         }
         #expect(errors > 0)
         for (key, value) in model {
-            #expect(try Self.find(key, in: table, of: environment) == .some(value))
+            #expect(try environment.search(key, in: table) == .some(value))
         }
+    }
+
+    /// Keys of 40 bytes were once told apart by their first 32 where the cache was concerned: an id got
+    /// another's value when both fell into the same set. There are more keys here than sets, so many do.
+    @Test("Keys that differ only behind byte 32 are never taken for each other")
+    func longKeys() throws {
+        let folder = TemporaryFolder()
+        let environment = try folder.open()
+        let table = try environment.makeTable()
+        let count = 40_000
+        let keys = (0..<count).map { number in
+            let digits = String(number)
+            let zeros = String(repeating: "0", count: 8 - digits.count)
+            return String(repeating: "k", count: 32) + zeros + digits
+        }
+        do {
+            var writing = try environment.beginWrite()
+            for (number, key) in keys.enumerated() {
+                try writing.put(
+                    Array("\(number)".utf8).span.bytes, forKey: Array(key.utf8).span.bytes,
+                    in: table)
+            }
+            try writing.commit()
+        }
+        var wrong = 0
+        for _ in 0..<2 {
+            let transaction = try environment.beginRead()
+            for (number, key) in keys.enumerated() {
+                let found = try transaction.copy(of: key, in: table)
+                if found != Array("\(number)".utf8) { wrong += 1 }
+            }
+        }
+        #expect(wrong == 0, "of \(2 * count) lookups")
     }
 }
 
@@ -160,7 +148,7 @@ extension Environment {
     fileprivate final class Held {
         let transaction: ReadTransaction
         init(_ environment: Environment) throws(LMDBError) {
-            transaction = try environment.readers.begin()
+            transaction = try environment.beginRead()
         }
     }
 }

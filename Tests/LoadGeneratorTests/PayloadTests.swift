@@ -30,23 +30,6 @@ import Testing
         #expect(sizes[9_999] > 1 << 20)
     }
 
-    @Test("Payloads are distinct, and take the memory of the largest")
-    func distinct() throws {
-        let payloads = try LoadPayloads(.fixed(1_024), seed: 1)
-        #expect(payloads.count == 1_000)
-        #expect(Set((0..<1_000).map { bytes(payloads, $0) }).count == 1_000)
-        #expect(Set((0..<1_000).map { payloads.item($0).id }).count == 1_000)
-        #expect(payloads.pool.count < 100_000)
-        #expect(payloads.byteCountTotal == 1_024_000)
-    }
-
-    @Test("Large payloads are fewer, so that a run does not fill a disk")
-    func usualCount() throws {
-        #expect(PayloadSizes.fixed(1 << 20).usualCount == 256)
-        #expect(PayloadSizes.fixed(64 << 20).usualCount == 16)
-        #expect(PayloadSizes.fixed(1).usualCount == 1_000)
-    }
-
     @Test("Sizes and numbers out of bounds are named", arguments: [0, -1, (64 << 20) + 1, .max])
     func bounds(size: Int) {
         let failure = #expect(throws: LoadFailure.self) {

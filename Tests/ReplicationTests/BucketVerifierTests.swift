@@ -80,20 +80,6 @@ import Testing
             #expect(found.isSubset(of: expected), "missing \(isMissing)")
             #expect(report.batches == sound.batches)
         }
-        // A payload that a base names.
-        for blob in blobs.prefix(3) {
-            let objects = MemoryObjects(whole)
-            objects[blob] = nil
-            let found = try verify(objects).problems.map(\.name)
-            #expect(found == [blob] || found == [])
-            if found == [] {
-                // Nothing that is kept names it: it is to be collected.
-                #expect(throws: Never.self) {
-                    try Restorer(.end, asOf: noon).restore(
-                        to: TemporaryFolder().path, from: MemoryBucket(objects))
-                }
-            }
-        }
     }
 
     @Test("A gap is one problem")

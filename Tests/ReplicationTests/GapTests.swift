@@ -79,21 +79,28 @@ import Testing
         #expect(try follower.contents() == leader.contents())
     }
 
-    /// It was taken for a gap that a segment was appended, and another one, between two looks.
-    @Test("A segment that comes while a follower looks is no gap")
-    func appendedMeanwhile() throws {
+    /// Likewise with a pack.
+    @Test("A pack that is listed and not given is no gap")
+    func listedPack() throws {
         let (leader, follower) = try shard()
-        try follower.follow()
-        follower.bucket.onRequest = { (operation, name) throws(ReplicationError) in
-            guard operation == .list, name == ShardNames.packPrefix else { return }
-            follower.bucket.onRequest = { _, _ in }
-            do {
-                for number in 0..<3 {
-                    try leader.store.put("late\(number)", [1])
-                    try leader.ship()
-                }
-            } catch { throw ReplicationError.bucket("\(error)") }
+        let last = try #require(leader.shipper).position.number
+        let (objects, range) = (leader.bucket.shared, last - 5...last - 3)
+        var bytes: [UInt8] = []
+        for number in range {
+            bytes += try #require(objects[ShardNames.log(number)])
+            objects[ShardNames.log(number)] = nil
         }
+        let name = ShardNames.pack(range)
+        // Lists have it, and a later one.
+        objects[name] = bytes
+        objects[ShardNames.pack(last - 2...last - 2)] = objects[ShardNames.log(last - 2)]
+        follower.bucket.onRequest = { (operation, asked) throws(ReplicationError) in
+            objects[name] = operation == .get && asked == name ? nil : bytes
+        }
+        let error = ReplicationError.damaged(name: name, why: "is listed, and cannot be read")
+        #expect(throws: error) { try follower.follow() }
+        follower.bucket.onRequest = { _, _ in }
+        objects[name] = bytes
         try follower.follow()
         #expect(try follower.contents() == leader.contents())
     }

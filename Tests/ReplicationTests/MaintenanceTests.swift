@@ -41,51 +41,6 @@ import Testing
         #expect(objects.count("log/") < 200)
     }
 
-    @Test("A follower that was away reads packs, and one that was away too long begins anew")
-    func away() throws {
-        let clock = TestClock()
-        let objects = MemoryObjects()
-        let leader = try Member("one", objects, clock: clock)
-        leader.schedule = BaseSchedule(
-            intervalMilliseconds: 3_600_000, retentionMilliseconds: 3_600_000)
-        try leader.begin()
-        try leader.ship()
-        try leader.maintain()
-        let follower = try Member("two", seededFrom: objects)
-        let other = try Member("three", seededFrom: objects)
-        func work(_ round: Int) throws {
-            for number in 0..<20 {
-                try leader.store.put(
-                    "n\(number)",
-                    SeededGenerator.bytes(number * 5_000, seed: UInt64(round * 20 + number)))
-                try leader.ship()
-                clock.advance(milliseconds: 60_000)
-                try leader.maintain()
-            }
-        }
-        try work(0)
-        #expect(objects[ShardNames.log(2)] == nil)
-        try follower.follow()
-        #expect(try follower.contents() == leader.contents())
-        #expect(follower.store.lastSequence == leader.store.lastSequence)
-        // Over a start of the leader, which goes on from what is there.
-        try leader.reopen()
-        try leader.resume()
-        let first = try #require(objects.names.compactMap(ShardNames.packRange).last).upperBound
-        try leader.maintain()
-        #expect(leader.maintenance?.firstUnpacked == first + 1)
-        try work(1)
-        try follower.follow()
-        #expect(try follower.contents() == leader.contents())
-        for round in 2..<8 {
-            try work(round)
-            try follower.follow()
-        }
-        #expect(throws: ReplicationError.self) { try other.follow() }
-        #expect(try follower.contents() == leader.contents())
-        #expect(try follower.store.verify().problems == [])
-    }
-
     // A leader whose disk was full for longer than the retention could not write down what it had shipped. It deleted
     // that from the log all the same, found its own place gone when it was started, and deposed itself.
     @Test("A leader that cannot write down what it shipped keeps what its start reads of the log")
@@ -108,44 +63,6 @@ import Testing
         try leader.reopen()
         try leader.resume()
         #expect(leader.store.shippedSequence == leader.store.lastSequence)
-        // What it has written down is not needed any more.
-        try leader.store.saveShipped()
-        for _ in 0..<200 {
-            clock.advance(milliseconds: 60_000)
-            _ = try leader.shipper?.step(on: leader.bucket, asOf: clock.now, appendsEmpty: true)
-            try leader.store.saveShipped()
-            try leader.maintain()
-        }
-        let first = try #require(objects.names.compactMap(ShardNames.packRange).first)
-        #expect(first.lowerBound > 100)
-    }
-
-    // A base has changes that were shipped behind its segment, and what was removed before it is deleted from the
-    // bucket. A follower at that segment waited for such a payload for ever.
-    @Test("A follower at the segment of the oldest base that needs a deleted payload begins anew")
-    func atTheSegmentOfABase() throws {
-        let objects = MemoryObjects()
-        let leader = try Member("one", objects)
-        try leader.begin()
-        try leader.writeBase()
-        let follower = try Member("two", seededFrom: objects)
-        try leader.store.put("before", [1])
-        try leader.ship()
-        try follower.follow()
-        let old = objects.names.filter { $0.hasPrefix("base/") }
-        try leader.store.put("long", SeededGenerator.bytes(300_000, seed: 1))
-        _ = try leader.store.delete("long", asOf: noon)
-        try leader.writeBase()
-        // As the collector does, when the first base is older than the retention.
-        for name in old + objects.names.filter({ $0.hasPrefix("blob/") }) { objects[name] = nil }
-        let error = #expect(throws: ReplicationError.self) { try follower.follow() }
-        guard case .tooOld = error else {
-            Issue.record("\(String(describing: error))")
-            return
-        }
-        let fresh = try Member("three", seededFrom: objects)
-        try fresh.follow()
-        #expect(try fresh.contents() == leader.contents())
     }
 
     @Test("A base without its manifest is deleted a day later, and never written over")
@@ -173,37 +90,6 @@ import Testing
         try leader.maintain()
         #expect(objects.count("base/") == count - 1)
         #expect(try BaseManifest.numbers(on: leader.bucket).count == 1)
-    }
-
-    @Test("A base is not begun again under its names, also where they cannot be listed")
-    func namesOfBases() throws {
-        let clock = TestClock()
-        let objects = MemoryObjects()
-        let leader = try Member("one", objects, clock: clock)
-        leader.schedule = BaseSchedule(
-            intervalMilliseconds: 60_000, retentionMilliseconds: 60_000)
-        try leader.begin()
-        try leader.ship()
-        // The base counts, and then the bucket is away for longer than the interval.
-        var isAway = false
-        leader.upkeep.onRequest = { (operation, name) throws(ReplicationError) in
-            if isAway { throw ReplicationError.bucket("away") }
-            if name.hasSuffix("manifest.json"), operation == .create { isAway = true }
-        }
-        #expect(throws: (any Error).self) { try leader.maintain() }
-        let name = try #require(objects.names.last { $0.contains("/part-") })
-        let part = objects[name]
-        clock.advance(milliseconds: 70_000)
-        isAway = false
-        leader.upkeep.onRequest = { _, _ in }
-        try leader.maintain()
-        #expect(objects[name] == part)
-        _ = try leader.shipper?.step(on: leader.bucket, asOf: clock.now, appendsEmpty: true)
-        try leader.maintain()
-        #expect(try BaseManifest.numbers(on: leader.bucket).count == 2)
-        let follower = try Member("two", seededFrom: objects, base: 1)
-        try follower.follow()
-        #expect(try follower.contents() == leader.contents())
     }
 
     @Test("Bases are made and names deleted, too, where the log grows as fast as it is read")

@@ -1,7 +1,8 @@
 import BlobStore
-import Replication
 import TestSupport
 import Testing
+
+@testable import Replication
 
 /// Who leads, found out by whole hosts: their starts, their take-overs, and what interrupts both.
 @Suite("Roles")
@@ -112,47 +113,6 @@ struct RoleTests {
         #expect(try copy.store.get("old") == [0])
     }
 
-    @Test("A copy without changes of its own that is behind follows at once")
-    func copyBehind() throws {
-        let a = try leader()
-        let copy = try a.copied()
-        try a.store.put("A0", [1])
-        try ship(a)
-        try copy.start()
-        try copy.run { copy.store.lastSequence == a.store.lastSequence }
-        #expect(!copy.isLeading && copy.restartReason == nil)
-        try a.store.put("A1", [2])
-        try ship(a)
-        try copy.run { (try? copy.store.get("A1")) == [2] }
-    }
-
-    // Both had created an epoch: one fenced and met the other's epoch, the other met the fence, and nobody led.
-    @Test("Of a leader and a copy of its folder that start together one leads", arguments: 0..<30)
-    func startedTogether(_ seed: Int) throws {
-        var generator = SeededGenerator(seed: UInt64(seed))
-        let a = try leader()
-        try a.store.put("1", [1])
-        try ship(a)
-        try a.writeBase()
-        a.kill()
-        let copy = try a.copied()
-        let hosts = [a, copy]
-        for host in hosts { try host.start() }
-        // The other one does some steps at any request.
-        var isNested = false
-        for (host, other) in [(a, copy), (copy, a)] {
-            host.bucket.onRequest = { _, _ in
-                guard generator.chance(30), !isNested else { return }
-                isNested = true
-                defer { isNested = false }
-                for _ in 0..<generator.below(4) { try? other.stepOrRestart() }
-            }
-        }
-        for _ in 0..<200 { for host in hosts { try host.stepOrRestart() } }
-        #expect(hosts.filter(\.isLeading).count == 1)
-        for host in hosts { host.bucket.onRequest = { _, _ in } }
-    }
-
     // A host that was away for longer than the retention found that the log does not go back to what it has,
     // exited to be rebuilt, and led again at its next start, over and over.
     @Test("A leader whose log is gone saves its changes, is rebuilt and follows")
@@ -210,28 +170,6 @@ struct RoleTests {
         try ReplicaUnderTest.run([a, b]) { b.isLeading }
         #expect(promotion.answer == .leads(b.store.replicationState!.epoch))
         #expect(a.activity == .follows)
-    }
-
-    // A leader that had something to ship at every step never looked whether it was asked to hand over.
-    @Test("A leader that ships all the time hands over, and loses nothing")
-    func plannedUnderPublishers() throws {
-        let a = try leader()
-        let b = try follower("b", of: a)
-        let promotion = TestPromotion()
-        b.promotion = promotion
-        var count = 0
-        try ReplicaUnderTest.run([a, b]) {
-            if a.isLeading {
-                try a.store.put("n\(count)", [1])
-                count += 1
-                // Shipping takes its time.
-                a.uptime += 300
-            }
-            return b.isLeading
-        }
-        #expect(promotion.answer == .leads(b.store.replicationState!.epoch))
-        #expect(count > 3)
-        for number in 0..<count { #expect(try b.store.get("n\(number)") == [1]) }
     }
 
     // The follower gave up after ten seconds, the leader handed over after fourteen, and nobody led for twenty more.

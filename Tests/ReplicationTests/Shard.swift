@@ -1,9 +1,10 @@
 import BlobStore
 import Bytes
 import Hashing
-import Replication
 import Testing
 import TestSupport
+
+@testable import Replication
 
 /// The present of the tests.
 let noon = Timestamp(milliseconds: 1_800_000_000_000)

@@ -1,7 +1,8 @@
 import BlobStore
-import Replication
 import TestSupport
 import Testing
+
+@testable import Replication
 
 /// A clock that is wrong for a while.
 @Suite struct WrongClockTests {

@@ -89,7 +89,8 @@ extension World {
                 "\(leader.name) \(store.shippedSequence) of \(store.lastSequence)")
         }
         for host in hosts where host !== leader {
-            guard host.store?.lastSequence == store.lastSequence else {
+            // A deposed leader may have just as many changes, of its own, until it could save them.
+            guard !host.leads, host.store?.lastSequence == store.lastSequence else {
                 return Finding(
                     "a follower does not follow: \(host.reason("replica"))",
                     "\(host.name) \(host.store?.lastSequence ?? 0) of \(store.lastSequence)")

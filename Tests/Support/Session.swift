@@ -49,7 +49,8 @@ public struct Session: Sendable {
             script += "exec >../output-\(index) 2>&1\n\(step.command)\n"
             if tellsCodes { script += "code=$?; [ $code = 0 ] || echo \"[$code]\"\n" }
         }
-        _ = try TestSupport.run(["/bin/sh", "-c", script], environment: environment)
+        _ = try TestSupport.run(
+            ["timeout", "-k", "5", "300", "/bin/sh", "-c", script], environment: environment)
         return try steps.enumerated().compactMap { index, step in
             let output = String(decoding: try folder.read("output-\(index)"), as: UTF8.self)
             return Self.matches(output, step.expected)

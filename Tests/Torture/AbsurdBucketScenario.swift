@@ -1,37 +1,24 @@
-import ArgumentParser
 import BlobClient
 import Glibc
 import TestSupport
 
 /// The bucket answers rubbish for a while, in one way after the other.
 struct AbsurdBucketScenario: ShardScenario {
-    static let configuration = CommandConfiguration(
-        commandName: "absurd-bucket",
-        abstract: "The bucket answers nothing, a page, 403, 404, resets, or not at all.",
-        discussion: """
-            A leader is behind a proxy, under publishers of which some wait for the bucket. For some seconds \
-            each the proxy answers 200 with nothing, 200 with a page, 403, 404, resets connections, or does \
-            not answer. What was acknowledged as replicated must be on a host that is made from the bucket \
-            alone; the leader must acknowledge again soon after each, and ask and log little meanwhile.
-            """)
-    static let usualRounds = 3
+    static let about = About(
+        "absurd-bucket", "The bucket answers nothing, a page, 403, 404, resets, or not at all.",
+        """
+        A leader has a proxy in front of its bucket, under publishers of which some wait for the bucket. For some
+        seconds each the proxy answers 200 with nothing, 200 with a page, 403, 404, resets connections, or does not
+        answer. What was acknowledged as replicated must be on a host that is made from the bucket; the leader must
+        acknowledge again soon after each, and ask and log little meanwhile.
+        """)
 
-    @OptionGroup var options: ScenarioOptions
-    @OptionGroup var shard: ShardOptions
-
-    @Option(help: "How long each lasts, in milliseconds. With --short: 1000.")
-    var milliseconds: Int?
-
-    @Option(help: "Requests to the bucket during each, at most.")
-    var requestsMax = 20
-
-    @Option(help: "Lines that the daemon logs for each, at most.")
-    var linesMax = 5
-
-    @Option(help: "How long after each a publish is acknowledged as replicated, in milliseconds.")
-    var recoveryMillisecondsMax = 10_000
-
-    var roundSecondsMax: Int { 360 }
+    @Setting(3, short: 1, "How many rounds.") var rounds: Int
+    @Setting(5_000, short: 1_000, "How long each lasts, in milliseconds.") var milliseconds: Int
+    @Setting(20, "Requests to the bucket during each, at most.") var requestsMax: Int
+    @Setting(5, "Lines that the daemon logs for each, at most.") var linesMax: Int
+    @Setting(10_000, "Milliseconds after each until a publish is acknowledged as replicated.")
+    var recoveryMillisecondsMax: Int
 
     private static let faults: [(name: String, fault: FaultyProxy.Fault)] = [
         ("200 with nothing", .answered([.answer(200)])),
@@ -51,29 +38,22 @@ struct AbsurdBucketScenario: ShardScenario {
 
     func play(_ round: inout Round) throws -> String {
         let proxy = try FaultyProxy(to: round.shard.server.port)
-        let leader = round.host("leader", "--replicate", through: proxy)
-        try leader.start()
+        let leader = try round.serve("leader", "--replicate", through: proxy)
         try settle([leader], withinSeconds: 90, "at the start")
-        var plan = Publisher.Plan()
-        plan.name = "replicated"
-        plan.publisherCount = 4
-        plan.byteCounts = 200...80_000
-        plan.awaitsReplication = true
-        plan.persists = true
-        plan.rest = { _ in 5_000 }
-        let replicated = Publisher.crowd(plan, using: &round.generator)
-        plan.name = "local"
-        plan.publisherCount = 2
-        plan.awaitsReplication = false
-        let local = Publisher.crowd(plan, using: &round.generator)
+        let replicated = round.crowd("replicated", 4, bytes: 200...80_000) {
+            $0.rest = { _ in 5_000 }
+        }
+        let local = round.crowd("local", 2, waits: false, bytes: 200...80_000) {
+            $0.rest = { _ in 5_000 }
+        }
         let stop = StopSign()
-        let threads = try round.start(replicated + local, at: [leader.socket], until: stop)
+        let threads = try round.start(replicated + local, at: [leader], until: stop)
         var (words, faults) = ([String](), [String]())
         for (index, (name, fault)) in Self.faults.enumerated() {
-            Clock.pause(microseconds: options.short ? 300_000 : 1_000_000)
+            Clock.pause(microseconds: round.isShort ? 300_000 : 1_000_000)
             let (lines, requests) = (leader.lineCount, proxy.requestCount)
             proxy.set(fault)
-            Clock.pause(microseconds: (milliseconds ?? (options.short ? 1_000 : 5_000)) * 1_000)
+            Clock.pause(microseconds: milliseconds * 1_000)
             let asked = proxy.requestCount - requests
             proxy.set(nil)
             let took = try recover(leader, "probe-\(index)")
@@ -92,7 +72,7 @@ struct AbsurdBucketScenario: ShardScenario {
         try threads.join()
         do {
             try settle([leader], withinSeconds: 180, "after all of it")
-            let fresh = try round.hostFromBucket()
+            let fresh = try round.serve("fresh", "--follow")
             try settle([leader, fresh], withinSeconds: 180, "with a new follower")
             try Publisher.check(
                 replicated + local, at: [leader.socket, fresh.socket], "with a new follower")
@@ -104,7 +84,7 @@ struct AbsurdBucketScenario: ShardScenario {
         } catch { faults.append("\(error)") }
         if leader.exits > 0 { faults.append("the leader exited \(leader.exits) times") }
         try require(faults.isEmpty, faults.joined(separator: " | "))
-        let count = replicated.reduce(0) { $0 + $1.acknowledgedCount }
+        let count = Publisher.acknowledgedCount(replicated)
         return words.joined(separator: "; ") + "; \(count) changes acknowledged as replicated"
     }
 

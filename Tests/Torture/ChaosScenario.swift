@@ -1,33 +1,24 @@
-import ArgumentParser
 import BlobClient
 import Glibc
 import TestSupport
 
 /// Two hosts of a shard are killed and promoted at random.
 struct ChaosScenario: ShardScenario {
-    static let configuration = CommandConfiguration(
-        commandName: "chaos",
-        abstract: "Two hosts are killed and promoted at random, under publishers and readers.",
-        discussion: """
-            Both hosts evict long payloads. At random one of them is killed and started again, is promoted \
-            (with --force only when the other one was just killed), or is backed up. Some publishers wait for \
-            the bucket, some do not. Then everything stops but the daemons: one must lead, everything must be \
-            shipped, both must have the same and all that was acknowledged as replicated, and be sound.
-            """)
-    static let usualRounds = 1
+    static let about = About(
+        "chaos", "Two hosts are killed and promoted at random, under publishers and readers.",
+        """
+        Both hosts evict long payloads. At random one of them is killed and started again, is promoted (with --force
+        only when the other one was just killed), or is backed up. Some publishers wait for the bucket, some do not.
+        Then everything stops but the daemons: one must lead, everything must be shipped, both must have the same and
+        all that was acknowledged as replicated, and be sound.
+        """)
 
-    @OptionGroup var options: ScenarioOptions
-    @OptionGroup var shard: ShardOptions
-
-    @Option(help: "How long a round's faults last, in seconds. With --short: 8.")
-    var seconds: Int?
-
-    private var duration: Int { seconds ?? (options.short ? 8 : 60) }
-    var roundSecondsMax: Int { duration + 240 }
+    @Setting(1, "How many rounds.") var rounds: Int
+    @Setting(60, short: 8, "How long a round's faults last, in seconds.") var seconds: Int
 
     func play(_ round: inout Round) throws -> String {
         let arguments = [
-            "--local-bytes", "4MiB", "--base-interval", "60s", DaemonFlag.sweep, "200ms",
+            "--local-bytes", "4MiB", "--base-interval", "60s", "--sweep-interval", "200ms",
         ]
         let hosts = [
             round.host("a", "--replicate", arguments), round.host("b", "--follow", arguments),
@@ -37,33 +28,29 @@ struct ChaosScenario: ShardScenario {
         try settle([hosts[0]], withinSeconds: 90, "at the start")
         try hosts[1].start()
         let news = News()
-        var plan = Publisher.Plan()
-        plan.name = "replicated"
-        plan.publisherCount = 4
-        plan.byteCounts = 200...300_000
-        plan.awaitsReplication = true
-        plan.persists = true
-        plan.rest = { _ in 10_000 }
-        plan.news = news
-        let replicated = Publisher.crowd(plan, using: &round.generator)
-        plan.name = "local"
-        plan.publisherCount = 2
-        plan.awaitsReplication = false
-        plan.mayLose = true
-        let local = Publisher.crowd(plan, using: &round.generator)
+        let replicated = round.crowd("replicated", 4, bytes: 200...300_000) {
+            $0.rest = { _ in 10_000 }
+            $0.news = news
+        }
+        let local = round.crowd("local", 2, waits: false, bytes: 200...300_000) {
+            $0.rest = { _ in 10_000 }
+            $0.news = news
+            $0.mayLose = true
+        }
         let stop = StopSign()
-        let threads = try round.start(
-            replicated + local, at: sockets, readers: (2, news), until: stop)
+        let threads = try round.start(replicated + local, at: hosts, until: stop)
+        let readers = try Threads.start(2) { _ in try news.read(at: sockets, until: stop) }
         var figures = Figures()
         let fault = Result { try torment(hosts, &figures, &round.generator) }
         stop.putUp()
         try threads.join()
+        try readers.join()
         try fault.get()
         let settled = try settle(hosts, withinSeconds: 180, "after the faults")
         let count = try Publisher.check(
             replicated + local, at: [settled.leader.socket] + sockets, "after the faults")
         for host in hosts { try host.verifyStopped() }
-        let acknowledged = replicated.reduce(0) { $0 + $1.acknowledgedCount }
+        let acknowledged = Publisher.acknowledgedCount(replicated)
         return
             "\(figures.kills) kills, \(figures.promotions) of \(figures.attempts) promotions, \(figures.forced) forced, \(figures.backups) backups, \(hosts.reduce(0) { $0 + $1.exits }) exits; \(acknowledged) changes acknowledged as replicated; settled after \(settled.milliseconds) ms, \(count) compared"
     }
@@ -77,7 +64,7 @@ struct ChaosScenario: ShardScenario {
     private func torment(
         _ hosts: [Host], _ figures: inout Figures, _ generator: inout SeededGenerator
     ) throws {
-        let end = Clock.milliseconds() + duration * 1_000
+        let end = Clock.milliseconds() + seconds * 1_000
         let promotions = Counts(2)
         var promoting: [Threads] = []
         while Clock.milliseconds() < end {

@@ -1,65 +1,42 @@
-import ArgumentParser
 import BlobClient
 import Glibc
 import TestSupport
 
 /// The folder of a leader is copied, and both are used, or the copy is put back.
 struct CopiedFolderScenario: ShardScenario {
-    static let configuration = CommandConfiguration(
-        commandName: "copied-folder",
-        abstract: "A leader's folder is copied and put back later, or started as a second host.",
-        discussion: """
-            Rolled back: the folder is copied, the leader acknowledges one more publish as replicated, is \
-            killed, the copy is put back, and another publish meets it at its start. The first one must be \
-            on all hosts in the end; the second one on all, or on none and reported as set aside.
-            Together: the leader and a copy of its folder are started at once. Beside: the copy is started \
-            while the leader runs. In the end one of them leads, the other one follows, and everything that \
-            was acknowledged as replicated is on both. Without --kind the rounds take turns.
-            """)
-    static let usualRounds = 60
+    static let about = About(
+        "copied-folder",
+        "A leader's folder is copied and put back later, or started as a second host.",
+        """
+        Rolled back: the folder is copied, the leader acknowledges one more publish as replicated, is killed, the copy
+        is put back, and another publish meets it at its start. The first one must be on all hosts in the end; the
+        second one on all, or on none and reported as set aside. Together: the leader and a copy of its folder are
+        started at once. Beside: the copy is started while the leader runs. In the end one of them leads, the other
+        one follows, and everything that was acknowledged as replicated is on both.
+        """)
 
-    enum Kind: String, CaseIterable, ExpressibleByArgument {
-        case rolledBack = "rolled-back"
-        case together, beside
-    }
+    private enum Kind: String, CaseIterable { case rolledBack = "rolled-back", together, beside }
 
-    @OptionGroup var options: ScenarioOptions
-    @OptionGroup var shard: ShardOptions
-
-    @Option(help: "Which copies are made in all rounds.")
-    var kind: Kind?
-
-    var roundSecondsMax: Int { 240 }
+    @Setting(60, short: 1, "How many rounds.") var rounds: Int
+    @Setting("", "What all rounds do: rolled-back, together or beside. Without it they take turns.")
+    var kind: String
 
     func play(_ round: inout Round) throws -> String {
-        let kind = kind ?? Kind.allCases[(round.number - 1) % Kind.allCases.count]
+        let kind = Kind(rawValue: kind) ?? Kind.allCases[(round.number - 1) % Kind.allCases.count]
         let words =
             kind == .rolledBack
             ? try rollBack(&round) : try runBoth(&round, together: kind == .together)
         return "\(kind.rawValue): \(words)"
     }
 
-    private func crowd(_ name: String, _ round: inout Round) -> [Publisher] {
-        var plan = Publisher.Plan()
-        plan.name = name
-        plan.publisherCount = 4
-        plan.idCount = 10
-        plan.byteCounts = 200...100_000
-        plan.awaitsReplication = true
-        plan.persists = true
-        return Publisher.crowd(plan, using: &round.generator)
-    }
-
     // MARK: Rolled back
 
     private func rollBack(_ round: inout Round) throws -> String {
-        let leader = round.host("leader", "--replicate")
+        let leader = try round.serve("leader", "--replicate")
         let follower = round.host("follower", "--follow")
-        try leader.start()
-        var before = crowd("before", &round)
-        before = Array(before.prefix(2))
+        let before = round.crowd("before", 2) { $0.idCount = 10 }
         let stop = StopSign()
-        let threads = try round.start(before, at: [leader.socket], until: stop)
+        let threads = try round.start(before, at: [leader], until: stop)
         Clock.pause(microseconds: 300_000)
         stop.putUp()
         try threads.join()
@@ -82,18 +59,11 @@ struct CopiedFolderScenario: ShardScenario {
         Files.remove(leader.bench.data)
         try require(rename(copy, leader.bench.data) == 0, "the copy was not put back")
         // The first publish of this start: it is on its way before the daemon listens.
-        var plan = Publisher.Plan()
-        plan.name = "b"
-        plan.publisherCount = 1
-        plan.idCount = 1
-        plan.changesMax = 1
-        plan.byteCounts = second.count...second.count
-        plan.deletePercent = 0
-        plan.persists = true
-        plan.mayLose = true
-        let late = Publisher.crowd(plan, using: &round.generator)
+        let late = round.crowd("b", 1, waits: false, bytes: second.count...second.count) {
+            ($0.idCount, $0.changesMax, $0.deletePercent, $0.mayLose) = (1, 1, 0, true)
+        }
         let end = StopSign()
-        let publishing = try round.start(late, at: [leader.socket], until: end)
+        let publishing = try round.start(late, at: [leader], until: end)
         try leader.begin()
         _ = try Clock.wait(milliseconds: 10_000) {
             try leader.keepRunning()
@@ -112,7 +82,7 @@ struct CopiedFolderScenario: ShardScenario {
         if settled == nil {
             settled = try settle(pair, withinSeconds: 180, "after the copy was put back").leader
         }
-        let fresh = try round.hostFromBucket()
+        let fresh = try round.serve("fresh", "--follow")
         let hosts = [leader, follower, fresh]
         try settle(hosts, withinSeconds: 180, "with a new follower")
         for host in hosts {
@@ -143,27 +113,21 @@ struct CopiedFolderScenario: ShardScenario {
     // MARK: Both run
 
     private func runBoth(_ round: inout Round, together: Bool) throws -> String {
-        let first = round.host("first", "--replicate")
+        let first = try round.serve("first", "--replicate")
         let second = round.host("second", "--replicate")
-        let (hosts, sockets) = ([first, second], [first.socket, second.socket])
-        var plan = Publisher.Plan()
-        plan.name = "local"
-        plan.publisherCount = 2
-        plan.idCount = 10
-        plan.byteCounts = 200...100_000
-        plan.persists = true
-        plan.mayLose = true
-        let crowd = crowd("r", &round) + Publisher.crowd(plan, using: &round.generator)
-        try first.start()
+        let hosts = [first, second]
+        let crowd =
+            round.crowd("r", 4) { $0.idCount = 10 }
+            + round.crowd("local", 2, waits: false) { ($0.idCount, $0.mayLose) = (10, true) }
         let stop = StopSign()
-        let threads = try round.start(crowd, at: sockets, until: stop)
+        let threads = try round.start(crowd, at: hosts, until: stop)
         Clock.pause(
             microseconds: Int.random(in: 200_000...1_000_000, using: &round.generator))
         if together { first.kill() }
         try first.copyData(to: second.bench.data)
         if together { try first.begin() }
         try second.begin()
-        let end = Clock.milliseconds() + (options.short ? 2_000 : 5_000)
+        let end = Clock.milliseconds() + (round.isShort ? 2_000 : 5_000)
         while Clock.milliseconds() < end {
             for host in hosts { try host.keepRunning() }
             Clock.pause(microseconds: 20_000)
@@ -171,11 +135,11 @@ struct CopiedFolderScenario: ShardScenario {
         stop.putUp()
         try threads.join()
         let settled = try settle(hosts, withinSeconds: 180, "with a copy of the folder")
-        let fresh = try round.hostFromBucket()
+        let fresh = try round.serve("fresh", "--follow")
         try settle(hosts + [fresh], withinSeconds: 180, "with a new follower")
         let count = try Publisher.check(
-            crowd, at: sockets + [fresh.socket], "with a copy of the folder")
-        let acknowledged = crowd.reduce(0) { $0 + $1.acknowledgedCount }
+            crowd, at: (hosts + [fresh]).map { $0.socket }, "with a copy of the folder")
+        let acknowledged = Publisher.acknowledgedCount(crowd)
         for host in hosts { try host.verifyStopped() }
         return
             "\(settled.leader.name) leads \(settled.milliseconds) ms after the load, \(first.exits) and \(second.exits) exits; \(acknowledged) changes acknowledged, \(count) compared"

@@ -1,40 +1,30 @@
-import ArgumentParser
 import BlobClient
 import Glibc
 import TestSupport
 
 /// Bytes of payloads are damaged in the data files of a leader and of its follower.
 struct DamageScenario: ShardScenario {
-    static let configuration = CommandConfiguration(
-        commandName: "damage",
-        abstract: "Payloads are damaged on a leader and a follower; the bucket has them.",
-        discussion: """
-            One byte is flipped in each of 20 long payloads in the data file of the leader, then of 20 in the \
-            follower's, in even rounds while it runs. Fetches must serve all of them right again, without an \
-            operator, and must not serve a wrong byte before. `blobd scrub --wait` must end, and find \
-            no damage that is left; the other host must not be touched by it.
-            """)
-    static let usualRounds = 4
+    static let about = About(
+        "damage", "Payloads are damaged on a leader and a follower; the bucket has them.",
+        """
+        One byte is flipped in each of 20 long payloads in the data file of the leader, then of 20 in the follower's,
+        in even rounds while it runs. Fetches must serve all of them right again, without an operator, and must not
+        serve a wrong byte before. `blobd scrub --wait` must end, and find no damage that is left; the other host must
+        not be touched by it.
+        """)
 
-    @OptionGroup var options: ScenarioOptions
-    @OptionGroup var shard: ShardOptions
-
-    @Option(help: "Payloads that are damaged on each host. With --short: 5.")
-    var payloads: Int?
-
-    @Option(help: "How long they may not be served, in milliseconds.")
-    var healingMillisecondsMax = 30_000
-
-    var roundSecondsMax: Int { 240 }
+    @Setting(4, short: 1, "How many rounds.") var rounds: Int
+    @Setting(20, short: 5, "Payloads that are damaged on each host.") var payloads: Int
+    @Setting(30_000, "How long they may not be served, in milliseconds.")
+    var healingMillisecondsMax: Int
 
     func play(_ round: inout Round) throws -> String {
-        let count = payloads ?? (options.short ? 5 : 20)
         let leader = round.host("leader", "--replicate")
         let follower = round.host("follower", "--follow")
         let hosts = [leader, follower]
         try leader.start()
         var bodies: [String: [UInt8]] = [:]
-        for index in 0..<2 * count {
+        for index in 0..<2 * payloads {
             let size = Int.random(in: 66_000...300_000, using: &round.generator)
             let body = round.generator.bytes(size)
             try leader.put("long-\(index)", body, replicated: false)
@@ -46,7 +36,7 @@ struct DamageScenario: ShardScenario {
         var words: [String] = []
         for (number, host) in hosts.enumerated() {
             // Other payloads on each host, so that what spreads is seen.
-            let ids = (number * count..<(number + 1) * count).map { "long-\($0)" }
+            let ids = (number * payloads..<(number + 1) * payloads).map { "long-\($0)" }
             let runs = round.number % 2 == 0
             if !runs { try host.stop() }
             for id in ids {
@@ -73,7 +63,7 @@ struct DamageScenario: ShardScenario {
                 }
             }
             words.append(
-                "\(host.name): \(count) payloads right after \(took) ms\(first.map { ", the first scrub ended with \($0)" } ?? "")"
+                "\(host.name): \(payloads) payloads right after \(took) ms\(first.map { ", the first scrub ended with \($0)" } ?? "")"
             )
         }
         try settle(hosts, withinSeconds: 90, "at the end")

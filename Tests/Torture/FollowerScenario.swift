@@ -1,96 +1,66 @@
-import ArgumentParser
 import BlobClient
 import Synchronization
 import TestSupport
 
 /// How far a follower is behind, as a client sees it.
-struct FollowerScenario: Scenario {
-    static let configuration = CommandConfiguration(
-        commandName: "follower",
-        abstract: "From a leader's answer until the follower serves the same.",
-        discussion: """
-            Publishers publish at a rate, and do not wait for the bucket. Of each the next notification is asked \
-            for at the follower, again and again, until it is there. The time is from the leader's answer to \
-            the publisher until then.
-            """)
+struct FollowerScenario: ShardScenario {
+    static let about = About(
+        "follower", "From a leader's answer until the follower serves the same.",
+        """
+        Publishers publish at a rate, and do not wait for the bucket. Of each the next notification is asked for at
+        the follower, again and again, until it is there. The time is from the leader's answer to the publisher until
+        then. In a short run a fifth of the rate and twenty times the lag pass.
+        """)
 
-    @OptionGroup var options: ScenarioOptions
+    @Setting(1, "How many rounds.") var rounds: Int
+    @Setting(60, short: 3, "How long, in seconds.") var seconds: Int
+    @Setting(1_000, short: 200, "Publishes a second, of all publishers.") var rate: Int
+    @Setting(95, short: 20, "How much of that must be done, in percent.") var percentMin: Int
+    @Setting(8, "How many publish at the same time.") var publishers: Int
+    @Setting(1_000, "Bytes of a payload.") var bytes: Int
+    @Setting(1_000, short: 20_000, "The 99th percentile that passes, in milliseconds.")
+    var lagMillisecondsMax: Int
 
-    @Option(help: "How long it goes on, in seconds. With --short: 3.")
-    var seconds: Int?
-
-    @Option(help: "Publishes a second, of all publishers. With --short: 200.")
-    var rate: Int?
-
-    @Option(help: "How many publish at the same time.")
-    var publishers = 8
-
-    @Option(help: "Bytes of a payload.")
-    var bytes = 1_000
-
-    @Option(help: "The 99th percentile that passes, in milliseconds.")
-    var lagMillisecondsMax = 1_000
-
-    @Option(help: "The server: moto or rgw. With --short: moto.")
-    var server: String?
-
-    var secondsMax: UInt32 { UInt32(clamping: 300 + 2 * duration) }
-
-    private var duration: Int { seconds ?? (options.short ? 3 : 60) }
-    private var wantedRate: Int { rate ?? (options.short ? 200 : 1_000) }
-    private var kind: String { server ?? (options.short ? "moto" : "rgw") }
-
-    func torture(_ bench: inout Workbench) throws -> [String] {
-        let shard = try ShardUnderTest(kind, "follower-\(bench.seed)")
-        let leader = try shard.serve("leader", "--replicate", bench)
-        let follower = try shard.serve("follower", "--follow", bench)
-        let every = publishers * 1_000_000 / wantedRate
-        let crowd = (0..<publishers).map {
-            PacedPublisher("paced-\($0)", every: every, byteCount: bytes)
-        }
-        let (from, to, stop) = (leader.socket, follower.socket, StopSign())
-        let (milliseconds, refused) = (duration * 1_000, Counts(publishers))
+    func play(_ round: inout Round) throws -> String {
+        let leader = try round.serve("leader", "--replicate")
+        let follower = try round.serve("follower", "--follow")
+        let crowd = round.paced(
+            "paced", publishers, every: publishers * 1_000_000 / rate, bytes: bytes)
+        let (to, stop) = (follower.socket, StopSign())
         let lags = Mutex<[Int]>([])
         let watching = try Threads.start(1) { _ in
             let found = try Self.watch(crowd, at: to, until: stop)
             lags.withLock { $0 = found }
         }
         let begin = Clock.milliseconds()
-        let outcome = Result {
-            try Threads.run(publishers) { index in
-                let figures = try crowd[index].run(at: from, milliseconds: milliseconds)
-                refused.set(index, figures.refused)
-            }
-        }
+        let publishing = try round.start(
+            crowd, at: [leader], until: StopSign(afterMilliseconds: seconds * 1_000))
+        let outcome = Result { try publishing.join() }
         let took = Clock.milliseconds() - begin
         stop.putUp()
         try watching.join()
         try outcome.get()
-        let count = crowd.reduce(0) { $0 + $1.acknowledgedCount }
+        let count = Publisher.acknowledgedCount(crowd)
         let found = lags.withLock { $0 }
         try require(found.count == count, "\(found.count) of \(count) came to the follower")
-        try require(refused.sum == 0, "\(refused.sum) publishes were refused")
-        for publisher in crowd { try publisher.check(at: to) }
+        try require(
+            crowd.allSatisfy { $0.refusedCount == 0 }, "some publishes were refused")
+        try Publisher.check(crowd, at: [to], "at the follower")
         try leader.stop()
         try follower.stop()
-        let rate = count * 1_000 / max(1, took)
+        let done = count * 1_000 / max(1, took)
         let lag = percentile(99, of: found)
         let words =
-            "lag of \(found.count) notifications: p50 \(percentile(50, of: found)) ms, p99 \(lag) ms, most \(found.max() ?? 0) ms"
-        // In a short run on a busy machine, a fifth of the rate and twenty times the lag pass.
-        let (percent, times) = options.short ? (20, 20) : (95, 1)
-        try require(
-            rate >= wantedRate * percent / 100,
-            "only \(rate) publishes a second were done; \(words)")
-        try require(lag < lagMillisecondsMax * times, words)
-        return ["\(rate) publishes a second with \(kind)", words]
+            "\(done) publishes a second; lag of \(found.count) notifications: p50 \(percentile(50, of: found)) ms, p99 \(lag) ms, most \(found.max() ?? 0) ms"
+        try require(done >= rate * percentMin / 100 && lag < lagMillisecondsMax, words)
+        return words
     }
 
     /// Asks for each publisher's next one until all that were acknowledged have been found.
     ///
     /// - Returns: how long each was away, in milliseconds.
     private static func watch(
-        _ crowd: [PacedPublisher], at socket: String, until stop: StopSign
+        _ crowd: [Publisher], at socket: String, until stop: StopSign
     ) throws -> [Int] {
         var connection = try BlobConnection.connect(to: socket)
         var lags: [Int] = []
@@ -102,12 +72,13 @@ struct FollowerScenario: Scenario {
             var isWaiting = false
             let countBefore = lags.count
             for index in crowd.indices {
-                while let wanted = crowd[index].acknowledged(next[index]) {
-                    guard try has(wanted.id, &connection) else {
+                while let (id, change) = crowd[index].ledger.answer(next[index]) {
+                    guard try content(of: id, &connection) != nil else {
                         isWaiting = true
                         break
                     }
-                    lags.append(max(0, Clock.nanoseconds() - wanted.at) / 1_000_000)
+                    let lag = Clock.nanoseconds() - (change.answeredAt ?? 0)
+                    lags.append(max(0, lag) / 1_000_000)
                     next[index] += 1
                 }
             }

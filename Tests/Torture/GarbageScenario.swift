@@ -1,4 +1,3 @@
-import ArgumentParser
 import BlobClient
 import BlobProtocol
 import Synchronization
@@ -6,53 +5,41 @@ import TestSupport
 
 /// Says a million wrong things on both dialects, and looks whether the daemon is still itself.
 struct GarbageScenario: Scenario {
-    static let configuration = CommandConfiguration(
-        commandName: "garbage",
-        abstract: "A million messages that are random, mutated, or cut at every offset.",
-        discussion: """
-            Both dialects, many connections, pipelined where one wrong message does not end \
-            the connection. What the daemon says must be whole answers, no failures of its own, and \
-            every connection must be closed by it. At the end the same process answers, its memory \
-            is back within 16 MiB of what it was after the first twentieth, and no descriptor \
-            is left open.
-            """)
+    static let about = About(
+        "garbage", "A million messages that are random, mutated, or cut at every offset.",
+        """
+        Both dialects, many connections, pipelined where one wrong message does not end the connection. What the
+        daemon says must be whole answers, no failures of its own, and every connection must be closed by it. At the
+        end the same process answers, its memory is back within 16 MiB of what it was after the first twentieth, and
+        no descriptor is left open.
+        """)
 
-    @OptionGroup var options: ScenarioOptions
-
-    @Option(help: "How many messages. With --short: 40,000.")
-    var messages: Int?
-
-    @Option(help: "How many connections at the same time.")
-    var connections = 12
-
-    @Option(help: "How much more memory it may have at the end, in MiB.")
-    var marginMebibytes = 16
-
-    var secondsMax: UInt32 { UInt32(clamping: 180 + count / 500) }
-
-    private var count: Int { messages ?? (options.short ? 40_000 : 1_000_000) }
+    @Setting(1_000_000, short: 40_000, "How many messages.") var messages: Int
+    @Setting(12, "How many connections at the same time.") var connections: Int
+    @Setting(16, "How much more memory it may have at the end, in MiB.") var marginMebibytes: Int
 
     func torture(_ bench: inout Workbench) throws -> [String] {
         var daemon = try DaemonUnderTest.serving(bench)
         let idle = try ProcessFigures.descriptorCount(of: daemon.pid)
-        let warm = try send(count / 20, bench, round: 0)
+        let warm = try send(messages / 20, bench, round: 0)
         try daemon.requireRunning("while it was warmed up")
-        let before = try ProcessFigures(of: daemon.pid).ownByteCount
-        let figures = try send(count - warm.seen, bench, round: 1)
+        let before = try ProcessFigures.ownByteCount(of: daemon.pid)
+        let figures = try send(messages - warm.seen, bench, round: 1)
         try daemon.requireRunning("while garbage was sent")
         try require(daemon.isAnswering(), "the daemon does not answer any more")
         try publishAndFetch(daemon)
         var open = 0
         // One connection for all looks: on a busy machine that of the last look may still be open.
         var connection = try daemon.connect()
-        let closed = try Clock.wait(milliseconds: 20_000) {
+        try Clock.wait(
+            milliseconds: 20_000, orThrow: "\(open) descriptors are open, \(idle) were at the start"
+        ) {
             guard try statistic("body_memory_bytes", &connection) == 0 else { return false }
             // This connection is one of them.
             open = try ProcessFigures.descriptorCount(of: daemon.pid) - 1
             return open <= idle
         }
-        try require(closed, "\(open) descriptors are open, \(idle) were at the start")
-        let after = try ProcessFigures(of: daemon.pid).ownByteCount
+        let after = try ProcessFigures.ownByteCount(of: daemon.pid)
         let grown = after - before
         try require(
             grown <= marginMebibytes << 20,
@@ -88,7 +75,7 @@ struct GarbageScenario: Scenario {
                 cuts: cuts)
             while total.value.withLock({ $0.seen }) < wanted {
                 let talk = maker.next()
-                let answers = try converse(talk, at: socket)
+                let answers = try Self.converse(talk, at: socket)
                 total.value.withLock {
                     $0.sent += talk.messageCount
                     // What comes behind the message that ended the connection was never looked at.
@@ -105,7 +92,7 @@ struct GarbageScenario: Scenario {
         let value = Mutex(Figures())
     }
 
-    private func converse(_ talk: GarbageMaker.Conversation, at path: String) throws -> Int {
+    private static func converse(_ talk: GarbageMaker.Conversation, at path: String) throws -> Int {
         let socket = try RawSocket.connect(to: path)
         var answers: [UInt8] = []
         if try socket.sendAll(talk.bytes, answers: &answers) { socket.finishSending() }
@@ -118,26 +105,25 @@ struct GarbageScenario: Scenario {
         }
     }
 
-    /// What came must be whole answers as `docs/PROTOCOL.md` has them: refusals say why, and the
-    /// daemon is never to blame. Bytes that begin no dialect are told so.
-    private func countAnswers(
-        _ bytes: [UInt8], to talk: GarbageMaker.Conversation
-    ) throws -> Int {
-        let answers = try AnswerStream(bytes).answers
+    /// What came must be whole answers as `docs/PROTOCOL.md` has them: refusals say why, and the daemon is never to
+    /// blame. Bytes that begin no dialect are told so.
+    private static func countAnswers(_ bytes: [UInt8], to talk: GarbageMaker.Conversation) throws
+        -> Int
+    {
+        guard let answers = try WholeAnswer.all(in: bytes, toHEAD: true) else {
+            throw TestFailure("the last answer is cut short")
+        }
+        let codes = try answers.map { try $0.problemCode() }
         guard let first = talk.bytes.first else {
             try require(answers.isEmpty, "the daemon speaks first")
             return 0
         }
         if !answers.isEmpty, Dialect(firstByte: first) == .unknown {
-            try require(
-                answers == [AnswerStream.Answer(status: 400, code: "malformed")],
-                "bytes of no dialect are answered \(answers)")
+            try require(codes == ["malformed"], "bytes of no dialect are answered \(codes)")
         }
-        for answer in answers {
-            try require(
-                answer.status < 500 || [501, 505].contains(answer.status),
-                "the daemon says that it failed: \(answer)")
-        }
+        try require(
+            answers.allSatisfy { $0.status < 500 || [501, 505].contains($0.status) },
+            "the daemon says that it failed: \(codes)")
         return answers.count
     }
 
@@ -151,7 +137,7 @@ struct GarbageScenario: Scenario {
     }
 
     /// The first bytes as a string literal shows them.
-    private func quoted(_ bytes: [UInt8]) -> String {
+    private static func quoted(_ bytes: [UInt8]) -> String {
         let shown = bytes.prefix(400).map { byte in
             switch byte {
             case 0x20...0x7E: String(UnicodeScalar(byte))

@@ -1,64 +1,53 @@
-import ArgumentParser
-import BlobClient
 import Glibc
 import TestSupport
 
 /// What a shard asks of its bucket while nothing happens.
-struct IdleShardScenario: Scenario {
-    static let configuration = CommandConfiguration(
-        commandName: "idle-shard",
-        abstract: "Requests to the bucket while nothing happens.",
-        discussion: """
-            A leader and a follower of an empty shard do nothing for a while. Their requests are counted by \
-            themselves and compared with what an hour may cost: 720 PUT of a leader, 14,400 GET of a follower.
-            """)
+struct IdleShardScenario: ShardScenario {
+    static let about = About(
+        "idle-shard", "Requests to the bucket while nothing happens.",
+        """
+        A leader and a follower of an empty shard do nothing for a while. Their requests are counted by themselves and
+        compared with what an hour may cost: 720 PUT of a leader, 14,400 GET of a follower.
+        """)
 
-    @OptionGroup var options: ScenarioOptions
+    @Setting(1, "How many rounds.") var rounds: Int
+    @Setting(60, short: 3, "How long, in seconds.") var seconds: Int
+    @Setting(
+        1, short: 4, "How many times as much passes: a request more in seconds is hundreds an hour."
+    )
+    var times: Int
 
-    @Option(help: "How long, in seconds. With --short: 3, and four times as much passes.")
-    var seconds: Int?
-
-    @Option(help: "The server: moto or rgw.")
-    var server = "moto"
-
-    var secondsMax: UInt32 { UInt32(clamping: 180 + 2 * duration) }
-
-    private var duration: Int { seconds ?? (options.short ? 3 : 60) }
-
-    func torture(_ bench: inout Workbench) throws -> [String] {
-        let shard = try ShardUnderTest(server, "idle-\(bench.seed)")
-        let leader = try shard.serve("leader", "--replicate", bench)
-        let follower = try shard.serve("follower", "--follow", bench)
+    func play(_ round: inout Round) throws -> String {
+        let leader = try round.serve("leader", "--replicate")
+        let follower = try round.serve("follower", "--follow")
         try settle([leader, follower], withinSeconds: 120, "at the start")
         try waitUntilIdle(leader)
         try waitUntilIdle(follower)
-        let before = (try requests(leader), try requests(follower))
+        let before = try [leader, follower].map { try requests($0) }
         let begin = Clock.nanoseconds()
-        Clock.pause(microseconds: duration * 1_000_000)
-        let after = (try requests(leader), try requests(follower))
+        Clock.pause(microseconds: seconds * 1_000_000)
+        let after = try [leader, follower].map { try requests($0) }
         let passed = Clock.nanoseconds() - begin
         try leader.stop()
         try follower.stop()
-        func anHour(_ after: [String: Int], _ before: [String: Int]) -> [String: Int] {
-            after.reduce(into: [:]) { sum, entry in
+        let hour = zip(after, before).map { after, before in
+            after.reduce(into: [:]) { counts, entry in
                 let count = entry.value - (before[entry.key] ?? 0)
-                sum[entry.key] = count * 3_600 * 1_000_000_000 / passed
-            }
+                counts[entry.key] = count * 3_600 * 1_000_000_000 / passed
+            } as [String: Int]
         }
-        let (leading, following) = (anHour(after.0, before.0), anHour(after.1, before.1))
-        func words(_ counts: [String: Int]) -> String {
+        let words = hour.map { counts in
             counts.filter { $0.value > 0 }.sorted { $0.key < $1.key }
                 .map { "\($0.value) \($0.key)" }.joined(separator: ", ")
         }
         let text =
-            "an hour, by \(passed / 1_000_000_000) s: leader \(words(leading)); follower \(words(following))"
-        let puts = leading.filter { $0.key.hasPrefix("put") || $0.key == "create" }
-        try require(!puts.isEmpty && following["get"] ?? 0 > 0, "no requests are counted: \(text)")
-        // A single request more or less in a few seconds is hundreds an hour.
-        let most = options.short ? 4 : 1
+            "an hour, by \(passed / 1_000_000_000) s: leader \(words[0]); follower \(words[1])"
+        let puts = hour[0].filter { $0.key.hasPrefix("put") || $0.key == "create" }
+        let gets = hour[1]["get"] ?? 0
+        try require(!puts.isEmpty && gets > 0, "no requests are counted: \(text)")
         try require(
-            puts.values.reduce(0, +) <= 720 * most && following["get"] ?? 0 <= 14_400 * most, text)
-        return [text]
+            puts.values.reduce(0, +) <= 720 * times && gets <= 14_400 * times, text)
+        return text
     }
 
     /// Waits until a daemon has tried out its bucket, and made what there is to make: until it deletes and stores
@@ -67,12 +56,12 @@ struct IdleShardScenario: Scenario {
         func busy() throws -> Int {
             try requests(daemon).filter { $0.key != "get" && $0.key != "list" }.values.reduce(0, +)
         }
-        let end = Clock.milliseconds() + 60_000
-        while true {
+        try Clock.wait(
+            milliseconds: 60_000, orThrow: "a daemon with nothing to do goes on for 60 s"
+        ) {
             let before = try busy()
             Clock.pause(microseconds: 2_000_000)
-            if try busy() <= before + 1 { return }
-            try require(Clock.milliseconds() < end, "a daemon with nothing to do goes on for 60 s")
+            return try busy() <= before + 1
         }
     }
 

@@ -1,30 +1,21 @@
-import ArgumentParser
 import BlobProtocol
 import Glibc
 import TestSupport
 
 /// Measures whether a wrong signature is refused later the more of it is right.
 struct LinksTimeScenario: Scenario {
-    static let configuration = CommandConfiguration(
-        commandName: "links-time",
-        abstract: "Wrong signatures: the time of the answer says nothing about them.",
-        discussion: """
-            Sends links whose signatures have their first wrong byte at each of the 43 positions, over \
-            one connection, in an order that is drawn anew each time, and measures each from the \
-            request to the answer. Compared are the ranks of the times of those that are wrong \
-            from the first byte and those that are right up to the last third (Mann and Whitney): \
-            whoever compares byte by byte is faster with the former. The last line says how slow a \
-            comparison would have been found: the same times, with more for each right byte.
-            """)
+    static let about = About(
+        "links-time", "Wrong signatures: the time of the answer says nothing about them.",
+        """
+        Sends links whose signatures have their first wrong byte at each of the 43 positions, over one connection, in
+        an order that is drawn each time, and measures each from the request to the answer. Compared are the ranks of
+        the times of those that are wrong from the first byte and those that are right up to the last third (Mann and
+        Whitney): a comparison byte by byte is faster with the former. The last line says how slow a comparison would
+        have been found: the same times, with more for each right byte.
+        """)
 
-    @OptionGroup var options: ScenarioOptions
+    @Setting(5_000, short: 20, "How often each position is asked.") var rounds: Int
 
-    @Option(help: "How often each position is asked. With --short: 20.")
-    var rounds: Int?
-
-    var secondsMax: UInt32 { UInt32(clamping: 120 + roundCount / 50) }
-
-    private var roundCount: Int { rounds ?? (options.short ? 20 : 5_000) }
     private static let signatureByteCount = 43
     /// Times of equal distributions differ by more in one of 15,000 runs.
     private static let deviationsMax = 4.0
@@ -36,33 +27,32 @@ struct LinksTimeScenario: Scenario {
         chmod(keyPath, 0o600)
         var daemon = try DaemonUnderTest.serving(bench, arguments: ["--signing-keys", keyPath])
         let keys = try SigningKeys(parsing: Array("a \(secret)\n".utf8))
-        let expiry = Int64(DiskScenario.now() / 1_000 + 3_600)
+        let expiry = Int64(time(nil)) + 3_600
         let link = SignedLink(to: .payload(id: "42"), expiresAt: expiry, keys: keys).text
         let connection = try RawSocket.connect(to: bench.socket)
-        var answers: Set<[UInt8]> = []
-        try require(
-            try ask(link, connection).answer.starts(with: "HTTP/1.1 404".utf8),
-            "the right link is not valid")
+        var answers: Set<String> = []
+        try require(try ask(link, connection).answer.status == 404, "the right link is not valid")
         var times: [Sample] = []
         var positions = Array(0..<Self.signatureByteCount)
-        for _ in 0..<roundCount {
+        for _ in 0..<rounds {
             positions.shuffle(using: &bench.generator)
             for position in positions {
                 let wrong = spoiled(link, at: position)
                 let (answer, nanoseconds) = try ask(wrong, connection)
                 // The date is the only field that changes.
-                answers.insert(Self.withoutDate(answer))
+                let fields = answer.head.fields.filter { $0.key != "date" }
+                answers.insert(
+                    "\(answer.status) \(fields.sorted { $0.key < $1.key }) \(answer.text)")
                 times.append(Sample(position: position, nanoseconds: nanoseconds))
             }
         }
         try require(answers.count == 1, "there are \(answers.count) different answers")
-        try require(
-            answers.first?.starts(with: "HTTP/1.1 403".utf8) ?? false, "the answer is not 403")
+        try require(answers.first?.hasPrefix("403") ?? false, "the answer is not 403")
         try daemon.stop()
         let found = Self.deviations(times)
         try require(
             abs(found) < Self.deviationsMax,
-            "signatures that are right up to the last third differ by \(Self.text(found)) deviations"
+            "signatures that are right up to the last third differ by \((found * 100).rounded() / 100) deviations"
         )
         let seen = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000].first { nanoseconds in
             Self.deviations(times.map { $0.later(by: nanoseconds) }) >= Self.deviationsMax
@@ -70,7 +60,7 @@ struct LinksTimeScenario: Scenario {
         return [
             "\(times.count) wrong signatures, one answer",
             "median \(Self.median(times, Self.first)) ns where the first third is wrong, \(Self.median(times, Self.last)) ns where it is the last",
-            "the ranks differ by \(Self.text(found)) standard deviations",
+            "the ranks differ by \((found * 100).rounded() / 100) standard deviations",
             "found would be \(seen.map { "\($0) ns" } ?? "more than 1 µs") for each right byte",
         ]
     }
@@ -98,22 +88,15 @@ struct LinksTimeScenario: Scenario {
 
     private func ask(
         _ link: String, _ connection: RawSocket
-    ) throws -> (answer: [UInt8], nanoseconds: Int) {
-        let request = Array("GET \(link) HTTP/1.1\r\nHost: b\r\n\r\n".utf8)
-        var answer: [UInt8] = []
+    ) throws -> (answer: WholeAnswer, nanoseconds: Int) {
+        let request = HTTPClient.request("GET", link)
+        var bytes: [UInt8] = []
         let begin = Clock.nanoseconds()
-        _ = try connection.sendAll(request, answers: &answer)
-        // The body is short and comes with its head.
-        _ = try connection.receive(into: &answer) { $0.last == UInt8(ascii: "}") }
-        return (answer, Clock.nanoseconds() - begin)
-    }
-
-    private static func withoutDate(_ answer: [UInt8]) -> [UInt8] {
-        let text = String(decoding: answer, as: UTF8.self)
-        return Array(
-            text.split(separator: "\r\n").filter { !$0.hasPrefix("Date:") }.joined(
-                separator: "\r\n"
-            ).utf8)
+        _ = try connection.sendAll(request, answers: &bytes)
+        // It is short and comes in one piece.
+        _ = try connection.receive(into: &bytes) { !$0.isEmpty }
+        let nanoseconds = Clock.nanoseconds() - begin
+        return (try connection.answers(received: bytes)[0], nanoseconds)
     }
 
     private static func median(_ samples: [Sample], _ positions: Range<Int>) -> Int {
@@ -140,11 +123,5 @@ struct LinksTimeScenario: Scenario {
         let m = Double(compared.count) - n
         let mean = n * (n + m + 1) / 2
         return (sum - mean) / (n * m * (n + m + 1) / 12).squareRoot()
-    }
-
-    private static func text(_ value: Double) -> String {
-        let hundredths = Int((value * 100).rounded())
-        return
-            "\(hundredths < 0 ? "-" : "")\(abs(hundredths) / 100).\(abs(hundredths) / 10 % 10)\(abs(hundredths) % 10)"
     }
 }

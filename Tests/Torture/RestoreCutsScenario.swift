@@ -1,45 +1,33 @@
-import ArgumentParser
 import BlobClient
-import FoundationEssentials
 import Glibc
 import TestSupport
 
-/// Ends restores and compactions at any moment: by a kill, and by a power cut.
+/// Ends backups, restores and compactions at any moment: by a kill, the last two by a power cut as well.
 struct RestoreCutsScenario: Scenario {
-    static let configuration = CommandConfiguration(
-        commandName: "restore-cuts",
-        abstract: "Kills and power cuts during restore and compact: whole or absent.",
-        discussion: """
-            A daemon is published to, backed up, published to again and killed, so that some of it is \
-            in the write-ahead log alone. What a restore or a compaction does to its folder is \
-            recorded, and the folder made as a power cut at many moments may leave it (see cuts). A \
-            restored store is absent or has all of the backup; a compacted one has all that was \
-            acknowledged. The same for kills; then it is done again, to the end. The backup and the \
-            store that was compacted, as a copy, stay as they were.
-            """)
+    static let about = About(
+        "restore-cuts",
+        "Backups beside publishers; kills and power cuts during restore and compact.",
+        """
+        Backups are taken of a daemon under publishers. Some are killed: they are then whole or absent. Others are
+        restored, and must have one moment: all that was acknowledged before the backup began, nothing that began
+        after it, and of each publisher a state that it had. One sync must serve several publishers. Then the daemon
+        is killed, so that some of its store is in the write-ahead log only. What a restore or a compaction does to
+        its folder is recorded, and the folder made as a power cut at many moments may leave it (see cuts). A restored
+        store is absent or has all of the backup; a compacted one has all that was acknowledged. Both are killed, too,
+        and then done again, to the end. The backup, and the store of which a copy was compacted, stay as they were.
+        """)
 
-    @OptionGroup var options: ScenarioOptions
-
-    @Option(help: "Images of each of the two. With --short: 40.")
-    var rounds: Int?
-
-    @Option(help: "Kills of each of the two. With --short: 6.")
-    var kills: Int?
-
-    @Option(help: "Notifications. With --short: 120.")
-    var notifications: Int?
-
-    @Flag(
-        help: "Let fsync and fdatasync cover nothing, and pass as soon as an image is wrong.")
-    var ignoreSyncs = false
-
-    var secondsMax: UInt32 { UInt32(clamping: 300 + imageCount + killCount * 4) }
-
-    private var imageCount: Int { rounds ?? (options.short ? 40 : 1_000) }
-    private var killCount: Int { ignoreSyncs ? 0 : kills ?? (options.short ? 6 : 200) }
+    @Setting(10, short: 1, "Backups that are restored and compared.") var backups: Int
+    @Setting(50, short: 3, "Backups that are killed.") var backupKills: Int
+    @Setting(32, short: 8, "How many publish at the same time.") var publishers: Int
+    @Setting(30, short: 15, "Notifications of each.") var ids: Int
+    @Setting(1_000, short: 40, "Images of restores, and of compactions.") var rounds: Int
+    @Setting(200, short: 6, "Kills of restores, and of compactions.") var kills: Int
+    @Setting(false, "Let fsync and fdatasync cover nothing, and pass as soon as an image is wrong.")
+    var ignoreSyncs: Bool
 
     func torture(_ bench: inout Workbench) throws -> [String] {
-        try withMemoryFolder("torture-restore", isKept: options.keep) { memory, isKept in
+        try withMemoryFolder("torture-restore", isKept: bench.isKept) { memory, isKept in
             try torture(&bench, in: memory, &isKept)
         }
     }
@@ -47,32 +35,31 @@ struct RestoreCutsScenario: Scenario {
     private func torture(
         _ bench: inout Workbench, in memory: String, _ isKept: inout Bool
     ) throws -> [String] {
-        var source = CutSource(
-            folder: memory, count: notifications ?? (options.short ? 120 : 1_000))
-        try source.make(&bench)
+        let source = try CutSource(
+            &bench, in: memory, publishers: publishers, ids: ids,
+            backups: ignoreSyncs ? 1 : backups, kills: ignoreSyncs ? 0 : backupKills)
         let before = try Self.fingerprint(source.backup)
         let recorder = try Recorder(folder: memory, log: bench.log)
-        var figures: [String] = []
-        var faults: [String] = []
+        var figures = source.figures
+        var jury = CutJury(ignoring: IgnoredSyncs(calls: ignoreSyncs), untilFaults: 3)
         for command in [CutCommand.restore, .compact] {
             let trial = CutCommandTrial(
                 command, of: source, in: "\(memory)/\(command)", blobd: bench.blobd, log: bench.log)
-            let jury = try trial.cut(
-                imageCount, recorder, ignoring: IgnoredSyncs(calls: ignoreSyncs),
-                using: &bench.generator)
-            faults += jury.faults.map { "\(command): \($0)" }
-            let killed = try trial.kill(killCount, using: &bench.generator)
-            figures += [
-                "\(command): \(jury.imageCount) images, \(jury.acknowledgedCount) notifications compared, \(killed.count) killed, \(killed.wholeCount) of them whole"
-            ]
+            try trial.cut(rounds, recorder, &jury, using: &bench.generator)
+            guard !ignoreSyncs else { continue }
+            let wholeCount = try trial.kill(kills, using: &bench.generator)
+            figures.append("\(command): \(kills) killed, \(wholeCount) of them whole")
         }
         try require(try Self.fingerprint(source.backup) == before, "the backup is another one now")
+        figures.append(
+            "\(jury.imageCount) images, \(jury.acknowledgedCount) notifications compared")
         if ignoreSyncs {
-            try require(!faults.isEmpty, "no image was wrong, where some had to be")
-            return ["as expected, \(faults.count) of the images were wrong: \(faults[0])"]
+            try require(!jury.faults.isEmpty, "no image was wrong, where some had to be")
+            return ["as expected, \(jury.faults.count) were wrong: \(jury.faults[0])"]
         }
-        isKept = isKept || !faults.isEmpty
-        try require(faults.isEmpty, "images were wrong:\n  \(faults.joined(separator: "\n  "))")
+        isKept = isKept || !jury.faults.isEmpty
+        try require(
+            jury.faults.isEmpty, "images were wrong:\n  \(jury.faults.joined(separator: "\n  "))")
         return figures
     }
 

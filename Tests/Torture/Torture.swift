@@ -1,30 +1,66 @@
-import ArgumentParser
+import Glibc
+import TestSupport
 
 /// The program that treats a daemon badly and says whether it bore it.
 @main
-struct Torture: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "blobd-torture",
-        abstract: "Treats a daemon badly, each way in a scenario of its own.",
-        discussion: """
-            Every scenario starts a daemon in a folder of its own, prints the seed of its \
-            random choices, and ends with one line: "passed" and figures, or "failed" and what \
-            was wrong. It exits with 0 or 1 accordingly, and the daemon never outlives it.
-            """,
-        subcommands: [
-            KillScenario.self, CopiedFolderScenario.self, AbsurdBucketScenario.self,
-            DamageScenario.self, ChaosScenario.self, FailoverScenario.self, BucketAwayScenario.self,
-            ZombiesScenario.self,
-            FollowerScenario.self, IdleShardScenario.self, SeedScenario.self,
-            GarbageScenario.self,
+enum Torture {
+    private static var scenarios: [any Scenario.Type] {
+        [
+            KillScenario.self, CutsScenario.self, RestoreCutsScenario.self,
+            ChurnScenario.self, RacesScenario.self, FeedScenario.self, GarbageScenario.self,
+            LinksTimeScenario.self, FullScenario.self, FlipsScenario.self,
             CrowdScenario<IdleCrowd>.self, CrowdScenario<DescriptorsCrowd>.self,
-            CrowdScenario<UploadCrowd>.self, CrowdScenario<BodiesCrowd>.self,
+            CrowdScenario<UploadCrowd>.self,
             CrowdScenario<UnreadCrowd>.self, CrowdScenario<WaitersCrowd>.self,
-            CrowdScenario<DrainingCrowd>.self, CrowdScenario<SlowCrowd>.self,
-            ChurnScenario.self, FullScenario.self, SyncsScenario.self, RacesScenario.self,
-            FeedScenario.self, CutsScenario.self,
-            FlipsScenario.self, BackupScenario.self, RestoreCutsScenario.self, DiskScenario.self,
-            LinksTimeScenario.self,
-            CutCheck.self,
-        ])
+            FailoverScenario.self, ZombiesScenario.self, CopiedFolderScenario.self,
+            AbsurdBucketScenario.self, DamageScenario.self, ChaosScenario.self,
+            BucketAwayScenario.self, FollowerScenario.self, IdleShardScenario.self,
+            SeedScenario.self,
+        ]
+    }
+
+    static func main() throws {
+        let arguments = Array(CommandLine.arguments.dropFirst())
+        if arguments.first == "cuts-check" { return try CutCheck(arguments.dropFirst()).run() }
+        let wanted = scenarios.first { $0.about.name == arguments.first }
+        guard let scenario = wanted?.init() else { list(isAsked: arguments == ["--help"]) }
+        let common = CommonSettings()
+        let all = settings(of: scenario) + settings(of: common)
+        if arguments.contains("--short") { for (_, setting) in all { setting.shorten() } }
+        var rest = arguments.dropFirst()
+        while let word = rest.popFirst() {
+            let parts = word.split(separator: "=", maxSplits: 1)
+            guard let name = parts.first, let (_, setting) = all.first(where: { $0.name == name })
+            else { explain(scenario, all, isAsked: word == "--help") }
+            let value = parts.count > 1 ? String(parts[1]) : nil
+            guard let text = setting.isFlag ? value ?? "true" : value ?? rest.popFirst(),
+                setting.take(text)
+            else { explain(scenario, all, isAsked: false) }
+        }
+        exit(try scenario.run(common) ? 0 : 1)
+    }
+
+    /// Prints what there is, and exits.
+    private static func list(isAsked: Bool) -> Never {
+        say("Usage: blobd-torture SCENARIO [OPTIONS], or SCENARIO --help\n")
+        for scenario in scenarios { say("  \(padded(scenario.about.name)) \(scenario.about.line)") }
+        exit(isAsked ? 0 : 2)
+    }
+
+    /// Prints what a scenario does and what it can be told, and exits.
+    private static func explain(
+        _ scenario: any Scenario, _ settings: [(name: String, setting: any AnySetting)],
+        isAsked: Bool
+    ) -> Never {
+        let about = type(of: scenario).about
+        say("\(about.name): \(about.line)\n\n\(about.details)\n")
+        for (name, setting) in settings {
+            say("  \(padded(name, to: 28)) \(setting.help)\(setting.usual)")
+        }
+        exit(isAsked ? 0 : 2)
+    }
+
+    private static func padded(_ text: String, to count: Int = 14) -> String {
+        text + String(repeating: " ", count: max(0, count - text.count))
+    }
 }

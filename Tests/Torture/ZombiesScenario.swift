@@ -1,155 +1,89 @@
-import ArgumentParser
 import BlobClient
 import Glibc
 import Replication
 import TestSupport
 
-/// A leader is stopped in the middle of whatever it does, and goes on when another one leads and all that may go is
+/// A leader is stopped in the middle of whatever it does, and continues when another one leads and all that may go is
 /// gone from the bucket.
-struct ZombiesScenario: Scenario {
-    static let configuration = CommandConfiguration(
-        commandName: "zombies",
-        abstract: "A leader sleeps (SIGSTOP) until another one leads and has collected everything.",
-        discussion: """
-            Under publishers who wait for the bucket, and one who does not, the leader's process is stopped. Its \
-            follower is promoted, takes changes, and its time of day is moved until it has packed, collected and \
-            deleted all that the old leader knew of the bucket. Then the old one goes on. What it acknowledges \
-            as replicated must be at the new leader, and at a host that is made anew from the bucket; what it had \
-            acknowledged and not shipped must be in the files that it saves. It follows in the end.
-            """)
+struct ZombiesScenario: ShardScenario {
+    static let about = About(
+        "zombies",
+        "A leader sleeps (SIGSTOP) until another one leads and has collected everything.",
+        """
+        Under publishers who wait for the bucket, and one who does not, the leader's process is stopped. Its follower
+        is promoted, takes changes, and its time of day is moved until it has packed, collected and deleted all that
+        the old leader knew of the bucket. Then the old one continues. What it acknowledges as replicated must be at
+        the new leader, and at a host that is made anew from the bucket; what it had acknowledged and not shipped must
+        be in the files that it saves. It follows in the end.
+        """)
 
-    @OptionGroup var options: ScenarioOptions
+    @Setting(50, short: 1, "How often a leader is stopped.") var rounds: Int
+    @Setting(8, "How many publish at the same time.") var publishers: Int
+    @Setting(
+        false,
+        "Delete the fence by hand before the old leader continues, and pass as soon as a change is lost that it acknowledged as replicated."
+    )
+    var withoutFence: Bool
 
-    @Option(help: "How often a leader is stopped. With --short: 1.")
-    var rounds: Int?
+    var isControl: Bool { withoutFence }
 
-    @Option(help: "How many publish at the same time.")
-    var publishers = 8
-
-    @Option(help: "The server: moto or rgw.")
-    var server = "moto"
-
-    @Flag(
-        help: """
-            Delete the fence by hand before the old leader goes on, and pass as soon as a change is lost that \
-            it acknowledged as replicated.
-            """)
-    var withoutFence = false
-
-    var secondsMax: UInt32 { UInt32(clamping: 180 + roundCount * 90) }
-
-    private var roundCount: Int { rounds ?? (options.short ? 1 : 50) }
-
-    private struct Figures {
-        var acknowledged = 0
-        var acknowledgedLate = 0
-        var refused = 0
-        var saved = 0
-        var deleted = 0
-        var restarts = 0
-
-        var words: String {
-            "\(acknowledged) changes acknowledged as replicated, \(acknowledgedLate) of them by a leader that woke up, \(refused) refused; \(saved) local ones found in saved files; \(deleted) objects collected while leaders slept; \(restarts) of them made anew, the others followed at once"
-        }
-    }
-
-    func torture(_ bench: inout Workbench) throws -> [String] {
-        let clock = try MovedClock(folder: bench.folder)
-        var figures = Figures()
-        for round in 1...roundCount {
-            let shard = try ShardUnderTest(server, "zombies-\(bench.seed)-\(round)")
-            let folder = bench.folder + "/\(round)"
-            mkdir(folder, 0o755)
-            let part = Workbench(folder: folder, blobd: bench.blobd)
-            do {
-                if let fault = try play(part, shard, clock, round, bench.seed, &bench, &figures) {
-                    return ["as expected, a change is lost in round \(round): \(fault)"]
-                }
-            } catch { throw TestFailure("round \(round): \(error)") }
-            Files.remove(folder)
-            if round % 10 == 0 { say("zombies: round \(round), \(figures.words)") }
-        }
-        try require(
-            !withoutFence,
-            "without the fence nothing was lost in \(roundCount) rounds, where something had to be")
-        return ["\(roundCount) rounds with \(server)", figures.words]
-    }
-
-    /// - Returns: what was lost, without the fence.
-    private func play(
-        _ part: Workbench, _ shard: ShardUnderTest, _ clock: MovedClock, _ round: Int,
-        _ seed: UInt64, _ bench: inout Workbench, _ figures: inout Figures
-    ) throws -> String? {
-        try clock.set(seconds: 0)
-        let bucket = try shard.bucket()
-        let old = try shard.serve("old", "--replicate", part)
+    func play(_ round: inout Round) throws -> String {
+        let clock = try MovedClock(folder: round.bench.folder)
+        let bucket = try round.shard.bucket()
+        let old = try round.serve("old", "--replicate")
         try settle([old], withinSeconds: 120, "at the start")
-        let new = try shard.serve(
-            "new", "--follow", part, prefix: clock.prefix,
-            arguments: ["--base-interval", "60s", "--retention", "60s"])
+        let new = try round.serve(
+            "new", "--follow", prefix: clock.prefix,
+            ["--base-interval", "60s", "--retention", "60s"])
 
         // Until the leader is stopped, in the middle of anything.
-        var plan = Publisher.Plan()
-        plan.publisherCount = publishers
-        plan.persists = true
-        plan.awaitsReplication = true
-        plan.pipelineMax = 1
-        plan.rest = { _ in 1_000 }
-        plan.byteCounts = 20...120_000
         func crowd(
-            _ name: String, _ change: (inout Publisher.Plan) -> Void = { _ in }
+            _ name: String, _ count: Int, waits: Bool = true, rest: Int = 1_000,
+            _ change: (inout Publisher.Plan) -> Void = { _ in }
         ) -> [Publisher] {
-            var own = plan
-            own.name = name
-            change(&own)
-            return Publisher.crowd(own, using: &bench.generator)
-        }
-        let olds = crowd("old")
-        // Each id once: what is lost of them is looked for in files.
-        let local = crowd("local") {
-            ($0.publisherCount, $0.idCount, $0.deletePercent) = (1, 1_000_000, 0)
-            $0.awaitsReplication = false
-        }
-        let (oldStop, oldSocket) = (StopSign(), old.socket)
-        func start(
-            _ crowd: [Publisher], at socket: String, until stop: StopSign
-        ) throws -> Threads {
-            try Threads.start(crowd.count) { index in
-                try crowd[index].work(at: [socket], seed: seed, round: round, until: stop)
+            round.crowd(name, count, waits: waits, bytes: 20...120_000) {
+                $0.pipelineMax = 1
+                $0.rest = { _ in rest }
+                change(&$0)
             }
         }
-        let oldThreads = try start(olds + local, at: oldSocket, until: oldStop)
-        Clock.pause(microseconds: Int.random(in: 200_000...800_000, using: &bench.generator))
+        let olds = crowd("old", publishers)
+        // Each id once: what is lost of them is looked for in files.
+        let local = crowd("local", 1, waits: false) {
+            ($0.idCount, $0.deletePercent) = (1_000_000, 0)
+        }
+        let oldStop = StopSign()
+        let oldThreads = try round.start(olds + local, at: [old], until: oldStop)
+        Clock.pause(microseconds: Int.random(in: 200_000...800_000, using: &round.generator))
         old.signal(SIGSTOP)
         let before = Publisher.acknowledgedCount(olds)
 
         // Another one leads, and collects all there is.
         try new.promote(isForced: true)
         let fences = try fences(on: bucket)
-        let others = crowd("new") { $0.rest = { _ in 20_000 } }
-        let (newStop, newSocket) = (StopSign(), new.socket)
-        let newThreads = try start(others, at: newSocket, until: newStop)
-        figures.deleted += try collectEverything(clock, on: bucket, but: fences)
+        let others = crowd("new", publishers, rest: 20_000)
+        let newStop = StopSign()
+        let newThreads = try round.start(others, at: [new], until: newStop)
+        let deleted = try collectEverything(clock, on: bucket, but: fences)
         if withoutFence {
             for number in fences { try bucket.delete(ShardNames.log(number)) }
         }
 
-        // The old one goes on, and is asked for more at once.
+        // The old one continues, and is asked for more at once.
         old.signal(SIGCONT)
-        let late = crowd("late") { $0.publisherCount = 1 }
-        let lateThreads = try start(late, at: oldSocket, until: oldStop)
+        let late = crowd("late", 1)
+        let lateThreads = try round.start(late, at: [old], until: oldStop)
         // Without the fence it may lead for as long as it likes.
-        let isDone = Clock.wait(milliseconds: 60_000) {
+        try Clock.wait(
+            milliseconds: 60_000, orThrow: "the old leader neither follows nor ends within 60 s"
+        ) {
             let now = Publisher.acknowledgedCount(olds + late)
             return !old.isRunning || old.report?.role == "follower"
                 || withoutFence && now > before + olds.count
         }
-        try require(isDone, "the old leader neither follows nor ends within 60 s")
         oldStop.putUp()
-        try oldThreads.join()
-        try lateThreads.join()
         newStop.putUp()
-        try newThreads.join()
+        for threads in [oldThreads, lateThreads, newThreads] { try threads.join() }
         try require(
             others.allSatisfy { $0.acknowledgedCount > 0 }, "the new leader acknowledged nothing")
 
@@ -158,37 +92,31 @@ struct ZombiesScenario: Scenario {
             // The new leader must serve, so that what is wrong is what it has.
             var asking = try new.connect()
             try asking.ping()
-            let lost = try Publisher.faults(all, at: [newSocket], round: round).faults
-            guard let first = lost.first else { return nil }
-            return "\(lost.count) changes, the first of them \(first)"
+            let lost = try Publisher.faults(all, at: [new.socket], round: 0).faults
+            guard let first = lost.first else { return "nothing is lost" }
+            throw AsExpected(words: "\(lost.count) changes are lost, the first of them \(first)")
         }
-        let third = try shard.serve("third", "--follow", part)
+        let third = try round.serve("third", "--follow")
         // One that exited is started again.
         try settle([old, new, third], withinSeconds: 180, "after the zombie")
-        figures.restarts += old.exits
         try Publisher.check(
-            all, at: [newSocket, third.socket, oldSocket], round: round, "after the zombie")
-        figures.saved += try checkSaved(local.flatMap { try $0.missingIDs(at: newSocket) }, part)
-        figures.acknowledged += Publisher.acknowledgedCount(all)
-        figures.acknowledgedLate += Publisher.acknowledgedCount(olds + late) - before
-        figures.refused += (olds + late + local).reduce(0) { $0 + $1.refusedCount }
+            all, at: [new, third, old].map { $0.socket }, "after the zombie")
+        let saved = try checkSaved(
+            local.flatMap { try $0.missingIDs(at: new.socket) }, old.bench.data)
         try third.stop()
         for host in [old, new] { try host.verifyStopped() }
-        return nil
+        let refused = (olds + late + local).reduce(0) { $0 + $1.refusedCount }
+        return
+            "\(Publisher.acknowledgedCount(all)) changes acknowledged as replicated, \(Publisher.acknowledgedCount(olds + late) - before) of them by a leader that woke up, \(refused) refused; \(saved) local ones found in saved files; \(deleted) objects collected while it slept; \(old.exits) exits"
     }
 
     /// The numbers of all fences of the log.
     private func fences(on bucket: S3Bucket) throws -> [UInt64] {
-        try numbers(on: bucket).filter { number in
+        try bucket.names(ShardNames.logPrefix).compactMap { name in
             let bytes = try bucket.get(
-                ShardNames.log(number), byteCountMax: ReplicationLimits.segmentByteCountMax)
-            return try bytes.map { try Segment($0).head.kind == .fence } ?? false
-        }
-    }
-
-    private func numbers(on bucket: S3Bucket) throws -> [UInt64] {
-        try bucket.names(ShardNames.logPrefix).compactMap {
-            ShardNames.number($0, behind: ShardNames.logPrefix)
+                name, byteCountMax: ReplicationLimits.segmentByteCountMax)
+            guard let bytes, try Segment(bytes).head.kind == .fence else { return nil }
+            return ShardNames.number(name, behind: ShardNames.logPrefix)
         }
     }
 
@@ -235,9 +163,8 @@ struct ZombiesScenario: Scenario {
     /// Looks for notifications in the files that a deposed leader saved.
     ///
     /// - Returns: how many they are.
-    private func checkSaved(_ ids: [String], _ part: Workbench) throws -> Int {
+    private func checkSaved(_ ids: [String], _ data: String) throws -> Int {
         guard !ids.isEmpty else { return 0 }
-        let data = part.folder + "/old/data"
         guard
             let saved = Files.names(in: data).first(where: { $0.hasPrefix("unreplicated-epoch-") })
         else {

@@ -2,13 +2,6 @@ package import Bytes
 @_exported public import struct Notifications.Digest
 
 extension RFC3339 {
-    /// A time, for an error's words.
-    package static func text(_ milliseconds: Int64) -> String {
-        var text: [UInt8] = []
-        append(milliseconds, to: &text)
-        return String(decoding: text, as: UTF8.self)
-    }
-
     /// Throws `bad_expiry` for what is no time, or one outside of the years 1970 to 9999.
     package static func parse(_ text: RawSpan) throws(ProtocolError) -> Int64 {
         let milliseconds = try require(

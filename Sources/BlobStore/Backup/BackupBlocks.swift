@@ -1,10 +1,9 @@
 internal import Bytes
 internal import Hashing
 
-/// Reads a backup from its start to its end, and checks all of it on the way: checksums, the order of
-/// tables and keys, and the digest at the end.
+/// Reads a backup, and checks all of it on the way: checksums, the order of tables and keys, the digest.
 package struct BackupReader: ~Copyable {
-    /// Appends up to so many bytes; none at the end.
+    /// Appends up to so many bytes of a backup; none at its end.
     package typealias Source = (_ buffer: inout [UInt8], _ byteCountMax: Int) throws -> Void
 
     package let head: BackupHead

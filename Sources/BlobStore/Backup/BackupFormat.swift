@@ -50,18 +50,18 @@ public struct BackupHead: Sendable, Hashable {
     public let byteCount: UInt64
 
     package static let byteCount = 64
-    private static let checkedByteCount = 56
+    private static let form = ValueForm("", byteCount: byteCount, checksumAt: 56)
 
     var bytes: [UInt8] {
         var bytes = BackupFormat.magic
         bytes.append(littleEndian: BackupFormat.version)
         bytes.append(littleEndian: formatVersion)
-        storeID.append(to: &bytes)
-        bytes.append(littleEndian: takenAt.milliseconds)
+        bytes.append(words: storeID)
+        bytes.append(words: takenAt)
         bytes.append(littleEndian: revision)
         bytes.append(littleEndian: byteCount)
-        bytes.append(littleEndian: Checksum(bytes.span.bytes).value)
-        bytes.append(littleEndian: UInt32(0))
+        bytes.appendZeros(8)
+        Self.form.seal(&bytes)
         return bytes
     }
 
@@ -69,10 +69,7 @@ public struct BackupHead: Sendable, Hashable {
         guard bytes.byteCount == Self.byteCount,
             bytes.extracting(first: 8).equals(BackupFormat.magic.span.bytes)
         else { throw BackupError("is not a backup of a store") }
-        guard
-            bytes.integer(Self.checkedByteCount, as: UInt32.self)
-                == Checksum(bytes.extracting(first: Self.checkedByteCount)).value
-        else { throw BackupError("has a damaged head") }
+        guard Self.form.isWhole(bytes) else { throw BackupError("has a damaged head") }
         let version = bytes.integer(8, as: UInt32.self)
         formatVersion = bytes.integer(12)
         guard version == BackupFormat.version, FormatRecord.versions.contains(formatVersion) else {
@@ -80,8 +77,7 @@ public struct BackupHead: Sendable, Hashable {
                 "has backup version \(version) of store format \(formatVersion); this program reads backup version \(BackupFormat.version) of store formats \(FormatRecord.versions.lowerBound) to \(FormatRecord.versions.upperBound)"
             )
         }
-        storeID = StoreID(high: bytes.integer(16), low: bytes.integer(24))
-        takenAt = Timestamp(milliseconds: bytes.integer(32))
+        (storeID, takenAt) = (bytes.words(16), bytes.words(32))
         revision = bytes.integer(40)
         byteCount = bytes.integer(48)
     }

@@ -3,26 +3,46 @@ internal import Hashing
 internal import LMDB
 internal import Synchronization
 
-/// Takes a backup: one moment of a store, written somewhere, however long that takes.
+/// Takes a backup: one moment of a store, read piece by piece, however slowly.
 ///
-/// A snapshot would keep every page that is replaced meanwhile, and the file would grow. So only the
-/// tables without the chunks are read in one snapshot, into a temporary file. Blobs of that moment are
-/// kept from being freed until the backup ends, which takes their own space and no more. Their chunks
-/// never change, and are read in short snapshots.
+/// A snapshot would keep every page that is replaced meanwhile. So only the tables without the chunks are read in
+/// one, into a temporary file. Blobs of that moment are kept from being freed until this ends; their chunks never
+/// change, and are read in short snapshots.
 struct BackupWriter: ~Copyable {
     private let core: StoreCore
-    private var hash = SHA256()
-    private var byteCount = 0
-    private var writer = BlockWriter()
+    private let now: Timestamp
     private let purpose: BackupPurpose
     /// Gives the bytes of blobs that are in the bucket and not here; nil: nobody does.
     private let source: LongBlobSource?
+
+    /// What the backup begins with; nil until its first bytes are asked for.
+    private(set) var head: BackupHead?
+    /// The moment of a base; known with its head.
+    private(set) var moment = BaseMoment(sequence: 0, nextBlobNumber: 0)
+    /// Bytes that were given, and in all, about.
+    private(set) var progress = (byteCount: 0, total: 0)
+
+    private var hash = SHA256()
+    private var writer = BlockWriter()
+    /// What was copied of the tables, and how much of that was given.
+    private var spool: SpoolFile
+    private var spooledByteCount = 0
+    private var isEnded = false
+    /// Blobs below this number are kept; 0: none.
+    private var heldBefore: UInt64 = 0
+    /// The blobs whose chunks it has, by their numbers, and the chunk to continue with.
+    private var blobs: [Blob] = []
+    private var next = 0
+    private var index = 0
     /// What is copied of the states of blobs, in the order of its keys.
     private var states: [(number: UInt64, entry: BlobStateEntry)] = []
     /// Numbers of blobs whose chunks are not here, or not as they were stored.
     private var absent: Set<UInt64> = []
-    /// Those of them whose bytes are fetched.
+    /// Those of them whose bytes are fetched, and the bytes of the one that is being given.
     private var fetched: [UInt64: BlobReference] = [:]
+    private var fetchedBytes: [UInt8] = []
+    /// Bytes that were given and not read yet, where a reader takes its own pieces.
+    private var unread: ArraySlice<UInt8> = []
 
     private struct Blob {
         let number: UInt64
@@ -33,91 +53,99 @@ struct BackupWriter: ~Copyable {
     }
 
     init(
-        _ core: StoreCore, for purpose: BackupPurpose = .backup, missing: LongBlobSource? = nil
-    ) {
+        _ core: StoreCore, for purpose: BackupPurpose = .backup, missing: LongBlobSource? = nil,
+        asOf now: Timestamp
+    ) throws(StoreError) {
         self.core = core
         self.purpose = purpose
+        self.now = now
         source = missing
+        spool = try SpoolFile(directory: core.directory)
     }
 
+    deinit { core.leases.releaseAll(before: heldBefore) }
+
+    /// Hands all of it on.
     consuming func run(
-        asOf now: Timestamp, progress: (_ byteCount: Int, _ total: Int) -> Void,
-        noting moment: (BaseMoment) -> Void = { _ in },
+        progress tell: (_ byteCount: Int, _ total: Int) -> Void = { _, _ in },
         to write: (RawSpan) throws -> Void
     ) throws -> BackupHead {
-        var spool = try SpoolFile(directory: core.directory)
-        var blobs: [Blob] = []
-        var heldBefore: UInt64 = 0
-        defer { core.leases.releaseAll(before: heldBefore) }
+        while let bytes = try nextBytes() {
+            try write(bytes.span.bytes)
+            tell(progress.byteCount, progress.total)
+        }
+        guard let head else { preconditionFailure("a backup begins with its head") }
+        return head
+    }
+
+    /// Appends up to so many bytes; none at the end: a ``BackupReader/Source``.
+    mutating func read(into buffer: inout [UInt8], _ byteCountMax: Int) throws {
+        if unread.isEmpty { unread = try nextBytes()?[...] ?? [] }
+        buffer += unread.prefix(byteCountMax)
+        unread = unread.dropFirst(byteCountMax)
+    }
+
+    /// The next bytes, at most about 1 MiB; nil at the end. No snapshot is open afterwards.
+    mutating func nextBytes() throws -> [UInt8]? {
+        guard !isEnded else { return nil }
+        var bytes: [UInt8] = []
+        if head == nil {
+            bytes = try begin().bytes
+        } else if spooledByteCount < spool.byteCount {
+            let count = min(spool.byteCount - spooledByteCount, BackupFormat.bodyByteCountMin)
+            try spool.read(at: spooledByteCount, count: count, into: &bytes)
+            spooledByteCount += count
+        } else {
+            while bytes.isEmpty, next < blobs.count {
+                try gatherChunks()
+                bytes = writer.take()
+            }
+            if bytes.isEmpty {
+                isEnded = true
+                return writer.end(hash.digest())
+            }
+        }
+        hash.update(bytes)
+        progress.byteCount += bytes.count
+        return bytes
+    }
+
+    /// Copies the tables, and has all blobs kept whose chunks come later.
+    private mutating func begin() throws(StoreError) -> BackupHead {
         let (counters, format) = try core.withSnapshot { (snapshot) throws(StoreError) in
             let counters = try snapshot.counters()
             if case .base = purpose {
-                moment(
-                    BaseMoment(
-                        sequence: try snapshot.lastBatch(),
-                        nextBlobNumber: counters.nextBlobNumber))
+                moment = BaseMoment(
+                    sequence: try snapshot.lastBatch(), nextBlobNumber: counters.nextBlobNumber)
             }
             // While the snapshot is open: no blob of it is freed in between.
-            try collectStates(of: snapshot, &blobs)
+            try collectStates(of: snapshot)
             heldBefore = counters.nextBlobNumber
             core.leases.takeAll(before: heldBefore)
-            try copyTables(of: snapshot, counters, to: &spool, &blobs)
+            try copyTables(of: snapshot, counters)
             return (counters, purpose.format(try snapshot.format()))
         }
         if !purpose.requiresAllPayloads { blobs.removeAll { !$0.isShort } }
         let left = absent.subtracting(fetched.keys)
-        if !left.isEmpty { blobs.removeAll { left.contains($0.number) } }
+        blobs.removeAll { left.contains($0.number) }
         blobs.sort { $0.number < $1.number }
-        let chunkCount = blobs.reduce(0) { $0 + ChunkLayout.count(of: $1.storedByteCount) }
-        let storedByteCount = blobs.reduce(0) { $0 + $1.storedByteCount }
-        let total = spool.byteCount + storedByteCount + chunkCount * Self.bytesBesideChunk
-        let head = BackupHead(
-            format, takenAt: now, revision: counters.revision, byteCount: UInt64(total))
-        try send(head.bytes, to: write)
-        var piece: [UInt8] = []
-        var offset = 0
-        while offset < spool.byteCount {
-            let count = min(spool.byteCount - offset, BackupFormat.bodyByteCountMin)
-            try spool.read(at: offset, count: count, into: &piece)
-            try send(piece, to: write)
-            offset += count
-            progress(byteCount, total)
+        progress.total = blobs.reduce(spool.byteCount) { total, blob in
+            let chunkCount = ChunkLayout.count(of: blob.storedByteCount)
+            return total + blob.storedByteCount + chunkCount * Self.bytesBesideChunk
         }
-        var next = 0
-        var index = 0
-        while next < blobs.count {
-            if let blob = fetched[blobs[next].number] {
-                try append(blob, to: write)
-                next += 1
-                continue
-            }
-            try core.withSnapshot { (snapshot) throws(StoreError) in
-                try gather(blobs, &next, &index, in: snapshot)
-            }
-            try send(writer.take(), to: write)
-            progress(byteCount, total)
-        }
-        try send(writer.end(hash.digest()), to: write)
-        return head
+        let begun = BackupHead(
+            format, takenAt: now, revision: counters.revision, byteCount: UInt64(progress.total))
+        head = begun
+        return begun
     }
 
     /// Key, checksum and what else stands beside the bytes of a chunk.
     private static let bytesBesideChunk =
         BackupFormat.entryHeadByteCount + ChunkKey.byteCount + ChunkLayout.alignedPrefixByteCount
 
-    private mutating func send(
-        _ bytes: [UInt8], to write: (RawSpan) throws -> Void
-    ) throws {
-        guard !bytes.isEmpty else { return }
-        hash.update(bytes)
-        byteCount += bytes.count
-        try write(bytes.span.bytes)
-    }
-
     /// Copies all entries but chunks, and notes which blobs there are.
     private mutating func copyTables(
-        of snapshot: borrowing Snapshot, _ counters: Counters, to spool: inout SpoolFile,
-        _ blobs: inout [Blob]
+        of snapshot: borrowing Snapshot, _ counters: Counters
     ) throws(StoreError) {
         for table in BackupTable.allCases {
             switch table {
@@ -133,7 +161,7 @@ struct BackupWriter: ~Copyable {
             case .notifications, .blobs, .index:
                 try snapshot.walk(table.table(of: core.tables)) { (cursor) throws(StoreError) in
                     if purpose.includes(cursor.key, of: table) {
-                        try check(cursor, table, &blobs)
+                        try check(cursor, table)
                         writer.append(cursor.key, cursor.value, of: table)
                     }
                     if writer.isFull { try spool.append(writer.take().span.bytes) }
@@ -144,11 +172,8 @@ struct BackupWriter: ~Copyable {
         }
     }
 
-    /// Notes which blobs are not whole here, and what is copied of the states. Throws where the bytes of some
-    /// cannot be had.
-    private mutating func collectStates(
-        of snapshot: borrowing Snapshot, _ blobs: inout [Blob]
-    ) throws(StoreError) {
+    /// Notes which blobs are not whole here, and what is copied of the states.
+    private mutating func collectStates(of snapshot: borrowing Snapshot) throws(StoreError) {
         var evicted: [(number: UInt64, entry: BlobStateEntry)] = []
         var damaged: [(number: UInt64, entry: BlobStateEntry)] = []
         var lost: [Digest] = []
@@ -186,22 +211,20 @@ struct BackupWriter: ~Copyable {
         case .base, .copy: states = damaged
         case .compaction:
             evicted.sort { $0.number < $1.number }
-            states = try unshipped(in: snapshot, &blobs) + evicted
+            states = try unshipped(in: snapshot) + evicted
         }
     }
 
-    /// Blobs that nothing refers to any more and that batches name which wait to be shipped, in the order
-    /// of their numbers: a batch can be shipped with their bytes alone.
-    private func unshipped(
-        in snapshot: borrowing Snapshot, _ blobs: inout [Blob]
+    /// Released blobs that batches name which wait to be shipped: those can be shipped with their bytes alone. In the
+    /// order of their numbers.
+    private mutating func unshipped(
+        in snapshot: borrowing Snapshot
     ) throws(StoreError) -> [(number: UInt64, entry: BlobStateEntry)] {
-        guard let state = try snapshot.replicationKnowledge().state, state.role != .follower
+        guard let state = try snapshot.meta(ReplicationState.self), state.role != .follower
         else { return [] }
         var kept: [(number: UInt64, entry: BlobStateEntry)] = []
-        var next: UInt64? = state.sequence
-        while let after = next {
-            let batches = try snapshot.outbox(after: after, upTo: .max, byteCountMax: 1 << 20)
-            for blob in batches.flatMap(\.blobs) {
+        try snapshot.forEachBatch(after: state.sequence) { (batch) throws(StoreError) in
+            for blob in batch.blobs {
                 // The file may say of what is shipped that it waits; some of that may be freed.
                 guard var entry = try snapshot.state(of: blob.number, in: .toBeFreed),
                     try snapshot.hasAllChunks(of: blob)
@@ -211,21 +234,19 @@ struct BackupWriter: ~Copyable {
                 kept.append((blob.number, entry))
                 blobs.append(Blob(number: blob.number, storedByteCount: blob.storedByteCount))
             }
-            next = batches.last?.sequence
+            return true
         }
         return kept.sorted { $0.number < $1.number }
     }
 
     private mutating func check(
-        _ cursor: borrowing Cursor, _ table: BackupTable, _ blobs: inout [Blob]
+        _ cursor: borrowing Cursor, _ table: BackupTable
     ) throws(StoreError) {
         guard let blob = try table.check(cursor.key, cursor.value) else { return }
         blobs.append(Blob(number: blob.number, storedByteCount: blob.storedByteCount))
         if case .backup = purpose, absent.contains(blob.number) { fetched[blob.number] = blob }
     }
 
-    /// What is said of the store itself. Its orphans are not copied, and what is true of its files
-    /// alone is not either.
     private mutating func copyMeta(
         of snapshot: borrowing Snapshot, _ counters: Counters
     ) throws(StoreError) {
@@ -248,25 +269,33 @@ struct BackupWriter: ~Copyable {
         }
     }
 
-    /// Fills a block with chunks.
-    ///
-    /// - Parameters:
-    ///   - next: the blob to go on with.
-    ///   - index: its chunk to go on with.
-    private mutating func gather(
-        _ blobs: [Blob], _ next: inout Int, _ index: inout Int, in snapshot: borrowing Snapshot
-    ) throws(StoreError) {
+    /// Adds chunks to the block, until it is full or the blobs are of another kind: stored here, or fetched.
+    private mutating func gatherChunks() throws {
+        guard let blob = fetched[blobs[next].number] else {
+            return try core.withSnapshot { (snapshot) throws(StoreError) in
+                try gatherStored(in: snapshot)
+            }
+        }
+        if index == 0 { fetchedBytes = try fetch(blob) }
+        while index < blob.chunkCount, !writer.isFull {
+            let (key, value) = Chunk.entry(of: blob, at: index, fetchedBytes)
+            writer.append(key.bytes, value.span.bytes, of: .chunks)
+            index += 1
+        }
+        if index == blob.chunkCount { (next, index, fetchedBytes) = (next + 1, 0, []) }
+    }
+
+    private mutating func gatherStored(in snapshot: borrowing Snapshot) throws(StoreError) {
         var cursor = try snapshot.cursor(in: core.tables.chunks)
         while next < blobs.count, !writer.isFull, fetched[blobs[next].number] == nil {
             let blob = blobs[next]
             let key = Keys.chunk(blob.number, index)
             guard index < ChunkLayout.count(of: blob.storedByteCount) else {
-                next += 1
-                index = 0
+                (next, index) = (next + 1, 0)
                 continue
             }
             do throws(StoreError) {
-                guard try cursor.seek(key.bytes), cursor.key.equals(key.bytes) else {
+                guard try cursor.find(key.bytes) else {
                     throw .corrupt("chunk \(index) of blob \(blob.number) is missing")
                 }
                 let byteCount = ChunkLayout.byteCount(at: index, of: blob.storedByteCount)
@@ -285,9 +314,7 @@ struct BackupWriter: ~Copyable {
         }
     }
 
-    private mutating func append(
-        _ blob: BlobReference, to write: (RawSpan) throws -> Void
-    ) throws {
+    private func fetch(_ blob: BlobReference) throws -> [UInt8] {
         var stored: [UInt8]?
         try source?([blob]) { _, content in
             if case .bytes(let bytes) = content { stored = bytes }
@@ -295,18 +322,7 @@ struct BackupWriter: ~Copyable {
         guard let stored, stored.count == blob.storedByteCount else {
             throw StoreError.evicted(blob)
         }
-        for index in 0..<blob.chunkCount {
-            let byteCount = blob.chunkByteCount(at: index)
-            let start = ChunkLayout.start(of: index, in: blob.storedByteCount)
-            let chunk = stored.span.bytes.extracting(start..<start + byteCount)
-            let key = Keys.chunk(blob.number, index)
-            var value: [UInt8] = []
-            value.append(littleEndian: Checksum(key: key.bytes, chunk).value)
-            value.appendZeros(ChunkLayout.prefixByteCount(before: byteCount) - value.count)
-            value.append(contentsOf: chunk)
-            writer.append(key.bytes, value.span.bytes, of: .chunks)
-            if writer.isFull { try send(writer.take(), to: write) }
-        }
+        return stored
     }
 }
 

@@ -3,9 +3,8 @@ internal import LMDB
 
 /// Builds a store from a backup, in a folder that has none.
 ///
-/// It is another store than the one that was backed up: with an id of its own, and with revisions
-/// behind all that were given after the backup. What devices and caches remember of the time between is
-/// so never taken for something of the new store.
+/// It is another store, with an id of its own and revisions behind all that were given after the backup: what devices
+/// and caches remember of the time between is never taken for something of it.
 struct Restoration {
     private let environment: Environment
     private let tables: Tables
@@ -27,14 +26,10 @@ struct Restoration {
     private var evictionCount = EvictionCount()
     private var damaged: Set<UInt64> = []
     /// Blobs whose bytes the backup does not have.
-    private(set) var longBlobs: [BlobReference] = []
+    private var longBlobs: [BlobReference] = []
 
-    /// - Parameters:
-    ///   - directory: has a lock file, and is where the store is built.
-    ///   - identity: which store it becomes.
-    init(
-        in directory: String, options: StoreOptions, asOf now: Timestamp,
-        _ identity: Identity = .new
+    private init(
+        in directory: String, options: StoreOptions, asOf now: Timestamp, _ identity: Identity
     ) throws(StoreError) {
         self.now = now
         self.identity = identity
@@ -48,8 +43,32 @@ struct Restoration {
         }
     }
 
+    /// Builds the store, and closes it.
+    static func run(
+        in directory: String, _ options: StoreOptions, asOf now: Timestamp, _ identity: Identity,
+        _ reader: inout BackupReader, from source: BackupReader.Source, blobs: LongBlobSource,
+        progress: (_ byteCount: Int) -> Void
+    ) throws {
+        var restoration = try Restoration(in: directory, options: options, asOf: now, identity)
+        try restoration.copy(&reader, from: source, progress: progress)
+        var evicted: [BlobReference] = []
+        try blobs(restoration.longBlobs) { blob, content in
+            let isDamaged = restoration.damaged.contains(blob.number)
+            switch content {
+            case .bytes(let bytes): try restoration.put(blob, bytes)
+            // One that the base calls damaged is asked for in vain, or is mended then.
+            case .evicted: if !isDamaged { evicted.append(blob) }
+            case .missing:
+                guard isDamaged else {
+                    throw StoreError.corrupt("the bucket lacks the bytes of \(blob.digest)")
+                }
+            }
+        }
+        try restoration.putEvicted(evicted)
+    }
+
     /// Copies the backup. Each transaction puts about ``StoreLimits/transactionByteCountMax`` bytes.
-    mutating func run(
+    private mutating func copy(
         _ reader: inout BackupReader, from source: BackupReader.Source,
         progress: (_ byteCount: Int) -> Void
     ) throws {
@@ -78,7 +97,7 @@ struct Restoration {
 
     /// Stores the chunks of a long blob. Each transaction puts about ``StoreLimits/transactionByteCountMax``
     /// bytes. `bytes`: as stored.
-    mutating func put(_ blob: BlobReference, _ bytes: [UInt8]) throws {
+    private mutating func put(_ blob: BlobReference, _ bytes: [UInt8]) throws {
         let step = StoreLimits.transactionByteCountMax / StoreLimits.chunkByteCountMax
         for start in stride(from: 0, to: blob.chunkCount, by: step) {
             var transaction = try begin()
@@ -94,7 +113,7 @@ struct Restoration {
     }
 
     /// Notes of blobs that their bytes stay in the bucket, and counts all of which that is said.
-    func putEvicted(_ blobs: [BlobReference]) throws {
+    private func putEvicted(_ blobs: [BlobReference]) throws {
         var count = evictionCount
         var rest = blobs[...]
         repeat {
@@ -111,8 +130,6 @@ struct Restoration {
             try commit(transaction)
         } while !rest.isEmpty
     }
-
-    func isDamaged(_ blob: BlobReference) -> Bool { damaged.contains(blob.number) }
 
     private func begin() throws(StoreError) -> WriteTransaction {
         try Creation.converting { () throws(LMDBError) in try environment.beginWrite() }

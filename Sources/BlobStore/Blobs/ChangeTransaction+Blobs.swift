@@ -35,8 +35,7 @@ extension ChangeTransaction {
         return reference
     }
 
-    /// Counts one more reference to a blob that is stored. Throws ``StoreError/corrupt(_:)`` when it is not;
-    /// ask first.
+    /// Counts one more reference to a blob that is stored.
     mutating func reference(
         _ digest: Digest, until expiry: Timestamp
     ) throws(StoreError) -> BlobReference {
@@ -94,12 +93,11 @@ extension ChangeTransaction {
         }
     }
 
-    /// Moves a blob that nothing keeps any more to the orphans. One that nobody can have found, since
-    /// it was stored in this very transaction, goes at once, unless it is long, is yet to be shipped, or
-    /// may be in pages that the log refers to.
+    /// Moves a blob that nothing keeps any more to the orphans. One that was stored in this very transaction goes
+    /// at once, unless it is long, is yet to be shipped, or may be in pages that the log refers to.
     mutating func abandon(_ blob: BlobReference) throws(StoreError) {
         try removeEntry(of: blob)
-        if blob.number >= firstOwnBlobNumber, sequence == 0, !transaction.hasPlaces,
+        if blob.number >= firstOwnBlobNumber, sequence == 0, !transaction.hasOverflow,
             Self.isFreedWhole(blob.storedByteCount)
         {
             _ = try removeChunks(of: blob.number, storedByteCount: blob.storedByteCount)
@@ -136,21 +134,9 @@ extension ChangeTransaction {
     mutating func writeChunks(
         of payload: PreparedPayload, number: UInt64, from: Int = 0, count: Int = .max
     ) throws(StoreError) {
-        let table = tables.chunks
         try payload.content.forEachChunk(from: from, count: count) {
             (index, bytes) throws(StoreError) in
-            let key = Keys.chunk(number, index)
-            let checksum =
-                bytes.count <= PreparedPayload.readAgainByteCountMax
-                ? Checksum(key: key.bytes, bytes.span.bytes).value
-                : Chunk.checksum(
-                    number: number, index: index, bytes: payload.checksums[index],
-                    byteCount: bytes.count)
-            var prefix = InlineArray<12, UInt32>(repeating: 0)
-            prefix[0] = checksum.littleEndian
-            let prefixByteCount = ChunkLayout.prefixByteCount(before: bytes.count)
-            try transaction.set(
-                key, to: prefix.span.bytes.extracting(first: prefixByteCount), bytes, in: table)
+            try transaction.put(Keys.chunk(number, index), bytes, in: tables.chunks)
         }
     }
 

@@ -1,8 +1,7 @@
 internal import Bytes
 internal import LMDB
 
-// A follower's tables are changed by what a leader shipped. What belongs to one host is this host's own:
-// when an orphan's pages may be used again, and the counters of orphans.
+// What belongs to one host is a follower's own: when pages may be used again, and the counters of orphans.
 
 /// What a follower has of a blob that is not shipped with its batch.
 package enum LongBlob: Sendable {
@@ -27,11 +26,7 @@ package typealias LongBlobSource = (
 ) throws -> Void
 
 extension ChangeTransaction {
-    /// Does again what a batch did.
-    ///
-    /// - Parameters:
-    ///   - contents: stored bytes of the blobs that are shipped with the batch, in their order.
-    ///   - longBlobs: others, by their numbers; those that are not among them are staged.
+    /// Does again what a batch did. `contents`: stored bytes of the blobs shipped with it. Other blobs are staged.
     mutating func apply(
         _ batch: ReplicatedBatch, _ contents: [ArraySlice<UInt8>], longBlobs: [UInt64: LongBlob]
     ) throws(StoreError) {
@@ -124,12 +119,7 @@ extension ChangeTransaction {
     private mutating func change(
         _ operation: borrowing OperationReader.Operation, in index: Int
     ) throws(StoreError) {
-        let table = tables.all[index]
-        if operation.isPut {
-            try transaction.set(operation.key, to: operation.value, in: table)
-        } else {
-            try transaction.remove(operation.key, in: table)
-        }
+        try transaction.redo(operation, in: tables.all[index])
     }
 
     private mutating func putChunks(

@@ -12,20 +12,17 @@ public struct FreeResult: Sendable, Hashable {
     public var more = false
 }
 
-/// Where changes that free on the side go on looking, so that orphans that have to wait are not
-/// looked at again with every change.
+/// Where changes that free on the side continue to look.
 struct FreeingProgress {
     var nextNumber: UInt64 = 0
     /// Where freeing by itself goes on; 0 unless there were too many to look at.
     var nextNumberAlone: UInt64 = 0
-    /// The transaction in which the walk that is under way began at the first orphan, as long as
-    /// every one that it came by has to wait; 0: it did not, or there was one that had not.
+    /// The transaction in which the walk began at the first orphan, as long as every one that it came by has to
+    /// wait; else 0.
     var fruitless: UInt64 = 0
-    /// The transaction in which all of them have to wait: what is missing comes with its commit, or
-    /// takes about as long.
+    /// The transaction in which all of them have to wait.
     var waiting: UInt64 = 0
     /// Set when an orphan turned out to be damaged: a change must not fail for that.
-    /// ``BlobStore/freeOrphans(byteCountMax:bootMilliseconds:)`` goes on, and says what is wrong.
     var isClosed = false
 }
 
@@ -94,8 +91,7 @@ extension TableReader where Self: ~Copyable {
 }
 
 extension ChangeTransaction {
-    /// Frees some of what may be freed, in the transaction of other changes: it costs no sync of its own, and
-    /// the file does not grow by what waits for one. `progress`: where to go on looking, which is moved on.
+    /// Frees some of what may be freed, in the transaction of other changes: it costs no sync.
     mutating func freeBeside(
         _ rule: FreeingRule, byteCountMax: Int, _ progress: inout FreeingProgress
     ) throws(StoreError) {
@@ -182,8 +178,8 @@ extension ChangeTransaction {
         return count
     }
 
-    /// A chunk of an orphan that is still there: the first, and its bytes; nil when all are gone. A
-    /// large orphan is freed over several transactions and found again by what is left.
+    /// The first chunk of an orphan that is still there, and its bytes. A large orphan is freed over several
+    /// transactions and found again by what is left.
     private borrowing func firstChunk(
         of number: UInt64, _ entry: BlobStateEntry
     ) throws(StoreError) -> ([UInt8], Int)? {

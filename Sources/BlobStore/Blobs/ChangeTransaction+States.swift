@@ -1,8 +1,7 @@
 internal import Bytes
 internal import LMDB
 
-// What this host has of blobs' bytes: one state for each blob, changed here and nowhere else. Staging,
-// adopting, evicting, fetching back, freeing, scrubbing and following all use `move`.
+// What this host has of blobs' bytes: one state for each blob, changed by `move` and nowhere else.
 
 extension ChangeTransaction {
     /// What is noted of a blob; nil: it is here and whole, or is not there at all. Up to three lookups.
@@ -23,12 +22,8 @@ extension ChangeTransaction {
         return try state(of: blob.number, in: .inBucket)
     }
 
-    /// Changes the state of a blob, and counts it.
-    ///
-    /// - Parameters:
-    ///   - old: what ``state(of:)`` says.
-    ///   - new: nil: it is here and whole from now on, or its last chunk is gone.
-    /// - Throws: ``StoreError/corrupt(_:)`` when no blob changes so.
+    /// Changes the state of a blob, and counts it. `old`: what ``state(of:)`` says. `new`: nil: it is here and
+    /// whole from now on, or its last chunk is gone.
     mutating func move(
         _ number: UInt64, from old: BlobStateEntry?, to new: BlobStateEntry?
     ) throws(StoreError) {
@@ -68,8 +63,7 @@ extension ChangeTransaction {
     }
 }
 
-// Blobs whose bytes are in the bucket, and not here. What is said of them belongs to this host: it is not
-// shipped.
+// Blobs whose bytes are in the bucket, and not here: nothing of this is shipped.
 
 extension ChangeTransaction {
     /// Notes that a blob's chunks may be missing here. Returns false when it is no live blob any more, or is
@@ -97,8 +91,7 @@ extension ChangeTransaction {
         try move(blob.number, from: old, to: nil)
     }
 
-    /// Removes the chunks of blobs, the first of each first, up to about `countMax`. Returns how many of the
-    /// blobs have none left.
+    /// Removes the chunks of blobs, the first of each first. Returns how many of the blobs have none left.
     mutating func removeChunks(
         of blobs: ArraySlice<EvictableBlob>, countMax: Int
     ) throws(StoreError) -> Int {
@@ -151,10 +144,9 @@ extension Snapshot {
     }
 }
 
-// Damaged blobs. Damage is this host's own: the blob keeps its entry, and its state says that none of its
-// bytes is sent. Where the bucket has its bytes they are put back. Where its bytes are published again
-// they become a new blob, to which the old one gives way: its entry moves to the quarantine, and the parts
-// that refer to it are given the new one (`repoint`). Those are changes like any other, and are shipped.
+// Damage is this host's own: the blob keeps its entry, and its state says that none of its bytes is sent. Where
+// they are published again they become a new blob, to which the old one gives way: its entry moves to the
+// quarantine, and the parts that refer to it are given the new one (`repoint`). Those changes are shipped.
 
 extension ChangeTransaction {
     /// Notes that a blob is damaged here. Returns false when it has gone, or is known to lack chunks already.
@@ -178,8 +170,7 @@ extension ChangeTransaction {
         quarantine.noteGivenWay()
     }
 
-    /// Counts one reference to a quarantined blob less. The last one moves it to the orphans. Throws
-    /// ``StoreError/corrupt(_:)`` when it is not in the quarantine.
+    /// Counts one reference to a quarantined blob less. The last one moves it to the orphans.
     mutating func releaseQuarantined(_ blob: BlobReference) throws(StoreError) {
         guard var entry = try quarantineEntry(blob.number) else {
             throw .corrupt("a notification refers to the missing blob \(blob.digest)")
@@ -193,8 +184,8 @@ extension ChangeTransaction {
         try addReleased(blob)
     }
 
-    /// Gives a notification, expired or not, the blobs that have the same bytes as damaged ones. Nobody hears
-    /// of it: its bytes are those that they were. Returns how many parts have another blob now.
+    /// Gives a notification the blobs that have the same bytes as damaged ones. Nobody hears of it. Returns how
+    /// many parts have another blob now.
     mutating func repoint(
         _ id: String, from numbers: Set<UInt64>
     ) throws(StoreError) -> Int {
@@ -217,8 +208,8 @@ extension ChangeTransaction {
 }
 
 extension Snapshot {
-    /// Notifications behind an id that refer to one of some blobs. `matchCountMax`: at most so many. Returns
-    /// their ids, and the last id that was looked at; nil: there are no more.
+    /// Notifications behind an id that refer to one of some blobs, and the last id that was looked at; nil: no
+    /// more.
     borrowing func ids(
         after id: [UInt8], referringTo numbers: Set<UInt64>, countMax: Int, matchCountMax: Int = 64
     ) throws(StoreError) -> (ids: [String], last: [UInt8]?) {

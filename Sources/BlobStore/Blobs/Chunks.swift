@@ -18,9 +18,7 @@ struct ChunkReader: ~Escapable {
         store = .passUnretained(snapshot.store)
     }
 
-    /// The stored bytes of chunk `index`, in place. One B-tree lookup; the checksum is computed
-    /// when the chunk is first read since the store was opened, and nothing of a chunk that fails
-    /// is returned.
+    /// The stored bytes of chunk `index`, in place. One lookup; the checksum is computed when it is first read.
     @inline(__always)
     @_lifetime(copy self)
     func chunk(of blob: BlobReference, at index: Int) throws(StoreError) -> RawSpan {
@@ -79,8 +77,7 @@ struct ChunkReader: ~Escapable {
         return bytes
     }
 
-    /// Computes the checksum of a chunk as the disk has it, which is read whatever is in memory. Throws
-    /// ``StoreError/corrupt(_:)`` also where the disk cannot read it.
+    /// Computes the checksum of a chunk as the disk has it, whatever is in memory.
     func checkOnDisk(
         of blob: BlobReference, at index: Int, _ disk: DiskReader?, in file: MappedFile?
     ) throws(StoreError) {
@@ -106,9 +103,8 @@ struct ChunkReader: ~Escapable {
         if isRead == nil { _ = try checkedChunk(of: blob, at: index) }
     }
 
-    /// Writes the right bytes of a chunk over damaged ones, in the pages that it has. A peer that is still
-    /// being sent these pages gets what the chunk always had. One `pwrite`; the caller syncs. `stored`: all
-    /// bytes of the blob, as stored and checked.
+    /// Writes the right bytes of a chunk over damaged ones, in the pages that it has: a peer that is still being
+    /// sent them gets what the chunk always had. The caller syncs. `stored`: all bytes of the blob.
     func rewrite(
         of blob: BlobReference, at index: Int, from stored: [UInt8], _ descriptor: Int32,
         in file: MappedFile
@@ -118,9 +114,8 @@ struct ChunkReader: ~Escapable {
         guard let start = value.withUnsafeBytes({ $0.baseAddress.map(file.offset(of:)) }) else {
             return
         }
-        let first = ChunkLayout.start(of: index, in: blob.storedByteCount)
         let offset = off_t(start + value.byteCount - byteCount)
-        let count = stored[first..<first + byteCount].withUnsafeBytes {
+        let count = stored[blob.chunkRange(at: index)].withUnsafeBytes {
             pwrite(descriptor, $0.baseAddress, byteCount, offset)
         }
         guard count == byteCount else {
@@ -185,11 +180,22 @@ extension StoreCore {
 /// A value of the table `chunks`: a checksum, then stored bytes, at the place that ``ChunkLayout``
 /// says.
 enum Chunk {
-    /// The checksum of a chunk covers its key too, so that a chunk in another's place does not
-    /// pass.
-    static func checksum(number: UInt64, index: Int, bytes: Checksum, byteCount: Int) -> UInt32 {
-        let key = Keys.chunk(number, index)
-        return Checksum(key.bytes).followed(by: bytes, byteCount: byteCount).value
+    /// What is in front of a chunk's bytes: the checksum, and zeros up to where they begin, of which a short one
+    /// has none.
+    static func prefix(_ key: RawSpan, _ bytes: RawSpan) -> InlineArray<12, UInt32> {
+        var prefix = InlineArray<12, UInt32>(repeating: 0)
+        prefix[0] = Checksum(key: key, bytes).value.littleEndian
+        return prefix
+    }
+
+    /// A chunk of a blob as the table has it. `stored`: all of the blob's bytes.
+    static func entry(
+        of blob: BlobReference, at index: Int, _ stored: [UInt8]
+    ) -> (key: ChunkKey, value: [UInt8]) {
+        let (key, bytes) = (Keys.chunk(blob.number, index), stored[blob.chunkRange(at: index)])
+        let prefix = prefix(key.bytes, bytes.span.bytes)
+        let byteCount = ChunkLayout.prefixByteCount(before: bytes.count)
+        return (key, prefix.span.bytes.extracting(first: byteCount).array() + bytes)
     }
 
     /// Whether a value is as long as one of `byteCount` bytes, and has the checksum that it begins with.
@@ -213,14 +219,16 @@ extension WriteTransaction {
     mutating func putChunk(
         of blob: BlobReference, at index: Int, _ bytes: [UInt8], in table: Table
     ) throws(StoreError) {
-        let byteCount = ChunkLayout.byteCount(at: index, of: blob.storedByteCount)
-        let start = ChunkLayout.start(of: index, in: blob.storedByteCount)
-        let chunk = bytes.span.bytes.extracting(start..<start + byteCount)
-        let key = Keys.chunk(blob.number, index)
-        var prefix = InlineArray<12, UInt32>(repeating: 0)
-        prefix[0] = Checksum(key: key.bytes, chunk).value.littleEndian
-        let prefixByteCount = ChunkLayout.prefixByteCount(before: byteCount)
-        try set(
-            key, to: prefix.span.bytes.extracting(first: prefixByteCount), chunk, in: table)
+        let range = blob.chunkRange(at: index)
+        try put(Keys.chunk(blob.number, index), bytes[range], in: table)
+    }
+
+    /// Stores a chunk, without a copy of what is long, where places are noted.
+    mutating func put(
+        _ key: ChunkKey, _ bytes: ArraySlice<UInt8>, in table: Table
+    ) throws(StoreError) {
+        let prefix = Chunk.prefix(key.bytes, bytes.span.bytes)
+        let byteCount = ChunkLayout.prefixByteCount(before: bytes.count)
+        try set(key.bytes, to: prefix.span.bytes.extracting(first: byteCount), bytes, in: table)
     }
 }

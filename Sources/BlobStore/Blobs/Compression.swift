@@ -32,8 +32,7 @@ enum Compression {
             + byteCount % 100 * StoreLimits.compressedPercentMax / 100
     }
 
-    /// The bytes in a gzip container, with a restart point each MiB (``RestartPoints``), or nil when
-    /// they do not get smaller by a tenth.
+    /// The bytes in a gzip container with restart points; nil when they do not get smaller by a tenth.
     static func compress(
         _ content: StoredContent, directory: String
     ) throws(StoreError) -> StoredContent? {

@@ -1,7 +1,5 @@
-/// Takes in the bytes of a document that is read as a whole in the end, in bounded memory, as
-/// ``PayloadWriter`` does for a payload: a long one waits for its last byte in an unlinked file.
-///
-/// It does not limit what is appended, which the caller does, but what comes out of a coding.
+/// Takes in the bytes of a document that is read as a whole in the end, as ``PayloadWriter`` does for a payload. It
+/// limits what comes out of a coding; the caller limits what is appended.
 public struct DocumentWriter: ~Copyable, Sendable {
     private let directory: String
     private let coding: BodyCoding
@@ -26,24 +24,16 @@ public struct DocumentWriter: ~Copyable, Sendable {
     /// Makes room in memory for `byteCount` bytes in all. Nothing happens once there is a file.
     public mutating func reserveCapacity(_ byteCount: Int) { content.reserveCapacity(byteCount) }
 
-    /// Moves the bytes that are in memory to a file, where further ones go too, and gives their
-    /// memory back. Nothing happens when there is a file already.
-    ///
-    /// - Throws: ``StoreError/full`` when the disk has no room. The writer is of no further use then.
+    /// See ``PayloadWriter/spool()``.
     public mutating func spool() throws(StoreError) { try content.spool(directory: directory) }
 
-    /// Takes in some more bytes.
-    ///
-    /// - Throws: ``StoreError/full`` when the disk has no room. The writer is of no further use then.
+    /// Takes in some more bytes. After an error the writer is of no further use.
     public mutating func append(_ bytes: RawSpan) throws(StoreError) {
         try content.append(bytes, directory: directory)
     }
 
-    /// All bytes, in memory, decoded. Those of a file are read; others are handed out without a copy
-    /// unless they are coded.
-    ///
-    /// - Throws: ``StoreError/invalid(_:)`` for a coding that is damaged, cut short or followed by
-    ///   something else, and as soon as more comes out than may.
+    /// All bytes, in memory, decoded. Throws ``StoreError/invalid(_:)`` for a coding that is damaged or cut short,
+    /// and as soon as more comes out than may.
     public consuming func finish() throws(StoreError) -> [UInt8] {
         if let container = coding.container {
             return try Self.decoded(content, container, byteCountMax: byteCountMax)

@@ -1,10 +1,8 @@
 internal import Hashing
 internal import Zlib
 
-/// Decodes a gzip coding (RFC 1952) that comes in pieces: one member, or several behind each other; or
-/// a deflate coding, which is one zlib container (RFC 1950).
-///
-/// It needs some 110 KiB, whatever it decodes. One thread at a time.
+/// Decodes a gzip coding (RFC 1952) of one member or several that comes in pieces, or a deflate coding, which is
+/// one zlib container (RFC 1950). It needs some 110 KiB. One thread at a time.
 final class GzipDecoder {
     enum Container: String { case gzip, deflate }
 
@@ -30,9 +28,7 @@ final class GzipDecoder {
         }
     }
 
-    /// Decodes `input` and hands on what comes out, in pieces that are good for the time of a call. Throws what
-    /// `take` throws, and ``StoreError/invalid(_:)`` for what is no gzip coding, or as soon as more comes out
-    /// than may.
+    /// Decodes `input` and hands on what comes out, in pieces that are good for the time of a call.
     func decode(
         _ input: RawSpan, _ take: (RawSpan) throws(StoreError) -> Void
     ) throws(StoreError) {
@@ -44,7 +40,7 @@ final class GzipDecoder {
         }
     }
 
-    /// The input has ended. Throws ``StoreError/invalid(_:)`` unless a member has ended with it.
+    /// The input has ended.
     func finish() throws(StoreError) {
         guard memberCount > 0, !isInMember else { throw refused("ends too early") }
     }
@@ -60,8 +56,7 @@ final class GzipDecoder {
         isInMember = true
     }
 
-    /// Calls `inflate` until it has used all of `input` and given all that there is of it, or a member ends.
-    /// Returns how many bytes were used.
+    /// Calls `inflate` until all of `input` is used, or a member ends. Returns how many bytes were used.
     private func step(
         _ input: RawSpan, _ take: (RawSpan) throws(StoreError) -> Void
     ) throws(StoreError) -> Int {
@@ -126,8 +121,7 @@ struct CodedContent {
     let memberCount: Int
 
     /// Decodes `content` once and keeps nothing of it: bounded memory, whatever is inside. It ends as soon as
-    /// more comes out than `byteCountMax`. Throws ``StoreError/invalid(_:)`` for what is no such coding, or has
-    /// more inside.
+    /// more comes out than `byteCountMax`.
     init(
         of content: StoredContent, _ container: GzipDecoder.Container, byteCountMax: Int
     ) throws(StoreError) {

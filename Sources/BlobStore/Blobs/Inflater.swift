@@ -1,10 +1,8 @@
 internal import Glibc
 internal import Zlib
 
-/// Turns a gzip-coded blob back into its bytes as given, piece by piece and in bounded memory
-/// (about 48 KiB; zlib's `inflate`).
-///
-/// It may go on in a later snapshot: hold a ``Lease`` meanwhile. One thread at a time.
+/// Turns a gzip-coded blob back into its bytes as given, piece by piece, in about 48 KiB. It may continue in a
+/// later snapshot: hold a ``Lease`` meanwhile. One thread at a time.
 public final class Inflater {
     private let blob: BlobReference
     private let stream: ZStream
@@ -20,21 +18,13 @@ public final class Inflater {
     /// What zlib keeps for it, in bytes, about.
     public static let memoryByteCount = 48 << 10
 
-    /// Begins at the first byte.
-    ///
-    /// - Parameter blob: one whose coding is gzip.
+    /// Begins at the first byte of a blob whose coding is gzip.
     public convenience init(_ blob: BlobReference) throws(StoreError) {
         try self.init(blob, position: 0, storedOffset: 0)
     }
 
-    /// Begins at the last restart point at or before `position`, which is at most
-    /// ``StoreLimits/restartIntervalByteCount`` before it; at the first byte where the blob was
-    /// stored without such points. Two lookups where the blob is longer than that.
-    ///
-    /// - Parameters:
-    ///   - blob: one whose coding is gzip, found in the snapshot or leased.
-    ///   - position: in bytes as given. ``position`` says where it begins.
-    ///   - snapshot: where the chunks are read.
+    /// Begins at the last restart point at or before `position`; at the first byte where the blob has none.
+    /// ``position`` says where.
     public convenience init(
         _ blob: BlobReference, before position: Int, in snapshot: borrowing Snapshot
     ) throws(StoreError) {
@@ -64,11 +54,7 @@ public final class Inflater {
         }
     }
 
-    /// Appends up to `byteCountMax` bytes as given to `buffer`.
-    ///
-    /// - Returns: how many; 0 at the end only.
-    /// - Throws: ``StoreError/corrupt(_:)`` when a chunk, the container or the length does not
-    ///   agree.
+    /// Appends up to `byteCountMax` bytes as given to `buffer`. Returns how many; 0 at the end only.
     public func read(
         from snapshot: borrowing Snapshot, into buffer: inout [UInt8], byteCountMax: Int
     ) throws(StoreError) -> Int {

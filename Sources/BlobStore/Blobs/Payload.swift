@@ -1,7 +1,4 @@
-/// A part of a notification, or a blob, in place: what it is, and its bytes in the map, borrowed
-/// from a ``Snapshot``.
-///
-/// It can be copied but not kept: it ends with its snapshot.
+/// A part of a notification, or a blob, in place, borrowed from a ``Snapshot``, with which it ends.
 public struct Payload: ~Escapable {
     private let reader: ChunkReader
     /// Which blob it is: a plain value, which may be kept.
@@ -47,11 +44,8 @@ public struct Payload: ~Escapable {
     /// How many chunks the stored bytes are cut into; 0 for an empty payload.
     public var chunkCount: Int { blob.chunkCount }
 
-    /// The stored bytes of chunk `index`, in place: at most ``StoreLimits/chunkByteCountMax`` of
-    /// them, all but the first of the same length. One B-tree lookup, no copy.
-    ///
-    /// - Throws: ``StoreError/corrupt(_:)`` when the chunk does not match its checksum; nothing of
-    ///   it is borrowed then.
+    /// The stored bytes of chunk `index`, in place: at most ``StoreLimits/chunkByteCountMax``, all but the first of
+    /// the same length. One lookup, no copy. Nothing is borrowed of a chunk that does not match its checksum.
     @inline(__always)
     @_lifetime(copy self)
     public func storedChunk(_ index: Int) throws(StoreError) -> RawSpan {
@@ -59,10 +53,8 @@ public struct Payload: ~Escapable {
         return try reader.chunk(of: blob, at: index)
     }
 
-    /// Calls `body` with the bytes as given, piece by piece, in order. Bytes stored as they were
-    /// given are borrowed in place, a chunk at a time; coded ones are inflated into a buffer of 64 KiB.
-    ///
-    /// - Throws: what `body` throws, and ``StoreError/corrupt(_:)``, possibly after some pieces.
+    /// Calls `body` with the bytes as given, piece by piece. Those stored as given are borrowed in place; coded
+    /// ones are inflated into a buffer of 64 KiB. May throw after some pieces.
     public func forEachPiece(_ body: (RawSpan) throws -> Void) throws {
         switch coding {
         case .identity:

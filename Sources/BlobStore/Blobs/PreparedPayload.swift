@@ -15,29 +15,18 @@ public final class PreparedPayload: Sendable {
     public var storedByteCount: Int { content.byteCount }
 
     let content: StoredContent
-    /// Of each chunk's bytes, without its key; empty where the writer computes them with the keys.
-    let checksums: [Checksum]
 
     init(
-        digest: Digest, byteCount: Int, coding: Coding, mediaType: String, content: StoredContent,
-        checksums: [Checksum]
+        digest: Digest, byteCount: Int, coding: Coding, mediaType: String, content: StoredContent
     ) {
         self.digest = digest
         self.byteCount = byteCount
         self.coding = coding
         self.mediaType = mediaType
         self.content = content
-        self.checksums = checksums
     }
 
     var chunkCount: Int { ChunkLayout.count(of: storedByteCount) }
-
-    static func checksums(of content: StoredContent) throws(StoreError) -> [Checksum] {
-        content.byteCount <= readAgainByteCountMax ? [] : try content.chunkChecksums()
-    }
-
-    /// Up to how many bytes reading them again takes less than putting two checksums together.
-    static let readAgainByteCountMax = 2_048
 }
 
 /// Bytes on their way into the store: in memory while they are few, in an unlinked file when they
@@ -138,14 +127,6 @@ enum StoredContent: Sendable {
             start += length
             index += 1
         }
-    }
-
-    func chunkChecksums() throws(StoreError) -> [Checksum] {
-        var checksums: [Checksum] = []
-        try forEachChunk { (_, bytes) throws(StoreError) in
-            checksums.append(Checksum(bytes.span.bytes))
-        }
-        return checksums
     }
 }
 

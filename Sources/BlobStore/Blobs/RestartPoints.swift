@@ -1,8 +1,7 @@
 internal import Bytes
 
-/// Where inflating a gzip-coded blob may begin: at each MiB of the bytes as given. The points stand in
-/// the blob's own gzip header, as an extra field (RFC 1952, section 2.3.1.1), which every reader of
-/// gzip passes over: so they cost a fetch of the whole nothing, and chunks' checksums cover them.
+/// Where inflating a gzip-coded blob may begin: at each MiB of the bytes as given. The points stand in the blob's
+/// own gzip header, as an extra field (RFC 1952, section 2.3.1.1), which readers of gzip pass over.
 ///
 ///     OFFSET  SIZE  DESCRIPTION
 ///          0    10  the header, with the flag FEXTRA
@@ -11,9 +10,8 @@ internal import Bytes
 ///         14     2  8 × n
 ///         16   8×n  for each point the stored byte at which it begins
 ///
-/// At a point deflate was flushed wholly (`Z_FULL_FLUSH`), so what is behind it refers to nothing
-/// before it. A blob as short as one interval has no points, and needs none: a header that looks
-/// as if it had is not looked at.
+/// At a point deflate was flushed wholly (`Z_FULL_FLUSH`), so what follows refers to nothing before it. A blob as
+/// short as one interval has none, and its header is not looked at.
 struct RestartPoints {
     /// Bytes as given from one point to the next. More than ``StoreLimits/restartIntervalByteCount``
     /// only where there would be more points than an extra field takes, from 8 GiB on.
@@ -66,10 +64,8 @@ struct RestartPoints {
             && Int(header[14]) + Int(header[15]) << 8 == byteCount
     }
 
-    /// The last point at or before a position. `position`: in bytes as given. Returns the position at which it
-    /// begins, and the stored byte; nil where there is none: the blob is short, or was stored without points.
-    /// Two chunks are looked at. Throws ``StoreError/corrupt(_:)`` when a chunk is damaged, or the point cannot
-    /// be one.
+    /// The last point at or before a position in bytes as given, and its stored byte; nil where there is none. Two
+    /// chunks are looked at.
     static func point(
         before position: Int, of blob: BlobReference, _ reader: ChunkReader
     ) throws(StoreError) -> (position: Int, storedOffset: Int)? {

@@ -1,18 +1,8 @@
 internal import LMDB
 
 extension Snapshot {
-    /// A part of a notification, for reading in place.
-    ///
-    /// One B-tree lookup; no copy, no allocation. The record's checksum is computed when it is
-    /// first read since the store was opened.
-    ///
-    /// - Parameters:
-    ///   - id: the notification's id, as UTF-8.
-    ///   - part: the part's name; empty for the one called `payload`.
-    ///   - now: what is past its expiry at this time is not found.
-    /// - Returns: the part, borrowed from this snapshot; that there is none; or that it has expired
-    ///   and is still remembered.
-    /// - Throws: ``StoreError/corrupt(_:)`` when the record does not agree with itself.
+    /// A part of a notification, for reading in place: one lookup, no copy, no allocation. The record's checksum is
+    /// computed when it is first read since the store was opened. `part`: empty for the one called `payload`.
     @inline(__always)
     @_lifetime(borrow self)
     public borrowing func payload(
@@ -50,16 +40,9 @@ extension Snapshot {
         store.verifiedRecords.insert(record.revision)
     }
 
-    /// The stored bytes of a blob from `offset` to the end of the chunk that it lies in. One B-tree
-    /// lookup, no copy; the chunk's checksum is computed when it is first read since the store was
-    /// opened.
-    ///
-    /// - Parameters:
-    ///   - blob: found in this snapshot, or leased.
-    ///   - offset: where to begin, in stored bytes; less than `storedByteCount`.
-    /// - Returns: at least one byte, borrowed from this snapshot.
-    /// - Throws: ``StoreError/corrupt(_:)`` when the chunk is not there or its checksum does not
-    ///   agree. No byte of it is returned.
+    /// The stored bytes of a blob that was found in this snapshot, or is leased, from `offset` to the end of the
+    /// chunk that it lies in: at least one byte. One lookup, no copy. No byte of a chunk is returned whose checksum
+    /// does not agree.
     @inline(__always)
     @_lifetime(borrow self)
     public borrowing func storedBytes(
@@ -83,22 +66,15 @@ public enum PayloadLookup: ~Escapable {
     case missing
 }
 
-// Reading by digest: which parts refer to a blob is counted, not listed, so that a million
-// notifications of one picture cost one entry.
+// Which parts refer to a blob is counted, not listed: a million notifications of one picture cost one entry.
 
 extension Snapshot {
-    /// A blob by its digest, whatever notifications refer to it.
+    /// A blob by its digest, whatever notifications refer to it. Two lookups while the sweeper keeps up. Otherwise
+    /// those that have expired are looked at, up to ``StoreLimits/dueEntryCountMax``, since each may refer to the
+    /// blob; with more of them it counts as expired.
     ///
-    /// Two B-tree lookups while the sweeper keeps up. Otherwise those that have expired and are not
-    /// swept yet are looked at, up to ``StoreLimits/dueEntryCountMax``: each may be one of those
-    /// that refer to the blob.
-    ///
-    /// A held blob is found until its hold ends, with or without references.
-    ///
-    /// - Returns: its bytes without a media type, and as expiry the latest that a part which refers
-    ///   to it was ever given, or the end of its hold where that is later; missing when nothing
-    ///   refers to it and it was not held; expired when everything that does has expired, or is too
-    ///   far behind to tell.
+    /// - Returns: its bytes without a media type, and as expiry the latest that a part which refers to it was ever
+    ///   given, or the end of its hold.
     @_lifetime(borrow self)
     public borrowing func blob(
         _ digest: Digest, asOf now: Timestamp
@@ -119,9 +95,7 @@ extension Snapshot {
         return .found(Payload(ChunkReader(self), blob: entry.blob, expiresAt: expiresAt))
     }
 
-    /// Whether not all of the `count` parts that refer to a blob belong to notifications that have
-    /// expired. Those stand at the head of the index until they are swept, among other things whose
-    /// time is over.
+    /// Whether not all of the `count` parts that refer to a blob belong to notifications that have expired.
     private borrowing func hasLiveReference(
         _ digest: Digest, among count: UInt64, asOf now: Timestamp
     ) throws(StoreError) -> Bool {
@@ -161,9 +135,7 @@ extension Snapshot {
 
 extension StoreCore {
     func contains(_ digest: Digest) throws(StoreError) -> Bool {
-        try withSnapshot { (snapshot) throws(StoreError) in
-            guard let entry = try snapshot.blobEntry(digest) else { return false }
-            return !quarantine.contains(entry.number)
-        }
+        guard let entry = try snapshot().blobEntry(digest) else { return false }
+        return !quarantine.contains(entry.number)
     }
 }

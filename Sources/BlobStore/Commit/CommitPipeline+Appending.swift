@@ -6,16 +6,14 @@ internal import Synchronization
 // How a batch gets into the write-ahead log.
 
 extension CommitPipeline {
-    /// Whether the disk has room for a log with the bytes of all long values that are in pages, which a
-    /// start after a crash makes (``CommitPipeline/recoverLog()``).
-    func hasRoomForWholeLog(with batch: BatchPlan) -> Bool {
+    /// Whether the disk has room for a log with the bytes of all long values, which a start after a crash makes.
+    func hasRoomForInlinedLog(with batch: BatchPlan) -> Bool {
         guard let disk = Disk(core.environment.dataDescriptor) else { return false }
-        let byteCount = StoreLimits.logByteCount + open.placedByteCount + batch.byteCount
+        let byteCount = StoreLimits.logByteCount + open.overflowByteCount + batch.byteCount
         return disk.availableByteCount >= 2 * byteCount
     }
 
-    /// Appends what the last batch did to the log. Returns false when it goes elsewhere, is too long for the
-    /// log, or finds no room on the disk: it is to be committed.
+    /// Appends what the last batch did to the log. Returns false when it is to be committed instead.
     func append(
         _ transaction: inout ChangeTransaction, changeCount: Int
     ) throws(StoreError) -> Bool {
@@ -32,13 +30,13 @@ extension CommitPipeline {
             return false
         }
         let start = clinux_monotonic_ns()
-        try writeLongValues(&transaction)
+        try writeOverflowPages(&transaction)
         let head = LogRecord(
             logID: log.id, transaction: transaction.transaction.id, index: log.recordCount,
             operationCount: UInt32(transaction.transaction.operations.operationCount),
             operationByteCount: byteCount - LogRecord.byteCount,
             changeCount: UInt32(changeCount),
-            hasPlaces: transaction.transaction.operations.hasPlaces)
+            hasOverflow: transaction.transaction.operations.hasOverflow)
         transaction.transaction.operations.finish(alignment: LogRecord.alignment) { bytes in
             head.write(into: &bytes)
         }
@@ -64,10 +62,10 @@ extension CommitPipeline {
 
     /// Writes the long values of which the record has only the place. Before the record: where it is
     /// whole, they are.
-    private func writeLongValues(_ transaction: inout ChangeTransaction) throws(StoreError) {
+    private func writeOverflowPages(_ transaction: inout ChangeTransaction) throws(StoreError) {
         let areWritten: Bool
         do throws(LMDBError) {
-            areWritten = try transaction.transaction.writeLongValues()
+            areWritten = try transaction.transaction.writeOverflowPages()
         } catch {
             // Written, and not synced yet.
             guard isShortOfRoom(error, growth: open.growth.total) else {

@@ -1,7 +1,6 @@
 internal import LMDB
 
-/// What the pipeline keeps between two batches that share a commit: the open transaction, and the log
-/// that has what was done in it. Used inside `CommitPipeline.writing` alone.
+/// What the pipeline keeps between two batches that share a commit. Used inside `CommitPipeline.writing`.
 final class OpenTransaction: @unchecked Sendable {
     // Sendable: its user holds `CommitPipeline.writing`, and LMDB's transaction, which belongs
     // to a thread, is made and ended by the one that called `BlobStore.beginLogging`.
@@ -12,7 +11,7 @@ final class OpenTransaction: @unchecked Sendable {
     var transaction: ChangeTransaction?
     var growth = OpenGrowth()
     /// Stored bytes of the batches whose long values are in pages, and not in the log.
-    var placedByteCount = 0
+    var overflowByteCount = 0
     /// How many of the owners that it touches are noted as pending.
     var notedOwnerCount = 0
     /// Whether somebody waits for the changes of an owner that it touches.
@@ -34,7 +33,7 @@ final class OpenTransaction: @unchecked Sendable {
     func restart() {
         log?.restart()
         growth = OpenGrowth()
-        placedByteCount = 0
+        overflowByteCount = 0
         notedOwnerCount = 0
         isAwaited = false
     }
@@ -60,8 +59,8 @@ extension ChangeTransaction {
     }
 }
 
-// A checkpoint brings what the log has to `data.mdb`, with the batch that asked for it. Wherever it fails, what was
-// acknowledged is committed by a replay of the log, or this process writes nothing any more.
+// Wherever a checkpoint fails, what was acknowledged is committed by a replay of the log, or this process writes
+// nothing any more.
 
 extension CommitPipeline {
     /// Commits what is in the log. Only inside ``whileWriting(committing:_:)``.
@@ -70,25 +69,23 @@ extension CommitPipeline {
         _ = try checkpoint(transaction)
     }
 
-    /// Throws ``StoreError/outcomeUnknown(_:)`` where the log has acknowledged changes and no transaction does:
-    /// any commit would have the log forget them. The next start replays them.
+    /// Throws where the log has acknowledged changes and no transaction does: a commit would have the log forget
+    /// them.
     func requireNothingPending() throws(StoreError) {
         guard open.isPending else { return }
         throw .outcomeUnknown(
             "acknowledged changes are in \(WriteAheadLog.fileName) and not committed")
     }
 
-    /// Commits that no log is in use, if one was. Only inside ``whileWriting(committing:_:)``, with
-    /// all that was in the log committed.
+    /// Commits that no log is in use, if one was.
     func noteLogEnded() throws(StoreError) {
         guard let state = try logReader.stateNow().state, state.isInUse else { return }
         _ = try setLogState(state.id, isInUse: false)
     }
 
-    /// Commits whether a log is in use. `body`: what is done before it is committed, with the transaction's
-    /// number. Returns the transaction's number.
+    /// Commits whether a log is in use, behind `body`. Returns the transaction's number.
     func setLogState(
-        _ id: LogID, isInUse: Bool,
+        _ id: Nonce, isInUse: Bool,
         _ body: (UInt64) throws(StoreError) -> Void = { (_) throws(StoreError) in () }
     ) throws(StoreError) -> UInt64 {
         try inTransaction(
@@ -102,8 +99,7 @@ extension CommitPipeline {
         }
     }
 
-    /// Commits the open transaction, after which the log begins again at its start. Returns false when there
-    /// was no room for what the log does not have; what it has is committed.
+    /// Commits the open transaction. Returns false when there was no room for what the log does not have.
     func checkpoint(
         _ begun: consuming ChangeTransaction
     ) throws(StoreError) -> Bool {
@@ -141,10 +137,9 @@ extension CommitPipeline {
         return true
     }
 
-    /// Commits what the log has, which is acknowledged and must be: in free pages, if need be. Pages that it
-    /// refers to may be among those that are given back.
+    /// Commits what the log has, in free pages if need be: pages that it refers to may be given back.
     private func replayInFreePages(notifying owners: [String]) throws(StoreError) {
-        try completeLog()
+        try inlineOverflowValues()
         makeRoom()
         try replay(notifying: owners)
     }

@@ -24,18 +24,14 @@ extension CommitPipeline {
                 "acknowledged changes are in \(WriteAheadLog.fileName) and not committed: \(error)"
             )
         }
-        let counters = try core.withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.counters()
-        }
+        let counters = try core.snapshot().counters()
         feedWatch.notify(owners, at: counters.revision)
     }
 
-    /// Replays, and commits, what the log has and `data.mdb` has not, instead of a transaction in which a later
-    /// batch failed. Throws ``StoreError/corrupt(_:)`` when the log has not what was written to it;
-    /// ``StoreError/full``; ``StoreError/outcomeUnknown(_:)``.
+    /// Replays and commits what the log has, instead of a transaction in which a later batch failed.
     func replayLog() throws(StoreError) {
         guard let log = open.log else { return }
-        try completeLog()
+        try inlineOverflowValues()
         let transaction = try beginReplay()
         let records = try log.records(of: transaction.id)
         guard records.count >= log.recordCount else {
@@ -48,13 +44,12 @@ extension CommitPipeline {
         noteAllCommitted()
     }
 
-    /// Puts the values into the log that it refers to. Nothing happens where it refers to none. Throws
-    /// ``StoreError/outcomeUnknown(_:)``: the next start does it.
-    func completeLog() throws(StoreError) {
-        guard open.placedByteCount > 0, let log = open.log else { return }
+    /// Puts the values into the log that it refers to.
+    func inlineOverflowValues() throws(StoreError) {
+        guard open.overflowByteCount > 0, let log = open.log else { return }
         do throws(StoreError) {
-            try makeWhole(try log.records(of: lastTransaction() + 1), in: log)
-            open.placedByteCount = 0
+            try inlineOverflow(try log.records(of: lastTransaction() + 1), in: log)
+            open.overflowByteCount = 0
         } catch {
             throw .outcomeUnknown("\(log.path) cannot be made whole: \(error)")
         }
@@ -62,24 +57,21 @@ extension CommitPipeline {
 
     /// Makes records whole, in the file and as they are returned.
     @discardableResult
-    private func makeWhole(
+    private func inlineOverflow(
         _ records: [[UInt8]], in log: WriteAheadLog
     ) throws(StoreError) -> [[UInt8]] {
-        let arePlaced = records.contains { record in
-            LogRecord(record.span.bytes, byteCountMax: record.count)?.hasPlaces == true
+        let isNeeded = records.contains { record in
+            LogRecord(record.span.bytes, byteCountMax: record.count)?.hasOverflow == true
         }
-        guard arePlaced else { return records }
-        let maker = WholeRecords(core: core)
+        guard isNeeded else { return records }
+        let inliner = OverflowInliner(core: core)
         var whole: [[UInt8]] = []
-        for record in records { whole.append(try maker.whole(record.span.bytes)) }
+        for record in records { whole.append(try inliner.inlined(record.span.bytes)) }
         try log.replaceRecords(by: whole)
         return whole
     }
 
-    /// Replays what the log has when the store is opened, and commits that no log is in use. Throws
-    /// ``StoreError/cannotOpen(path:reason:)`` when the log is not what it has to be, and
-    /// ``Options/discardsLog`` does not say to go on without it; ``StoreError/full``;
-    /// ``StoreError/outcomeUnknown(_:)``.
+    /// Replays what the log has when the store is opened, and commits that no log is in use.
     func recoverLog() throws(StoreError) {
         // What a crash has left of one that was being made whole.
         unlink("\(core.directory)/\(WriteAheadLog.fileName).new")
@@ -95,7 +87,7 @@ extension CommitPipeline {
                 guard let log = try WriteAheadLog(core.directory, of: state.id, .writing) else {
                     throw .corrupt("\(core.directory)/\(WriteAheadLog.fileName) is missing")
                 }
-                let records = try makeWhole(contents.records, in: log)
+                let records = try inlineOverflow(contents.records, in: log)
                 try replay(records, try beginReplay(), of: state.id, isInUse: false)
                 core.options.onLogNotice?(.replayed(changes: contents.changeCount))
             }
@@ -125,7 +117,7 @@ extension CommitPipeline {
     }
 
     private func replay(
-        _ records: [[UInt8]], _ begun: consuming WriteTransaction, of id: LogID, isInUse: Bool
+        _ records: [[UInt8]], _ begun: consuming WriteTransaction, of id: Nonce, isInUse: Bool
     ) throws(StoreError) {
         var transaction = begun
         let number = transaction.id
@@ -160,11 +152,7 @@ extension WriteTransaction {
                 throw .corrupt(
                     "a record of the write-ahead log has the unknown table \(operation.table)")
             }
-            if operation.isPut {
-                try set(operation.key, to: operation.value, in: table)
-            } else {
-                try remove(operation.key, in: table)
-            }
+            try redo(operation, in: table)
         }
         guard reader.isAtEnd else {
             throw .corrupt("a record of the write-ahead log ends inside an operation")
@@ -172,26 +160,23 @@ extension WriteTransaction {
     }
 }
 
-/// Makes records of the log whole: long values that are in pages of `data.mdb` are put into the record.
-///
-/// Replaying a record that refers to pages may write over these pages before it is committed: they are
-/// free, as far as `data.mdb` says. So a log is made whole first. A power cut then finds all of it.
-struct WholeRecords {
+/// Puts long values that are in pages of `data.mdb` into the records that refer to them. Replaying a record may
+/// write over these pages before it is committed: they are free, as far as `data.mdb` says. So a log is made whole
+/// first, and a power cut then finds all of it.
+struct OverflowInliner {
     let core: StoreCore
 
-    /// The record with the values in it. One `pread` for each of them. `record`: a whole one, without the zeros
-    /// behind it. Throws ``StoreError/corrupt(_:)`` where a page does not have what was synced before the
-    /// record was written.
-    func whole(_ record: RawSpan) throws(StoreError) -> [UInt8] {
+    /// The record with the values in it. One `pread` for each of them.
+    func inlined(_ record: RawSpan) throws(StoreError) -> [UInt8] {
         guard var head = LogRecord(record, byteCountMax: record.byteCount) else {
             throw .corrupt("a record of the write-ahead log has no head")
         }
-        guard head.hasPlaces else { return record.array() }
+        guard head.hasOverflow else { return record.array() }
         var bytes = [UInt8](repeating: 0, count: LogRecord.byteCount)
         var reader = OperationReader(
-            record.extracting(droppingFirst: LogRecord.byteCount), hasPlaces: true)
+            record.extracting(droppingFirst: LogRecord.byteCount), hasOverflow: true)
         while let operation = reader.next() {
-            if let place = operation.place {
+            if let place = operation.overflow {
                 let value = try value(at: place, operation.key, in: operation.table)
                 bytes.append(operation, value.span.bytes)
             } else {
@@ -201,7 +186,7 @@ struct WholeRecords {
         guard reader.isAtEnd else {
             throw .corrupt("a record of the write-ahead log ends inside an operation")
         }
-        head.hasPlaces = false
+        head.hasOverflow = false
         head.operationByteCount = bytes.count - LogRecord.byteCount
         var span = bytes.mutableSpan
         var target = span.mutableBytes
@@ -210,7 +195,7 @@ struct WholeRecords {
     }
 
     private func value(
-        at place: LongValuePlace, _ key: RawSpan, in table: Int
+        at place: OverflowLocation, _ key: RawSpan, in table: Int
     ) throws(StoreError) -> [UInt8] {
         let byteCountMax = ChunkLayout.alignedPrefixByteCount + ChunkLayout.byteCountMax
         guard table == Int(core.tables.chunks.number), key.byteCount == ChunkKey.byteCount,

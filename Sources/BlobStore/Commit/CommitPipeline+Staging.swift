@@ -2,9 +2,8 @@ internal import Bytes
 internal import LMDB
 
 extension CommitPipeline {
-    /// Does a change with large blobs: their chunks are written ahead, in several transactions under
-    /// numbers that nothing refers to yet, and the last one makes them what the change says. What a
-    /// crash leaves of them are orphans.
+    /// Does a change with large blobs: their chunks are written ahead, in several transactions, under numbers that
+    /// nothing refers to yet. What a crash leaves of them are orphans.
     func applyStaged(
         _ checked: CheckedChange, asOf now: Timestamp
     ) throws(StoreError) -> Outcome {

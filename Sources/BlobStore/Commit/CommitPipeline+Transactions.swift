@@ -3,8 +3,8 @@ internal import LMDB
 internal import Synchronization
 
 extension CommitPipeline {
-    /// Runs `body` as the only writer of this process, unless a sync has failed before. `committing`: whether
-    /// the open transaction is committed first. If not, `body` works in it.
+    /// Runs `body` as the only writer, unless a sync has failed before. `committing`: whether the open transaction
+    /// is committed first; else `body` works in it.
     func whileWriting<Result>(
         committing: Bool = true, _ body: () throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
@@ -26,8 +26,7 @@ extension CommitPipeline {
         if let why = syncFailure.withLock({ $0 }) { throw .outcomeUnknown(why) }
     }
 
-    /// Runs `body` in a transaction as the only writer, and commits it; see
-    /// ``inTransaction(growth:asOf:isPublishing:isLong:_:)``.
+    /// Runs `body` in a transaction as the only writer, and commits it.
     func change<Result>(
         growth: Int = 0, asOf now: Timestamp = Timestamp(milliseconds: 0), isPublishing: Bool,
         _ body: (inout ChangeTransaction) throws(StoreError) -> Result
@@ -38,11 +37,7 @@ extension CommitPipeline {
     }
 
     /// Like ``change(growth:asOf:isPublishing:_:)``, for a change that can be done in part: where there is no room
-    /// for all of it at once, a change copies pages before any are freed, and less of it is tried.
-    ///
-    /// - Parameters:
-    ///   - count: how much `body` may do at the most.
-    ///   - growth: bytes that so much of it may add to the file.
+    /// for `count` of it, less is tried.
     func changeInSteps<Result>(
         of count: Int, growth: (Int) throws(StoreError) -> Int = { (_) throws(StoreError) in 0 },
         asOf now: Timestamp = Timestamp(milliseconds: 0), isPublishing: Bool,
@@ -59,14 +54,13 @@ extension CommitPipeline {
         }
     }
 
-    /// Runs `body` in a transaction and commits it. Only inside ``whileWriting(committing:_:)``.
+    /// Runs `body` in a transaction and commits it. Only inside ``whileWriting(committing:_:)``. What `body` throws
+    /// leaves nothing changed.
     ///
     /// - Parameters:
     ///   - growth: bytes it may add to the file.
     ///   - isPublishing: whether it needs space of its own; deletes and expiry may use the reserve.
-    ///   - isLong: whether it has many long values, which are written one by one (``BatchPlan/isLong``).
-    /// - Throws: what `body` throws, with nothing changed; ``StoreError/full``;
-    ///   ``StoreError/outcomeUnknown(_:)``.
+    ///   - isLong: see ``BatchPlan/isLong``.
     func inTransaction<Result>(
         growth: Int = 0, asOf now: Timestamp = Timestamp(milliseconds: 0), isPublishing: Bool,
         isLong: Bool = false,
@@ -85,7 +79,7 @@ extension CommitPipeline {
         var transaction = try ChangeTransaction(core, asOf: now)
         transaction.beginBatch(.checkpoint, of: core.replication)
         transaction.remembersRemovals = remembersRemovals
-        transaction.transaction.notesPlaces = isLong
+        transaction.transaction.notesOverflow = isLong
         let result = try body(&transaction)
         // No sync when nothing changed: a delete of a missing notification, a refused publish.
         guard transaction.isDirty else { return result }
@@ -101,8 +95,7 @@ extension CommitPipeline {
         return result
     }
 
-    /// Gives the file system space for free pages that are holes and are written again: what is allocated
-    /// at the end of the file, and other free pages. Only while no transaction is open.
+    /// Gives the file system space for holes that are written again: the end of the file, and free pages.
     func makeRoom() {
         space.releaseEnd()
         reclaimer.reclaimForWriting(byteCount: 4 * space.reserveByteCount)
@@ -123,10 +116,8 @@ extension CommitPipeline {
         }
     }
 
-    /// An empty commit. After it the pages that the last commit freed can be used.
-    ///
-    /// When the file cannot grow, a change has only free pages. One that needs those of the last commit
-    /// would fail, and fail again each time, because a failed change commits nothing.
+    /// An empty commit. After it the pages that the last commit freed can be used: where the file cannot grow, a
+    /// change that needs those would fail each time, because a failed change commits nothing.
     func commitNothing(asOf now: Timestamp = Timestamp(milliseconds: 0)) throws(StoreError) {
         let transaction = try ChangeTransaction(core, asOf: now)
         do throws(LMDBError) {
@@ -136,11 +127,12 @@ extension CommitPipeline {
         }
     }
 
-    /// What a failed commit means: there was no room for its pages, and nothing happened, or its outcome is unknown.
+    /// What a failed commit means: there was no room for its pages, and nothing happened, or its outcome is
+    /// unknown.
     ///
-    /// A page that could not be written is harmless: the old meta page is still valid, and the pages are free. After a
-    /// failed sync the kernel may have dropped the dirty pages and marked them clean, so another sync would succeed
-    /// without writing them. After a failed meta page the commit may be on disk.
+    /// A page that could not be written is harmless: the old meta page is still valid. After a failed sync the
+    /// kernel may have marked dropped pages clean, so another sync would succeed without writing them. After a
+    /// failed meta page the commit may be on disk.
     func failure(of error: LMDBError, growth: Int) -> StoreError {
         guard isShortOfRoom(error, growth: growth) else {
             return .outcomeUnknown(error.description)
@@ -160,8 +152,7 @@ extension CommitPipeline {
         }
     }
 
-    /// What may be freed now. Only inside ``whileWriting(committing:_:)``, and before the transaction
-    /// that frees.
+    /// Ask before the transaction that frees.
     func freeingRule(bootMilliseconds: Int64?) -> FreeingRule {
         core.leases.freeingRule(
             oldestViewed: core.environment.readers.oldestViewed,

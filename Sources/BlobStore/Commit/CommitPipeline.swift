@@ -1,18 +1,15 @@
 internal import LMDB
 internal import Synchronization
 
-/// How changes get to disk: all of them take this way, one batch at a time.
+/// How changes get to disk, one batch at a time.
 ///
-/// 1. Take a batch: the changes that fit one transaction (``apply(_:asOf:freeing:bootMilliseconds:isCommitting:)``).
-/// 2. Budget its space: what it may add to the file is allocated before it begins (`Space/`).
-/// 3. Apply it in the open transaction (``ChangeTransaction``).
-/// 4. Append what it did to the write-ahead log (`Log/`), or commit the transaction.
-/// 5. Tell those who wait.
+/// 1. Take a batch: the changes that fit one transaction
+/// (``apply(_:asOf:freeing:bootMilliseconds:isCommitting:)``). 2. Budget its space: what it may add to the file is
+/// allocated before it begins (`Space/`). 3. Apply it in the open transaction (``ChangeTransaction``). 4. Append
+/// what it did to the write-ahead log (`Log/`), or, without one, commit the transaction. 5. Tell those who wait.
 ///
-/// The log is ahead of `data.mdb` by one LMDB transaction. The batches that are in it were applied in
-/// one transaction, which stays open; when that is committed, the log begins again at its start.
-/// After a crash the same puts and deletes are replayed on the same tables
-/// (`CommitPipeline+Replay.swift`). Without a log each batch is committed.
+/// The batches in the log were applied in one transaction, which stays open. When it is committed the log begins
+/// again at its start; after a crash its puts and deletes are replayed (`CommitPipeline+Replay.swift`).
 final class CommitPipeline: Sendable {
     let core: StoreCore
     let space: SpaceReserve
@@ -34,8 +31,7 @@ final class CommitPipeline: Sendable {
     let publishedByteCount = Atomic(0)
     /// Where batches look for orphans to free. Taken alone or inside `writing`.
     let freeing = Mutex(FreeingProgress())
-    /// Whether owners are yet to be told of an edit of a category. Where they are not told for want of room it is
-    /// false, too, until the next edit.
+    /// Whether owners are yet to be told of an edit of a category, and there may be room for it.
     let categoryEdits = Atomic(false)
     /// Why nothing is written any more by this process: a sync failed. nil while all is well. Taken
     /// alone or inside `writing`.
@@ -46,15 +42,15 @@ final class CommitPipeline: Sendable {
         self.logReader = logReader
         self.feedWatch = feedWatch
         pending = logReader.pending
-        space = SpaceReserve(core.environment, core.tables, core.options)
-        reclaimer = FreePageReclaimer(core.environment, core.tables, core.adjustable)
+        space = SpaceReserve(core)
+        reclaimer = FreePageReclaimer(core)
     }
 
     /// The counters with all that was acknowledged before.
     func counters() throws(StoreError) -> Counters {
         // They are asked first: what is committed between the two questions is in the snapshot.
         if let pending = pendingCounters.withLock({ $0 }) { return pending }
-        return try core.withSnapshot { (snapshot) throws(StoreError) in try snapshot.counters() }
+        return try core.snapshot().counters()
     }
 
     struct SideFreeing {
@@ -65,9 +61,7 @@ final class CommitPipeline: Sendable {
 
     // MARK: 1. Take a batch
 
-    /// Applies `changes`, in order, and returns once they are on disk: see
-    /// ``BlobStore/apply(_:asOf:freeing:bootMilliseconds:)``. `isCommitting`: whether they are committed, with
-    /// all that is in the log alone, even where the log would do.
+    /// See ``BlobStore/apply(_:asOf:freeing:bootMilliseconds:)``.
     func apply(
         _ changes: [CheckedChange], asOf now: Timestamp, _ side: SideFreeing, isCommitting: Bool
     ) throws(StoreError) -> [Outcome] {
@@ -92,8 +86,8 @@ final class CommitPipeline: Sendable {
         }
     }
 
-    /// Applies a batch in one transaction; when that fails, one by one, so that only those that
-    /// cannot be done are refused.
+    /// Applies a batch in one transaction; when that fails, one by one, so that only those are refused that must
+    /// be.
     private func applyTogether(
         _ changes: [CheckedChange], _ batch: BatchPlan, isCommitting: Bool, asOf now: Timestamp,
         _ side: SideFreeing
@@ -142,15 +136,8 @@ final class CommitPipeline: Sendable {
 
     // MARK: 2. Budget its space
 
-    /// Runs `body` in the open transaction, and either appends what it did to the log or commits it
-    /// with all that is there already. Only inside `whileWriting(committing: false)`.
-    ///
-    /// - Parameters:
-    ///   - batch: what it may add to the file, and writes.
-    ///   - isCommitting: commit it in any case.
-    ///   - isPublishing: whether it needs room; deletes and expiry live on the reserve.
-    /// - Throws: what `body` throws, with nothing changed; ``StoreError/full``;
-    ///   ``StoreError/outcomeUnknown(_:)``.
+    /// Runs `body` in the open transaction, and appends what it did to the log or commits it with all that is
+    /// there. Only inside `whileWriting(committing: false)`. What `body` throws leaves nothing changed.
     private func inOpenTransaction<Result>(
         _ batch: BatchPlan, isCommitting: Bool, asOf now: Timestamp, isPublishing: Bool,
         _ body: (inout ChangeTransaction) throws(StoreError) -> Result
@@ -163,7 +150,7 @@ final class CommitPipeline: Sendable {
         let mayBeLogged =
             open.log != nil && !isCommitting && batch.mayBeLogged
             && space.mayBePending(growthInAll)
-            && (!batch.isLong || hasRoomForWholeLog(with: batch))
+            && (!batch.isLong || hasRoomForInlinedLog(with: batch))
         guard mayBeLogged || open.isPending, space.hasRoomAtEnd(growthInAll.total) else {
             // Without room each batch is committed by itself, so that it is known what fits.
             try commitOpen()
@@ -175,7 +162,7 @@ final class CommitPipeline: Sendable {
         // 3. Apply it.
         var transaction = try openTransaction(asOf: now)
         transaction.beginBatch(mayBeLogged ? .log : .checkpoint, of: core.replication)
-        transaction.transaction.notesPlaces = batch.isLong
+        transaction.transaction.notesOverflow = batch.isLong
         let result: Result
         do throws(StoreError) {
             result = try body(&transaction)
@@ -217,7 +204,7 @@ final class CommitPipeline: Sendable {
         }
         if isAppended {
             open.transaction = consume transaction
-            if batch.isLong { open.placedByteCount += batch.byteCount }
+            if batch.isLong { open.overflowByteCount += batch.byteCount }
         } else if try !checkpoint(transaction) {
             throw .full
         }
@@ -225,8 +212,7 @@ final class CommitPipeline: Sendable {
         return result
     }
 
-    /// Bytes of the pages that a change may copy: those of all tables but the chunks', at whose end
-    /// it adds its own.
+    /// Bytes of the pages that a change may copy: those of all tables but the chunks'.
     private func tableByteCount() throws(StoreError) -> Int {
         try StoreError.converting { () throws(LMDBError) in
             let view = try core.readers.begin(keeping: core)

@@ -2,8 +2,7 @@ internal import Bytes
 internal import LMDB
 internal import Synchronization
 
-// What a batch does is noted for where it goes: for the log, which does it again after a crash, and for the
-// outbox, where it waits to be shipped.
+// What a batch does is noted for the log, which does it again after a crash, and for the outbox.
 
 extension ChangeTransaction {
     mutating func beginBatch(_ destination: BatchDestination, of replication: Replication) {
@@ -30,10 +29,10 @@ extension ChangeTransaction {
         }
     }
 
-    /// Begins the revisions of a leader that was started without its bucket behind a random gap. Another copy of
-    /// its store that does the same gives others, so that no cursor is good for both.
+    /// Begins the revisions of a leader that was started without its bucket behind a random gap: another copy of
+    /// its store gives others, so that no cursor is good for both.
     private mutating func skipRevisions(of replication: Replication) {
-        let (state, epochs) = replication.knowledge.withLock { ($0.state, $0.epochs) }
+        let (state, epochs) = replication.shard.withLock { ($0.state, $0.epochs) }
         guard let state else { return }
         let before = counters.revision
         counters.revision += .random(in: 1...StoreLimits.unconfirmedGapMax)
@@ -50,8 +49,8 @@ extension ChangeTransaction {
         newEpochs = nil
     }
 
-    /// Puts what this batch did among what waits to be shipped. Returns nil where nothing is shipped, or
-    /// nothing of it is. Throws ``StoreError/full`` when it is too long; fewer changes are shorter.
+    /// Puts what this batch did among what waits to be shipped; nil where nothing of it is. One that is too long is
+    /// refused as ``StoreError/full``: fewer changes are shorter.
     mutating func capture() throws(StoreError) -> CapturedBatch? {
         guard sequence > 0 else { return nil }
         var writer = try batchWriter()
@@ -86,40 +85,38 @@ extension ChangeTransaction {
 // What the tables say of a shard: its state, and the batches that wait to be shipped.
 
 extension Snapshot {
-    borrowing func replicationKnowledge() throws(StoreError) -> Replication.Knowledge {
-        var knowledge = Replication.Knowledge()
-        knowledge.state = try meta()
-        knowledge.epochs = try meta() ?? EpochList()
-        knowledge.saved = knowledge.state
-        return knowledge
-    }
-
-    /// Batches that wait to be shipped, in order.
-    ///
-    /// - Parameters:
-    ///   - sequence: the one before the first.
-    ///   - last: the last one to give.
-    ///   - byteCountMax: with the bytes of the blobs that they stored. One batch is given however long it is.
+    /// Batches that wait to be shipped, in order. One is given however long it is.
     borrowing func outbox(
         after sequence: UInt64, upTo last: UInt64, byteCountMax: Int
     ) throws(StoreError) -> [ReplicatedBatch] {
         var batches: [ReplicatedBatch] = []
         var byteCount = 0
-        let first = IndexKeys.outbox(sequence + 1)
-        try walk(tables.index, from: first.span.bytes) { (cursor) throws(StoreError) in
-            guard cursor.key.byte(0) == IndexKeys.outboxPrefix,
-                let number = IndexKeys.number(cursor.key), number <= last
-            else { return false }
-            let batch = try ReplicatedBatch(cursor.value.array())
-            guard batch.sequence == number, number == sequence + 1 + UInt64(batches.count) else {
-                throw .corrupt("the batch \(number) that waits to be shipped")
-            }
+        try forEachBatch(after: sequence) { (batch) throws(StoreError) in
             byteCount += batch.byteCountWithBlobs
-            guard batches.isEmpty || byteCount <= byteCountMax else { return false }
+            guard batch.sequence <= last, batches.isEmpty || byteCount <= byteCountMax else {
+                return false
+            }
             batches.append(batch)
             return true
         }
         return batches
+    }
+
+    /// Calls `body` with the batches that wait to be shipped behind a number, in order, as long as it returns true.
+    borrowing func forEachBatch(
+        after sequence: UInt64, _ body: (ReplicatedBatch) throws(StoreError) -> Bool
+    ) throws(StoreError) {
+        var next = sequence + 1
+        try walk(tables.index, from: IndexKeys.outbox(next).span.bytes) {
+            (cursor) throws(StoreError) in
+            guard cursor.key.byte(0) == IndexKeys.outboxPrefix else { return false }
+            let batch = try ReplicatedBatch(cursor.value.array())
+            guard IndexKeys.number(cursor.key) == batch.sequence, batch.sequence == next else {
+                throw .corrupt("the batch \(next) that waits to be shipped")
+            }
+            next += 1
+            return try body(batch)
+        }
     }
 }
 

@@ -26,11 +26,9 @@ public struct PushHeader: Sendable, Hashable {
 
 /// How a push shows itself.
 public enum PushStyle: String, Sendable, CaseIterable {
-    /// Not at all: it wakes the app, which fetches and shows. Systems delay or drop such pushes, and iOS
-    /// starts no app for one that its user has ended.
+    /// Not at all: it wakes the app, which fetches and shows. Systems delay or drop such pushes.
     case silent
-    /// As a text, which the system shows even where the app does not run. The app may complete it before
-    /// it is shown.
+    /// As a text, which the system shows even where the app does not run.
     case alert
 }
 
@@ -59,17 +57,13 @@ public struct Envelope: Sendable, Hashable {
     /// Renders it. Looks nothing up; members without a value are left out.
     ///
     /// - Parameters:
-    ///   - record: the notification.
-    ///   - platform: for which service.
-    ///   - style: whether the push shows an alert by itself.
-    ///   - token: the device, in FCM's message. APNs and WNS are told it elsewhere in the request, and
-    ///     it does not count for the limit.
-    ///   - link: where the device fetches the payload without the backend (`richUrl`); nil: it asks the
-    ///     backend by the id. A toast has no member for it.
-    ///   - now: the service keeps the push for a device that is away until the display time from now
-    ///     is over, and never longer than the notification lives.
-    /// - Throws: ``EnvelopeError/noMessage`` for an alert without a text, and
-    ///   ``EnvelopeError/tooLarge(byteCount:limit:)`` when the whole is over the provider's limit.
+    ///   - token: the device, in FCM's message, where it does not count for the limit. APNs and WNS are told it
+    ///     elsewhere.
+    ///   - link: where the device fetches the payload without the backend (`richUrl`); a toast has no member for
+    ///     it.
+    ///   - now: the service keeps the push until the display time from now is over, and never longer than the
+    ///     notification lives.
+    /// - Throws: ``EnvelopeError/noMessage`` for an alert without a text.
     public static func render(
         _ record: Record, for platform: PushPlatform, style: PushStyle = .silent,
         token: String? = nil, link: String? = nil, asOf now: Timestamp

@@ -1,4 +1,5 @@
 internal import BlobJSON
+internal import Bytes
 
 extension Envelope {
     init(json: PushJSON) {
@@ -15,9 +16,8 @@ struct PushJSON {
     /// The longest time that FCM keeps a message, and for which it does so unless it is told.
     private static let fcmSecondsMax: Int64 = 28 * 86_400
 
-    /// APNs: an `aps` dictionary and the app's own members beside it. In the background
-    /// `content-available` wakes the app; with an alert `mutable-content` lets it change what is
-    /// shown, and `category` chooses the buttons.
+    /// APNs: an `aps` dictionary and the app's own members. `content-available` wakes the app in the background;
+    /// with an alert `mutable-content` lets it change what is shown, and `category` chooses the buttons.
     static func apns(_ record: Record, _ alert: PushAlert?, _ link: String?) -> PushJSON {
         var aps = Members()
         if let alert {
@@ -37,9 +37,8 @@ struct PushJSON {
         return PushJSON(value: push.object)
     }
 
-    /// FCM: a `message` whose `data` has texts alone. Low priority is `normal` there. What FCM hands
-    /// on to APNs, for a device of Apple's, has APNs' fields. With a token it is the whole body of FCM's
-    /// HTTP v1 `messages:send`.
+    /// FCM: a `message` whose `data` has texts alone. Low priority is `normal` there. What FCM hands on to APNs has
+    /// APNs' fields. With a token it is the whole body of HTTP v1 `messages:send`.
     static func fcm(
         _ record: Record, _ alert: PushAlert?, _ time: PushTime, _ link: String?,
         token: String? = nil
@@ -119,10 +118,12 @@ private struct Members {
 }
 
 extension Envelope {
-    /// A toast with title and message, the title first, whose launch argument names the notification as a query would:
-    /// `richId=` and the id, percent-encoded, so that an id with `&` or `=` in it stays one value.
+    /// A toast with title and message, whose launch argument is `richId=` and the id, percent-encoded, so that one
+    /// with `&` or `=` in it stays one value.
     init(toast alert: PushAlert, id: String) {
-        let launch = "richId=\(Self.percentEncoded(id))"
+        var encoded: [UInt8] = []
+        PercentCoding.encode(id.utf8.span.bytes, into: &encoded)
+        let launch = "richId=" + String(decoding: encoded, as: UTF8.self)
         var xml =
             "<toast launch=\"\(launch)\"><visual><binding template=\"ToastGeneric\">"
         for text in [alert.title, alert.message] {
@@ -132,24 +133,8 @@ extension Envelope {
         self.init(mediaType: "text/xml", bytes: Array(xml.utf8))
     }
 
-    /// All bytes of the UTF-8 but RFC 3986's unreserved characters are encoded.
-    private static func percentEncoded(_ text: String) -> String {
-        var out = ""
-        for byte in text.utf8 {
-            let scalar = Unicode.Scalar(byte)
-            switch scalar {
-            case "a"..."z", "A"..."Z", "0"..."9", "-", ".", "_", "~":
-                out.unicodeScalars.append(scalar)
-            default:
-                let hex = String(byte, radix: 16, uppercase: true)
-                out += byte < 16 ? "%0\(hex)" : "%\(hex)"
-            }
-        }
-        return out
-    }
-
-    /// A text for an element or a quoted attribute (XML 1.0, sections 2.2 to 2.4). Line ends are
-    /// references, which no reader makes other blanks of; what XML cannot have becomes U+FFFD.
+    /// A text for an element or a quoted attribute (XML 1.0, sections 2.2 to 2.4). What XML cannot have becomes
+    /// U+FFFD.
     private static func escaped(_ text: String) -> String {
         var out = ""
         for scalar in text.unicodeScalars {

@@ -4,11 +4,9 @@ internal import Bytes
 struct BlobEntry: Equatable {
     var blob: BlobReference
     var referenceCount: UInt64
-    /// The latest expiry any part that refers to it was given: an upper bound, since deletes do not
-    /// lower it.
+    /// The latest expiry any part that refers to it was given: an upper bound.
     var expiryBound: Timestamp
-    /// Until when the blob is kept without a reference; nil: no longer than it has one. The
-    /// reference count may be 0 only where there is such a time.
+    /// Until when the blob is kept without a reference, if at all. The reference count may be 0 only then.
     var heldUntil: Timestamp?
 
     static let byteCount = 56
@@ -93,9 +91,8 @@ extension BlobReference {
     }
 }
 
-/// A value of the table `orphans`: what this host has of a blob's bytes, where that is not simply all of
-/// them. A blob has at most one state, and one without an entry is here and whole. States are this host's
-/// own: none is shipped, but that a blob was released.
+/// A value of the table `orphans`: what this host has of a blob's bytes, where that is not simply all of them. A
+/// blob has at most one. None is shipped, but that a blob was released.
 struct BlobStateEntry: Equatable {
     enum State: UInt8 {
         /// Its last reference was dropped. Its chunks are freed, some of them perhaps already.
@@ -110,8 +107,8 @@ struct BlobStateEntry: Equatable {
 
     /// Of the blob; zeros of one that is in the bucket.
     var digest: Digest
-    /// Of a blob to be freed, the transaction that made it one: a view that contains it cannot find the
-    /// blob any more. Of a damaged one, when the damage was found, in milliseconds.
+    /// Of a blob to be freed, the transaction that made it one: a view that contains it cannot find the blob. Of a
+    /// damaged one, when the damage was found, in milliseconds.
     var transaction: UInt64
     var storedByteCount: UInt64
     var state: State
@@ -140,8 +137,7 @@ struct BlobStateEntry: Equatable {
             storedByteCount: blob.storedByteCount, state: .damaged)
     }
 
-    /// Reads and checks a value. Its checksum covers its key too: freeing by a key that was damaged
-    /// would take another blob's chunks.
+    /// Its checksum covers its key too: freeing by a key that was damaged would take another blob's chunks.
     init(_ value: RawSpan, number: UInt64) throws(StoreError) {
         let damaged = StoreError.corrupt("the state of blob \(number)")
         guard value.byteCount == Self.byteCount, let state = State(rawValue: value.byte(48))
@@ -191,8 +187,8 @@ extension BlobStateEntry.State {
         }
     }
 
-    /// Whether a blob may change from one state to another; nil: it is here and whole, or is not there at
-    /// all. A blob to be freed never lives again, since readers of its number may have ended for good.
+    /// Whether a blob may change from one state to another; nil: it is here and whole, or is not there at all. A
+    /// blob to be freed never lives again, since readers of its number may have ended for good.
     static func allows(_ old: Self?, _ new: Self?) -> Bool {
         switch (old, new) {
         case (nil, _), (_, nil): true
@@ -206,37 +202,18 @@ extension BlobStateEntry.State {
 
 /// The value `evicted` of the table `meta`: how many blobs are in the bucket and perhaps not here. Of this
 /// host alone.
-struct EvictionCount: Equatable, MetaValue {
+struct EvictionCount: Equatable, MetaValue, WordsValue {
     var blobs: UInt64 = 0
     /// As stored.
     var bytes: UInt64 = 0
 
     static let name = "evicted"
-    private static let form = ValueForm(
-        "the count of evicted blobs", byteCount: 20, checksumAt: 16)
+    static let form = ValueForm("the count of evicted blobs", byteCount: 20, checksumAt: 16)
 
-    init() {}
+    var isSound: Bool { max(blobs, bytes) <= StoreLimits.counterMax }
 
     mutating func add(_ entry: BlobStateEntry) {
         blobs += 1
         bytes += entry.storedByteCount
-    }
-
-    init(_ value: RawSpan) throws(StoreError) {
-        try Self.form.check(value)
-        blobs = value.integer(0)
-        bytes = value.integer(8)
-        guard blobs <= StoreLimits.counterMax, bytes <= StoreLimits.counterMax else {
-            throw Self.form.damaged
-        }
-    }
-
-    var value: [UInt8] {
-        var value: [UInt8] = []
-        value.append(littleEndian: blobs)
-        value.append(littleEndian: bytes)
-        value.appendZeros(4)
-        Self.form.seal(&value)
-        return value
     }
 }

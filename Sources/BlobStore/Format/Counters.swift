@@ -1,8 +1,7 @@
 internal import Bytes
 
-/// The value `counters` of the table `meta`: what the store holds, and the next numbers. It changes
-/// in the transaction that changes what it counts, so it is exact.
-struct Counters: Equatable, MetaValue {
+/// The value `counters` of the table `meta`. It changes in the transaction that changes what it counts.
+struct Counters: Equatable, MetaValue, WordsValue {
     var notifications: UInt64 = 0
     var parts: UInt64 = 0
     var blobs: UInt64 = 0
@@ -29,61 +28,19 @@ struct Counters: Equatable, MetaValue {
     var horizon: UInt64 = 0
 
     static let name = "counters"
-    private static let fieldCount = 15
-    static let byteCount = fieldCount * 8 + 8
-    private static let form = ValueForm(
-        "the counters", byteCount: byteCount, checksumAt: fieldCount * 8)
+    static let byteCount = 128
+    static let form = ValueForm("the counters", byteCount: byteCount, checksumAt: 120)
 
-    init() {}
-
-    init(_ value: RawSpan) throws(StoreError) {
-        try Self.form.check(value)
-        notifications = value.integer(0)
-        parts = value.integer(8)
-        blobs = value.integer(16)
-        bytes = value.integer(24)
-        bytesStored = value.integer(32)
-        bytesReferenced = value.integer(40)
-        orphanBlobs = value.integer(48)
-        orphanBytes = value.integer(56)
-        nextBlobNumber = value.integer(64)
-        nextNotificationNumber = value.integer(72)
-        revision = value.integer(80)
-        tombstones = value.integer(88)
-        heldBlobs = value.integer(96)
-        categories = value.integer(104)
-        horizon = value.integer(112)
-        // All of them are added to, and none is ever as high.
-        for offset in stride(from: 0, to: Self.fieldCount * 8, by: 8) {
-            guard value.integer(offset, as: UInt64.self) <= StoreLimits.counterMax else {
-                throw Self.form.damaged
-            }
+    /// All of them are added to, and none is ever as high.
+    var isSound: Bool {
+        withUnsafeBytes(of: self) {
+            $0.bindMemory(to: UInt64.self).allSatisfy { $0 <= StoreLimits.counterMax }
         }
-    }
-
-    var words: InlineArray<16, UInt64> {
-        var words: InlineArray<16, UInt64> = [
-            notifications.littleEndian, parts.littleEndian, blobs.littleEndian, bytes.littleEndian,
-            bytesStored.littleEndian, bytesReferenced.littleEndian, orphanBlobs.littleEndian,
-            orphanBytes.littleEndian, nextBlobNumber.littleEndian,
-            nextNotificationNumber.littleEndian, revision.littleEndian, tombstones.littleEndian,
-            heldBlobs.littleEndian, categories.littleEndian, horizon.littleEndian, 0,
-        ]
-        words[Self.fieldCount] = UInt64(Self.form.checksum(of: words.span.bytes)).littleEndian
-        return words
     }
 }
 
 extension Counters {
-    var value: [UInt8] { words.span.bytes.array() }
-
-    /// Throws ``StoreError/quotaExceeded(_:)`` where the store would grow beyond one of its quotas.
-    ///
-    /// - Parameters:
-    ///   - quotas: those of owners are not looked at.
-    ///   - freeDiskByteCount: what the file system has free; nil: it is not known.
-    ///   - storedGrowth: stored bytes that come, or go.
-    ///   - notificationGrowth: notifications that come.
+    /// Throws ``StoreError/quotaExceeded(_:)`` where the store would grow beyond one of its own quotas.
     func check(
         _ quotas: Quotas, freeDiskByteCount: Int?, storedGrowth: Int, notificationGrowth: Int
     ) throws(StoreError) {

@@ -4,11 +4,9 @@ internal import Bytes
 /// it follows.
 struct FormatRecord: Equatable, MetaValue {
     static let version: UInt32 = 2
-    /// Those it opens. In a store of version 1 nothing is counted for owners; it is when the store is
-    /// opened for writing.
+    /// Those it opens. In a store of version 1 nothing is counted for owners.
     static let versions: ClosedRange<UInt32> = 1...3
-    /// The version of a store that is replicated: a program that knows no replication would not ship its
-    /// changes.
+    /// Of a store that is replicated: a program that knows no replication would not ship its changes.
     static let replicatedVersion: UInt32 = 3
 
     /// Whether what each owner has is counted (``OwnerUsage``).
@@ -37,76 +35,23 @@ struct FormatRecord: Equatable, MetaValue {
             throw Self.form.damaged
         }
         version = value.integer(8)
-        storeID = StoreID(high: value.integer(16), low: value.integer(24))
-        createdAt = Timestamp(milliseconds: value.integer(32))
+        (storeID, createdAt) = (value.words(16), value.words(32))
     }
 
     var value: [UInt8] {
         var bytes = Self.magic
         bytes.append(littleEndian: version)
         bytes.append(littleEndian: UInt32(0))
-        bytes.append(littleEndian: storeID.high)
-        bytes.append(littleEndian: storeID.low)
-        bytes.append(littleEndian: createdAt.milliseconds)
+        bytes.append(words: storeID)
+        bytes.append(words: createdAt)
         bytes.appendZeros(8)
         Self.form.seal(&bytes)
         return bytes
     }
 }
 
-/// Which store it is: 16 random bytes, made when it is created.
-public struct StoreID: Sendable, Hashable, CustomStringConvertible {
-    let high: UInt64
-    let low: UInt64
-
-    /// The 16 bytes that ``append(to:)`` appended.
-    package init(bytes: RawSpan) {
-        high = bytes.integer(0)
-        low = bytes.integer(8)
-    }
-
-    /// Reads 32 hexadecimal digits; nil for anything else.
-    package init?(_ text: String) {
-        let digits = Array(text.utf8)
-        guard digits.count == 32 else { return nil }
-        var bytes: [UInt8] = []
-        for index in stride(from: 0, to: 32, by: 2) {
-            guard let high = Hex.lowercaseValue(digits[index]),
-                let low = Hex.lowercaseValue(digits[index + 1])
-            else { return nil }
-            bytes.append(high << 4 | low)
-        }
-        self.init(bytes: bytes.span.bytes)
-    }
-
-    init(high: UInt64, low: UInt64) {
-        self.high = high
-        self.low = low
-    }
-
-    static func random() -> StoreID {
-        StoreID(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
-    }
-
-    /// Appends the 16 bytes.
-    public func append(to bytes: inout [UInt8]) {
-        bytes.append(littleEndian: high)
-        bytes.append(littleEndian: low)
-    }
-
-    /// 32 hexadecimal digits.
-    public var description: String {
-        var bytes: [UInt8] = []
-        append(to: &bytes)
-        return bytes.map { byte in
-            let digits = String(byte, radix: 16)
-            return digits.count == 1 ? "0" + digits : digits
-        }.joined()
-    }
-}
-
-/// The value `predecessors` of the table `meta`: the stores whose backups this one comes from, the
-/// latest first. Their cursors mean nothing here, and are answered with `resync`.
+/// The value `predecessors` of the table `meta`: the stores whose backups this one comes from, the latest first.
+/// Their cursors are answered with `resync`.
 struct Predecessors: Equatable, MetaValue {
     static let name = "predecessors"
     private static let idByteCount = 16
@@ -124,8 +69,7 @@ struct Predecessors: Equatable, MetaValue {
         let idsByteCount = value.byteCount - 4
         guard idsByteCount % Self.idByteCount == 0 else { throw Self.form.damaged }
         for offset in stride(from: 0, to: idsByteCount, by: Self.idByteCount) {
-            storeIDs.append(
-                StoreID(high: value.integer(offset), low: value.integer(offset + 8)))
+            storeIDs.append(value.words(offset))
         }
     }
 

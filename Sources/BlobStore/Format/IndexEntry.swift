@@ -1,7 +1,6 @@
 internal import Bytes
 
-/// An entry of the table `index`, with its key taken apart and its value checked: the one place that says
-/// what stands under which key.
+/// An entry of the table `index`, with its key taken apart and its value checked.
 enum IndexEntry {
     /// What ends when.
     case time(TimeEntry)
@@ -77,8 +76,7 @@ enum TimeEntry: Equatable {
     /// a purge marker's retention ends.
     case mark(Timestamp, owner: String)
 
-    /// Takes a key apart; nil behind the times, where owners' keys and categories are. Those may be shorter
-    /// than a time. Throws ``StoreError/corrupt(_:)`` when it begins as a time does and is none.
+    /// Takes a key apart; nil behind the times, where owners' keys and categories are.
     init?(_ key: RawSpan) throws(StoreError) {
         let damaged = StoreError.corrupt("an entry of the expiry table")
         guard key.byteCount > 0 else { throw damaged }

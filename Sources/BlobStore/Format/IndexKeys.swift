@@ -1,11 +1,8 @@
 internal import Bytes
 internal import Hashing
 
-/// Keys of the index (LMDB table `expiry`): what ends when, what owners have, and categories.
-/// `docs/FORMAT.md` draws them.
-///
-/// Owners have no control characters, so the byte 00 behind one ends it, and no owner's prefix
-/// begins another's. The longest key has 395 bytes; LMDB takes 511.
+/// Keys of the index (LMDB table `expiry`), which `docs/FORMAT.md` draws. Owners have no control characters, so the
+/// byte 00 behind one ends it. The longest key has 395 bytes; LMDB takes 511.
 enum IndexKeys {
     /// The first byte of times: the years until 9999 leave the first two bytes 00.
     static let timesPrefix: UInt8 = 0
@@ -31,7 +28,7 @@ enum IndexKeys {
         var key: [UInt8] = []
         key.reserveCapacity(owner.byteCount + 11)
         key.append(ownersPrefix)
-        owner.withUnsafeBytes { key.append(contentsOf: $0) }
+        key.append(contentsOf: owner)
         key.append(0)
         key.append(kind.rawValue)
         return key
@@ -45,43 +42,44 @@ enum IndexKeys {
         return key
     }
 
+    /// A key that ends with numbers.
+    private static func key(_ prefix: [UInt8], _ numbers: UInt64...) -> [UInt8] {
+        var key = prefix
+        for number in numbers { key.append(bigEndian: number) }
+        return key
+    }
+
     /// A place in an owner's history, in the feed, or both.
     static func sequence(_ owner: String, _ revision: UInt64) -> [UInt8] {
-        var key = prefix(.sequence, owner.utf8.span.bytes)
-        key.append(bigEndian: revision)
-        return key
+        key(prefix(.sequence, owner.utf8.span.bytes), revision)
     }
 
     /// A member of a group, by its place in the history.
     static func group(_ owner: String, _ group: String, _ sequence: UInt64) -> [UInt8] {
-        var key = groupPrefix(owner.utf8.span.bytes, group)
-        key.append(bigEndian: sequence)
-        return key
+        key(groupPrefix(owner.utf8.span.bytes, group), sequence)
     }
 
-    /// What finds the tombstone of an id in an app's feed. By a hash, since owner and id together
-    /// would be longer than LMDB's keys may be.
+    /// What finds the tombstone of an id in an app's feed. By a hash: owner and id would be too long for a key.
     static func finder(_ owner: String, id: String, app: String? = nil) -> [UInt8] {
         var key = prefix(.finder, owner.utf8.span.bytes)
         key.append(contentsOf: finderHash(id, app: app))
         return key
     }
 
-    /// What finds the line that tells an owner of a category's edit. Ids have no control characters,
-    /// so it is never that of a tombstone.
+    /// What finds the line that tells an owner of a category's edit: never that of a tombstone, since ids have no
+    /// control characters.
     static func finder(_ owner: String, category: String, app: String?) -> [UInt8] {
         finder(owner, id: "\u{0}" + category, app: app)
     }
 
     /// The first 16 bytes of the SHA-256 of an id, or of an id, 00 and an app.
     static func finderHash(_ id: String, app: String? = nil) -> [UInt8] {
-        var text = Array(id.utf8)
-        if let app {
-            text.append(0)
-            text.append(contentsOf: app.utf8)
-        }
-        let hash = SHA256.digest(of: text.span.bytes)
+        let hash = SHA256.digest(of: text(id, app).span.bytes)
         return hash.span.bytes.extracting(first: finderHashByteCount).array()
+    }
+
+    private static func text(_ name: String, _ app: String?) -> [UInt8] {
+        app.map { Array(name.utf8) + [0] + Array($0.utf8) } ?? Array(name.utf8)
     }
 
     static func mark(_ owner: String) -> [UInt8] { prefix(.mark, owner.utf8.span.bytes) }
@@ -90,34 +88,19 @@ enum IndexKeys {
 
     /// A category, whose name is at most 64 bytes long, of all apps or of one.
     static func category(_ name: String, app: String? = nil) -> [UInt8] {
-        var key: [UInt8] = [categoriesPrefix]
-        key.append(contentsOf: name.utf8)
-        if let app {
-            key.append(0)
-            key.append(contentsOf: app.utf8)
-        }
-        return key
+        [categoriesPrefix] + text(name, app)
     }
 
-    /// That owners are yet to be told of a category's edit: the category's key with another first
-    /// byte.
+    /// The category's key with another first byte.
     static func categoryEdit(_ name: String, app: String? = nil) -> [UInt8] {
         var key = category(name, app: app)
         key[0] = categoryEditsPrefix
         return key
     }
 
-    static func quarantine(_ number: UInt64) -> [UInt8] {
-        var key: [UInt8] = [quarantinePrefix]
-        key.append(bigEndian: number)
-        return key
-    }
+    static func quarantine(_ number: UInt64) -> [UInt8] { key([quarantinePrefix], number) }
 
-    static func outbox(_ sequence: UInt64) -> [UInt8] {
-        var key = [outboxPrefix]
-        key.append(bigEndian: sequence)
-        return key
-    }
+    static func outbox(_ sequence: UInt64) -> [UInt8] { key([outboxPrefix], sequence) }
 
     /// The number at the end of a key of nine bytes.
     static func number(_ key: RawSpan) -> UInt64? {
@@ -126,10 +109,7 @@ enum IndexKeys {
 
     /// A blob of several chunks, by the batch that dropped its last reference.
     static func retired(_ sequence: UInt64, _ number: UInt64) -> [UInt8] {
-        var key = [retiredPrefix]
-        key.append(bigEndian: sequence)
-        key.append(bigEndian: number)
-        return key
+        key([retiredPrefix], sequence, number)
     }
 
     static func retired(
@@ -152,7 +132,7 @@ enum IndexKeys {
 
     static func holdEnd(_ end: Timestamp, _ digest: Digest) -> [UInt8] {
         var key = time(end, .hold)
-        digest.rawWords.span.bytes.withUnsafeBytes { key.append(contentsOf: $0) }
+        key.append(contentsOf: digest.rawWords.span.bytes)
         return key
     }
 
@@ -163,11 +143,7 @@ enum IndexKeys {
     }
 
     private static func time(_ end: Timestamp, _ kind: TimeEntry.Kind) -> [UInt8] {
-        var key: [UInt8] = []
-        key.append(bigEndian: end.milliseconds)
-        key.append(0)
-        key.append(kind.rawValue)
-        return key
+        key([], UInt64(bitPattern: end.milliseconds)) + [0, kind.rawValue]
     }
 }
 
@@ -242,7 +218,7 @@ enum Keys {
         key.removeAll(keepingCapacity: true)
         key.reserveCapacity(IndexKeys.timeByteCount + id.utf8.count)
         key.append(bigEndian: expiresAt.milliseconds)
-        id.utf8.span.bytes.withUnsafeBytes { key.append(contentsOf: $0) }
+        key.append(contentsOf: id.utf8.span.bytes)
     }
 
     /// `orphans`: the queue, two bits, then the blob's number.

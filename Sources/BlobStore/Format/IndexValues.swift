@@ -1,7 +1,7 @@
 internal import Bytes
 
-/// A notification's place in its owner's history, in the feed, or both; or a tombstone, which has
-/// the place in the feed of one that is gone. The value of a key ``IndexKeys/sequence(_:_:)``.
+/// A notification's place in its owner's history, in the feed, or both; or a tombstone, which has the place in the
+/// feed of one that is gone.
 struct SequenceEntry: Equatable, IndexValue {
     struct Indexes: OptionSet, Equatable {
         let rawValue: UInt8
@@ -16,8 +16,8 @@ struct SequenceEntry: Equatable, IndexValue {
         case deleted = 1
         /// Its time was over.
         case expired = 2
-        /// A category was edited that one of the owner's notifications named: the id is the
-        /// category's name. Kept, found and forgotten as a tombstone is.
+        /// A category was edited that one of the owner's notifications named: the id is its name. Kept as a
+        /// tombstone is.
         case category = 3
     }
 
@@ -106,42 +106,25 @@ struct SequenceEntry: Equatable, IndexValue {
     }
 }
 
-/// How much an owner has: the value of a key ``IndexKeys/usage(_:)``. It changes in the transaction that
-/// changes what it counts. An owner without notifications has none.
-struct OwnerUsage: Equatable {
+/// How much an owner has. It changes in the transaction that changes what it counts. An owner without notifications
+/// has none.
+struct OwnerUsage: Equatable, IndexValue, WordsValue {
     /// Notifications, those that have expired and are not removed yet included.
     var notifications: UInt64 = 0
     /// Bytes of all their parts, as given.
     var bytes: UInt64 = 0
 
-    private static let form = ValueForm(
-        "the usage of an owner", byteCount: 24, checksumAt: 16)
+    static let form = ValueForm("the usage of an owner", byteCount: 24, checksumAt: 16)
 
-    init() {}
-
-    init(_ value: RawSpan, key: RawSpan) throws(StoreError) {
-        try Self.form.check(value, key: key)
-        notifications = value.integer(0)
-        bytes = value.integer(8)
-        guard notifications > 0, notifications <= StoreLimits.counterMax,
-            bytes <= StoreLimits.counterMax
-        else { throw Self.form.damaged }
-    }
-
-    /// The value's 24 bytes under `key`, as words in the order of their bytes.
-    func words(key: RawSpan) -> InlineArray<3, UInt64> {
-        var words: InlineArray<3, UInt64> = [notifications.littleEndian, bytes.littleEndian, 0]
-        words[2] = UInt64(Self.form.checksum(of: words.span.bytes, key: key)).littleEndian
-        return words
-    }
+    var isSound: Bool { notifications > 0 && max(notifications, bytes) <= StoreLimits.counterMax }
 
     mutating func add(_ byteCount: Int) {
         notifications += 1
         bytes += UInt64(byteCount)
     }
 
-    /// What it is after a change. A count that was wrong does not fall below 0, so that it keeps nobody
-    /// from deleting; `verify` names it.
+    /// What it is after a change. A count that was wrong does not fall below 0, so that nobody is kept from
+    /// deleting.
     func changed(notifications: Int, bytes: Int) -> OwnerUsage {
         var usage = OwnerUsage()
         usage.notifications = UInt64(max(0, Int(clamping: self.notifications) + notifications))
@@ -150,59 +133,21 @@ struct OwnerUsage: Equatable {
     }
 }
 
-/// Where the tombstone of an id stands among its owner's entries. The value of a key
-/// ``IndexKeys/finder(_:id:)``.
-struct TombstoneIndexEntry: Equatable, IndexValue {
+/// Where the tombstone of an id stands among its owner's entries.
+struct TombstoneIndexEntry: Equatable, IndexValue, WordsValue {
     var revision: UInt64
 
-    private static let form = ValueForm(
-        "a tombstone index entry", byteCount: 16, checksumAt: 8)
-
-    init(revision: UInt64) { self.revision = revision }
-
-    init(_ value: RawSpan, key: RawSpan) throws(StoreError) {
-        try Self.form.check(value, key: key)
-        revision = value.integer(0)
-    }
-
-    func bytes(key: [UInt8]) -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.append(littleEndian: revision)
-        bytes.appendZeros(8)
-        Self.form.seal(&bytes, key: key.span.bytes)
-        return bytes
-    }
+    static let form = ValueForm("a tombstone index entry", byteCount: 16, checksumAt: 8)
 }
 
-/// That everything of an owner up to a revision was removed at once, without a tombstone for each:
-/// devices that read its feed before must read the history anew. The value of a key
-/// ``IndexKeys/mark(_:)``.
-struct PurgeMarker: Equatable, IndexValue {
+/// That everything of an owner up to a revision was removed at once: devices that read its feed before must read
+/// the history again.
+struct PurgeMarker: Equatable, IndexValue, WordsValue {
     /// Places in the feed before this one are refused.
     var revision: UInt64
     var end: Timestamp
 
-    private static let form = ValueForm("a purge marker", byteCount: 24, checksumAt: 16)
-
-    init(revision: UInt64, end: Timestamp) {
-        self.revision = revision
-        self.end = end
-    }
-
-    init(_ value: RawSpan, key: RawSpan) throws(StoreError) {
-        try Self.form.check(value, key: key)
-        revision = value.integer(0)
-        end = Timestamp(milliseconds: value.integer(8))
-    }
-
-    func bytes(key: [UInt8]) -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.append(littleEndian: revision)
-        bytes.append(littleEndian: end.milliseconds)
-        bytes.appendZeros(8)
-        Self.form.seal(&bytes, key: key.span.bytes)
-        return bytes
-    }
+    static let form = ValueForm("a purge marker", byteCount: 24, checksumAt: 16)
 }
 
 /// The value of a key ``IndexKeys/category(_:app:)``.
@@ -247,8 +192,7 @@ extension Category: IndexValue {
     }
 }
 
-/// That owners are yet to be told of a category's edit, and how far that is. The value of a key
-/// ``IndexKeys/categoryEdit(_:)``; it goes when all are told.
+/// That owners are yet to be told of a category's edit, and how far that is.
 struct CategoryEditEntry: Equatable, IndexValue {
     var revision: UInt64
     /// The id of the last notification that was looked at, as UTF-8; empty before the first.
@@ -278,9 +222,8 @@ struct CategoryEditEntry: Equatable, IndexValue {
     }
 }
 
-/// The value of a key ``IndexKeys/quarantine(_:)``: a blob that was damaged when its bytes were published
-/// again. They became another blob, which has the digest's entry now; parts refer to this one until each is
-/// given the other. Shipped like any change: on other hosts this blob may be sound.
+/// A blob that was damaged when its bytes were published again. They became another blob, which has the digest's
+/// entry now; parts refer to this one until each is given the other. Shipped like any change.
 struct QuarantineEntry: Equatable, IndexValue {
     /// The blob, as the parts that refer to it have it.
     var blob: BlobReference

@@ -1,11 +1,8 @@
 internal import Bytes
 internal import Notifications
 
-/// A value of the table `notifications`, read in place. `docs/FORMAT.md` draws it;
-/// ``RecordEncoder`` writes it.
-///
-/// The header and the part entries have fixed places, so that finding a part reads a few words and
-/// compares one name.
+/// A value of the table `notifications`, read in place. Header and part entries have fixed places, so that finding
+/// a part reads a few words and compares one name. ``RecordEncoder`` writes it.
 struct RecordView: ~Escapable {
     let bytes: RawSpan
 
@@ -145,8 +142,8 @@ struct RecordView: ~Escapable {
     }
 }
 
-/// What follows the part entries and their texts, in the order of the tags: tag, two reserved bytes,
-/// byte count, bytes. These are the fields that are no texts (``TextField``); see ``DetailsFields``.
+/// The fields behind the part entries and their texts that are no texts (``TextField``), by tag: tag, two reserved
+/// bytes, byte count, bytes.
 enum RecordField: UInt16, CaseIterable {
     case state = 6
     case actions = 7

@@ -1,10 +1,7 @@
 internal import Bytes
 
-/// What one batch of changes did to the tables, in the form in which it waits to be shipped and is
-/// shipped (`docs/FORMAT.md`, "Replication").
-///
-/// It has the puts and deletes that are the same on every host, and which blobs were stored. What belongs
-/// to one host is left out: chunks, the freeing of orphans, the write-ahead log.
+/// What one batch of changes did to the tables, in the form in which it is shipped (`docs/FORMAT.md`,
+/// "Replication"): the puts and deletes that are the same on every host, and which blobs were stored.
 package struct ReplicatedBatch: Sendable {
     package let bytes: [UInt8]
     /// Its number: 1 more than that of the batch before.
@@ -24,8 +21,6 @@ package struct ReplicatedBatch: Sendable {
     private static let absentOffset = 57
 
     /// Reads a batch.
-    ///
-    /// - Throws: ``StoreError/corrupt(_:)`` when the lengths do not fit.
     package init(_ bytes: [UInt8]) throws(StoreError) {
         let span = bytes.span.bytes
         let damaged = StoreError.corrupt("a replicated batch")
@@ -64,8 +59,7 @@ package struct ReplicatedBatch: Sendable {
     package func marking(absent number: UInt64) -> ReplicatedBatch? {
         guard let index = blobs.firstIndex(where: { $0.number == number }) else { return nil }
         var bytes = bytes
-        let start = Self.headByteCount + operationByteCount + index * Self.blobByteCount
-        bytes[start + Self.absentOffset] |= 1
+        bytes[absentOffset(ofBlob: index)] |= 1
         return try? ReplicatedBatch(bytes)
     }
 
@@ -74,13 +68,14 @@ package struct ReplicatedBatch: Sendable {
         guard other.count == bytes.count else { return false }
         var (own, other) = (bytes, other)
         for index in blobs.indices {
-            let mark =
-                Self.headByteCount + operationByteCount + index * Self.blobByteCount
-                + Self.absentOffset
-            own[mark] = 0
-            other[mark] = 0
+            own[absentOffset(ofBlob: index)] = 0
+            other[absentOffset(ofBlob: index)] = 0
         }
         return own == other
+    }
+
+    private func absentOffset(ofBlob index: Int) -> Int {
+        Self.headByteCount + operationByteCount + index * Self.blobByteCount + Self.absentOffset
     }
 
     package var shippedBlobs: [BlobReference] {

@@ -16,8 +16,8 @@ package struct LogPosition: Sendable, Hashable {
     }
 }
 
-/// 16 random bytes that tell one run of a leader from every other.
-package struct Nonce: Sendable, Hashable, CustomStringConvertible {
+/// 16 random bytes that tell one run of a leader, or one log, from every other.
+package struct Nonce: Sendable, Hashable, BitwiseCopyable, CustomStringConvertible {
     package let high: UInt64
     package let low: UInt64
 
@@ -49,22 +49,20 @@ package struct ReplicationState: Equatable, Sendable, MetaValue {
         case leader = 1
         /// It is changed by what a leader shipped, and by nothing else.
         case follower = 2
-        /// It has changes that its shard does not have, because another store was made the leader. It is
-        /// not read any more.
+        /// It has changes that its shard does not have, and is not read any more.
         case deposed = 3
     }
 
     package var role: Role
-    /// The epoch in which it leads, or the one of the last segment that it applied. The first is 1. 0: it was
-    /// about to lead that one, and belongs to no shard until it knows that it does.
+    /// The epoch in which it leads, or the one of the last segment that it applied. 0: it was about to lead the
+    /// first, and belongs to no shard until it knows that it does.
     package var epoch: UInt64
-    /// The runs of this store that may have written to the bucket since the last fence that is known to be
-    /// its own; the newest is the last. Never empty.
+    /// The runs of this store that may have written to the bucket since its last fence; the newest is the last.
+    /// Never empty.
     package private(set) var nonces: [Nonce]
     /// The last name of the log that is known to be in the bucket, or was applied. It may be behind.
     package var position: LogPosition
-    /// The last batch that is known to be in the bucket, or was applied. A leader's is the last one up to
-    /// `position`, and may be behind as that is; a follower may have some of the next segment.
+    /// The last batch up to `position`, or behind it; a follower may have some of the next segment.
     package var sequence: UInt64
 
     /// Runs that are remembered. One more reuses the nonce of the newest instead of forgetting an old one,
@@ -111,10 +109,7 @@ package struct ReplicationState: Equatable, Sendable, MetaValue {
         epoch = value.integer(8)
         position = LogPosition(number: value.integer(16), hash: Digest(value, at: 24))
         sequence = value.integer(56)
-        nonces = (0..<count).map { index in
-            let offset = Self.headByteCount + index * Self.nonceByteCount
-            return Nonce(high: value.integer(offset), low: value.integer(offset + 8))
-        }
+        nonces = (0..<count).map { value.words(Self.headByteCount + $0 * Self.nonceByteCount) }
         guard epoch <= StoreLimits.counterMax, sequence <= StoreLimits.counterMax,
             position.number <= StoreLimits.counterMax
         else { throw Self.form.damaged }
@@ -127,25 +122,20 @@ package struct ReplicationState: Equatable, Sendable, MetaValue {
         bytes.append(littleEndian: position.number)
         bytes.append(contentsOf: position.hash.rawWords.span.bytes)
         bytes.append(littleEndian: sequence)
-        for nonce in nonces {
-            bytes.append(littleEndian: nonce.high)
-            bytes.append(littleEndian: nonce.low)
-        }
+        for nonce in nonces { bytes.append(words: nonce) }
         bytes.appendZeros(8)
         Self.form.seal(&bytes)
         return bytes
     }
 }
 
-/// The value `epochs` of the table `meta`: where each leader's history begins. It is shipped with the
-/// changes, so every store of a shard has the same.
+/// The value `epochs` of the table `meta`: where each leader's history begins. It is shipped with the changes.
 ///
-/// The numbers of an epoch begin behind a gap, and so do those of a leader that was started without its
-/// bucket, in the epoch that it led before. Numbers in a gap were given by another leader, or another copy of
-/// this one, to changes that were lost with it: what has one of them belongs to no history.
+/// The numbers of an epoch begin behind a gap, and so do those of a leader that was started without its bucket.
+/// Numbers in a gap were given by another leader, or another copy of this one, to changes that were lost.
 struct EpochList: Equatable, MetaValue {
     /// One epoch, or a start in it.
-    struct Epoch: Equatable {
+    struct Epoch: Equatable, BitwiseCopyable {
         var epoch: UInt64
         /// The last revision before the gap.
         var revisionBefore: UInt64
@@ -172,10 +162,7 @@ struct EpochList: Equatable, MetaValue {
         let count = (value.byteCount - 4) / Epoch.byteCount
         guard value.byteCount == count * Epoch.byteCount + 4 else { throw Self.form.damaged }
         for index in 0..<count {
-            let offset = index * Epoch.byteCount
-            let epoch = Epoch(
-                epoch: value.integer(offset), revisionBefore: value.integer(offset + 8),
-                revision: value.integer(offset + 16), sequence: value.integer(offset + 24))
+            let epoch: Epoch = value.words(index * Epoch.byteCount)
             guard epoch.revisionBefore <= epoch.revision,
                 epochs.last.map({ $0.epoch <= epoch.epoch && $0.revision <= epoch.revisionBefore })
                     != false
@@ -186,12 +173,7 @@ struct EpochList: Equatable, MetaValue {
 
     var value: [UInt8] {
         var bytes: [UInt8] = []
-        for epoch in epochs {
-            bytes.append(littleEndian: epoch.epoch)
-            bytes.append(littleEndian: epoch.revisionBefore)
-            bytes.append(littleEndian: epoch.revision)
-            bytes.append(littleEndian: epoch.sequence)
-        }
+        for epoch in epochs { bytes.append(words: epoch) }
         bytes.appendZeros(4)
         Self.form.seal(&bytes)
         return bytes
@@ -204,9 +186,8 @@ struct EpochList: Equatable, MetaValue {
         return list
     }
 
-    /// Whether a revision was, or may be, given in the history that this list is of.
-    ///
-    /// One before the oldest epoch that is known counts as none, unless that is the first.
+    /// Whether a revision was, or may be, given in this history. One before the oldest known epoch counts as none,
+    /// unless that is the first.
     func hasRevision(_ revision: UInt64) -> Bool {
         guard let first = epochs.first else { return true }
         guard let index = epochs.lastIndex(where: { $0.revision <= revision }) else {
@@ -215,8 +196,7 @@ struct EpochList: Equatable, MetaValue {
         return index + 1 == epochs.count || revision <= epochs[index + 1].revisionBefore
     }
 
-    /// Whether a batch of an epoch belongs to the history that this list is of: it does not if it was given
-    /// by a leader after the point where the next one took over.
+    /// Whether a batch of an epoch belongs to this history: not if it was given after the next leader took over.
     func hasSequence(_ sequence: UInt64, of epoch: UInt64) -> Bool {
         guard let next = epochs.first(where: { $0.epoch > epoch }) else { return true }
         return sequence <= next.sequence

@@ -1,6 +1,5 @@
 internal import Bytes
 internal import CChecksum
-internal import CZlib
 
 /// A value of the table `meta`, which stands under its name.
 protocol MetaValue {
@@ -15,9 +14,47 @@ protocol IndexValue {
     func bytes(key: [UInt8]) -> [UInt8]
 }
 
-/// How a value of a table is guarded: its length, and the place of its checksum, a CRC-32 of the key
-/// (where that is not the same in every store) and of the bytes before the checksum. What is reserved
-/// behind it is not covered. The fields of each entry stand where `docs/FORMAT.md` has them.
+/// A value whose fields are words of eight bytes, which stand in the file in their order and as they are in memory.
+/// Behind them are the checksum and zeros.
+protocol WordsValue: BitwiseCopyable {
+    static var form: ValueForm { get }
+    /// Whether it can be so.
+    var isSound: Bool { get }
+}
+
+extension WordsValue {
+    var isSound: Bool { true }
+
+    fileprivate init(words value: RawSpan, key: RawSpan) throws(StoreError) {
+        try Self.form.check(value, key: key)
+        self = value.words(0)
+        guard isSound else { throw Self.form.damaged }
+    }
+
+    fileprivate func words(key: RawSpan) -> [UInt8] {
+        var bytes: [UInt8] = []
+        bytes.reserveCapacity(Self.form.byteCountMin)
+        bytes.append(words: self)
+        bytes.appendZeros(Self.form.byteCountMin - bytes.count)
+        Self.form.seal(&bytes, key: key)
+        return bytes
+    }
+}
+
+extension MetaValue where Self: WordsValue {
+    init(_ value: RawSpan) throws(StoreError) { try self.init(words: value, key: RawSpan()) }
+    var value: [UInt8] { words(key: RawSpan()) }
+}
+
+extension IndexValue where Self: WordsValue {
+    init(_ value: RawSpan, key: RawSpan) throws(StoreError) {
+        try self.init(words: value, key: key)
+    }
+    func bytes(key: [UInt8]) -> [UInt8] { words(key: key.span.bytes) }
+}
+
+/// How a value of a table is guarded: its length, and the place of its checksum, a CRC-32 of the key (where that is
+/// not the same in every store) and of the bytes before the checksum.
 struct ValueForm: Sendable {
     /// What it is, for an error's words.
     private let thing: StaticString
@@ -41,13 +78,14 @@ struct ValueForm: Sendable {
         self.restOffset = restOffset
     }
 
+    var byteCountMin: Int { byteCounts.lowerBound }
+
     /// Throws ``damaged`` unless a value has its length and its checksum.
     func check(_ value: RawSpan, key: RawSpan = RawSpan()) throws(StoreError) {
         guard isWhole(value, key: key) else { throw damaged }
     }
 
-    /// Whether a value has its length and its checksum. Lengths come first: a checksum of gigabytes
-    /// would take seconds.
+    /// Lengths come first: a checksum of gigabytes would take seconds.
     func isWhole(_ value: RawSpan, key: RawSpan = RawSpan()) -> Bool {
         byteCounts.contains(value.byteCount)
             && value.integer(offset(in: value)) == checksum(of: value, key: key)
@@ -81,8 +119,7 @@ struct Checksum: Equatable {
 
     init(_ bytes: RawSpan) { update(bytes) }
 
-    /// The checksum of a key and the bytes that are kept under it, so that what stands in another's
-    /// place does not pass.
+    /// Of a key and the bytes under it, so that what stands in another's place does not pass.
     init(key: RawSpan, _ bytes: RawSpan) {
         update(key)
         update(bytes)
@@ -91,14 +128,5 @@ struct Checksum: Equatable {
     @inline(__always)
     mutating func update(_ bytes: RawSpan) {
         bytes.withUnsafeBytes { value = cchecksum_crc32(value, $0.baseAddress, $0.count) }
-    }
-
-    /// The checksum of what this one covers followed by `byteCount` bytes that `other` covers
-    /// (`crc32_combine`), without reading them again.
-    func followed(by other: Checksum, byteCount: Int) -> Checksum {
-        var combined = Checksum()
-        combined.value = UInt32(
-            truncatingIfNeeded: crc32_combine(UInt(value), UInt(other.value), Int(byteCount)))
-        return combined
     }
 }

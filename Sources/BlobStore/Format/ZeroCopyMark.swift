@@ -1,53 +1,24 @@
 internal import Bytes
 
-/// The value `zero-copy` of the table `meta`: until when pages of `data.mdb` that earlier runs sent
-/// may still be with their peers.
+/// The value `zero-copy` of the table `meta`: until when pages of `data.mdb` that earlier runs sent may still be
+/// with their peers.
 ///
-/// A run that has ended left its pages in its peers' sockets, and nobody knows which ones, or when
-/// it ended. But each start is a moment by which the runs before it had ended. One start is enough
-/// to go by; the next one takes its place once its grace is over. So a daemon that restarts again
-/// and again frees what it released within two graces, and what earlier runs sent is never
-/// overwritten too early.
-struct ZeroCopyMark: Equatable, MetaValue {
+/// Nobody knows when a run ended, but each start is a moment by which those before it had. One start is enough to
+/// go by; the next one takes its place once its grace is over. So a daemon that restarts again and again frees what
+/// it released within two graces.
+struct ZeroCopyMark: Equatable, MetaValue, WordsValue {
     /// Which boot the moment is of. Runs of an earlier boot have no peers left.
     var bootID: BootID
     /// Orphans of transactions up to this one are with nobody.
     var returnedTransaction: UInt64
-    /// Orphans of transactions up to this one are with nobody once the grace after ``moment`` is
-    /// over. It is the last transaction before a start.
+    /// Orphans of transactions up to this one, the last before a start, are with nobody once the grace after
+    /// ``moment`` is over.
     var transaction: UInt64
     /// When that start was, in milliseconds of the boot clock.
     var moment: Int64
 
     static let name = "zero-copy"
-    private static let form = ValueForm("the zero-copy mark", byteCount: 48, checksumAt: 40)
-
-    init(bootID: BootID, returnedTransaction: UInt64, transaction: UInt64, moment: Int64) {
-        self.bootID = bootID
-        self.returnedTransaction = returnedTransaction
-        self.transaction = transaction
-        self.moment = moment
-    }
-
-    init(_ value: RawSpan) throws(StoreError) {
-        try Self.form.check(value)
-        bootID = BootID(high: value.integer(0), low: value.integer(8))
-        returnedTransaction = value.integer(16)
-        transaction = value.integer(24)
-        moment = value.integer(32)
-    }
-
-    var value: [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.append(littleEndian: bootID.high)
-        bytes.append(littleEndian: bootID.low)
-        bytes.append(littleEndian: returnedTransaction)
-        bytes.append(littleEndian: transaction)
-        bytes.append(littleEndian: moment)
-        bytes.appendZeros(8)
-        Self.form.seal(&bytes)
-        return bytes
-    }
+    static let form = ValueForm("the zero-copy mark", byteCount: 48, checksumAt: 40)
 
     /// The mark after a start of the same boot that comes behind the transaction `last`.
     func followed(by last: UInt64, at now: Int64, graceMilliseconds: Int64) -> ZeroCopyMark {
@@ -71,18 +42,18 @@ struct ZeroCopyMark: Equatable, MetaValue {
 
 /// The value `scrub` of the table `meta`: how far the store was read again. It is written rarely; what
 /// was read since is read once more after a restart.
-struct ScrubMark: Equatable, MetaValue {
+package struct ScrubPosition: Equatable, Sendable, MetaValue {
     enum Phase: UInt8 {
         case records = 0
         case index, blobs
     }
 
     /// When the present round began; nil: none has.
-    var beganAt: Timestamp?
+    package internal(set) var beganAt: Timestamp?
     /// When the last whole round ended; nil: none has.
-    var endedAt: Timestamp?
+    package internal(set) var endedAt: Timestamp?
     /// Bytes that the present round has read.
-    var byteCount = 0
+    package internal(set) var byteCount = 0
     var phase = Phase.records
     /// The last key that was read of the phase's table; empty before the first.
     var key: [UInt8] = []

@@ -1,12 +1,8 @@
 internal import LMDB
 internal import Synchronization
 
-/// A promise that a blob's chunks stay where they are until this ends, also after the snapshot it
-/// was taken in has ended.
-///
-/// Take it with ``Snapshot/lease(_:)`` while the snapshot that found the blob is open. It keeps
-/// space from being freed, not views from moving on: a client that takes an hour to read costs the
-/// blob's own bytes and nothing else.
+/// A promise that a blob's chunks stay where they are, also after the snapshot it was taken in has ended. A client
+/// that takes an hour to read costs the blob's own bytes and nothing else.
 public struct Lease: ~Copyable, Sendable {
     private let table: LeaseTable
     private let number: UInt64
@@ -71,9 +67,8 @@ final class LeaseTable: Sendable {
         #endif
     }
 
-    /// What may be freed now. Ask before the transaction that frees begins. `oldestViewed`: the oldest commit
-    /// that a snapshot of this process may be seeing. It is looked up before leases are: a lease is taken while
-    /// the view it came from is still open.
+    /// What may be freed now. `oldestViewed` is looked up before leases are: a lease is taken while the view it
+    /// came from is still open.
     func freeingRule(oldestViewed: UInt64, bootMilliseconds: Int64?) -> FreeingRule {
         FreeingRule(
             oldestViewed: oldestViewed, leases: self, zeroCopyGrace: zeroCopyGrace.withLock { $0 },
@@ -85,11 +80,8 @@ final class LeaseTable: Sendable {
     }
 }
 
-/// Leases that end one after the other as a receiver reads on: each is held up to a position in the
-/// stream of bytes it was sent.
-///
-/// Taking one costs a lock for some nanoseconds, and memory only while the queue grows. Leases that
-/// are still held when the queue ends are given up then.
+/// Leases that end one after the other as a receiver reads: each is held up to a position in the stream of bytes it
+/// was sent. Those still held when the queue ends are given up then.
 public struct LeaseQueue: ~Copyable {
     private struct Entry {
         var number: UInt64
@@ -148,11 +140,8 @@ public struct LeaseQueue: ~Copyable {
     }
 }
 
-/// Where borrowed bytes lie in `data.mdb`, for those who send them from there (`sendfile`) instead
-/// of copying them.
-///
-/// On an `AF_UNIX` socket the kernel then hands the pages themselves to the receiver. They must
-/// not be used again before it has read them: keep a lease until then, see ``LeaseQueue``.
+/// Where borrowed bytes lie in `data.mdb`, to be sent from there (`sendfile`). On an `AF_UNIX` socket the kernel
+/// hands the pages themselves to the receiver: keep a lease until it has read them.
 public struct DataPages: Sendable {
     private let file: MappedFile
 
@@ -165,12 +154,9 @@ public struct DataPages: Sendable {
     /// only to send from.
     public var descriptor: Int32 { file.descriptor }
 
-    /// How many bytes a stretch of this store must have at least, so that a lease keeps its pages.
-    ///
-    /// A short chunk shares its page with other entries, and is copied with them when one of them
-    /// changes; the page is then used again, lease or not. LMDB gives a value pages of its own when
-    /// it is longer than about half a page; this is a whole one, to be sure. The file says how long
-    /// a page is: 4,096 bytes, or up to 32,768 where it was made on a machine with longer ones.
+    /// How many bytes a stretch must have at least, so that a lease keeps its pages. A short chunk shares its page
+    /// with other entries, and is copied with them when one changes. LMDB gives a value pages of its own when it is
+    /// longer than about half a page; this is a whole one.
     public let stretchByteCountMin: Int
 
     /// For the shortest pages: nothing shorter is sent from any store's file.
@@ -183,12 +169,8 @@ public struct DataPages: Sendable {
     public func offset(of bytes: UnsafeRawPointer) -> Int { file.offset(of: bytes) }
 }
 
-/// Which orphans may have pages with the peers of a run that has ended.
-///
-/// `sendfile` puts pages of `data.mdb` into the receiver's socket queue, and the receiver may read
-/// them after the sender is gone. While a process lives its leases say which blobs those are. What
-/// the runs before it sent is not known; so whatever they could have sent stays as it is until
-/// their peers have had a while to read.
+/// Which orphans may have pages with the peers of a run that has ended. What earlier runs sent is not known; so
+/// whatever they could have sent stays as it is until their peers have had a while to read.
 struct ZeroCopyGrace {
     let mark: ZeroCopyMark
     let graceMilliseconds: Int64
@@ -203,8 +185,7 @@ struct ZeroCopyGrace {
             || ZeroCopyMark.isOver(graceMilliseconds, after: start, at: bootMilliseconds)
     }
 
-    /// Whether no peer of an earlier run can be reading it any more. `bootMilliseconds`: the boot clock's
-    /// present; nil counts as the start of this run.
+    /// Whether no peer of an earlier run can be reading it any more.
     func isReturned(_ number: UInt64, _ entry: BlobStateEntry, bootMilliseconds: Int64?) -> Bool {
         // Nothing ever referred to it, so nobody could ask for it.
         if entry.state == .staged || graceMilliseconds <= 0 { return true }

@@ -1,7 +1,5 @@
-/// How many leases each blob has: open addressing with linear probing over memory of its own.
-///
-/// A fetch of linked pages takes a lease and gives one back. In a dictionary, whose hashing resists
-/// who chooses the keys, that was a seventh of the fetch; blob numbers are chosen by the store.
+/// How many leases each blob has: open addressing with linear probing. A dictionary, whose hashing resists who
+/// chooses the keys, took a seventh of the fetch of linked pages; the store chooses blob numbers.
 struct LeaseCounts: ~Copyable {
     private struct Slot {
         var number: UInt64 = 0

@@ -2,35 +2,10 @@ internal import Bytes
 internal import LMDB
 
 // Reading ahead. A walk follows the numbers that pages say, one page after the other. A disk reads many
-// pages at once in about the time of one, so the kernel is asked for them before.
+// pages at once in about the time of one, so the kernel is asked for all children of a branch before the
+// first of them is read.
 
 extension PageWalk {
-    /// Asks the kernel for the branches of a tree. What is wrong with them is found later.
-    mutating func prepareBranches(of tree: PageFile.Tree) {
-        // A damaged tree may have circles: no more pages are read than it says it has.
-        var readCountMax = min(tree.branchCount, meta.lastPage)
-        prepareBranches(below: tree.root, level: 1, of: tree, &readCountMax)
-    }
-
-    private mutating func prepareBranches(
-        below page: UInt64, level: Int, of tree: PageFile.Tree, _ readCountMax: inout UInt64
-    ) {
-        guard level < tree.depth - 1, level < Self.depthMax, page >= 2, page <= meta.lastPage,
-            readCountMax > 0
-        else { return }
-        readCountMax -= 1
-        var bytes = takeBuffer(level)
-        defer { buffers[level] = bytes }
-        guard file.read(page: page, into: &bytes),
-            let entries = try? PageEntry.ranges(on: bytes.span.bytes, page: page, .branch)
-        else { return }
-        prepareChildren(entries, on: bytes.span.bytes)
-        for range in entries where level < tree.depth - 2 {
-            let child = PageEntry(bytes.span.bytes.extracting(range), isLeaf: false).child
-            prepareBranches(below: child, level: level + 1, of: tree, &readCountMax)
-        }
-    }
-
     /// Asks the kernel for the children of a branch; those that lie side by side at once.
     func prepareChildren(_ entries: [Range<Int>], on bytes: RawSpan) {
         var run: Range<UInt64> = 0..<0

@@ -2,12 +2,9 @@ internal import Bytes
 internal import LMDB
 internal import Glibc
 
-/// A walk over the pages of all trees of `data.mdb`, and over the free list: that each page is what
-/// its number and its parent say, that its entries are inside of it and in order, and that no page
-/// has two uses.
-///
-/// It reads each page of a tree once and remembers a bit a page. The bytes of long values are not
-/// read, only the header of their first page: checksums are of their bytes.
+/// A walk over the pages of all trees of `data.mdb`, and over the free list: that each page is what its number and
+/// its parent say, that its entries are inside of it and in order, and that no page has two uses. It remembers a
+/// bit a page. Of long values only the header of the first page is read: checksums are of their bytes.
 struct PageWalk: ~Copyable {
     let file: PageFile
     let meta: PageFile.Meta
@@ -25,21 +22,13 @@ struct PageWalk: ~Copyable {
     private static let numberKeys: UInt16 = 8
 
     enum Extent {
-        /// All of it.
         case all
-        /// What may be walked at each start: the main table, the free list and the branches of all
-        /// tables, and their leaves where there are at most so many. Of long values nothing is read:
-        /// their entries say where they are.
+        /// What may be walked at each start: the main table, the free list and the branches of all tables, and
+        /// their leaves where there are at most so many. Of long values nothing is read.
         case start(leafCountMax: UInt64)
     }
 
-    /// Walks pages as of one commit.
-    ///
-    /// - Parameters:
-    ///   - meta: the meta page of that commit. Its pages must not be used again meanwhile: the store
-    ///     is locked, or a snapshot of it is open.
-    ///   - willRead: called with the number of each page before it is read.
-    /// - Returns: what is wrong.
+    /// Walks pages as of one commit, whose pages must not be used again meanwhile.
     static func report(
         on file: PageFile, asOf meta: PageFile.Meta, _ extent: Extent = .all,
         willRead: @escaping (UInt64) -> Void = { _ in }
@@ -132,7 +121,6 @@ struct PageWalk: ~Copyable {
             return
         }
         let before = report.problemCount
-        prepareBranches(of: tree)
         if tree.depth > 0 { visit(tree.root, level: 1, &walked, body) }
         // What is below a damaged page is not counted.
         guard report.problemCount == before else { return }
@@ -173,15 +161,14 @@ struct PageWalk: ~Copyable {
         }
         let isLeaf = level == walked.tree.depth
         let entries: [Range<Int>]
-        do throws(StoreError) {
-            entries = try PageEntry.ranges(
-                on: bytes.span.bytes, page: page, isLeaf ? .leaf : .branch)
+        do throws(PageFault) {
+            entries = try PageEntry.ranges(on: bytes.span.bytes, page: page, isLeaf: isLeaf)
         } catch {
             report.add("page \(page): of \(walked.name): \(error)")
             return
         }
         if isLeaf { walked.leafCount += 1 } else { walked.branchCount += 1 }
-        if level == walked.tree.depth - 1, walked.readsLeaves {
+        if !isLeaf, level < walked.tree.depth - 1 || walked.readsLeaves {
             prepareChildren(entries, on: bytes.span.bytes)
         }
         // Where nothing below is read, a key is compared with the one before it on the page.

@@ -2,9 +2,8 @@ internal import Bytes
 internal import LMDB
 internal import Synchronization
 
-/// Reads everything in a store again, in steps: records, then the index, then blobs with their chunks.
-/// Each step is one short snapshot. Damaged blobs are noted for quarantine; other damage is counted.
-/// One thread uses it.
+/// Reads everything in a store again, in steps of one short snapshot: records, the index, blobs with their chunks.
+/// Damaged blobs are noted for quarantine; other damage is counted. One thread uses it.
 package struct Scrubber {
     private let core: StoreCore
     private let disk: DiskReader?
@@ -21,17 +20,14 @@ package struct Scrubber {
         self.core = core
         disk = DiskReader("\(core.directory)/\(DataFile.name)")
         // Where it is not known how far the last one was, a round begins at the start.
-        position = ScrubPosition(
-            (try? core.withSnapshot { (snapshot) throws(StoreError) in
-                try snapshot.meta()
-            }) ?? ScrubMark())
+        position = (try? core.snapshot().meta()) ?? ScrubPosition()
     }
 
     package mutating func begin(asOf now: Timestamp) {
-        position.mark.beganAt = now
-        position.mark.byteCount = 0
-        position.mark.phase = .records
-        position.mark.key = []
+        position.beganAt = now
+        position.byteCount = 0
+        position.phase = .records
+        position.key = []
     }
 
     package mutating func takeFindings() -> [String] {
@@ -39,39 +35,35 @@ package struct Scrubber {
         return findings
     }
 
-    /// Does one step of a round that was begun.
-    ///
-    /// - Parameter byteCountMax: reads about so many bytes, at least one entry.
-    /// - Returns: bytes that were read; nil when the round has ended.
+    /// Does one step of a round that was begun. Returns bytes that were read; nil when the round has ended.
     package mutating func step(byteCountMax: Int, asOf now: Timestamp) throws(StoreError) -> Int? {
-        if position.mark.phase == .records, position.mark.key.isEmpty, try !arePagesSound() {
-            position.mark.beganAt = nil
-            position.mark.endedAt = now
+        if position.phase == .records, position.key.isEmpty, try !arePagesSound() {
+            position.beganAt = nil
+            position.endedAt = now
             return nil
         }
-        let before = position.mark.byteCount
+        let before = position.byteCount
         let isAtEnd: Bool
-        switch position.mark.phase {
+        switch position.phase {
         case .records: isAtEnd = try readEntries(of: core.tables.notifications, byteCountMax)
         case .index: isAtEnd = try readEntries(of: core.tables.index, byteCountMax)
         case .blobs: isAtEnd = try readBlobs(byteCountMax)
         }
-        let byteCount = position.mark.byteCount - before
+        let byteCount = position.byteCount - before
         guard isAtEnd else { return byteCount }
-        position.mark.key = []
-        switch position.mark.phase {
-        case .records: position.mark.phase = .index
-        case .index: position.mark.phase = .blobs
+        position.key = []
+        switch position.phase {
+        case .records: position.phase = .index
+        case .index: position.phase = .blobs
         case .blobs:
-            position.mark.beganAt = nil
-            position.mark.endedAt = now
+            position.beganAt = nil
+            position.endedAt = now
             return nil
         }
         return byteCount
     }
 
-    /// Checks the structure of the pages before entries are walked over, since liblmdb believes what it
-    /// reads. Not in a large store, where that takes long.
+    /// Checks the pages before entries are walked over, since liblmdb believes them. Not in a large store.
     private mutating func arePagesSound() throws(StoreError) -> Bool {
         guard try core.environment.tablePageCount(core.tables) <= StoreLimits.pagesScrubbedMax
         else {
@@ -88,10 +80,10 @@ package struct Scrubber {
         of table: Table, _ byteCountMax: Int
     ) throws(StoreError) -> Bool {
         let isRecord = table == core.tables.notifications
-        let key = position.mark.key
+        let key = position.key
         var byteCount = 0
         var count = 0
-        defer { position.mark.byteCount += byteCount }
+        defer { position.byteCount += byteCount }
         return try Snapshot(core, isKept: true).walk(table, after: key.span.bytes) {
             (cursor) throws(StoreError) in
             guard count < Self.entryCountMax, byteCount < byteCountMax else { return false }
@@ -107,7 +99,7 @@ package struct Scrubber {
                     isRecord: isRecord)
             }
             byteCount += cursor.key.byteCount + cursor.value.byteCount
-            position.mark.key = cursor.key.array()
+            position.key = cursor.key.array()
             count += 1
             return true
         }
@@ -122,17 +114,17 @@ package struct Scrubber {
         if findings.count < Self.findingCountMax { findings.append(finding) }
     }
 
-    /// Reads blobs chunk by chunk. The key of the mark is a digest, and behind it, where not all of that blob
-    /// was read, the number of the next chunk. Returns whether there are no more.
+    /// Reads blobs chunk by chunk. The key of the mark is a digest, and where not all of that blob was read the
+    /// number of the next chunk. Returns whether there are no more.
     private mutating func readBlobs(_ byteCountMax: Int) throws(StoreError) -> Bool {
         var byteCount = 0
         var count = 0
-        defer { position.mark.byteCount += byteCount }
+        defer { position.byteCount += byteCount }
         while byteCount < byteCountMax, count < Self.entryCountMax {
             let next = try nextBlob()
             guard let (digest, blob, first) = next else { return true }
             count += 1
-            position.mark.key = digest
+            position.key = digest
             guard let blob else { continue }
             byteCount += BlobEntry.byteCount + 32
             var index = first
@@ -141,10 +133,10 @@ package struct Scrubber {
                 byteCount += blob.chunkByteCount(at: index)
                 index += 1
                 if index < blob.chunkCount {
-                    position.mark.key = digest
-                    position.mark.key.append(bigEndian: UInt32(index))
+                    position.key = digest
+                    position.key.append(bigEndian: UInt32(index))
                 } else {
-                    position.mark.key = digest
+                    position.key = digest
                 }
             }
         }
@@ -153,7 +145,7 @@ package struct Scrubber {
 
     /// The blob to go on with, and its next chunk. Without a blob where its entry is damaged.
     private mutating func nextBlob() throws(StoreError) -> ([UInt8], BlobReference?, Int)? {
-        let key = position.mark.key
+        let key = position.key
         let digest = Array(key.prefix(Digest.byteCount))
         let next =
             key.count > digest.count
@@ -175,16 +167,14 @@ package struct Scrubber {
         return found
     }
 
-    /// Reads a chunk, in a snapshot of its own. Returns false where the blob has gone meanwhile, or is damaged.
+    /// Returns false where the blob has gone meanwhile, or is damaged.
     private func readChunk(of blob: BlobReference, at index: Int) throws(StoreError) -> Bool {
         guard !core.quarantine.contains(blob.number) else { return false }
         if try isDamaged(blob, at: index, inMemory: false) {
             try confirm(blob)
             return false
         }
-        return try core.withSnapshot { (snapshot) throws(StoreError) in
-            snapshot.isStored(blob)
-        }
+        return try core.snapshot().isStored(blob)
     }
 
     /// Whether a chunk of a blob that is stored fails its checksum, as the disk has it or as it is in memory.
@@ -233,26 +223,14 @@ package struct Scrubber {
         var ids: [String] = []
         var last: [UInt8]? = []
         while let key = last, ids.count < countMax {
-            let found = try core.withSnapshot { (snapshot) throws(StoreError) in
-                try snapshot.ids(
-                    after: key, referringTo: [number], countMax: 4_096,
-                    matchCountMax: countMax - ids.count)
-            }
+            let found = try core.snapshot().ids(
+                after: key, referringTo: [number], countMax: 4_096,
+                matchCountMax: countMax - ids.count)
             ids += found.ids
             last = found.last
         }
         return ids
     }
-}
-
-package struct ScrubPosition: Sendable {
-    var mark: ScrubMark
-
-    init(_ mark: ScrubMark) { self.mark = mark }
-
-    package var beganAt: Timestamp? { mark.beganAt }
-    package var endedAt: Timestamp? { mark.endedAt }
-    package var byteCount: Int { mark.byteCount }
 }
 
 extension Snapshot {

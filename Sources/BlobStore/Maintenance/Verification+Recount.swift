@@ -3,7 +3,8 @@ internal import Hashing
 internal import LMDB
 
 /// What a walk of all tables counts, to be held against what they say of themselves.
-struct Recount {
+final class Recount {
+    var report = VerifyReport()
     var counters = Counters()
     /// How often parts refer to each digest, and where they say it is.
     var references: [Digest: (count: UInt64, blob: BlobReference)] = [:]
@@ -21,15 +22,15 @@ struct Recount {
     var places = PlaceSums()
     /// By blob number: blobs that gave way to others, and how many parts refer to each.
     var quarantined: [UInt64: (blob: BlobReference, said: UInt64, counted: UInt64)] = [:]
+
+    func add(_ problem: String) { report.add(problem) }
 }
 
 extension Snapshot {
-    borrowing func recountNotifications(
-        _ recount: inout Recount, _ report: inout VerifyReport
-    ) throws(StoreError) {
+    borrowing func recountNotifications(_ recount: Recount) throws(StoreError) {
         recount.places = PlaceSums(countsOwners: try format().countsOwners)
-        try walk(tables.notifications, &report) { (cursor, report) throws(StoreError) in
-            report.notifications += 1
+        try walk(tables.notifications, recount) { (cursor) throws(StoreError) in
+            recount.report.notifications += 1
             let record = try cursor.record()
             recount.counters.notifications += 1
             recount.revisionMax = max(recount.revisionMax, record.revision)
@@ -44,37 +45,35 @@ extension Snapshot {
                 }
                 let known = recount.references[part.digest]
                 if let known, known.blob != part.blob {
-                    report.add(
+                    recount.add(
                         "notification \(record.id): \(part.digest) has another location than in other parts"
                     )
                 }
                 recount.references[part.digest] = ((known?.count ?? 0) + 1, part.blob)
             }
-            report.parts += record.parts.count
+            recount.report.parts += record.parts.count
             if record.sequence > record.revision {
-                report.add("notification \(record.id) has a sequence above its revision")
+                recount.add("notification \(record.id) has a sequence above its revision")
             }
             recount.places.add(record)
         }
     }
 
-    borrowing func recountBlobs(
-        _ recount: inout Recount, _ report: inout VerifyReport
-    ) throws(StoreError) {
-        try walk(tables.blobs, &report) { (cursor, report) throws(StoreError) in
-            report.blobs += 1
+    borrowing func recountBlobs(_ recount: Recount) throws(StoreError) {
+        try walk(tables.blobs, recount) { (cursor) throws(StoreError) in
+            recount.report.blobs += 1
             let entry = try cursor.blobEntry()
             let (blob, digest) = (entry.blob, entry.blob.digest)
             let referenced = recount.references.removeValue(forKey: digest)
             if (referenced?.count ?? 0) != entry.referenceCount {
-                report.add(
+                recount.add(
                     "\(digest) has a reference count of \(entry.referenceCount); \(referenced?.count ?? 0) parts refer to it"
                 )
             }
             if let referenced, referenced.blob != blob {
-                report.add("\(digest) has another location than in its parts")
+                recount.add("\(digest) has another location than in its parts")
             }
-            try checkHold(entry, &recount, &report)
+            try checkHold(entry, recount)
             recount.counters.blobs += 1
             recount.counters.bytes += UInt64(blob.byteCount)
             recount.counters.bytesStored += UInt64(blob.storedByteCount)
@@ -82,42 +81,40 @@ extension Snapshot {
             recount.storedBlobs.append(blob)
         }
         for digest in recount.references.keys {
-            report.add("parts refer to \(digest), which is not stored")
+            recount.add("parts refer to \(digest), which is not stored")
         }
         for (number, quarantined) in recount.quarantined {
             if quarantined.said != quarantined.counted {
-                report.add(
+                recount.add(
                     "\(quarantined.blob.digest) is quarantined with a reference count of \(quarantined.said); \(quarantined.counted) parts refer to it"
                 )
             }
             if recount.numbers.updateValue(quarantined.blob.storedByteCount, forKey: number) != nil
             {
-                report.add("blob \(number) is both stored and quarantined")
+                recount.add("blob \(number) is both stored and quarantined")
             }
             recount.storedBlobs.append(quarantined.blob)
         }
     }
 
     /// What the quarantine has, before the parts are counted that refer to it.
-    borrowing func collectQuarantined(_ recount: inout Recount) throws(StoreError) {
+    borrowing func collectQuarantined(_ recount: Recount) throws(StoreError) {
         for entry in try quarantineEntries() {
             recount.quarantined[entry.blob.number] = (entry.blob, entry.referenceCount, 0)
         }
     }
 
     /// The states of blobs, against the blobs that are stored.
-    borrowing func recountStates(
-        _ recount: inout Recount, _ report: inout VerifyReport
-    ) throws(StoreError) {
-        try walk(tables.orphans, &report) { (cursor, report) throws(StoreError) in
+    borrowing func recountStates(_ recount: Recount) throws(StoreError) {
+        try walk(tables.orphans, recount) { (cursor) throws(StoreError) in
             let (number, entry) = try cursor.state()
             switch entry.state {
             case .released, .staged:
-                report.orphans += 1
+                recount.report.orphans += 1
                 recount.counters.orphanBlobs += 1
                 recount.counters.orphanBytes += entry.storedByteCount
                 if recount.numbers.updateValue(Int(entry.storedByteCount), forKey: number) != nil {
-                    report.add("blob \(number) is both stored and an orphan")
+                    recount.add("blob \(number) is both stored and an orphan")
                 }
                 // Being written ahead or freed step by step: it may lack chunks.
                 recount.partlyFreed.insert(number)
@@ -127,99 +124,92 @@ extension Snapshot {
             }
             // Those to be freed were walked over before.
             if recount.partlyFreed.contains(number) || recount.numbers[number] == nil {
-                report.add("blob \(number) is \(entry.state), and is not stored")
+                recount.add("blob \(number) is \(entry.state), and is not stored")
             }
             if recount.evicted[number] != nil, recount.damaged.contains(number) {
-                report.add("blob \(number) is both in the bucket and damaged")
+                recount.add("blob \(number) is both in the bucket and damaged")
             }
             if entry.state == .inBucket, let byteCount = recount.numbers[number],
                 byteCount != Int(entry.storedByteCount)
             {
-                report.add(
+                recount.add(
                     "blob \(number) is in the bucket with \(entry.storedByteCount) bytes; expected \(byteCount)"
                 )
             }
         }
     }
 
-    /// Every chunk belongs to a blob or an orphan, and every blob has all of its own. Keys only:
-    /// the bytes are read later.
-    borrowing func recountChunks(
-        _ recount: inout Recount, _ report: inout VerifyReport
-    ) throws(StoreError) {
+    /// Every chunk belongs to a blob or an orphan, and every blob has all of its own.
+    borrowing func recountChunks(_ recount: Recount) throws(StoreError) {
         var found: [UInt64: Int] = [:]
-        try walk(tables.chunks, &report) { (cursor, report) throws(StoreError) in
+        try walk(tables.chunks, recount) { (cursor) throws(StoreError) in
             guard cursor.key.byteCount == ChunkKey.byteCount else {
-                report.add("a key of the chunk table has \(cursor.key.byteCount) bytes")
+                recount.add("a key of the chunk table has \(cursor.key.byteCount) bytes")
                 return
             }
             let number = UInt64(bigEndian: cursor.key.word(0))
             if recount.numbers[number] == nil {
-                report.add("a chunk of blob \(number) has no blob")
+                recount.add("a chunk of blob \(number) has no blob")
             }
             found[number, default: 0] += ChunkLayout.byteCount(
                 ofValue: cursor.value.byteCount)
         }
-        report.evictedBlobs = recount.evicted.count
+        recount.report.evictedBlobs = recount.evicted.count
         for (number, byteCount) in recount.numbers where !recount.partlyFreed.contains(number) {
             let there = found[number] ?? 0
             if there != byteCount, recount.evicted[number] == nil,
                 !recount.damaged.contains(number)
             {
-                report.add("blob \(number) has \(there) stored bytes; expected \(byteCount)")
+                recount.add("blob \(number) has \(there) stored bytes; expected \(byteCount)")
             }
         }
     }
 
-    /// Calls `body` at each entry of a table, in key order. What it throws goes into the report with
-    /// the table and the key, and the walk goes on; so does an entry that is not inside of its pages.
+    /// Calls `body` at each entry of a table, in key order. What it throws goes into the report, and so does an
+    /// entry that is not inside of its pages.
     borrowing func walk(
-        _ table: Table, _ report: inout VerifyReport,
-        _ body: (borrowing Cursor, inout VerifyReport) throws(StoreError) -> Void
+        _ table: Table, _ recount: Recount,
+        _ body: (borrowing Cursor) throws(StoreError) -> Void
     ) throws(StoreError) {
         var cursor = try cursor(in: table)
-        var movesLeft = try entryCount(of: table) + 1
+        var movesLeft =
+            try StoreError.converting { () throws(LMDBError) in
+                try transaction.entryCount(of: table)
+            } + 1
         var isBegun = false
         while true {
             guard movesLeft > 0 else {
-                report.add("table \(table.name) has more entries than its count")
+                recount.add("table \(table.name) has more entries than its count")
                 return
             }
             movesLeft -= 1
             let wasBegun = isBegun
             isBegun = true
             do throws(LMDBError) {
-                guard try wasBegun ? cursor.moveToNext() : cursor.moveToFirst() else { return }
+                guard try cursor.move(wasBegun ? .next : .first) else { return }
             } catch {
-                report.add(StoreError(error, at: cursor.key, in: table.name).description)
+                recount.add(StoreError(error, at: cursor.key, in: table.name).description)
                 guard error.isOutOfBounds else { return }
                 continue
             }
             store.options.walkPosition?.note(table.name, cursor.key)
             do throws(StoreError) {
-                try body(cursor, &report)
+                try body(cursor)
             } catch {
                 let key = KeyText.text(cursor.key)
-                report.add("table \(table.name), key \(key): \(error.description)")
+                recount.add("table \(table.name), key \(key): \(error.description)")
             }
         }
     }
 
-    private borrowing func entryCount(of table: Table) throws(StoreError) -> Int {
-        do throws(LMDBError) {
-            return try transaction.statistics(of: table).entryCount
-        } catch {
-            throw StoreError(error)
-        }
-    }
-
     /// Everything that `meta` has, in the words of who reads it.
-    borrowing func checkMeta(_ report: inout VerifyReport) throws(StoreError) {
+    borrowing func checkMeta(_ recount: Recount) throws(StoreError) {
         let known: [any MetaValue.Type] = [
-            FormatRecord.self, Counters.self, ZeroCopyMark.self, Predecessors.self, ScrubMark.self,
+            FormatRecord.self, Counters.self, ZeroCopyMark.self, Predecessors.self,
+            ScrubPosition.self,
             ReplicationState.self, EpochList.self, EvictionCount.self, LogState.self,
         ]
-        try walk(tables.meta, &report) { (cursor, _) throws(StoreError) in
+        try walk(tables.meta, recount) { (cursor) throws(StoreError) in
             let name = cursor.key.text()
             guard let kind = known.first(where: { $0.name == name }) else {
                 throw .corrupt("an unknown entry \"\(name)\"")
@@ -228,16 +218,14 @@ extension Snapshot {
         }
     }
 
-    borrowing func compareCounters(
-        _ recount: Recount, _ report: inout VerifyReport
-    ) throws(StoreError) {
+    borrowing func compareCounters(_ recount: Recount) throws(StoreError) {
         let said: Counters
         do throws(StoreError) {
             said = try counters()
         } catch {
             guard case .corrupt = error else { throw error }
             // The walk over `meta` has said so, unless they are not there.
-            if report.isClean { report.add(error.description) }
+            if recount.report.isClean { recount.add(error.description) }
             return
         }
         let counted = recount.counters
@@ -254,24 +242,24 @@ extension Snapshot {
             ("categories", said.categories, counted.categories),
         ]
         for (name, said, counted) in pairs where said != counted {
-            report.add("the counter of \(name) is \(said); counted: \(counted)")
+            recount.add("the counter of \(name) is \(said); counted: \(counted)")
         }
         let evicted = try evictionCount()
         let evictedBytes = recount.evicted.values.reduce(0, +)
         if evicted.blobs != recount.evicted.count || evicted.bytes != evictedBytes {
-            report.add(
+            recount.add(
                 "the counter of evicted blobs is \(evicted.blobs) with \(evicted.bytes) bytes; counted: \(recount.evicted.count) with \(evictedBytes)"
             )
         }
         let highest = recount.numbers.keys.max() ?? 0
         if said.nextBlobNumber <= highest {
-            report.add("the next blob number, \(said.nextBlobNumber), is already in use")
+            recount.add("the next blob number, \(said.nextBlobNumber), is already in use")
         }
         if said.revision < recount.revisionMax {
-            report.add("revision \(recount.revisionMax) is above the last one, \(said.revision)")
+            recount.add("revision \(recount.revisionMax) is above the last one, \(said.revision)")
         }
         if said.revision < said.horizon {
-            report.add(
+            recount.add(
                 "the horizon \(said.horizon) is above the last revision, \(said.revision)")
         }
     }

@@ -87,21 +87,23 @@ package struct Verifier {
         found(report)
         guard report.isClean || goesOnBehindDamage else { return report }
         let blobs = try core.withSnapshot { (snapshot) throws(StoreError) in
-            var recount = Recount()
-            try snapshot.checkMeta(&report)
-            found(report)
-            try snapshot.collectQuarantined(&recount)
-            try snapshot.recountNotifications(&recount, &report)
-            found(report)
-            try snapshot.recountIndex(&recount, &report)
-            found(report)
-            try snapshot.recountBlobs(&recount, &report)
-            found(report)
-            try snapshot.recountStates(&recount, &report)
-            found(report)
-            try snapshot.recountChunks(&recount, &report)
-            found(report)
-            try snapshot.compareCounters(recount, &report)
+            let recount = Recount()
+            recount.report = report
+            defer { report = recount.report }
+            try snapshot.checkMeta(recount)
+            found(recount.report)
+            try snapshot.collectQuarantined(recount)
+            try snapshot.recountNotifications(recount)
+            found(recount.report)
+            try snapshot.recountIndex(recount)
+            found(recount.report)
+            try snapshot.recountBlobs(recount)
+            found(recount.report)
+            try snapshot.recountStates(recount)
+            found(recount.report)
+            try snapshot.recountChunks(recount)
+            found(recount.report)
+            try snapshot.compareCounters(recount)
             return recount.storedBlobs
         }
         guard depth == .bytes else { return report }
@@ -184,8 +186,7 @@ package struct Verifier {
 }
 
 extension Snapshot {
-    /// Inflates a blob from each of its restart points to the next, and compares the digest of all
-    /// these bytes. Nothing is done for a blob that has none.
+    /// Inflates a blob from each of its restart points to the next, and compares the digest of all these bytes.
     borrowing func checkRestartPoints(of blob: BlobReference) throws(StoreError) {
         let points = RestartPoints(byteCount: blob.byteCount)
         let reader = ChunkReader(self)
@@ -237,7 +238,7 @@ enum PageCheck {
     }
 
     /// Checked before a store is opened for writing: a change of damaged trees takes pages that are in use, and
-    /// spreads the damage. Throws ``StoreError/cannotOpen(path:reason:)`` with the first page that is damaged.
+    /// spreads the damage.
     static func beforeWriting(_ directory: String) throws(StoreError) {
         let report = try check(
             directory, .start(leafCountMax: StoreLimits.leafPagesReadAtStartMax))

@@ -48,8 +48,7 @@ extension ChangeTransaction {
         return .deleted
     }
 
-    /// The category that a name means to a notification of `app`: the app's own, or else that of
-    /// all apps; nil when there is neither. Two lookups at the most.
+    /// The category that a name means to a notification of `app`: the app's own, or else that of all apps.
     borrowing func category(
         _ name: String, for app: String?
     ) throws(StoreError) -> Category? {
@@ -67,14 +66,11 @@ extension ChangeTransaction {
     }
 }
 
-// Owners with a notification of a category that was edited are told so in their feeds. No index
-// says which those are, since that would cost every publish: all notifications are looked at, in
-// bounded steps, and an entry of the index says how far that is.
+// Owners with a notification of a category that was edited are told so in their feeds. No index says which those
+// are, since that would cost every publish: all notifications are looked at, in bounded steps.
 
 extension ChangeTransaction {
-    /// Does one step of the first edit that is not told to all yet: looks at
-    /// ``StoreLimits/categoryEditRecordCountMax`` notifications at the most. `ownerCountMax`: so many owners
-    /// are told at the most. Returns whether there is more to do.
+    /// Does one step of the first edit that is not told to all yet. Returns whether there is more to do.
     mutating func announceCategoryEdit(ownerCountMax: Int) throws(StoreError) -> Bool {
         guard let key = try firstCategoryEdit() else { return false }
         guard var edit = try categoryEdit(key),
@@ -107,9 +103,9 @@ extension ChangeTransaction {
         }
     }
 
-    /// Owners of live notifications behind the edit's place that show the category, each once, but for those
-    /// who have been told. A category of all apps is not shown by those of an app with its own one of that
-    /// name. Returns them, and the id of the last notification that was looked at; nil at the end.
+    /// Owners of live notifications behind the edit's place that show the category, each once, but for those who
+    /// have been told. A category of all apps is not shown by those of an app with its own one of that name. And
+    /// the id of the last notification that was looked at; nil at the end.
     private borrowing func owners(
         ofCategory name: String, _ app: String?, _ edit: CategoryEditEntry, countMax: Int
     ) throws(StoreError) -> (owners: [String], lastID: [UInt8]?) {

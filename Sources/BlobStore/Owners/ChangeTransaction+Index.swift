@@ -1,14 +1,12 @@
 internal import Bytes
 internal import LMDB
 
-// The only code that writes owners' keys. Each change of a record calls one of five functions,
-// and the owner's history, feed and groups are in step with it at the commit.
+// The only code that writes owners' keys. Each change of a record calls one of five functions.
 
 extension ChangeTransaction {
     /// A record has come to its owner, with its revision set: it gets its place in history and feed, and in its
-    /// group; the tombstone of an earlier one of its id and its app goes. That of another app's stays, since
-    /// that app's feed does not tell of this one. `expired`: what it takes the place of, which nobody has
-    /// swept: its places go without a tombstone.
+    /// group; the tombstone of an earlier one of its id and its app goes. `expired`: what it takes the place of,
+    /// which nobody has swept: its places go without a tombstone.
     mutating func noteArrival(
         _ record: Record, after expired: Record? = nil
     ) throws(StoreError) {
@@ -23,8 +21,7 @@ extension ChangeTransaction {
         touch(owner)
     }
 
-    /// A record of the same owner was changed: its place in the feed moves to the new revision, its
-    /// place in the history stays.
+    /// A record of the same owner was changed: its place in the feed moves, that in the history stays.
     mutating func noteChange(_ old: Record, to new: Record) throws(StoreError) {
         guard let owner = new.owner else { return }
         if old.sequence == old.revision {
@@ -60,8 +57,8 @@ extension ChangeTransaction {
             revision)
     }
 
-    /// A category was edited that a notification of the owner shows: a line with the present
-    /// revision tells so, and the line of an earlier edit goes.
+    /// A category was edited that a notification of the owner shows: a line tells so, and that of an earlier edit
+    /// goes.
     mutating func noteCategoryEdit(
         _ name: String, app: String?, of owner: String
     ) throws(StoreError) {
@@ -216,8 +213,7 @@ extension ChangeTransaction {
         return (try? OwnerUsage(value, key: key.span.bytes)) ?? OwnerUsage()
     }
 
-    /// Counts that `new` takes the place of `old`. Costs nothing where their bytes are as many, and one
-    /// lookup and one put where not.
+    /// Counts that `new` takes the place of `old`.
     mutating func countUsage(_ old: Record?, _ new: Record?) throws(StoreError) {
         let oldByteCount = old?.byteCount ?? 0
         let newByteCount = new?.byteCount ?? 0
@@ -244,12 +240,8 @@ extension ChangeTransaction {
     /// Stores what an owner has; an owner without notifications has no entry.
     mutating func set(_ usage: OwnerUsage, of owner: String) throws(StoreError) {
         let key = IndexKeys.usage(owner)
-        guard usage.notifications > 0 else {
-            try removeIndex(key)
-            return
-        }
-        let value = usage.words(key: key.span.bytes)
-        try transaction.set(key.span.bytes, to: value.span.bytes, in: tables.index)
+        guard usage.notifications == 0 else { return try set(usage, at: key) }
+        try removeIndex(key)
     }
 }
 

@@ -81,10 +81,8 @@ public enum FeedStart: Sendable, Hashable {
     case after(FeedCursor)
 }
 
-/// The text of a cursor in a feed or a history: two numbers and a tag over them, the owner and the
-/// store, as 32 characters of base64url (RFC 4648, section 5).
-///
-/// The tag finds mistakes, such as another owner's cursor. It is not a secret.
+/// The text of a cursor in a feed or a history: two numbers and a tag over them, the owner and the store, as 32
+/// characters of base64url. The tag finds mistakes, such as another owner's cursor. It is not a secret.
 enum CursorText {
     static let characterCount = 32
     private static let byteCount = 24
@@ -102,34 +100,20 @@ enum CursorText {
         Base64.appendURL(bytes.span.bytes, to: &out)
     }
 
-    /// The two numbers; nil when `text` is none, or belongs to another owner, another store or
-    /// another kind of cursor.
+    /// The two numbers; nil when `text` is none, or belongs to another owner, store or kind of cursor.
     static func read(
         _ text: RawSpan, label: String, owner: RawSpan, store: StoreID
     ) -> (UInt64, UInt64)? {
-        guard text.byteCount == characterCount else { return nil }
-        var words: InlineArray<3, UInt64> = [0, 0, 0]
-        for index in 0..<characterCount {
-            guard let digit = digit(text.byte(index)) else { return nil }
-            // Six bits a character: they go in at the low end of the last word, and the others move
-            // up with them.
-            words[0] = words[0] << 6 | words[1] >> 58
-            words[1] = words[1] << 6 | words[2] >> 58
-            words[2] = words[2] << 6 | digit
-        }
-        guard words[2] == tag(words[0], words[1], label, owner, store) else { return nil }
-        return (words[0], words[1])
-    }
-
-    private static func digit(_ character: UInt8) -> UInt64? {
-        switch character {
-        case 0x41...0x5A: UInt64(character - 0x41)
-        case 0x61...0x7A: UInt64(character - 0x61) + 26
-        case 0x30...0x39: UInt64(character - 0x30) + 52
-        case 0x2D: 62
-        case 0x5F: 63
-        default: nil
-        }
+        guard text.byteCount == characterCount, let bytes = Base64.decode(text.array()),
+            bytes.count == byteCount
+        else { return nil }
+        let (first, second) = (
+            UInt64(bigEndian: bytes.span.bytes.word(0)), UInt64(bigEndian: bytes.span.bytes.word(8))
+        )
+        // What is not written so is none: the other alphabet's characters, or another tag.
+        var written: [UInt8] = []
+        append(first, second, label: label, owner: owner, store: store, to: &written)
+        return written.span.bytes.equals(text) ? (first, second) : nil
     }
 
     /// The first eight bytes of a SHA-256, as a big-endian number.

@@ -1,11 +1,10 @@
 internal import Synchronization
 
-/// Who waits for which owner's changes. Only commits of this process are heard.
+/// Who waits for which owner's changes. Only commits of this process are heard. A waiter costs an entry in a
+/// dictionary.
 ///
-/// A waiter costs an entry in a dictionary: it holds no snapshot, no timer and no thread.
-///
-/// No wake-up is lost. A commit notifies after it can be read and a waiter says in which revision
-/// it has looked; whichever of the two takes the lock first, the other sees it.
+/// No wake-up is lost. A commit notifies after it can be read and a waiter says in which revision it has looked;
+/// whichever of the two takes the lock first, the other sees it.
 public final class FeedWatch: Sendable {
     typealias Wake = @Sendable () -> Void
 
@@ -59,14 +58,12 @@ public final class FeedWatch: Sendable {
 
     package var countMax: Int { limits.total }
 
-    /// Takes a slot for a waiter, who waits for nothing yet.
+    /// Takes a slot for a waiter, who waits for nothing yet. It is freed with the last reference.
     ///
     /// - Parameters:
-    ///   - owner: as UTF-8.
     ///   - peer: whose slot it is, such as a user's number; nil: it counts for no peer.
-    ///   - wake: called on the committing thread, once for each time it was waited for. It must be
-    ///     quick and must not call the store.
-    /// - Returns: the slot; it is freed with the last reference.
+    ///   - wake: called on the committing thread, once for each time it was waited for. It must be quick and must
+    ///     not call the store.
     /// - Throws: ``StoreError/tooManyWatchers(limit:of:)``.
     public func register(
         _ owner: [UInt8], peer: UInt32? = nil, _ wake: @escaping @Sendable () -> Void
@@ -102,15 +99,9 @@ public final class FeedWatch: Sendable {
         return .success(state.nextNumber)
     }
 
-    /// Calls `wake` once, on the committing thread, after the first commit behind `revision` that
-    /// concerns `owner`. It must be quick and must not call the store.
+    /// Calls `wake` once, after the first commit behind `revision` that concerns `owner`. Returns nil when there
+    /// was such a commit already, or may have been: look again.
     ///
-    /// - Parameters:
-    ///   - owner: as UTF-8.
-    ///   - revision: of the snapshot in which there was nothing more to read.
-    ///   - wake: what is called.
-    /// - Returns: a registration that ends with its last reference; nil when there was such a commit
-    ///   already, or may have been: look again.
     /// - Throws: ``StoreError/tooManyWatchers(limit:of:)``.
     public func register(
         _ owner: [UInt8], behind revision: UInt64, _ wake: @escaping @Sendable () -> Void
@@ -230,11 +221,8 @@ public final class FeedRegistration: Sendable {
         watch.releaseSlot(self)
     }
 
-    /// Waits for the first commit behind `revision` that concerns the owner.
-    ///
-    /// - Parameter revision: of the snapshot in which there was nothing more to read.
-    /// - Returns: whether it is waited for now; false when there was such a commit already, or may
-    ///   have been: look again.
+    /// Waits for the first commit behind the revision in which there was nothing more to read. Returns false when
+    /// there was such a commit already, or may have been: look again.
     public func wait(behind revision: UInt64) -> Bool { watch.wait(self, behind: revision) }
 
     /// Stops waiting now, and keeps the slot. Nothing happens when it was woken; a wake-up that is

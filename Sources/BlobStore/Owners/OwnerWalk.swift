@@ -1,10 +1,8 @@
 internal import Bytes
 internal import LMDB
 
-/// One owner's entries in the index, and the records they name, as both are read for a page.
-///
-/// Records are found by a cursor of their own, which is kept over the page, rather than by lookups:
-/// those are remembered, and a page of them would push out what is being fetched.
+/// One owner's entries in the index, and the records they name, as both are read for a page. Records are found by a
+/// cursor rather than by lookups: those are remembered, and a page would push out what is being fetched.
 struct OwnerWalk: ~Copyable, ~Escapable {
     private var entries: Cursor
     private var records: Cursor
@@ -33,14 +31,14 @@ struct OwnerWalk: ~Copyable, ~Escapable {
     @_lifetime(self: copy self)
     mutating func seek(below number: UInt64) throws(StoreError) -> Bool {
         let isBehind = try entries.seek(key(number).span.bytes)
-        return try (isBehind ? entries.previous() : entries.last()) && isAtOwner
+        return try entries.go(isBehind ? .previous : .last) && isAtOwner
     }
 
     @_lifetime(self: copy self)
-    mutating func next() throws(StoreError) -> Bool { try entries.next() && isAtOwner }
+    mutating func next() throws(StoreError) -> Bool { try entries.go(.next) && isAtOwner }
 
     @_lifetime(self: copy self)
-    mutating func previous() throws(StoreError) -> Bool { try entries.previous() && isAtOwner }
+    mutating func previous() throws(StoreError) -> Bool { try entries.go(.previous) && isAtOwner }
 
     var number: UInt64 { UInt64(bigEndian: entries.key.word(prefix.count)) }
 
@@ -53,7 +51,7 @@ struct OwnerWalk: ~Copyable, ~Escapable {
     @_lifetime(self: copy self)
     mutating func record(_ id: String) throws(StoreError) -> (record: Record, byteCount: Int)? {
         let id = id.utf8.span.bytes
-        guard try records.seek(id), records.key.equals(id) else { return nil }
+        guard try records.find(id) else { return nil }
         return (try records.record(), records.value.byteCount)
     }
 

@@ -2,18 +2,15 @@ internal import Bytes
 
 /// Which of an owner's notifications a history or a feed is of. What is nil is not asked for.
 ///
-/// A feed with a filter tells what changed and matches with its record, and what changed and does
-/// not match as `left`, so that a copy of what matches stays right. A copy
-/// belongs to one filter: cursors do not carry it, and who wants another filter reads the history
-/// with that, and goes on from its cursor.
+/// A feed with a filter tells what changed and does not match as `left`, so that a copy of what matches stays
+/// right. Cursors do not carry the filter: another one begins with the history.
 public struct RecordFilter: Sendable, Hashable {
     /// Whether notifications are there.
     public enum Status: String, Sendable, Hashable, CaseIterable {
         /// They are there.
         case active
-        /// They were deleted or have expired, and are remembered: see
-        /// ``StoreOptions/tombstoneRetentionMilliseconds``. Of these only id, app and device are known, and nothing
-        /// but an app is asked for.
+        /// They were deleted or have expired, and are remembered. Only id, app and device are known of them, and
+        /// nothing but an app is asked for.
         case deleted
     }
 

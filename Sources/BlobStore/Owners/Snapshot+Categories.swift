@@ -2,22 +2,14 @@ internal import Bytes
 internal import LMDB
 
 extension Snapshot {
-    /// A category of one app, or of all apps where `app` is nil; nil when there is none. One
-    /// lookup. It is not looked for among those of all apps: who wants what holds for an app's
-    /// notification asks twice.
-    ///
-    /// - Throws: ``StoreError/corrupt(_:)``; ``StoreError/cannotOpen(path:reason:)`` where a store
-    ///   of an older format was opened for reading only.
+    /// A category of one app, or of all apps where `app` is nil. One lookup.
     public borrowing func category(
         _ name: String, app: String? = nil
     ) throws(StoreError) -> Category? {
         try category(name, of: app)
     }
 
-    /// All categories, by the bytes of their names, then of their apps; at most
-    /// ``StoreLimits/categoryCountMax``. One seek a page, and a copy of each.
-    ///
-    /// - Throws: as ``category(_:app:)``.
+    /// All categories, by the bytes of their names, then of their apps. A copy of each.
     public borrowing func categories() throws(StoreError) -> [Category] {
         var page = try categories(after: RawSpan())
         var all = page.categories
@@ -28,14 +20,9 @@ extension Snapshot {
         return all
     }
 
-    /// Categories behind `cursor`, by the bytes of their names, then of their apps: at most
-    /// ``StoreLimits/pageByteCountMax`` stored bytes of them. One seek, and a copy of each.
+    /// Categories behind `cursor`: at most ``StoreLimits/pageByteCountMax`` stored bytes of them.
     ///
-    /// - Parameters:
-    ///   - cursor: the name of the last one that was seen, or its name, `/` and its app; empty to
-    ///     begin. The page behind one that is too long is empty.
-    ///   - byteCountMax: stored bytes of them at the most, if that is less.
-    /// - Throws: as ``category(_:app:)``.
+    /// - Parameter cursor: the name of the last one that was seen, or its name, `/` and its app; empty to begin.
     public borrowing func categories(
         after cursor: RawSpan, byteCountMax: Int = StoreLimits.pageByteCountMax
     ) throws(StoreError) -> CategoryPage {

@@ -2,27 +2,15 @@ internal import Bytes
 internal import LMDB
 
 extension Snapshot {
-    /// Changes of an owner's notifications behind `start`, in the order of their commits, each
-    /// notification once, with its latest change.
+    /// Changes of an owner's notifications behind `start`, in the order of their commits, each notification once.
     ///
-    /// One seek, then one lookup for each notification that is there, all past what is remembered
-    /// for fetches. A page has at most ``StoreLimits/pageByteCountMax`` stored bytes of records, and
-    /// looks at ``StoreLimits/feedEntriesLookedAtMax`` entries at the most. No clock is asked: what
-    /// has expired is there until it is swept, and then comes once more, as expired.
+    /// One seek, then one lookup for each notification that is there, all past what is remembered for fetches. A
+    /// page has at most ``StoreLimits/pageByteCountMax`` stored bytes of records, and looks at
+    /// ``StoreLimits/feedEntriesLookedAtMax`` entries. What does not match the filter counts for those limits: a
+    /// page may be empty, and have more. What has expired is there until it is swept.
     ///
-    /// What does not match the filter costs the same, and counts for those limits: a page may be
-    /// empty, have a `next` that is further on, and have more.
-    ///
-    /// - Parameters:
-    ///   - owner: as UTF-8. One that has nothing has an empty feed.
-    ///   - start: the beginning, the end, or a cursor.
-    ///   - limit: changes at the most, 1…1,000; what is beyond counts as the nearest of them.
-    ///   - byteCountMax: stored bytes of records at the most, if that is less.
-    ///   - filter: what is told with its record, and what as left; see ``RecordFilter``.
-    /// - Throws: ``StoreError/resync`` when deletions may have been forgotten since, or the cursor
-    ///   is ahead of the store: read the history anew and go on from its cursor.
-    ///   ``StoreError/corrupt(_:)``; ``StoreError/cannotOpen(path:reason:)`` where a store of an
-    ///   older format was opened for reading only.
+    /// - Throws: ``StoreError/resync`` when deletions may have been forgotten since, or the cursor is ahead of the
+    ///   store: read the history again and continue from its cursor. ``StoreError/corrupt(_:)``.
     public borrowing func changes(
         of owner: RawSpan, from start: FeedStart, limit: Int,
         byteCountMax: Int = StoreLimits.pageByteCountMax,
@@ -104,9 +92,7 @@ extension Snapshot {
     ) throws(StoreError) -> (category: Category?, byteCount: Int) {
         let key = IndexKeys.category(name, app: app)
         var cursor = try cursor(in: tables.index)
-        guard try cursor.seek(key.span.bytes), cursor.key.equals(key.span.bytes) else {
-            return (nil, 0)
-        }
+        guard try cursor.find(key.span.bytes) else { return (nil, 0) }
         return (try Category(cursor.value, key: cursor.key), cursor.value.byteCount)
     }
 
@@ -114,9 +100,7 @@ extension Snapshot {
         guard Self.mayBeOwner(owner) else { return nil }
         let key = IndexKeys.prefix(.mark, owner)
         var cursor = try cursor(in: tables.index)
-        guard try cursor.seek(key.span.bytes), cursor.key.equals(key.span.bytes) else {
-            return nil
-        }
+        guard try cursor.find(key.span.bytes) else { return nil }
         return try PurgeMarker(cursor.value, key: cursor.key)
     }
 
@@ -130,9 +114,8 @@ extension Snapshot {
 }
 
 extension OwnerWalk {
-    /// What a cursor in the feed says to a reader with a filter, and how many bytes of a record were copied for
-    /// it; nil where it says nothing. `isOld`: whether it was so when the reader began: what was gone or did
-    /// not match then was never told to it.
+    /// What a cursor in the feed says to a reader with a filter, and how many bytes of a record were copied for it.
+    /// `isOld`: what was gone or did not match when the reader began was never told to it.
     @_lifetime(self: copy self)
     fileprivate mutating func change(
         _ entry: SequenceEntry, at revision: UInt64, _ cursor: FeedCursor, _ filter: RecordFilter,

@@ -14,24 +14,6 @@ public struct HistoryQuery: Sendable, Hashable {
 
     /// All.
     public init() {}
-
-    /// The filter's: only read ones, or only unread ones.
-    public var isRead: Bool? {
-        get { filter.isRead }
-        set { filter.isRead = newValue }
-    }
-
-    /// The filter's: only those with this state.
-    public var actionState: ActionState? {
-        get { filter.actionState }
-        set { filter.actionState = newValue }
-    }
-
-    /// The filter's: only those of this group.
-    public var group: String? {
-        get { filter.group }
-        set { filter.group = newValue }
-    }
 }
 
 /// A position in an owner's history. It belongs to one owner of one store.
@@ -90,20 +72,12 @@ public struct Tombstone: Sendable, Hashable {
 
 extension Snapshot {
     /// An owner's notifications, newest first by when they came to it; expired ones are left out. Or those that are
-    /// not there any more, newest first by when they were removed.
+    /// not there any more, by when they were removed.
     ///
-    /// One seek, then one lookup for each notification, two of a group's, all past what is
-    /// remembered for fetches. A page has at most ``StoreLimits/pageByteCountMax`` stored bytes of
-    /// records. At most ``StoreLimits/historyEntriesLookedAtMax`` entries are looked at for it, and
-    /// ``StoreLimits/pageByteCountReadMax`` bytes of records are read, those that the query leaves
-    /// out included. So a page may have fewer than the limit, or none, and yet not be the last.
-    ///
-    /// - Parameters:
-    ///   - owner: as UTF-8. One that has nothing has an empty history.
-    ///   - query: where to begin, which to take, and how many.
-    ///   - now: the present, by the wall clock.
-    /// - Throws: ``StoreError/corrupt(_:)``; ``StoreError/cannotOpen(path:reason:)`` where a store
-    ///   of an older format was opened for reading only.
+    /// One seek, then one lookup for each notification, two of a group's, all past what is remembered for fetches.
+    /// At most ``StoreLimits/historyEntriesLookedAtMax`` entries are looked at, and
+    /// ``StoreLimits/pageByteCountReadMax`` bytes of records are read. So a page may have fewer than the limit, or
+    /// none, and yet not be the last.
     public borrowing func history(
         of owner: RawSpan, _ query: HistoryQuery, asOf now: Timestamp
     ) throws(StoreError) -> HistoryPage {
@@ -116,7 +90,8 @@ extension Snapshot {
         // Walks the group's members where one is named, and finds each among all.
         var all = try OwnerWalk(self, prefix: sequencePrefix)
         var walk = try OwnerWalk(
-            self, prefix: query.group.map { IndexKeys.groupPrefix(owner, $0) } ?? sequencePrefix)
+            self,
+            prefix: query.filter.group.map { IndexKeys.groupPrefix(owner, $0) } ?? sequencePrefix)
         var budget = PageBudget(
             countMax: limit, entryCountMax: StoreLimits.historyEntriesLookedAtMax,
             byteCountMax: query.byteCountMax)
@@ -133,7 +108,7 @@ extension Snapshot {
                         if !isFull { page.deleted.append(deleted) }
                     }
                 } else if let (record, count) =
-                    query.group == nil
+                    query.filter.group == nil
                     ? try walk.historyRecord() : try all.historyRecord(of: sequence)
                 {
                     byteCount = count
@@ -158,7 +133,7 @@ extension Snapshot {
 extension HistoryQuery {
     /// A group that no notification can have has no members.
     fileprivate var mayMatch: Bool {
-        guard let group else { return true }
+        guard let group = filter.group else { return true }
         return group.utf8.count <= StoreLimits.groupByteCountMax && !group.utf8.contains(0)
     }
 }

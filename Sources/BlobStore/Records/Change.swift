@@ -14,20 +14,15 @@ public enum Change: Sendable {
     case respond(ActionResponse)
     /// Keep a blob for a while.
     case hold(BlobHold)
-    /// Store a category, under a condition on the one of its name and app that is there. Owners with a
-    /// live notification that shows it find a line in their feeds, unless it says what was there
-    /// already.
+    /// Store a category. Owners with a live notification that shows it find a line in their feeds, unless it says
+    /// what was there already.
     case setCategory(Category, condition: Condition = .none)
-    /// Remove a category, of one app or of all, under a condition. Notifications that name it keep
-    /// the name; their owners find a line in their feeds.
+    /// Remove a category. Notifications that name it keep the name; their owners find a line in their feeds.
     case removeCategory(name: String, app: String? = nil, condition: Condition = .none)
 }
 
-/// A part of a notification, to be stored.
-///
-/// What is not said stays as it is: message, rich type, owner, the other parts, and with
-/// ``Expiry/keep(otherwise:)`` or ``Expiry/keepOrAfter(seconds:)`` the expiry. To clear a text, patch
-/// it. A notification that is not there, or has expired, is a new one.
+/// A part of a notification, to be stored. What is not said stays as it is: texts, owner, the other parts, and with
+/// ``Expiry/keep(otherwise:)`` the expiry. A notification that is not there, or has expired, is a new one.
 public struct Publication: Sendable {
     /// The notification's id; nil to have the store assign the next decimal number that is free.
     public var id: String?

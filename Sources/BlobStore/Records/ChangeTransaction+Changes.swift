@@ -1,9 +1,8 @@
 internal import Bytes
 internal import Notifications
 
-// Each kind of change, inside one transaction. What can be refused is refused before anything is
-// written. Texts were checked before (``CheckedChange``); ends are compared with the clock here, too,
-// since they may have passed while the change waited.
+// What can be refused is refused before anything is written. Texts were checked before (``CheckedChange``); ends
+// are compared with the clock here, too, since they may have passed meanwhile.
 
 extension ChangeTransaction {
     /// - Parameter staged: the numbers that blobs were written ahead under.

@@ -1,16 +1,11 @@
 internal import Bytes
 internal import LMDB
 
-// Quotas are compared with the counters in the transaction that makes a change, before anything is
-// written: the sum never passes a limit, however many publish at once.
+// Quotas are compared with the counters in the transaction that makes a change: the sum never passes a limit.
 
 extension ChangeTransaction {
-    /// Throws ``StoreError/quotaExceeded(_:)`` where a part makes the store or its owner pass a quota.
-    ///
-    /// - Parameters:
-    ///   - publication: the part.
-    ///   - old: the notification that is there, expired or not.
-    ///   - isLive: whether it has not expired.
+    /// Throws ``StoreError/quotaExceeded(_:)`` where a part makes the store or its owner pass a quota. `old`: the
+    /// notification that is there, expired or not.
     borrowing func checkQuotas(
         _ publication: Publication, _ old: Record?, isLive: Bool
     ) throws(StoreError) {

@@ -1,14 +1,10 @@
 package import Notifications
 
-/// A change that keeps every rule that does not depend on what is stored. Only such changes are
-/// applied. A transaction asks again only what may be otherwise by then: what is there, and whether
-/// its end is still to come.
+/// A change that keeps every rule that does not depend on what is stored. Only such changes are applied.
 package struct CheckedChange: Sendable {
     package private(set) var change: Change
 
-    /// Checks a change. Reads each text once.
-    ///
-    /// - Throws: what it would be refused for, whatever is stored.
+    /// Reads each text once.
     package init(_ change: Change, asOf now: Timestamp) throws(StoreError) {
         switch change {
         case .publish(let publication): try publication.check(asOf: now)
@@ -73,8 +69,6 @@ package struct CheckedLongChange: Sendable {
     package internal(set) var change: LongChange
 
     /// Checks a long change.
-    ///
-    /// - Throws: what it would be refused for, whatever is stored.
     package init(_ change: LongChange, asOf now: Timestamp) throws(StoreError) {
         switch change.kind {
         case .patchGroup(let owner, let group, let app, let patch):

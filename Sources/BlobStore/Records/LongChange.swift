@@ -19,23 +19,16 @@ public struct LongChange: Sendable {
     /// Notifications that were changed or removed.
     public internal(set) var changed = 0
 
-    /// One patch for all of an owner's notifications of one group, or for those of them that
-    /// are one app's. Its id and its condition are ignored; a category that it names must be the
-    /// app's or, without an app, one of all apps.
+    /// One patch for all of an owner's notifications of one group, or for those that are one app's. Its id and its
+    /// condition are ignored; a category that it names must be the app's or, without an app, one of all apps.
     public static func patchGroup(
         owner: String, group: String, app: String? = nil, _ patch: NotificationPatch
     ) -> LongChange {
         LongChange(kind: .patchGroup(owner: owner, group: group, app: app, patch))
     }
 
-    /// The removal of all of an owner's notifications of one group, or of those of them that are one
-    /// app's. Each is told in the feed.
-    ///
-    /// - Parameters:
-    ///   - owner: whose notifications.
-    ///   - group: the group's name.
-    ///   - app: only those of this app; nil: those of all apps.
-    ///   - device: the device it comes from, 1…64 bytes.
+    /// The removal of all of an owner's notifications of one group, or of those that are one app's. Each is told in
+    /// the feed. `device`: where it comes from.
     public static func deleteGroup(
         owner: String, group: String, app: String? = nil, device: String? = nil
     ) -> LongChange {
@@ -51,8 +44,7 @@ public struct LongChange: Sendable {
     private init(kind: Kind) { self.kind = kind }
 }
 
-// One step of a long change. Its place is moved on in the change itself, which counts only when the
-// transaction is committed.
+// Its place is moved on in the change itself, which counts only when the transaction is committed.
 
 extension ChangeTransaction {
     /// - Returns: whether nothing is left to do.

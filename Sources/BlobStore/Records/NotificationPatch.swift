@@ -11,10 +11,9 @@ public enum FieldPatch<Value: Sendable & Hashable>: Sendable, Hashable {
     case set(Value)
 }
 
-/// Changes of a notification's mutable fields (RFC 7396, with the fields as members). One that
-/// changes nothing makes no revision and no entry in the feed. One that would take the last of
-/// title, message and data from a notification without parts is refused as
-/// ``StoreError/emptyNotification``.
+/// Changes of a notification's mutable fields (RFC 7396, with the fields as members). One that changes nothing
+/// makes no revision. One that would take the last of title, message and data from a notification without parts is
+/// refused as ``StoreError/emptyNotification``.
 public struct NotificationPatch: Sendable {
     /// Which notification. Ignored in the patch of a group.
     public var id: String
@@ -109,9 +108,7 @@ extension NotificationPatch {
         if case .set(let moment) = expiresAt { try Rules.check(end: moment, asOf: now) }
     }
 
-    /// What it makes of `live`, with no change of revision, device and parts. Throws ``StoreError/invalid(_:)``
-    /// when the merged data are too long; ``StoreError/emptyNotification`` when it takes away all that there
-    /// was.
+    /// What it makes of `live`, with no change of revision, device and parts.
     func applied(to live: Record) throws(StoreError) -> Record {
         var record = live
         for field in TextField.patched {

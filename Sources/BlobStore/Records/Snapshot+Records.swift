@@ -13,16 +13,9 @@ extension Snapshot {
         return .found(try view.record(id: id.text()))
     }
 
-    /// Copies of the records behind `id`, in the order of the ids' bytes; expired ones are left
-    /// out. A page has at most ``StoreLimits/pageByteCountMax`` stored bytes of records, and looks
-    /// at ``StoreLimits/listEntriesLookedAtMax`` of them at the most. So it may have fewer than
-    /// `limit`, or none, and yet not be the last: its `next` tells.
-    ///
-    /// - Parameters:
-    ///   - id: the last id that was seen; empty to begin.
-    ///   - limit: how many at the most.
-    ///   - byteCountMax: stored bytes of them at the most, if that is less.
-    ///   - now: the present, by the wall clock.
+    /// Copies of the records behind `id`, by the ids' bytes; expired ones are left out. A page has at most
+    /// ``StoreLimits/pageByteCountMax`` stored bytes, and looks at ``StoreLimits/listEntriesLookedAtMax`` records.
+    /// So it may have fewer than `limit`, or none, and yet not be the last: its `next` tells.
     public borrowing func records(
         after id: RawSpan, limit: Int, byteCountMax: Int = StoreLimits.pageByteCountMax,
         asOf now: Timestamp

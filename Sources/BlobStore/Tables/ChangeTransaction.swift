@@ -2,8 +2,8 @@ internal import CLinux
 internal import LMDB
 internal import Synchronization
 
-/// Where a batch of changes is when it is acknowledged. Decided before it is applied, since the two need other
-/// notes of what it does.
+/// Where a batch of changes is when it is acknowledged: decided before it is applied, since the two need other
+/// notes.
 enum BatchDestination {
     /// In a record of the write-ahead log: a later checkpoint brings it to `data.mdb`.
     case log
@@ -11,10 +11,8 @@ enum BatchDestination {
     case checkpoint
 }
 
-/// One LMDB write transaction of the store, with the counters it will leave. All that it changes is
-/// committed together, or nothing of it.
-///
-/// A failure in the middle leaves it half done: end it without ``commit()``.
+/// One LMDB write transaction of the store, with the counters it will leave. A failure in the middle leaves it half
+/// done: end it without ``commit()``.
 struct ChangeTransaction: ~Copyable, TableReader {
     var transaction: WriteTransaction
     var counters: Counters
@@ -22,9 +20,9 @@ struct ChangeTransaction: ~Copyable, TableReader {
     /// The time of the batch that is being done.
     var now: Timestamp
     let retentionMilliseconds: Int64
-    /// Whether a notification that leaves its owner leaves a tombstone. False where a full store has
-    /// no room for more of them: everyone who follows a feed must then read the history anew, which
-    /// is better than a store that nothing can be removed from.
+    /// Whether a notification that leaves its owner leaves a tombstone. A full store may have no room for more of
+    /// them: everyone who follows a feed must then read the history again, which is better than a store that
+    /// nothing can be removed from.
     var remembersRemovals = true
     /// The first blob number that this transaction gives: no snapshot has a blob from there on.
     let firstOwnBlobNumber: UInt64
@@ -58,13 +56,13 @@ struct ChangeTransaction: ~Copyable, TableReader {
         durations = store.durations
         isReplicated = store.replication.isReplicated.load(ordering: .relaxed)
         quarantine = store.quarantine
-        retentionMilliseconds = store.adjustable.tombstoneRetentionMilliseconds
+        retentionMilliseconds = store.adjustable.withLock { $0.tombstoneRetentionMilliseconds }
         takeQuotas(of: store)
     }
 
     /// Takes the quotas as they are now, for the next batch. One `fstatvfs` where one is about the disk.
     mutating func takeQuotas(of store: StoreCore) {
-        quotas = store.quotas.withLock { $0 }
+        quotas = store.adjustable.withLock { $0.quotas }
         freeDiskByteCount =
             quotas.freeDiskByteCountMin > 0
             ? Disk(store.environment.dataDescriptor)?.availableByteCount : nil
@@ -137,7 +135,7 @@ struct ChangeTransaction: ~Copyable, TableReader {
 
     mutating func putCounters() throws(LMDBError) {
         let name = Array(Counters.name.utf8)
-        let value = counters.words
+        let value = counters.value
         try transaction.put(value.span.bytes, forKey: name.span.bytes, in: tables.meta)
     }
 }

@@ -1,12 +1,9 @@
 internal import Glibc
 internal import LMDB
 
-/// Makes a store that is either whole or not there.
-///
-/// LMDB syncs neither its first meta pages nor the folder, and a power cut then leaves a file that
-/// never opens. So the first commit happens in `store.new/` inside the folder; both are synced, and
-/// one rename puts the file in its place. What a cut leaves of `store.new/` is removed by the next
-/// start.
+/// Makes a store that is either whole or not there. LMDB syncs neither its first meta pages nor the folder, and a
+/// power cut then leaves a file that never opens. So the first commit happens in `store.new/`; both are synced, and
+/// one rename puts the file in its place. The next start removes what a cut leaves.
 enum Creation {
     static let stagingName = "store.new"
 
@@ -56,9 +53,8 @@ enum Creation {
         return staging
     }
 
-    /// Puts the file of a store that is built in its place. It is synced. `replacing`: whether there is a file
-    /// already. Its `lock.mdb` goes with it: LMDB keeps the number of the last transaction there while a
-    /// process has it open, and the new file's is another.
+    /// Puts the file of a store that is built in its place. It is synced. Its `lock.mdb` goes with it: LMDB keeps
+    /// the number of the last transaction there while a process has it open, and the new file's is another.
     static func finishStaging(
         in directory: String, replacing: Bool = false
     ) throws(StoreError) {
@@ -83,9 +79,8 @@ enum Creation {
     ) throws(LMDBError) -> Environment {
         try Environment(
             directory: directory,
-            Environment.Configuration(
-                mapByteCount: options.mapByteCountMax, readerCountMax: options.readerCountMax,
-                tableCountMax: Tables.countMax, isReadOnly: isReadOnly))
+            mapByteCount: options.mapByteCountMax, readerCountMax: options.readerCountMax,
+            tableCountMax: Tables.countMax, isReadOnly: isReadOnly)
     }
 
     private static func writeFormat(

@@ -2,10 +2,9 @@ internal import Synchronization
 
 /// Blobs whose chunks are about to be removed here: their objects in the bucket have the bytes.
 ///
-/// A reader may go on with a chunk's pages after its snapshot has ended, under a lease. So a blob is first
-/// closed: a reader that has no lease finds it evicted. When all snapshots have ended that were open before,
-/// everyone who uses its pages has a lease. If nobody has, none can be taken, and the chunks are removed. It is
-/// open again when no snapshot has the removed chunks any more.
+/// A reader may continue with a chunk's pages under a lease. So a blob is first closed: a reader that has no lease
+/// finds it evicted. When all snapshots have ended that were open before, everyone who uses its pages has a lease.
+/// If nobody has, the chunks are removed. It is open again when no snapshot has them any more.
 final class Evictions: Sendable {
     private enum Phase {
         case closed
@@ -67,8 +66,7 @@ final class Evictions: Sendable {
         }
     }
 
-    /// Calls `body`, which notes that a chunk is verified, unless the blob is being evicted: what is noted is not
-    /// looked at here again.
+    /// Calls `body`, which notes that a chunk is verified, unless the blob is being evicted.
     func ifOpen(_ number: UInt64, _ body: () -> Void) {
         guard isEnabled else { return body() }
         phases.withLock { phases in
@@ -94,8 +92,8 @@ final class Evictions: Sendable {
         }
     }
 
-    /// Decides which closed blobs are removed, when all earlier snapshots have ended: those that nobody has a
-    /// lease of. From then on nobody can take one.
+    /// Decides which closed blobs are removed, when all earlier snapshots have ended: those that nobody has a lease
+    /// of.
     func decide(
         _ blobs: [EvictableBlob]
     ) -> (removed: [EvictableBlob], kept: [EvictableBlob]) {
@@ -115,8 +113,8 @@ final class Evictions: Sendable {
         }
     }
 
-    /// Has a blob stay that is closed and not removed yet. Returns false when its chunks are being removed, or
-    /// were a moment ago; nil when it is not closed.
+    /// Has a blob stay that is closed and not removed yet; false when its chunks are being removed, nil when it is
+    /// not closed.
     func keep(_ number: UInt64) -> Bool? {
         phases.withLock { phases in
             switch phases[number] {
@@ -154,11 +152,4 @@ package enum PutBackOutcome: Sendable, Hashable {
     case later
     /// The blob is here already, or nobody needs it any more.
     case gone
-}
-
-/// How many blobs may have chunks missing here, since the bucket has them.
-package struct EvictedBlobs: Sendable, Hashable {
-    package var blobs = 0
-    /// Their stored bytes.
-    package var bytes = 0
 }

@@ -37,9 +37,8 @@ struct DirectoryLock: Sendable {
     }
 }
 
-/// LMDB's `lock.mdb`, made before LMDB makes it: liblmdb 0.9.24 sizes it with `ftruncate`, and on a
-/// full disk the first touch of a page that is not there is a SIGBUS. Allocated beforehand, it is
-/// an error that can be read.
+/// LMDB's `lock.mdb`: liblmdb 0.9.24 sizes it with `ftruncate`, and on a full disk the first touch of a page that
+/// is not there is a SIGBUS. Allocated beforehand, it is an error that can be read.
 enum LockFile {
     /// What LMDB needs: 64 bytes a reader, and a header of three cache lines.
     static func byteCount(readerCountMax: Int) -> Int { (readerCountMax + 3) * 64 }

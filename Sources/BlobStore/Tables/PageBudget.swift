@@ -8,10 +8,6 @@ struct PageBudget {
     private var entryCount = 0
     private var byteCountRead = 0
 
-    /// - Parameters:
-    ///   - countMax: records or changes in the page.
-    ///   - entryCountMax: entries that are looked at for it.
-    ///   - byteCountMax: stored bytes in the page.
     init(countMax: Int, entryCountMax: Int, byteCountMax: Int) {
         self.byteCountMax = min(byteCountMax, StoreLimits.pageByteCountMax)
         self.countMax = countMax

@@ -8,19 +8,6 @@ struct PageFile {
     let descriptor: Int32
     let pageByteCount: Int
 
-    /// The kinds of a page (`mp_flags`).
-    enum Kind {
-        case branch, leaf, overflow
-
-        var flags: UInt16 {
-            switch self {
-            case .branch: PageLayout.branch
-            case .leaf: PageLayout.leaf
-            case .overflow: PageLayout.overflow
-            }
-        }
-    }
-
     /// A tree of pages (`MDB_db`).
     struct Tree: Equatable {
         let flags: UInt16
@@ -97,21 +84,22 @@ struct PageFile {
 
     /// Finds out how long the pages are. Returns nil when it does not begin as an LMDB file does.
     init?(_ descriptor: Int32) {
-        var head = [UInt8](repeating: 0, count: PageLayout.metaByteCount)
-        guard Self.read(descriptor, at: 0, into: &head), let meta = Meta(head.span.bytes),
-            meta.isSound(as: 0)
-        else { return nil }
+        guard let meta = Self.meta(of: descriptor, at: 0), meta.isSound(as: 0) else { return nil }
         self.descriptor = descriptor
         pageByteCount = meta.pageByteCount
     }
 
-    /// Both meta pages as they are now; nil for an invalid one.
+    /// The meta page at an offset; nil where there is none.
+    static func meta(of descriptor: Int32, at offset: Int) -> Meta? {
+        var bytes = [UInt8](repeating: 0, count: PageLayout.metaByteCount)
+        return read(descriptor, at: offset, into: &bytes) ? Meta(bytes.span.bytes) : nil
+    }
+
+    /// The valid ones of both meta pages as they are now, by their places.
     func metas() -> [Meta?] {
         (0..<2).map { page in
-            var bytes = [UInt8](repeating: 0, count: PageLayout.metaByteCount)
-            guard Self.read(descriptor, at: page * pageByteCount, into: &bytes),
-                let meta = Meta(bytes.span.bytes), meta.isSound(as: UInt64(page)),
-                meta.pageByteCount == pageByteCount
+            let meta = Self.meta(of: descriptor, at: page * pageByteCount)
+            guard let meta, meta.isSound(as: UInt64(page)), meta.pageByteCount == pageByteCount
             else { return nil }
             return meta
         }
@@ -171,10 +159,8 @@ struct PageFile {
     }
 }
 
-/// What can be known of a `data.mdb` before LMDB maps it. A map of a file that was cut short is a
-/// signal when it is read, so the file is looked at first.
-///
-/// LMDB 0.9 begins with two meta pages; the one with the higher transaction number counts.
+/// What can be known of a `data.mdb` before LMDB maps it: a map of a file that was cut short is a signal when it is
+/// read. Of the two meta pages the one with the higher transaction number counts.
 struct DataFile {
     /// Bytes up to and with the last page in use.
     let usedByteCount: Int
@@ -201,12 +187,11 @@ struct DataFile {
         guard descriptor >= 0 else { throw refuse(systemMessage(errno)) }
         defer { close(descriptor) }
 
-        let first = Self.read(descriptor, at: 0)
-        guard let one = PageFile.Meta(first.span.bytes) else {
+        guard let one = PageFile.meta(of: descriptor, at: 0) else {
             throw refuse("is not an LMDB file; it was not changed")
         }
-        let second = Self.read(descriptor, at: one.pageByteCount)
-        guard let two = PageFile.Meta(second.span.bytes), two.pageByteCount == one.pageByteCount
+        guard let two = PageFile.meta(of: descriptor, at: one.pageByteCount),
+            two.pageByteCount == one.pageByteCount
         else {
             throw refuse("has a damaged second meta page; it was not changed")
         }
@@ -235,11 +220,5 @@ struct DataFile {
             )
         }
         usedByteCount = used
-    }
-
-    private static func read(_ descriptor: Int32, at offset: Int) -> [UInt8] {
-        var bytes = [UInt8](repeating: 0, count: PageLayout.metaByteCount)
-        let count = FileBytes.read(descriptor, at: offset, into: &bytes)
-        return Array(bytes.prefix(max(0, count)))
     }
 }

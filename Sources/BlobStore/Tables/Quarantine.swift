@@ -8,10 +8,8 @@ struct DamagedBlob: Equatable {
     var transaction: UInt64 = 0
 }
 
-/// What this process knows of damage: blobs that are damaged, and those that may be.
-///
-/// A chunk that fails its checksum is noted here by who read it. ``Scrubber`` reads the blob again; what
-/// is confirmed is noted in the store by the thread that writes.
+/// What this process knows of damage. A chunk that fails its checksum is noted here by who read it. ``Scrubber``
+/// reads the blob again; what is confirmed is noted in the store by the thread that writes.
 final class Quarantine: Sendable {
     private struct State {
         /// By blob number, as the table has it.

@@ -7,7 +7,7 @@ struct ReplicatedBatchWriter {
 
     /// Adds those of the operations that are the same on every host.
     mutating func append(_ operations: RawSpan, of tables: Tables) throws(StoreError) {
-        var reader = OperationReader(operations, hasPlaces: true)
+        var reader = OperationReader(operations, hasOverflow: true)
         while let operation = reader.next() {
             guard try Self.isShipped(operation, tables) else { continue }
             bytes.append(operation, operation.value)
@@ -38,13 +38,13 @@ struct ReplicatedBatchWriter {
         var shipped = counters
         shipped.orphanBlobs = 0
         shipped.orphanBytes = 0
-        let words = shipped.words
+        let value = shipped.value
         bytes.append(1)
         bytes.append(meta.number)
         bytes.append(littleEndian: UInt16(Counters.name.utf8.count))
         bytes.append(littleEndian: UInt32(Counters.byteCount))
         bytes.append(text: Counters.name)
-        bytes.append(contentsOf: words.span.bytes)
+        bytes += value
         let operationByteCount = bytes.count - ReplicatedBatch.headByteCount
         for blob in blobs {
             bytes.append(contentsOf: blob.digest.rawWords.span.bytes)

@@ -4,23 +4,22 @@ internal import Synchronization
 /// replicated.
 final class Replication: Sendable {
     /// What is known, in one piece.
-    struct Knowledge {
+    struct Shard {
         /// The store's state now; nil: it was never about to belong to a shard.
         var state: ReplicationState?
         /// The state that `data.mdb` has, with which a start after a crash begins.
         var saved: ReplicationState?
         var epochs = EpochList()
-        /// Blobs of the batches above the sequence of `saved`. A start after a crash may ship those again, so
-        /// their bytes stay until the file says that they are shipped.
+        /// Blobs of the batches above the sequence of `saved`: a start after a crash may ship those again.
         var unshipped = UnshippedBlobs()
     }
 
-    let knowledge = Mutex(Knowledge())
+    let shard = Mutex(Shard())
     let isReplicated = Atomic(false)
     /// Whether changes are noted, to be shipped. One load where it is not.
     let capturesChanges = Atomic(false)
-    /// Whether this store takes changes as a leader and does not know whether it still leads: the next batch
-    /// begins behind a gap. Nothing but the thread that writes looks at it.
+    /// Whether this store leads without knowing whether it still does: the next batch begins behind a gap. For the
+    /// thread that writes.
     let isUnconfirmed = Atomic(false)
     let lastSequence = Atomic<UInt64>(0)
     let shippedSequence = Atomic<UInt64>(0)
@@ -28,18 +27,18 @@ final class Replication: Sendable {
     let byteCountEver = Atomic(0)
     let byteCountShipped = Atomic(0)
 
-    var state: ReplicationState? { knowledge.withLock { $0.state } }
+    var state: ReplicationState? { shard.withLock { $0.state } }
 
     /// Notes a batch that is acknowledged, or will be.
     func note(_ batch: CapturedBatch, _ leases: LeaseTable) {
         if let number = batch.firstBlobNumber {
-            knowledge.withLock { knowledge in
-                knowledge.unshipped.append(number, of: batch.sequence)
-                leases.keepsFrom.store(knowledge.unshipped.lowestNumber, ordering: .releasing)
+            shard.withLock { shard in
+                shard.unshipped.append(number, of: batch.sequence)
+                leases.keepsFrom.store(shard.unshipped.lowestNumber, ordering: .releasing)
             }
         }
         if let epochs = batch.epochs {
-            knowledge.withLock { $0.epochs = epochs }
+            shard.withLock { $0.epochs = epochs }
             isUnconfirmed.store(false, ordering: .relaxed)
         }
         byteCountEver.add(batch.byteCount, ordering: .relaxed)
@@ -48,9 +47,9 @@ final class Replication: Sendable {
 
     /// Notes what is in the bucket. ``noteSaved(_:_:)`` follows when the file says so, too.
     func noteShipped(_ sequence: UInt64, at position: LogPosition) {
-        knowledge.withLock { knowledge in
-            knowledge.state?.position = position
-            knowledge.state?.sequence = sequence
+        shard.withLock { shard in
+            shard.state?.position = position
+            shard.state?.sequence = sequence
         }
         shippedSequence.store(sequence, ordering: .releasing)
     }
@@ -59,28 +58,25 @@ final class Replication: Sendable {
     func noteSaved(
         _ state: ReplicationState, _ leases: LeaseTable, epochs: EpochList? = nil
     ) {
-        knowledge.withLock { knowledge in
-            if let epochs { knowledge.epochs = epochs }
+        shard.withLock { shard in
+            if let epochs { shard.epochs = epochs }
             var now = state
-            if let shipped = knowledge.state, shipped.sequence >= state.sequence,
+            if let shipped = shard.state, shipped.sequence >= state.sequence,
                 shipped.position.number > state.position.number
             {
                 now.position = shipped.position
                 now.sequence = shipped.sequence
             }
-            knowledge.state = now
-            knowledge.saved = state
-            knowledge.unshipped.removeAll(upTo: state.sequence)
-            leases.keepsFrom.store(knowledge.unshipped.lowestNumber, ordering: .releasing)
+            shard.state = now
+            shard.saved = state
+            shard.unshipped.removeAll(upTo: state.sequence)
+            leases.keepsFrom.store(shard.unshipped.lowestNumber, ordering: .releasing)
         }
     }
 }
 
-/// The lowest number among the blobs that batches stored which are not known to be shipped.
-///
-/// Batches are added at the end and removed at the front. A number that is not below that of a later batch is
-/// never the lowest again, and is forgotten: so those that are left grow from the front on. Each batch is added
-/// once and removed once, however many there are.
+/// The lowest number among the blobs of batches that are not known to be shipped. A number that is not below that
+/// of a later batch is never the lowest again, and is forgotten: those that are left grow from the front on.
 struct UnshippedBlobs {
     private var batches: [(sequence: UInt64, number: UInt64)] = []
     /// The first of them that was not removed.

@@ -2,11 +2,8 @@ internal import Bytes
 internal import LMDB
 internal import Synchronization
 
-/// The store as it stood at one moment: one LMDB read transaction, renewed from a pool.
-///
-/// What is borrowed from it is good until it ends, and the compiler holds callers to that. While it is open no
-/// space that it can see is used again, so do one bounded thing and leave: never wait for a client
-/// inside.
+/// The store as it stood at one moment: one LMDB read transaction. While it is open no space that it can see is
+/// used again, so do one bounded thing and leave: never wait for a client inside.
 public struct Snapshot: ~Copyable, TableReader {
     let transaction: ReadTransaction
     // Unretained: the transaction keeps the store, or the maker of this snapshot does. Counting

@@ -20,7 +20,7 @@ final class StoreCore: Sendable {
     let directory: String
     let options: StoreOptions
     /// Those of the options that may change while it is open.
-    let adjustable: AdjustableOptions
+    let adjustable: Mutex<AdjustableOptions>
 
     let environment: Environment
     /// The environment's read transactions: here as a plain value, so that a snapshot counts no
@@ -32,8 +32,6 @@ final class StoreCore: Sendable {
     let verifiedChunks = VerifiedSet()
     let verifiedRecords = VerifiedSet()
     let quarantine = Quarantine()
-    /// How much there may be; ``BlobStore/setQuotas(_:)`` changes it.
-    let quotas: Mutex<Quotas>
     /// Blobs that are being removed here, since the bucket has their bytes.
     let evictions: Evictions
     let replication = Replication()
@@ -48,12 +46,11 @@ final class StoreCore: Sendable {
         directory: String, options: StoreOptions, lock: DirectoryLock?
     ) {
         self.environment = environment
-        readers = environment.readers.slots
+        readers = environment.readers
         self.tables = tables
         self.directory = directory
         self.options = options
-        adjustable = AdjustableOptions(options)
-        quotas = Mutex(options.quotas)
+        adjustable = Mutex(AdjustableOptions(options))
         evictions = Evictions(leases, isEnabled: options.evictsBlobs)
         self.id = id
         self.predecessors = predecessors
@@ -70,6 +67,9 @@ final class StoreCore: Sendable {
     func withSnapshot<Result>(
         _ body: (borrowing Snapshot) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
-        try body(try Snapshot(self, isKept: true))
+        try body(try snapshot())
     }
+
+    /// What is committed now. It ends with the expression, or with the variable that has it.
+    func snapshot() throws(StoreError) -> Snapshot { try Snapshot(self, isKept: true) }
 }

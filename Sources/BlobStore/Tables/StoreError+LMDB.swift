@@ -69,6 +69,18 @@ extension ReadView {
     }
 }
 
+extension Table {
+    /// Calls `body`, whose errors name the entry.
+    @inline(__always)
+    fileprivate func converting<Result>(
+        at key: RawSpan, _ body: () throws(LMDBError) -> Result
+    ) throws(StoreError) -> Result {
+        do throws(LMDBError) { return try body() } catch {
+            throw StoreError(error, at: key, in: name)
+        }
+    }
+}
+
 extension WriteTransaction {
     @_lifetime(borrow self)
     borrowing func get(_ key: RawSpan, in table: Table) throws(StoreError) -> RawSpan? {
@@ -80,86 +92,64 @@ extension WriteTransaction {
     }
 
     mutating func set(_ key: RawSpan, to value: RawSpan, in table: Table) throws(StoreError) {
-        do throws(LMDBError) {
+        try table.converting(at: key) { () throws(LMDBError) in
             try put(value, forKey: key, in: table)
-        } catch {
-            throw StoreError(error, at: key, in: table.name)
         }
     }
 
     mutating func insert(
         _ key: RawSpan, _ value: RawSpan, in table: Table
     ) throws(StoreError) -> Bool {
-        do throws(LMDBError) {
-            return try insert(value, forKey: key, in: table)
-        } catch {
-            throw StoreError(error, at: key, in: table.name)
-        }
-    }
-
-    mutating func set(
-        _ key: ChunkKey, to first: RawSpan, _ second: RawSpan, in table: Table
-    ) throws(StoreError) {
-        do throws(LMDBError) {
-            try put(first, second, forKey: key.bytes, in: table)
-        } catch {
-            throw StoreError(error, at: key.bytes, in: table.name)
+        try table.converting(at: key) { () throws(LMDBError) in
+            try insert(value, forKey: key, in: table)
         }
     }
 
     /// Without a copy of what is long, where places are noted.
     mutating func set(
-        _ key: ChunkKey, to first: RawSpan, _ second: ArraySlice<UInt8>, in table: Table
+        _ key: RawSpan, to first: RawSpan, _ second: ArraySlice<UInt8>, in table: Table
     ) throws(StoreError) {
-        do throws(LMDBError) {
-            try put(first, second, forKey: key.bytes, in: table)
-        } catch {
-            throw StoreError(error, at: key.bytes, in: table.name)
+        try table.converting(at: key) { () throws(LMDBError) in
+            try put(first, second, forKey: key, in: table)
+        }
+    }
+
+    /// Does an operation again whose value it has.
+    mutating func redo(
+        _ operation: borrowing OperationReader.Operation, in table: Table
+    ) throws(StoreError) {
+        if operation.isPut {
+            try set(operation.key, to: operation.value, in: table)
+        } else {
+            try remove(operation.key, in: table)
         }
     }
 
     @discardableResult
     mutating func remove(_ key: RawSpan, in table: Table) throws(StoreError) -> Bool {
-        do throws(LMDBError) {
-            return try delete(key, in: table)
-        } catch {
-            throw StoreError(error, at: key, in: table.name)
-        }
+        try table.converting(at: key) { () throws(LMDBError) in try delete(key, in: table) }
     }
 }
 
 extension Cursor {
     @_lifetime(self: copy self)
-    mutating func first() throws(StoreError) -> Bool {
-        do throws(LMDBError) { return try moveToFirst() } catch { throw failure(error) }
-    }
-
-    @_lifetime(self: copy self)
-    mutating func next() throws(StoreError) -> Bool {
-        do throws(LMDBError) { return try moveToNext() } catch { throw failure(error) }
-    }
-
-    @_lifetime(self: copy self)
-    mutating func last() throws(StoreError) -> Bool {
-        do throws(LMDBError) { return try moveToLast() } catch { throw failure(error) }
-    }
-
-    @_lifetime(self: copy self)
-    mutating func previous() throws(StoreError) -> Bool {
-        do throws(LMDBError) { return try moveToPrevious() } catch { throw failure(error) }
-    }
-
-    @_lifetime(self: copy self)
-    mutating func seek(_ key: RawSpan) throws(StoreError) -> Bool {
-        do throws(LMDBError) {
-            return try move(toKeyAtOrAfter: key)
-        } catch {
-            throw failure(error)
+    mutating func go(_ step: Step) throws(StoreError) -> Bool {
+        do throws(LMDBError) { return try move(step) } catch {
+            throw StoreError(error, at: key, in: table.name)
         }
     }
 
-    private borrowing func failure(_ error: LMDBError) -> StoreError {
-        StoreError(error, at: key, in: table.name)
+    /// Moves to the first entry whose key is `key` or comes after it.
+    @_lifetime(self: copy self)
+    mutating func seek(_ key: RawSpan) throws(StoreError) -> Bool {
+        do throws(LMDBError) { return try move(toKeyAtOrAfter: key) } catch {
+            throw StoreError(error, at: self.key, in: table.name)
+        }
+    }
+
+    @_lifetime(self: copy self)
+    mutating func find(_ key: RawSpan) throws(StoreError) -> Bool {
+        try seek(key) && self.key.equals(key)
     }
 }
 

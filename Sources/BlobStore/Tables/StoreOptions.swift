@@ -1,5 +1,3 @@
-internal import Synchronization
-
 /// How a store is opened.
 public struct StoreOptions: Sendable {
     /// The most `data.mdb` may grow to, in bytes. It is address space, set aside once.
@@ -27,30 +25,27 @@ public struct StoreOptions: Sendable {
     /// How much there may be.
     public var quotas = Quotas()
 
-    /// For a store that is opened for reading: whether it is opened as `data.mdb` has it, without
-    /// what a daemon has acknowledged and has in its log alone. Else opening waits a moment for
-    /// that, and a store whose daemon died with something in the log is refused.
+    /// For reading: whether the store is opened as `data.mdb` has it, without what a daemon has in its log alone.
+    /// Else opening waits a moment for that, and a store whose daemon died with something in the log is refused.
     public var ignoresLog = false
 
-    /// For a store that is opened for writing: whether it is opened without its log
-    /// (`changes.log`) where that is missing, cut short, damaged or another's. Acknowledged
-    /// changes that were only there are lost then. A log that is as it has to be is used.
+    /// For writing: whether the store is opened without its log (`changes.log`) where that is missing, cut short,
+    /// damaged or another's. Acknowledged changes that were only there are lost then.
     public var discardsLog = false
 
     /// Called with what was found in the log, before the store is handed out. On the opening
     /// thread.
     public var onLogNotice: (@Sendable (LogNotice) -> Void)?
 
-    /// For a store that is opened for writing: whether who opens it knows that it may belong to a shard. A
-    /// store that does is refused otherwise: what is changed in it would not be shipped.
+    /// For writing: whether who opens it knows that it may belong to a shard. A store that does is refused
+    /// otherwise.
     package var isReplicated = false
     /// Whether blobs may be evicted whose bytes are in a bucket.
     package var evictsBlobs = false
     /// How long the pages of a store are that is made: a power of two from 512 to 32,768. nil: as
     /// the machine has them.
     package var pageByteCount: Int?
-    /// Called while the store is locked and not mapped yet, with its folder; what it throws is
-    /// why the store is not opened.
+    /// Called while the store is locked and not mapped yet. What it throws is why the store is not opened.
     package var beforeMapping: (@Sendable (String) throws(StoreError) -> Void)?
     /// Where a verification notes how far it is.
     package var walkPosition: WalkPosition?
@@ -75,26 +70,18 @@ public struct StoreOptions: Sendable {
 
 /// The options of a store that may change while it is open. Each is read once for what it limits: a
 /// payload, a transaction, a step of maintenance.
-final class AdjustableOptions: Sendable {
-    private let payload: Atomic<Int>
-    private let retention: Atomic<Int64>
-    private let freeAllocated: Atomic<Int>
+struct AdjustableOptions {
+    var payloadByteCountMax: Int
+    var tombstoneRetentionMilliseconds: Int64
+    var freeAllocatedByteCountMin: Int
+    /// How much there may be.
+    var quotas: Quotas
 
     init(_ options: StoreOptions) {
-        payload = Atomic(options.payloadByteCountMax)
-        retention = Atomic(options.tombstoneRetentionMilliseconds)
-        freeAllocated = Atomic(options.freeAllocatedByteCountMin)
-    }
-
-    var payloadByteCountMax: Int { payload.load(ordering: .relaxed) }
-    var tombstoneRetentionMilliseconds: Int64 { retention.load(ordering: .relaxed) }
-    var freeAllocatedByteCountMin: Int { freeAllocated.load(ordering: .relaxed) }
-
-    /// Takes them from `options`. Its other ones change nothing.
-    func adjust(to options: StoreOptions) {
-        payload.store(options.payloadByteCountMax, ordering: .relaxed)
-        retention.store(options.tombstoneRetentionMilliseconds, ordering: .relaxed)
-        freeAllocated.store(options.freeAllocatedByteCountMin, ordering: .relaxed)
+        payloadByteCountMax = options.payloadByteCountMax
+        tombstoneRetentionMilliseconds = options.tombstoneRetentionMilliseconds
+        freeAllocatedByteCountMin = options.freeAllocatedByteCountMin
+        quotas = options.quotas
     }
 }
 

@@ -1,8 +1,7 @@
 internal import Bytes
 internal import LMDB
 
-/// What reads the tables: a ``Snapshot``, or a ``ChangeTransaction``, which also sees its own changes. Each kind of
-/// entry is looked up, checked and walked over here, in one way for both.
+/// What reads the tables: a ``Snapshot``, or a ``ChangeTransaction``, which also sees its own changes.
 protocol TableReader: ~Copyable {
     var tables: Tables { get }
 
@@ -116,19 +115,18 @@ extension TableReader where Self: ~Copyable {
 // Walks.
 
 extension TableReader where Self: ~Copyable {
-    /// Calls `body` at each entry from a key on, in the order of the keys, as long as it returns true. `key`:
-    /// empty: from the first entry on. Returns whether there are no more entries than `body` has returned true
-    /// for.
+    /// Calls `body` at each entry from a key on as long as it returns true. Returns whether there are no more
+    /// entries.
     @discardableResult
     borrowing func walk(
         _ table: Table, from key: RawSpan = RawSpan(),
         _ body: (borrowing Cursor) throws(StoreError) -> Bool
     ) throws(StoreError) -> Bool {
         var cursor = try cursor(in: table)
-        var isThere = try key.isEmpty ? cursor.first() : cursor.seek(key)
+        var isThere = try key.isEmpty ? cursor.go(.first) : cursor.seek(key)
         while isThere {
             guard try body(cursor) else { return false }
-            isThere = try cursor.next()
+            isThere = try cursor.go(.next)
         }
         return true
     }
@@ -142,6 +140,23 @@ extension TableReader where Self: ~Copyable {
             if !key.isEmpty, cursor.key.equals(key) { return true }
             return try body(cursor)
         }
+    }
+
+    /// Calls `body` at up to `countMax` entries from a key on. Returns the key to continue with; nil: there are no
+    /// more entries, or `body` returned false.
+    borrowing func walk(
+        _ table: Table, from key: [UInt8], countMax: Int,
+        _ body: (borrowing Cursor) throws(StoreError) -> Bool
+    ) throws(StoreError) -> [UInt8]? {
+        var next: [UInt8]?
+        var count = 0
+        try walk(table, from: key.span.bytes) { (cursor) throws(StoreError) in
+            if count == countMax { next = cursor.key.array() }
+            count += 1
+            guard count <= countMax else { return false }
+            return try body(cursor)
+        }
+        return next
     }
 
     /// Calls `body` at the entries of the index whose keys begin with one byte, as long as it returns true.

@@ -1,11 +1,8 @@
 internal import Synchronization
 
-/// Which numbered things had their checksum computed since the store was opened: chunks by ordinal,
-/// records by revision.
-///
-/// It is a fixed table of 64-bit words, each with the flags of 32 neighbouring numbers and a tag
-/// that says which 32. Neighbours are written and read together, so a word serves many; numbers
-/// that share a slot push each other out and are checked again. No locks, no growth.
+/// Which numbered things had their checksum computed since the store was opened: chunks by ordinal, records by
+/// revision. A fixed table of 64-bit words, each with the flags of 32 neighbouring numbers and a tag that says
+/// which 32. Numbers that share a slot push each other out and are checked again.
 final class VerifiedSet: @unchecked Sendable {
     // Sendable: the pointer never changes, and what it points to is atomic.
     private let words: UnsafeMutablePointer<Atomic<UInt64>>

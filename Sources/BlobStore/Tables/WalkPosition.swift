@@ -1,7 +1,5 @@
-/// Where a walk over a store is, in memory that another process may share: so the place is known
-/// also when a signal ends the walk.
-///
-/// One thread writes. Other processes with the memory read it when that thread has ended.
+/// Where a walk over a store is, in memory that another process may share and read when a signal has ended it. One
+/// thread writes.
 package final class WalkPosition: @unchecked Sendable {
     // Sendable: one thread writes, as above.
     private let memory: UnsafeMutableRawPointer

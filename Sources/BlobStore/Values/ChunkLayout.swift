@@ -1,8 +1,6 @@
-/// How the stored bytes of a blob are cut into chunks, and where in a chunk's value they begin.
-///
-/// The short chunk comes first because short bytes are copied with the head of an answer, in one
-/// call, while whole pages are linked. The bytes of a long chunk begin 64 bytes into a page, a
-/// cache line: a copy out of the page is one of whole lines.
+/// How the stored bytes of a blob are cut into chunks. The short one comes first because short bytes are copied
+/// with the head of an answer, while whole pages are linked. The bytes of a long one begin 64 bytes into a page: a
+/// copy out of it is one of whole cache lines.
 enum ChunkLayout {
     static let checksumByteCount = 4
     /// Checksum and reserved bytes in front of those of a long chunk: behind LMDB's page header of

@@ -1,10 +1,8 @@
 internal import Bytes
 
-/// What must hold of what is stored for a change to be made. It is judged in the transaction that
-/// makes the change, so of several changes under one condition that the first one ends, one is made.
-///
-/// The condition of a ``Publication`` is about its part, that of a category's change about the
-/// category, that of any other change about the notification. What has expired is not there.
+/// What must hold of what is stored for a change to be made, judged in its transaction. The condition of a
+/// ``Publication`` is about its part, that of a category's change about the category, others about the
+/// notification. What has expired is not there.
 public enum Condition: Sendable, Hashable {
     /// Nothing.
     case none
@@ -23,8 +21,7 @@ public enum Condition: Sendable, Hashable {
 public enum EntityTagSet: Sendable, Hashable {
     /// Whatever is there.
     case any
-    /// What has one of these revisions or digests. The revision is the notification's. The digest is
-    /// the part's that the condition is about, or that of the part `payload`.
+    /// What has one of these revisions, or digests: of the part that the condition is about, or of `payload`.
     case named(revisions: [UInt64], digests: [Digest])
 }
 
@@ -59,11 +56,7 @@ public struct PresentState: Sendable, Hashable {
 }
 
 extension Condition {
-    /// Throws ``StoreError/preconditionFailed(_:)`` unless it holds.
-    ///
-    /// - Parameters:
-    ///   - live: the notification; nil when there is none, or it has expired.
-    ///   - part: the part that the condition is about; nil: it is about the notification.
+    /// Throws ``StoreError/preconditionFailed(_:)`` unless it holds of the notification, or of a part of it.
     package func check(_ live: Record?, part: String? = nil) throws(StoreError) {
         if case .none = self { return }
         let digest = live?.part(named: part ?? Part.defaultName)?.digest
@@ -72,10 +65,7 @@ extension Condition {
         guard holds(of: state, isThere: isThere) else { throw .preconditionFailed(state) }
     }
 
-    /// Throws ``StoreError/categoryPreconditionFailed(revision:)`` unless it holds. A category has no
-    /// digest, so a digest names none.
-    ///
-    /// - Parameter category: nil when there is none.
+    /// A category has no digest, so a digest names none.
     package func check(category: Category?) throws(StoreError) {
         if case .none = self { return }
         let state = PresentState(revision: category?.revision)

@@ -1,8 +1,5 @@
-/// How much a store, and each owner in it, may have. 0: no limit.
-///
-/// A change is refused where it makes a count grow beyond its limit. What does not grow goes on, also
-/// where more is stored than the limit says: deletes, patches, responses, publishes that replace as much
-/// or more.
+/// How much a store, and each owner in it, may have. 0: no limit. A change is refused where it makes a count grow
+/// beyond its limit; what does not grow continues.
 public struct Quotas: Sendable, Hashable {
     /// Bytes of all blobs as stored: each once, compressed where it is. Those that nothing refers to, and
     /// that are about to be freed, do not count.

@@ -73,6 +73,12 @@ public struct BlobReference: Sendable, Hashable {
         ChunkLayout.byteCount(at: index, of: storedByteCount)
     }
 
+    /// Where in the stored bytes a chunk is.
+    func chunkRange(at index: Int) -> Range<Int> {
+        let start = ChunkLayout.start(of: index, in: storedByteCount)
+        return start..<start + chunkByteCount(at: index)
+    }
+
     @inline(__always)
     func chunkLocation(of offset: Int) -> (index: Int, start: Int) {
         ChunkLayout.position(of: offset, in: storedByteCount)

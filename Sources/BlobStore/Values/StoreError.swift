@@ -6,9 +6,7 @@ internal import Notifications
 public enum StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The input breaks a rule; nothing was changed. Mend the input.
     case invalid(InvalidInput)
-    /// There is no room: the disk, or the size the store may have, is used up. Publishes are
-    /// refused; reads, deletes and expiry go on. Delete something, or give it room, and publish
-    /// again.
+    /// There is no room: the disk, or the size the store may have, is used up. Reads, deletes and expiry continue.
     case full
     /// The store, or the owner, may not have more; nothing was changed. Reads, deletes and what does not
     /// grow go on.
@@ -19,8 +17,7 @@ public enum StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The payload's bytes are in the bucket of the store's shard, and not here. Fetch them from there; the
     /// daemon does (`--local-bytes`).
     case evicted(BlobReference)
-    /// So many payloads, of so many stored bytes, are in the bucket of the store's shard and not here: what needs
-    /// all of them cannot be done. The bucket has the copy.
+    /// So many payloads are in the bucket and not here: what needs all of them cannot be done.
     case hasEvicted(blobs: Int, bytes: Int)
     /// A sync failed, so whether the change is on disk is not known. The store takes no further
     /// change in this process: stop it and start again.
@@ -146,11 +143,10 @@ func systemMessage(_ number: Int32) -> String {
 }
 
 extension StoreError {
-    /// The last failed system call. A disk without room is ``full``, whatever was being written.
+    /// The last failed system call. A disk without room is ``full``.
     static func system(_ operation: String) -> StoreError { system(operation, errno) }
 
-    /// With the number that the call returned. A file over the size limit of the process
-    /// (`RLIMIT_FSIZE`) is one without room, where its signal, SIGXFSZ, is ignored.
+    /// A file over the size limit of the process (`RLIMIT_FSIZE`) is one without room, where SIGXFSZ is ignored.
     static func system(_ operation: String, _ number: Int32) -> StoreError {
         switch number {
         case ENOSPC, EDQUOT, EFBIG: .full

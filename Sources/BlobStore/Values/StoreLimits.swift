@@ -5,14 +5,8 @@ internal import Notifications
 public enum StoreLimits {
     /// Bytes of UTF-8 in a notification id.
     public static var idByteCountMax: Int { TextKind.id.byteCountMax }
-    /// Bytes of UTF-8 in a part's name.
-    public static var partNameByteCountMax: Int { TextKind.part.byteCountMax }
-    /// Bytes in a media type.
-    public static var mediaTypeByteCountMax: Int { TextKind.mediaType.byteCountMax }
     /// Bytes of UTF-8 in an owner.
     public static var ownerByteCountMax: Int { TextKind.owner.byteCountMax }
-    /// Bytes of UTF-8 in a rich type.
-    public static var richTypeByteCountMax: Int { TextKind.richType.byteCountMax }
     /// Bytes of UTF-8 in a message.
     public static var messageByteCountMax: Int { TextKind.message.byteCountMax }
     /// Bytes of UTF-8 in a notification's title.
@@ -47,8 +41,6 @@ public enum StoreLimits {
     public static let dataByteCountMax = 16_384
     /// Bytes of UTF-8 in a device's name.
     public static var deviceByteCountMax: Int { TextKind.device.byteCountMax }
-    /// Bytes of UTF-8 in a response's key.
-    public static var responseKeyByteCountMax: Int { TextKind.responseKey.byteCountMax }
     /// Responses a notification keeps, the latest ones.
     public static let responseCountMax = 32
     /// Seconds a notification should be shown at the most.
@@ -63,9 +55,8 @@ public enum StoreLimits {
     /// By so much the revisions and blob numbers of a new leader begin behind those that it found: more than
     /// the leader before can have given and not shipped.
     public static let failoverGap: UInt64 = 1 << 32
-    /// By up to so much, at random, the revisions of a leader begin later that is started without its bucket:
-    /// two copies of a store that both start then do not give the same ones. A failover's gap has room for
-    /// more than a hundred such starts in a row.
+    /// By up to so much, at random, the revisions of a leader begin later that is started without its bucket. A
+    /// failover's gap has room for more than a hundred such starts in a row.
     public static let unconfirmedGapMax: UInt64 = 1 << 26
     /// Shipped batches that are removed with one commit.
     static let outboxRemovedCountMax = 1_024
@@ -193,12 +184,10 @@ public enum StoreLimits {
     /// Bytes by which what is in the log may make `data.mdb` longer before it is committed: a part of what
     /// the file has, within these bounds.
     static let pendingGrowthRange = 8 << 20...32 << 20
-    /// Bytes of the pages that its commit may copy beside that: the same part. The more publishes share a commit, the
-    /// fewer pages each of them copies; who publishes meanwhile waits for longer. No store has room ahead for
-    /// more than its tables have.
+    /// Bytes of the pages that its commit may copy beside that. The more publishes share a commit, the fewer pages
+    /// each of them copies; who publishes meanwhile waits for longer.
     static let pendingCopiesRange = 16 << 20...32 << 20
-    /// The part is an eighth. With a sixteenth, publishes of 16 KiB wrote a seventh more bytes and took a
-    /// seventh more processor time, and the file was a quarter shorter while they came.
+    /// With a sixteenth, publishes of 16 KiB wrote a seventh more bytes and took a seventh more processor time.
     static let pendingPart = 8
     /// How long a process that reads waits for another one to commit what it has acknowledged, in
     /// milliseconds.
@@ -241,9 +230,7 @@ public struct PartLimit: Sendable, Hashable {
 public enum WatcherLimit: String, Sendable, Hashable {
     /// Of all together.
     case total = "max-watchers"
-    /// Of one owner.
     case owner = "max-watchers-per-owner"
-    /// Of one peer.
     case peer = "max-watchers-per-peer"
 
     var words: String {

@@ -1,7 +1,5 @@
-/// A moment of wall-clock time, in milliseconds since 1970-01-01T00:00:00Z.
-///
-/// The store has no clock of its own: every call that needs the time takes one of these.
-public struct Timestamp: Sendable, Hashable, Comparable {
+/// A moment of wall-clock time, in milliseconds since 1970-01-01T00:00:00Z. The store has no clock of its own.
+public struct Timestamp: Sendable, Hashable, Comparable, BitwiseCopyable {
     /// Milliseconds since 1970-01-01T00:00:00Z, without leap seconds.
     public var milliseconds: Int64
 
@@ -69,7 +67,7 @@ public struct BootTime: Sendable, Hashable {
 }
 
 /// 16 bytes that are new with each boot (`/proc/sys/kernel/random/boot_id`).
-public struct BootID: Sendable, Hashable {
+public struct BootID: Sendable, Hashable, BitwiseCopyable {
     let high: UInt64
     let low: UInt64
 
@@ -83,22 +81,7 @@ public struct BootID: Sendable, Hashable {
 
     /// Reads 32 hexadecimal digits, with hyphens between them or not; nil when it is anything else.
     public init?(_ text: String) {
-        var words: (UInt64, UInt64) = (0, 0)
-        var count = 0
-        for character in text.utf8 where character != UInt8(ascii: "-") {
-            guard count < 32, let digit = Character(UnicodeScalar(character)).hexDigitValue else {
-                return nil
-            }
-            if count < 16 {
-                words.0 = words.0 << 4 | UInt64(digit)
-            } else {
-                words.1 = words.1 << 4 | UInt64(digit)
-            }
-            count += 1
-        }
-        guard count == 32 else { return nil }
-        // As bytes they stand in the order in which they are written.
-        high = words.0.byteSwapped
-        low = words.1.byteSwapped
+        guard let bytes = StoreID(text.lowercased().filter { $0 != "-" }) else { return nil }
+        (high, low) = (bytes.high, bytes.low)
     }
 }

@@ -11,14 +11,8 @@
 /// (epoll_pwait2(2), or epoll_wait(2) in whole milliseconds, rounded up, where there is none).
 int cload_epoll_wait(int set, void *events, int count, int64_t nanoseconds);
 
-/// Receives what has come, without waiting.
-ssize_t cload_receive(int fd, void *buffer, size_t count);
-/// Receives; waits for at least one byte.
-ssize_t cload_receive_waiting(int fd, void *buffer, size_t count);
 /// Lets no receive of a socket wait longer than this (SO_RCVTIMEO).
 int cload_receive_timeout(int fd, int64_t milliseconds);
-/// The process that listens at the other end (SO_PEERCRED), or -1.
-int32_t cload_peer_process(int fd);
 
 /// Keeps the calling thread on one core (sched_setaffinity(2)).
 int cload_pin_thread(int core);

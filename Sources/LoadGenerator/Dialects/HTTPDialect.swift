@@ -63,7 +63,7 @@ public struct HTTPDialect: LoadDialect {
             return nil
         }
         var length = -1
-        if !Self.isUsual(bytes) {
+        if !bytes.has("HTTP/1.1 200") {
             length = try Self.lengthByStatus(bytes, to: kind)
         }
         guard var line = bytes.lineFeed(from: 12) else { return nil }
@@ -77,7 +77,7 @@ public struct HTTPDialect: LoadDialect {
                 return try Self.head(byteCount: start + 1, length: length)
             default:
                 guard let end = bytes.lineFeed(from: start) else { return nil }
-                if Self.isContentLength(bytes, at: start) {
+                if bytes.extracting(start..<end).hasPrefixIgnoringCase("content-length:") {
                     length = try Self.length(bytes, from: start + 15)
                 }
                 line = end
@@ -85,29 +85,6 @@ public struct HTTPDialect: LoadDialect {
         }
     }
 
-    // Texts as numbers, as they lie in memory on a little-endian machine.
-    private static let httpVersion: UInt64 = 0x312E_312F_5054_5448  // HTTP/1.1
-    private static let statusOK: UInt32 = 0x3030_3220  // " 200"
-    private static let contentDash: UInt64 = 0x2D74_6E65_746E_6F63  // content-
-    private static let dashLength: UInt64 = 0x3A68_7467_6E65_6C2D  // -length:
-    private static let lowerCase: UInt64 = 0x2020_2020_2020_2020
-
-    /// Whether an answer begins with `HTTP/1.1 200`.
-    private static func isUsual(_ bytes: RawSpan) -> Bool {
-        bytes.integer(0, as: UInt64.self) == httpVersion
-            && bytes.integer(8, as: UInt32.self) == statusOK
-    }
-
-    /// Whether a field line is `Content-Length`, in letters of either case.
-    private static func isContentLength(_ bytes: RawSpan, at start: Int) -> Bool {
-        // The two pieces overlap in the dash. The colon and the dash are as they are in lower case.
-        bytes.byteCount - start >= 15
-            && bytes.integer(start, as: UInt64.self) | lowerCase == contentDash
-            && bytes.integer(start + 7, as: UInt64.self) | lowerCase == dashLength
-    }
-
-    /// Reads a status line that is not the usual one.
-    ///
     /// - Returns: the body's length as far as the status tells it: 0 for 204, and -1.
     private static func lengthByStatus(
         _ bytes: RawSpan, to kind: RequestKind

@@ -1,19 +1,11 @@
 internal import CLoad
 
-/// The counters of a run.
 struct LoadRecord {
-    /// Whether answers count yet: warm-up is over.
     var isCounting = false
-    /// All answers to fetches and publishes, counted or not.
     private(set) var answerCount = 0
     private(set) var fetches = KindRecord()
     private(set) var publishes = KindRecord()
 
-    /// Adds a whole answer.
-    ///
-    /// - Parameters:
-    ///   - nanoseconds: from when it was wanted to when it was there.
-    ///   - byteCount: the body's size, in whichever direction it went.
     mutating func add(_ kind: RequestKind, nanoseconds: Int64, byteCount: Int) {
         answerCount &+= 1
         guard isCounting else { return }
@@ -42,14 +34,12 @@ struct LoadRecord {
         return all
     }
 
-    /// The 99th percentile of latency so far, of fetches if there are any.
     var p99Nanoseconds: UInt64 {
         fetches.requestCount > 0
             ? fetches.latencies.percentile(99) : publishes.latencies.percentile(99)
     }
 }
 
-/// The answers to requests of one kind.
 struct KindRecord {
     private(set) var requestCount = 0
     private(set) var byteCount = 0
@@ -94,13 +84,10 @@ struct LatencyRecord {
     }
 
     var count: UInt64 { histogram.count }
-    /// The smallest, exactly; 0 without any.
     var minimum: UInt64 { least == .max ? 0 : least }
     var maximum: UInt64 { most }
-    /// The mean, exactly; 0 without any.
     var mean: Double { count == 0 ? 0 : Double(sum) / Double(count) }
 
-    /// The latency that `percent` of all do not exceed; never above the largest; 0 without any.
     func percentile(_ percent: Double) -> UInt64 {
         min(histogram.percentile(percent), most)
     }
@@ -111,7 +98,7 @@ struct LatencyRecord {
 ///
 /// 8 KiB for each doubling. Adding a number is a shift and an increment.
 struct Histogram {
-    /// Buckets of one doubling: 2 to the power of 10.
+    /// Buckets of one doubling: 2 to the power of this.
     private static let bitCount = 10
 
     private var counts: [UInt64]
@@ -126,7 +113,6 @@ struct Histogram {
         count &+= 1
     }
 
-    /// Adds another one with the same largest number.
     mutating func add(_ other: Histogram) {
         for bucket in counts.indices { counts[bucket] &+= other.counts[bucket] }
         count &+= other.count
@@ -157,8 +143,6 @@ struct Histogram {
     }
 }
 
-/// The processor time that the generator's thread and the server's processes have used so far, in
-/// nanoseconds.
 struct ProcessorTimes {
     var generator: Int64
     var generatorUser: Int64

@@ -96,7 +96,6 @@ public enum LoadLimits {
     public static let storedByteCountMax = 256 << 20
     /// Distinct payloads of a run, if their number is not given.
     public static let payloadCountUsual = 16...1_000
-    /// How long storing waits without an answer, in nanoseconds.
     static let storeNanosecondsWithoutAnswerMax: Int64 = 60_000_000_000
     /// Seconds that count.
     public static let seconds = 0.01...86_400.0

@@ -2,14 +2,12 @@ internal import Glibc
 
 /// Reads the answers of one connection, and compares the bodies of fetches with the payloads as they come.
 struct AnswerReader: ~Copyable {
-    /// What is left of the current answer.
     private var bodyLeft = 0
     private var trailerLeft = 0
     private var bodyOffset = 0
     private var isInAnswer = false
     private var comparesAll = true
     private var fetchCount = 0
-    /// Where the payload that the body should be lies.
     private var slice = PayloadSlice(start: 0, byteCount: 0)
     /// The beginning of an incomplete head. Usually empty.
     private(set) var carry: [UInt8] = []
@@ -93,7 +91,6 @@ struct AnswerReader: ~Copyable {
         return true
     }
 
-    /// Compares a piece of a body that begins at `bodyOffset`, or the ends of the body in it.
     private func compare(
         _ piece: RawSpan, with index: Int, of workload: borrowing Workload
     ) throws(LoadFailure) {
@@ -125,7 +122,6 @@ struct AnswerReader: ~Copyable {
         }
     }
 
-    /// Finds the first wrong byte from `start` on.
     private func wrongByte(
         _ piece: RawSpan, _ right: RawSpan, _ start: Int, _ index: Int,
         _ workload: borrowing Workload

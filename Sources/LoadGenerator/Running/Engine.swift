@@ -12,7 +12,6 @@ struct Engine: ~Copyable {
     private(set) var record = LoadRecord()
     private var input: ByteBuffer
     private var output: ByteBuffer
-    /// The connection that a request of a fixed rate goes to first.
     private var nextConnection = 0
 
     /// The longest wait for events, in nanoseconds, so that the loop looks at the clock.
@@ -41,7 +40,6 @@ struct Engine: ~Copyable {
         output = ByteBuffer(capacity: LoadConnection.sendByteCount)
     }
 
-    /// The process that listens at the other end, as far as the kernel says.
     var peerProcess: Int32? { allConnections[0].socket.peerProcess }
 
     private var isClosedLoop: Bool { plan.schedule == nil }
@@ -50,7 +48,6 @@ struct Engine: ~Copyable {
 
     mutating func beginCounting() { record.isCounting = true }
 
-    /// Sends openings, and in a closed loop the first requests.
     mutating func start() throws(LoadFailure) {
         let now = Self.now()
         // At a fixed rate only `dispatch` sends requests.
@@ -59,8 +56,6 @@ struct Engine: ~Copyable {
     }
 
     /// Waits for what comes and answers it with new requests. Returns the time afterwards.
-    ///
-    /// - Parameter end: no wait is longer than until then.
     mutating func run(until end: Int64, now: Int64) throws(LoadFailure) -> Int64 {
         var now = now
         if allConnections.count == 1 && isClosedLoop && !allConnections[0].awaitsRoom {
@@ -87,7 +82,6 @@ struct Engine: ~Copyable {
         return untilDue <= 0 ? longest : min(longest, untilDue - Self.watchNanoseconds)
     }
 
-    /// Takes what a connection has brought; returns when that was.
     private mutating func serve(_ index: Int, waiting: Bool) throws(LoadFailure) -> Int64 {
         let range = try allConnections[index].receive(into: &input, waiting: waiting)
         let now = Self.now()

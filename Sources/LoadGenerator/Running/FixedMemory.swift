@@ -3,11 +3,9 @@ internal import Glibc
 /// Memory for bytes that are received or to be sent, with room for a number of them that does not
 /// change.
 struct ByteBuffer: ~Copyable {
-    /// How many bytes there is room for.
     let capacity: Int
     // Allocated in `init` and freed in `deinit`. Zeroed once, so that every byte is initialised.
     private let memory: UnsafeMutableRawPointer
-    /// How many bytes were appended.
     private(set) var count = 0
 
     /// On a cache line's boundary; zeroed, which also brings the pages in before the run.
@@ -21,7 +19,6 @@ struct ByteBuffer: ~Copyable {
 
     var room: Int { capacity - count }
 
-    /// Appends a copy. There must be room for it.
     mutating func append(_ bytes: RawSpan) {
         precondition(bytes.byteCount <= room)
         // The span's bytes are copied during the call, into room that was just checked.
@@ -48,7 +45,6 @@ struct ByteBuffer: ~Copyable {
         borrowing get { bytes(in: 0..<count) }
     }
 
-    /// Any bytes of it, also such as were never appended.
     @_lifetime(borrow self)
     borrowing func bytes(in range: Range<Int>) -> RawSpan {
         precondition(range.lowerBound >= 0 && range.upperBound <= capacity)
@@ -78,7 +74,6 @@ struct ByteBuffer: ~Copyable {
 /// As many elements as it was made with, in memory of its own, for the loop: no reference counts,
 /// no growing, and elements that cannot be copied. Every access is checked against its bounds.
 struct FixedArray<Element: ~Copyable>: ~Copyable {
-    /// How many elements there are.
     let count: Int
     // Allocated and initialised in `init`, freed in `deinit`, and never handed out: an element
     // borrows the array.
@@ -121,14 +116,12 @@ struct FixedArray<Element: ~Copyable>: ~Copyable {
     }
 }
 
-/// The requests of one connection that are sent and not answered, oldest first.
 struct InFlightRing: ~Copyable {
     private var entries: FixedArray<PlannedRequest>
     private let capacity: Int
     private var head = 0
     private(set) var count = 0
 
-    /// Room for `capacity` requests.
     init(capacity: Int) {
         self.capacity = capacity
         entries = FixedArray(count: capacity) { _ in
@@ -138,7 +131,6 @@ struct InFlightRing: ~Copyable {
 
     var isFull: Bool { count == capacity }
 
-    /// Adds a request as the youngest. There must be room.
     mutating func append(_ request: PlannedRequest) {
         precondition(count < capacity)
         var position = head + count
@@ -147,13 +139,11 @@ struct InFlightRing: ~Copyable {
         count += 1
     }
 
-    /// The oldest. There must be one.
     var first: PlannedRequest {
         precondition(count > 0)
         return entries[head]
     }
 
-    /// Request `position`, counted from the oldest.
     func request(_ position: Int) -> PlannedRequest {
         precondition(position < count)
         return entries[(head + position) % capacity]

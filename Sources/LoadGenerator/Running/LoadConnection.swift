@@ -13,11 +13,9 @@ struct LoadConnection: ~Copyable {
     /// The largest body that is copied after its head, so that several are sent in one call; larger ones are sent
     /// from the pool.
     static let copiedBodyByteCountMax = 16 << 10
-    /// Room for one request with a copied body, in bytes.
     static let requestRoom =
         LoadLimits.requestByteCountMax + copiedBodyByteCountMax
         + LoadLimits.publishTrailerByteCountMax
-    /// Room for what one call sends, apart from a large body.
     static let sendByteCount = 64 << 10
 
     /// A connection that has nothing in flight. The opening, if there is one, leaves with the first
@@ -30,10 +28,8 @@ struct LoadConnection: ~Copyable {
         unsent.bytes = opening
     }
 
-    /// Whether something waits until the socket has room for it.
     var awaitsRoom: Bool { !unsent.isEmpty }
 
-    /// Whether another request could be sent at once.
     var hasRoom: Bool { isOpen && unsent.isEmpty && !inFlight.isFull }
 
     /// Receives once, in front of what the last input left over.
@@ -83,8 +79,6 @@ struct LoadConnection: ~Copyable {
 
     /// Sends what waits and then up to `limit` new requests, as far as the depth, the plan and the
     /// socket allow, in as few calls as there are large bodies and full buffers.
-    ///
-    /// - Parameter buffer: empty before and after; where requests are composed.
     mutating func send(
         limit: Int, now: Int64, _ workload: borrowing Workload, _ plan: inout RequestPlan,
         through buffer: inout ByteBuffer
@@ -110,7 +104,6 @@ struct LoadConnection: ~Copyable {
         }
     }
 
-    /// Sends what an earlier call could not; whether that was all of it.
     private mutating func sendUnsent(_ workload: borrowing Workload) throws(LoadFailure) -> Bool {
         while !unsent.isEmpty {
             let sent = try socket.send(
@@ -163,37 +156,31 @@ private struct Unsent: ~Copyable {
 
     var isEmpty: Bool { bodyLeft == 0 && bytes.isEmpty }
 
-    /// The rest of the body; empty when there is none.
     @_lifetime(borrow workload)
     borrowing func body(_ workload: borrowing Workload) -> RawSpan {
         workload.pool.extracting(bodyStart..<bodyStart + bodyLeft)
     }
 
-    /// What is due behind the rest of the body; empty when there is none.
     @_lifetime(borrow workload)
     borrowing func trailer(_ workload: borrowing Workload) -> RawSpan {
         workload.trailer.extracting(first: bodyLeft > 0 ? workload.trailer.byteCount : 0)
     }
 
-    /// The sizes of both.
     borrowing func byteCountBehind(_ workload: borrowing Workload) -> Int {
         bodyLeft > 0 ? bodyLeft + workload.trailer.byteCount : 0
     }
 
-    /// Keeps bytes that the socket had no room for. They stand before the body.
     mutating func keep(_ rest: RawSpan) {
         rest.withUnsafeBytes { bytes.append(contentsOf: $0) }
     }
 
-    /// Takes away what was sent.
     mutating func skip(_ count: Int, _ workload: borrowing Workload) {
         let first = min(count, bytes.count)
         bytes.removeFirst(first)
         skipBody(count - first, workload)
     }
 
-    /// The same when the bytes before the body were sent. Of a trailer that was cut the rest is
-    /// kept.
+    /// Of a trailer that was cut the rest is kept.
     mutating func skipBody(_ count: Int, _ workload: borrowing Workload) {
         guard bodyLeft > 0 else { return }
         let ofBody = min(count, bodyLeft)

@@ -11,7 +11,6 @@ struct LoadSocket: ~Copyable {
     /// How long one waiting receive may last, so that the loop looks at the clock.
     static let receiveMillisecondsMax: Int64 = 50
 
-    /// Connects to the socket file at `path`.
     static func connect(to path: String) throws(LoadFailure) -> LoadSocket {
         let bytes = Array(path.utf8)
         guard !bytes.isEmpty, bytes.count < Int(CLINUX_PATH_MAX), !bytes.contains(0) else {
@@ -37,7 +36,6 @@ struct LoadSocket: ~Copyable {
         return socket
     }
 
-    /// Takes over a connected socket, and closes it in the end.
     init(adopting descriptor: Int32) { self.descriptor = descriptor }
 
     deinit { close(descriptor) }
@@ -45,7 +43,7 @@ struct LoadSocket: ~Copyable {
     /// The process at the other end, as far as the kernel says (`SO_PEERCRED`): the one that called
     /// `listen`.
     var peerProcess: Int32? {
-        let process = cload_peer_process(descriptor)
+        let process = clinux_peer_process(descriptor)
         return process > 0 ? process : nil
     }
 
@@ -88,10 +86,10 @@ struct LoadSocket: ~Copyable {
         into buffer: inout ByteBuffer, from offset: Int, waiting: Bool
     ) throws(LoadFailure) -> Int {
         let descriptor = descriptor
-        // recv writes at most the bytes that are there, and keeps no pointer.
+        // `recv` writes at most the bytes that are there, and keeps no pointer.
         let count = buffer.fill(from: offset) {
             waiting
-                ? cload_receive_waiting(descriptor, $0, $1) : cload_receive(descriptor, $0, $1)
+                ? recv(descriptor, $0, $1, 0) : clinux_receive(descriptor, $0, $1)
         }
         if count > 0 { return count }
         if count == 0 { throw LoadFailure.closed }
@@ -106,7 +104,6 @@ struct LoadSocket: ~Copyable {
 extension LoadFailure {
     static let closed = LoadFailure(.server, "the server closed the connection")
 
-    /// The call that failed and `errno`, in words.
     init(systemCall call: String) {
         // strerror may use its buffer again in the next call; the text is copied at once.
         self.init(.system, "\(call): \(String(cString: strerror(errno)))")
@@ -118,7 +115,6 @@ struct EventSet: ~Copyable {
     private let descriptor: Int32
     private let events: UnsafeMutableRawPointer
 
-    /// How many events one wait can return; the others come with the next.
     static let eventCountMax = 256
 
     init() throws(LoadFailure) {
@@ -143,7 +139,6 @@ struct EventSet: ~Copyable {
         else { throw LoadFailure(systemCall: "epoll_ctl") }
     }
 
-    /// Sets whether to wait for space to send as well.
     borrowing func change(_ socket: Int32, index: Int, awaitsRoom: Bool) {
         _ = clinux_epoll_modify(descriptor, socket, Self.interest(awaitsRoom), UInt64(index))
     }
@@ -158,7 +153,6 @@ struct EventSet: ~Copyable {
         return 0
     }
 
-    /// The connection's index of event `number` of the last wait.
     borrowing func index(_ number: Int) -> Int {
         precondition(number >= 0 && number < Self.eventCountMax)
         return Int(truncatingIfNeeded: clinux_epoll_token(events, Int32(number)))

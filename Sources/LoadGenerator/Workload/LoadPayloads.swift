@@ -90,7 +90,6 @@ public struct LoadPayloads: Sendable {
     }
 }
 
-/// Where a payload lies in the pool.
 struct PayloadSlice: Sendable, Hashable, BitwiseCopyable {
     var start: Int
     var byteCount: Int
@@ -104,10 +103,8 @@ public enum PayloadSizes: Sendable, Hashable, CustomStringConvertible {
     /// some megabytes.
     case mix
 
-    /// The distribution of `mix`.
     enum Mix {
         static let medianByteCount = 60_000.0
-        /// The standard deviation of the size's natural logarithm.
         static let spread = 1.2
         static let byteCount = 1_024...(4 << 20)
     }
@@ -120,7 +117,6 @@ public enum PayloadSizes: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The largest possible size, in bytes.
     var byteCountMax: Int {
         switch self {
         case .fixed(let byteCount): byteCount
@@ -136,7 +132,6 @@ public enum PayloadSizes: Sendable, Hashable, CustomStringConvertible {
             max(LoadLimits.storedByteCountMax / byteCount, bounds.lowerBound), bounds.upperBound)
     }
 
-    /// The size of the next payload, in bytes.
     func draw(using generator: inout SeededGenerator) -> Int {
         guard case .fixed(let byteCount) = self else {
             // The Box–Muller transform. 1 - u is never 0, so the logarithm is finite.
@@ -173,6 +168,5 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
         Int(truncatingIfNeeded: next().multipliedFullWidth(by: UInt64(bound)).high)
     }
 
-    /// A number in 0 ..< 1.
     mutating func fraction() -> Double { Double(next() >> 11) * 0x1p-53 }
 }

@@ -6,12 +6,10 @@ struct RequestPlan {
     /// A request fetches when a number below 100 is below this one.
     private let readPercent: Int
     private var nextPublish = 0
-    /// How many publishes there are; then nothing is left.
     private let publishCountMax: Int
     private let order: IDOrder
     /// Tells the bodies of this run from those of all others.
     private let runStamp: UInt64
-    /// Nil in a closed loop.
     private(set) var schedule: RateSchedule?
 
     /// A plan that begins at `start`; without a rate a request is wanted as soon as there is room
@@ -38,7 +36,6 @@ struct RequestPlan {
         self.schedule = schedule
     }
 
-    /// The next request; nil when none is due, or none is left.
     mutating func next(now: Int64) -> PlannedRequest? {
         var intendedAt = now
         if schedule != nil {
@@ -73,7 +70,6 @@ struct IDOrder: Sendable {
     private let first: Int
     private let step: Int
 
-    /// From the first to the last.
     init(count: Int) {
         self.count = count
         first = 0
@@ -93,21 +89,16 @@ struct IDOrder: Sendable {
         self.step = step
     }
 
-    /// The index of the id that publish `number` goes to.
     func index(_ number: Int) -> Int { (first &+ (number % count) &* step) % count }
 }
 
-/// One request of a run.
 struct PlannedRequest: BitwiseCopyable {
-    /// Bytes of a stamp.
     static let stampByteCount = 8
 
     var kind: RequestKind
-    /// Which payload.
     var index: Int
     /// Since when it has been wanted, in nanoseconds of the run's clock; latency counts from here.
     var intendedAt: Int64
-    /// The first bytes of a published body.
     var stamp: UInt64
 }
 
@@ -117,24 +108,19 @@ struct PlannedRequest: BitwiseCopyable {
 /// client would have waited that came at that moment. Counting from the sending instead leaves out
 /// exactly the requests that a stall delays (coordinated omission).
 struct RateSchedule {
-    /// Requests a second.
     let rate: Double
     private let start: Int64
     private let interval: Double
     private var taken = 0
 
-    /// A schedule that begins at `start`. `rate` must be within ``LoadLimits/rate``.
     init(rate: Double, start: Int64) {
         self.rate = rate
         self.start = start
         interval = 1e9 / rate
     }
 
-    /// When the next request is meant to be sent, in nanoseconds of the run's clock.
     var nextDue: Int64 { start + Int64(Double(taken) * interval) }
 
-    /// Takes the next request when its time has come: the time it was meant for. Nil when it has
-    /// not.
     mutating func take(now: Int64) -> Int64? {
         let due = nextDue
         guard due <= now else { return nil }
@@ -142,7 +128,6 @@ struct RateSchedule {
         return due
     }
 
-    /// How many requests were due before `end` and were not taken.
     func overdueCount(at end: Int64) -> Int {
         guard nextDue < end else { return 0 }
         return max(0, Int((Double(end - start) / interval).rounded(.up)) - taken)

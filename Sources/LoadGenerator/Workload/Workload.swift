@@ -2,7 +2,6 @@
 ///
 /// Not copyable, so that the loop, which borrows it, never counts references to what is in it.
 struct Workload: ~Copyable {
-    /// What a workload's publishes are for.
     enum Purpose: Sendable {
         /// Fetches of the payloads and publishes under other ids, each body unlike any before.
         case measuring
@@ -78,14 +77,12 @@ struct Workload: ~Copyable {
         requests.span.bytes.extracting(ends[index]..<ends[index + 1])
     }
 
-    /// The bytes before the body of publish `index`.
     @_lifetime(borrow self)
     borrowing func publishHead(_ index: Int) -> RawSpan {
         let index = fetchCount + index
         return requests.span.bytes.extracting(ends[index]..<ends[index + 1])
     }
 
-    /// The bytes of all payloads; ``slice(_:)`` says which are whose.
     var pool: RawSpan {
         @_lifetime(borrow self)
         borrowing get { payloads.pool.span.bytes }

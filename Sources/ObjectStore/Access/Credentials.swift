@@ -78,7 +78,6 @@ package struct Credentials: Sendable, Equatable, CustomStringConvertible, Custom
     let secretAccessKey: String
     /// For keys that end by themselves, such as those of a role.
     let sessionToken: String?
-    /// Where they are from, for messages.
     let source: String
 
     package init(
@@ -99,7 +98,6 @@ package struct Credentials: Sendable, Equatable, CustomStringConvertible, Custom
 
 /// The shared credentials file of all SDKs: sections in brackets, `name = value`, whole lines of comment.
 enum CredentialsFile {
-    /// The credentials of a profile in a file.
     static func read(
         _ path: String, profile: String
     ) throws(ObjectStoreError) -> Credentials {
@@ -109,11 +107,14 @@ enum CredentialsFile {
                 "no credentials: \(ObjectText.line(path)): \(why). Set AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, or write the file"
             )
         }
-        let text: String
-        switch contents(of: path) {
-        case .success(let bytes): text = String(decoding: bytes, as: UTF8.self)
-        case .failure(let failure): throw failed(failure.words)
-        }
+        guard let file = fopen(path, "re") else { throw failed(String(cString: strerror(errno))) }
+        defer { fclose(file) }
+        let most = ObjectStoreLimits.credentialsByteCountMax
+        var bytes = [UInt8](repeating: 0, count: most + 1)
+        let count = fread(&bytes, 1, bytes.count, file)
+        guard ferror(file) == 0 else { throw failed(String(cString: strerror(errno))) }
+        guard count <= most else { throw failed("it has over \(most) bytes") }
+        let text = String(decoding: bytes[..<count], as: UTF8.self)
         guard let fields = parse(text)[profile] else {
             throw failed("it has no profile [\(ObjectText.line(profile))]")
         }
@@ -128,7 +129,6 @@ enum CredentialsFile {
             source: "\(ObjectText.line(path)) [\(ObjectText.line(profile))]")
     }
 
-    /// The fields of each section. Empty values, and lines that are neither, are left out.
     static func parse(_ text: String) -> [String: [String: String]] {
         var sections: [String: [String: String]] = [:]
         var section: String?
@@ -153,33 +153,5 @@ enum CredentialsFile {
         while let first = text.first, first.isWhitespace { text = text.dropFirst() }
         while let last = text.last, last.isWhitespace { text = text.dropLast() }
         return text
-    }
-
-    private struct Failure: Error {
-        var words: String
-    }
-
-    private static func contents(of path: String) -> Result<[UInt8], Failure> {
-        func failure() -> Result<[UInt8], Failure> {
-            .failure(Failure(words: String(cString: strerror(errno))))
-        }
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        guard descriptor >= 0 else { return failure() }
-        defer { close(descriptor) }
-        let most = ObjectStoreLimits.credentialsByteCountMax
-        var bytes = [UInt8](repeating: 0, count: most + 1)
-        var count = 0
-        while count < bytes.count {
-            // As many bytes as are left of the array are written, during the call.
-            let read = bytes.withUnsafeMutableBytes {
-                Glibc.read(descriptor, $0.baseAddress.map { $0 + count }, $0.count - count)
-            }
-            if read < 0 && errno == EINTR { continue }
-            guard read >= 0 else { return failure() }
-            if read == 0 { break }
-            count += read
-        }
-        guard count <= most else { return .failure(Failure(words: "it has over \(most) bytes")) }
-        return .success(Array(bytes[..<count]))
     }
 }

@@ -1,6 +1,5 @@
 import Glibc
 
-/// How to reach the server: from the variables that every SDK reads.
 package struct ObjectStoreAccess: Sendable {
     package let endpoint: Endpoint
     package let region: String
@@ -14,12 +13,9 @@ package struct ObjectStoreAccess: Sendable {
         let region = environment.first("AWS_REGION", "AWS_DEFAULT_REGION")
         self.region = region?.value ?? "us-east-1"
         // It stands in the host's name and in the signature.
-        guard
-            self.region.utf8.allSatisfy({
-                (UInt8(ascii: "a")...UInt8(ascii: "z")).contains($0) || $0 == UInt8(ascii: "-")
-                    || $0 == UInt8(ascii: "_")
-                    || (UInt8(ascii: "0")...UInt8(ascii: "9")).contains($0)
-            }), self.region.utf8.count <= 64
+        let letters = "abcdefghijklmnopqrstuvwxyz0123456789-_"
+        guard self.region.utf8.allSatisfy({ letters.utf8.contains($0) }),
+            self.region.utf8.count <= 64
         else {
             throw ObjectStoreError(
                 .invalidAddress,
@@ -37,7 +33,6 @@ package struct ObjectStoreAccess: Sendable {
 package struct ProcessEnvironment: Sendable {
     private let variables: [String: String]?
 
-    /// The process's own. Nothing changes them while it runs.
     package static let process = ProcessEnvironment(variables: nil)
 
     package init(_ variables: [String: String]) { self.init(variables: variables) }
@@ -51,7 +46,6 @@ package struct ProcessEnvironment: Sendable {
         return value.flatMap { $0.isEmpty ? nil : $0 }
     }
 
-    /// The first of these that is set.
     func first(_ names: String...) -> (name: String, value: String)? {
         for name in names {
             if let value = self[name] { return (name, value) }

@@ -15,7 +15,6 @@ package struct ObjectStoreURL: Sendable, Hashable, CustomStringConvertible {
         prefix.isEmpty ? "s3://\(bucket)" : "s3://\(bucket)/\(prefix)"
     }
 
-    /// Reads an address. A slash at its end is left out.
     package init(_ text: String) throws(ObjectStoreError) {
         func refused(_ why: String) -> ObjectStoreError {
             ObjectStoreError(
@@ -66,7 +65,6 @@ package struct ObjectStoreURL: Sendable, Hashable, CustomStringConvertible {
         return nil
     }
 
-    /// S3's rules for names of buckets.
     private static func fault(inBucket name: String) -> String? {
         let bytes = Array(name.utf8)
         guard (3...63).contains(bytes.count) else {
@@ -103,7 +101,6 @@ package struct Endpoint: Sendable, Hashable, CustomStringConvertible {
 
     package var description: String { origin + path }
 
-    /// Reads `https://host`, `http://host:9000` or `https://host/path`.
     package init(_ text: String) throws(ObjectStoreError) {
         func refused(_ why: String) -> ObjectStoreError {
             ObjectStoreError(

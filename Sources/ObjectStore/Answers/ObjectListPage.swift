@@ -2,7 +2,6 @@ import Bytes
 
 package struct ObjectListPage: Sendable, Equatable {
     package struct Object: Sendable, Equatable {
-        /// Without the store's prefix.
         package var key: String
         package var byteCount: Int
         /// When it was put, by the server's clock, in milliseconds since 1970; nil where that cannot be read.
@@ -11,11 +10,9 @@ package struct ObjectListPage: Sendable, Equatable {
 
     /// Sorted by the bytes of their keys.
     package var objects: [Object]
-    /// Where the next page begins; nil on the last one.
     package var next: ObjectListPosition?
 }
 
-/// Where a listing goes on, as the server has it.
 package struct ObjectListPosition: Sendable, Equatable {
     let token: String
 }
@@ -24,10 +21,8 @@ extension ObjectListPage {
     /// Reads an answer of ListObjectsV2.
     ///
     /// - Parameters:
-    ///   - prefix: what all keys begin with.
     ///   - droppedByteCount: how much of that is the store's prefix.
     ///   - startAfter: what all keys lie behind; nil: the listing begins at the first, or goes on.
-    /// - Returns: nil, and why, for an answer that cannot be one.
     static func parse(
         _ bytes: [UInt8], prefix: String, droppedByteCount: Int, startAfter: String?
     ) -> Result<ObjectListPage, BadListing> {
@@ -78,7 +73,6 @@ extension ObjectListPage {
     }
 }
 
-/// What is wrong with a listing.
 struct BadListing: Error, ExpressibleByStringLiteral {
     var words: String
 

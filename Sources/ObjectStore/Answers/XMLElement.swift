@@ -1,7 +1,6 @@
 /// An element of an answer. Names are without their namespace's prefix, attributes are left out.
 struct XMLElement: Equatable {
     var name: String
-    /// All text directly inside, entities decoded.
     var text = ""
     var children: [XMLElement] = []
 
@@ -57,7 +56,6 @@ private struct XMLParser {
         while let byte = peek(), Self.isBlank(byte) { index += 1 }
     }
 
-    /// Moves behind `end`; false when it does not come.
     private mutating func skip(past end: StaticString) -> Bool {
         while index < bytes.count {
             if take(end) { return true }
@@ -80,7 +78,6 @@ private struct XMLParser {
         }
     }
 
-    /// A name without its prefix; nil where there is none.
     private mutating func name() -> String? {
         let start = index
         while let byte = peek(), Self.isName(byte) { index += 1 }
@@ -159,26 +156,16 @@ private struct XMLParser {
         }
     }
 
-    /// Decodes an entity: the five of XML, and numbers.
     private mutating func entity(into text: inout [UInt8]) -> Bool {
-        if take("&lt;") {
-            text.append(UInt8(ascii: "<"))
-        } else if take("&gt;") {
-            text.append(UInt8(ascii: ">"))
-        } else if take("&amp;") {
-            text.append(UInt8(ascii: "&"))
-        } else if take("&quot;") {
-            text.append(UInt8(ascii: "\""))
-        } else if take("&apos;") {
-            text.append(UInt8(ascii: "'"))
-        } else if take("&#x") {
-            return number(radix: 16, into: &text)
-        } else if take("&#") {
-            return number(radix: 10, into: &text)
-        } else {
-            return false
+        let named: [(StaticString, Character)] = [
+            ("&lt;", "<"), ("&gt;", ">"), ("&amp;", "&"), ("&quot;", "\""), ("&apos;", "'"),
+        ]
+        for (name, character) in named where take(name) {
+            text.append(contentsOf: String(character).utf8)
+            return true
         }
-        return true
+        if take("&#x") { return number(radix: 16, into: &text) }
+        return take("&#") && number(radix: 10, into: &text)
     }
 
     private mutating func number(radix: UInt32, into text: inout [UInt8]) -> Bool {

@@ -6,11 +6,9 @@ import Synchronization
 /// that wait, as if each had asked. So a bucket that is away or answers rubbish is asked a few times a second at first
 /// and every few seconds later, however many threads want something of it.
 final class CircuitBreaker: Sendable {
-    /// What a client that wants to ask is told.
     enum Turn {
         /// To ask, and to tell ``succeed(_:)``, ``fail(_:_:retryAfterMilliseconds:)`` or ``leave(_:)`` about it.
         case ask(Permit)
-        /// That an attempt of another client failed while it waited.
         case failed(ObjectStoreError)
         case stopped
     }
@@ -23,20 +21,16 @@ final class CircuitBreaker: Sendable {
         var backoff: Backoff
         /// Counts failures of trials and their ends: what began in an earlier period says nothing new.
         var period = 0
-        /// Why clients are held back; nil: they are not.
         var failure: ObjectStoreError?
-        /// When the next trial may begin.
         var trialAt = 0
         var isTrying = false
     }
 
     private let state: Mutex<State>
-    /// How often those who wait look, in milliseconds.
     private static let lookMilliseconds = 20
 
     init(_ limits: ObjectStoreLimits) { state = Mutex(State(backoff: Backoff(limits))) }
 
-    /// Waits until this client may ask.
     func turn(_ stop: StopSignal) -> Turn {
         let begun = state.withLock { $0.period }
         while !stop.isStopped {
@@ -70,9 +64,6 @@ final class CircuitBreaker: Sendable {
         }
     }
 
-    /// The bucket failed.
-    ///
-    /// - Parameter retryAfterMilliseconds: what it asked to wait; 0: nothing.
     func fail(_ permit: Permit, _ failure: ObjectStoreError, retryAfterMilliseconds: Int) {
         state.withLock { state in
             guard permit.period == state.period else { return }
@@ -95,11 +86,15 @@ final class CircuitBreaker: Sendable {
 
 /// One for each operation: credentials that may not delete can still put.
 struct CircuitBreakers: Sendable {
-    private let all: [CircuitBreaker]
+    private let all: [ObjectOperation: CircuitBreaker]
 
     init(_ limits: ObjectStoreLimits) {
-        all = ObjectOperation.allCases.map { _ in CircuitBreaker(limits) }
+        let breakers = ObjectOperation.allCases.map { ($0, CircuitBreaker(limits)) }
+        all = Dictionary(uniqueKeysWithValues: breakers)
     }
 
-    subscript(operation: ObjectOperation) -> CircuitBreaker { all[operation.index] }
+    subscript(operation: ObjectOperation) -> CircuitBreaker {
+        guard let breaker = all[operation] else { preconditionFailure("one for each operation") }
+        return breaker
+    }
 }

@@ -2,7 +2,6 @@ extension ObjectClient {
     /// A refusal before anything was done, which other credentials or another clock may end.
     enum Refusal {
         case credentials
-        /// The server's clock, where it says it.
         case clock(seconds: Int64?)
 
         init?(_ answer: HTTPAnswer) {
@@ -20,7 +19,7 @@ extension ObjectClient {
         }
     }
 
-    /// Whether the server says that it cannot now. Whether it did something all the same is not said.
+    /// Whether it did something all the same is not said.
     static func isTransient(_ answer: HTTPAnswer) -> Bool {
         switch answer.status {
         case 408, 409, 429, 500, 502, 503, 504: true
@@ -48,7 +47,6 @@ extension ObjectClient {
         }
     }
 
-    /// The error for an answer that is no success.
     func error(_ question: Question, _ answer: HTTPAnswer) -> ObjectStoreError {
         let what = what(question)
         switch answer.fault {
@@ -126,17 +124,13 @@ extension ObjectClient {
     }
 }
 
-/// What S3's servers say in the body of an error.
 struct ErrorDocument: Equatable {
     /// `NoSuchKey`, `AccessDenied` …
     var code: String
     var message: String
-    /// The region that a bucket is in, where the server says it.
     var region: String?
-    /// Where the bucket is, in a redirect.
     var endpoint: String?
 
-    /// Reads one; nil when the bytes are no such document.
     init?(_ bytes: [UInt8]) {
         guard var root = XMLElement.parse(bytes) else { return nil }
         // Some servers wrap it.
@@ -150,7 +144,6 @@ struct ErrorDocument: Equatable {
         endpoint = root.text(of: "Endpoint")
     }
 
-    /// For messages: `AccessDenied (Access Denied)`.
     var words: String {
         let code = ObjectText.line(code)
         return message.isEmpty ? code : "\(code) (\(ObjectText.line(message)))"

@@ -4,9 +4,7 @@ extension ObjectClient {
     /// Reads an object; nil where the server says that there is none. Where the connection is cut, another attempt asks
     /// for what is missing: objects of a name are never others.
     ///
-    /// - Parameters:
-    ///   - name: without the store's prefix.
-    ///   - byteCountMax: the most that is accepted; past it ``ObjectStoreError/Kind/tooLarge``.
+    /// - Parameter byteCountMax: the most that is accepted; past it ``ObjectStoreError/Kind/tooLarge``.
     package func get(_ name: String, byteCountMax: Int) throws(ObjectStoreError) -> [UInt8]? {
         let key = try bucket.url.key(name)
         let object = ReceivedObject()
@@ -50,10 +48,8 @@ extension ObjectClient {
     }
 }
 
-/// What has come of an object, over all attempts.
 private final class ReceivedObject {
     var bytes: [UInt8] = []
-    /// The whole object's, once an answer has said it.
     private var byteCount: Int?
 
     /// The `Range` of what is missing; nil: all.
@@ -86,7 +82,6 @@ struct ContentRange: Equatable {
     var range: Range<Int>
     var total: Int
 
-    /// nil for anything else, and for a range that is not within the object.
     init?(_ text: String) {
         guard text.hasPrefix("bytes ") else { return nil }
         let parts = text.dropFirst(6).split(

@@ -6,11 +6,7 @@ extension ObjectClient {
     /// Asked again by itself where the server cannot now. It is what buckets cost most for: ask for names instead where they
     /// are known.
     ///
-    /// - Parameters:
-    ///   - prefix: of names, without the store's prefix: such as `log/`; empty: all of the store.
-    ///   - startAfter: a name; the listing begins behind it. It need not be there.
-    ///   - position: where the page before said that this one begins; `startAfter` is then ignored.
-    ///   - keyCountMax: the most names of the page.
+    /// - Parameter prefix: of names, without the store's prefix: such as `log/`; empty: all of the store.
     package func list(
         _ prefix: String, startAfter: String? = nil, from position: ObjectListPosition? = nil,
         keyCountMax: Int = 1_000
@@ -58,8 +54,6 @@ extension ObjectClient {
     }
 
     /// Removes an object. One that is not there is no error. Asked again by itself where the server cannot now.
-    ///
-    /// - Parameter name: without the store's prefix.
     package func delete(_ name: String) throws(ObjectStoreError) {
         let question = Question(
             operation: .delete, method: "DELETE", name: name, key: try bucket.url.key(name),

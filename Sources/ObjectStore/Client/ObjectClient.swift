@@ -29,7 +29,6 @@ package final class ObjectClient {
         var method: String
         /// The object, or the prefix of a listing; empty: the bucket. For the message of an error.
         var name: String
-        /// The whole key; empty: the bucket itself.
         var key = ""
         var query: [(name: String, value: String)] = []
         var headers: [(name: String, value: String)] = []
@@ -40,7 +39,6 @@ package final class ObjectClient {
     /// Sends a question once, and again where other credentials or another clock help: the server has refused such a
     /// request before it did anything.
     ///
-    /// - Parameter makeAnswer: called for each request.
     /// - Returns: the answer, whatever its status, or why there is no whole one.
     func ask(
         _ question: Question, body: RawSpan? = nil, _ makeAnswer: () -> HTTPAnswer
@@ -72,7 +70,7 @@ package final class ObjectClient {
                 guard let seconds, bucket.clock.follow(serverSeconds: seconds), repeatCount <= 2
                 else { throw error(question, answer) }
             }
-            bucket.counters.add(.retries, question.operation)
+            bucket.counters.add(to: \.retries, of: question.operation)
         }
     }
 
@@ -91,22 +89,22 @@ package final class ObjectClient {
             headers: signed.headers.map { "\($0.name): \($0.value)" },
             timeoutMilliseconds: limits.requestMilliseconds + min(seconds, 86_400) * 1_000)
         let counters = bucket.counters
-        counters.add(.requests, question.operation)
+        counters.add(to: \.requests, of: question.operation)
         let failure: TransportFailure?
         if let body {
             failure = body.withUnsafeBytes {
                 let upload = HTTPUpload($0)
                 let failure = handle.perform(request, body: upload, answer: answer, stop: stop)
-                counters.add(.bytesUp, question.operation, count: upload.sentByteCount)
+                counters.add(upload.sentByteCount, to: \.bytesUp, of: question.operation)
                 return failure
             }
         } else {
             failure = handle.perform(request, body: nil, answer: answer, stop: stop)
         }
-        counters.add(.bytesDown, question.operation, count: answer.bodyByteCount)
+        counters.add(answer.bodyByteCount, to: \.bytesDown, of: question.operation)
         let isExpected = answer.status == 404 || answer.status == 412
         if failure != nil || (answer.status >= 300 && !isExpected) {
-            counters.add(.errors, question.operation)
+            counters.add(to: \.errors, of: question.operation)
         }
         return failure
     }
@@ -139,7 +137,7 @@ package final class ObjectClient {
             case .stopped: throw Self.stopped
             case .failed(let error): failure = error
             case .ask(let permit):
-                if count > 1 { bucket.counters.add(.retries, operation) }
+                if count > 1 { bucket.counters.add(to: \.retries, of: operation) }
                 switch try decide(attempt, breaker, permit) {
                 case .done(let answer):
                     breaker.succeed(permit)
@@ -176,9 +174,7 @@ package final class ObjectClient {
 
     /// An attempt of what may be carried out twice.
     ///
-    /// - Parameters:
-    ///   - makeAnswer: called for each request.
-    ///   - read: reads an answer that is no passing failure of the server.
+    /// - Parameter read: reads an answer that is no passing failure of the server.
     func idempotentAttempt<Answer>(
         _ question: Question, _ makeAnswer: () -> HTTPAnswer,
         _ read: (HTTPAnswer) throws(ObjectStoreError) -> Answer

@@ -1,4 +1,5 @@
 import Bytes
+import Glibc
 import Synchronization
 
 /// Tries whether a server keeps what replication is built on: of many clients that create one name at once exactly one
@@ -12,9 +13,7 @@ package struct ConditionalWriteProbe {
     package let nameCount: Int
     package let racerCount: Int
 
-    /// The race of `blobd probe`.
     package static let full = ConditionalWriteProbe(nameCount: 100, racerCount: 32)
-    /// The race at the start of a daemon.
     package static let short = ConditionalWriteProbe(nameCount: 4, racerCount: 8)
 
     static let objectByteCount = 4_096
@@ -31,35 +30,26 @@ package struct ConditionalWriteProbe {
     package func run(
         _ bucket: ObjectBucket, stop: StopSignal = StopSignal()
     ) throws(ObjectStoreError) -> ProbeReport {
-        let folder = "probe/\(Self.randomName())"
+        let folder = "probe/\(UInt64.random(in: .min ... .max))"
         let names = (0..<nameCount).map { "\(folder)/\($0)" }
         let client = try bucket.makeClient(stop: stop)
-        let result: Result<ProbeReport, ObjectStoreError>
+        var report: ProbeReport
         do throws(ObjectStoreError) {
-            let outcomes = try race(for: names, bucket, stop)
-            result = .success(try judge(names, outcomes, client))
+            report = try judge(names, try race(for: names, bucket, stop), client)
         } catch {
-            result = .failure(error)
+            _ = delete(names, client)
+            throw error
         }
-        let deletionError = delete(names, client)
-        var report = try result.get()
-        report.deletionError = deletionError
+        report.deletionError = delete(names, client)
         return report
     }
 
     /// What is left behind is the operator's: the names say what it is.
-    ///
-    /// - Returns: why something is left.
     private func delete(_ names: [String], _ client: ObjectClient) -> ObjectStoreError? {
         for name in names {
             do throws(ObjectStoreError) { try client.delete(name) } catch { return error }
         }
         return nil
-    }
-
-    static func randomName() -> String {
-        RequestSignature.hex(InlineArray<32, UInt8> { _ in .random(in: 0...255) })
-            .prefix(16).description
     }
 
     /// The bytes of a racer for a name: no two are the same.
@@ -69,31 +59,25 @@ package struct ConditionalWriteProbe {
         return bytes
     }
 
-    /// All racers' outcomes, by name and racer; nil where one could not ask any more.
     private func race(
         for names: [String], _ bucket: ObjectBucket, _ stop: StopSignal
     ) throws(ObjectStoreError) -> [[CreateOutcome?]] {
-        let track = RaceTrack(racerCount: racerCount, nameCount: names.count)
-        var clients: [RacingClient] = []
-        for _ in 0..<racerCount { clients.append(RacingClient(try bucket.makeRacer(stop: stop))) }
-        var threads: [ClientThread] = []
-        for (racer, client) in clients.enumerated() {
-            let thread = ClientThread {
-                for (index, name) in names.enumerated() {
-                    track.waitForStart(of: index)
-                    track.put(client.put(name, racer: racer, track), name: index, racer: racer)
-                }
-            }
-            guard let thread else { track.abandon(); break }
-            threads.append(thread)
+        var clients: [ObjectClient] = []
+        for _ in 0..<racerCount { clients.append(try bucket.makeRacer(stop: stop)) }
+        let race = Race(names, racerCount)
+        let threads = clients.enumerated().compactMap { racer, client in
+            // Its thread alone uses it.
+            nonisolated(unsafe) let client = client
+            return ClientThread { race.run(client, racer: racer) }
         }
+        if threads.count < racerCount { race.isAbandoned.store(true, ordering: .relaxed) }
         for thread in threads { thread.join() }
         guard threads.count == racerCount else {
             throw ObjectStoreError(
                 .unavailable, "the probe needs \(racerCount) threads, and got \(threads.count)")
         }
-        if let error = track.error { throw error }
-        return track.outcomes
+        if let error = race.error { throw error }
+        return race.outcomes
     }
 
     private func judge(
@@ -141,7 +125,6 @@ package struct ConditionalWriteProbe {
             ? "it was overwritten by a conditional create that was refused" : nil
     }
 
-    /// Whose bytes an object has, of these racers.
     private func holder(
         _ name: String, among racers: [Int], _ client: ObjectClient
     ) throws(ObjectStoreError) -> Int? {
@@ -152,7 +135,45 @@ package struct ConditionalWriteProbe {
     }
 }
 
-/// What a probe of conditional creates saw.
+/// Racers wait for one another before each name, and leave what came of it.
+private final class Race: Sendable {
+    private let names: [String]
+    private let racerCount: Int
+    private let arrived = Atomic(0)
+    /// Whether everyone goes on alone, and asks no more: not all racers could be started.
+    let isAbandoned = Atomic(false)
+    private let state: Mutex<(outcomes: [[CreateOutcome?]], error: ObjectStoreError?)>
+
+    init(_ names: [String], _ racerCount: Int) {
+        self.names = names
+        self.racerCount = racerCount
+        let none = [CreateOutcome?](repeating: nil, count: racerCount)
+        state = Mutex((Array(repeating: none, count: names.count), nil))
+    }
+
+    var outcomes: [[CreateOutcome?]] { state.withLock { $0.outcomes } }
+    var error: ObjectStoreError? { state.withLock { $0.error } }
+
+    func run(_ client: ObjectClient, racer: Int) {
+        for (index, name) in names.enumerated() {
+            // All come to each name, also after an error.
+            arrived.wrappingAdd(1, ordering: .acquiringAndReleasing)
+            let wanted = (index + 1) * racerCount
+            while arrived.load(ordering: .acquiring) < wanted,
+                !isAbandoned.load(ordering: .relaxed)
+            { usleep(20) }
+            guard !isAbandoned.load(ordering: .relaxed), error == nil else { continue }
+            let bytes = ConditionalWriteProbe.bytes(racer: racer, name: name)
+            do throws(ObjectStoreError) {
+                let outcome = try client.create(name, bytes.span.bytes)
+                state.withLock { $0.outcomes[index][racer] = outcome }
+            } catch {
+                state.withLock { $0.error = $0.error ?? error }
+            }
+        }
+    }
+}
+
 package struct ProbeReport: Sendable, Equatable {
     package var nameCount = 0
     package var racerCount = 0
@@ -160,14 +181,12 @@ package struct ProbeReport: Sendable, Equatable {
     package var soundNameCount = 0
     /// Creates that were answered with an error or not at all. Their names are sound if what is there is one of theirs.
     package var unknownCount = 0
-    /// What was wrong, a sentence for each name, at most 10.
     package var faults: [String] = []
     package var faultyNameCount = 0
 
     /// Why what was made is there still; nil: it is deleted.
     package var deletionError: ObjectStoreError?
 
-    /// Whether a store may rely on this server.
     package var isSound: Bool {
         faultyNameCount == 0 && soundNameCount == nameCount && nameCount > 0
     }

@@ -2,15 +2,9 @@ import Bytes
 import Hashing
 
 /// A request as it is signed and sent: path style, each name and value encoded once.
-struct SignedRequest: Equatable {
-    /// The path and query behind the origin.
+struct SignedRequest {
     var target: String
-    /// All headers that are sent, in their order, the signature last.
     var headers: [(name: String, value: String)]
-
-    static func == (left: SignedRequest, right: SignedRequest) -> Bool {
-        left.target == right.target && left.headers.elementsEqual(right.headers, by: ==)
-    }
 }
 
 /// AWS's signature version 4 of a request to S3, with its body's SHA-256 in `x-amz-content-sha256`.
@@ -30,7 +24,7 @@ struct RequestSignature {
         headers: [(name: String, value: String)], bodyDigest: InlineArray<32, UInt8>,
         with credentials: Credentials, at time: SigningTime
     ) -> SignedRequest {
-        let digest = Self.hex(bodyDigest)
+        let digest = Self.hex(bodyDigest.span.bytes)
         let moment = Self.text(time.text)
         var all = [("Host", endpoint.host)] + headers
         all += [("x-amz-content-sha256", digest), ("x-amz-date", moment)]
@@ -40,7 +34,11 @@ struct RequestSignature {
         let names = sorted.map(\.name).joined(separator: ";")
 
         // Segments of the endpoint's own path are encoded already.
-        let encodedPath = endpoint.path + Self.encoded(path, keepingSlashes: true)
+        let encodedPath =
+            endpoint.path
+            // By scalars: a mark that combines with a slash is the next segment's.
+            + path.unicodeScalars.split(separator: "/", omittingEmptySubsequences: false)
+            .map { Self.encoded(String($0)) }.joined(separator: "/")
         let pairs = query.map { (Self.encoded($0.name), Self.encoded($0.value)) }
             .sorted {
                 $0.0 == $1.0
@@ -57,10 +55,10 @@ struct RequestSignature {
         let canonicalBytes = Array(canonical.utf8)
         let toSign =
             "AWS4-HMAC-SHA256\n\(moment)\n\(scope)\n"
-            + Self.hex(SHA256.digest(of: canonicalBytes.span.bytes))
+            + Self.hex(SHA256.digest(of: canonicalBytes.span.bytes).span.bytes)
         var key = Array("AWS4\(credentials.secretAccessKey)".utf8)
         for piece in [day, region, "s3", "aws4_request"] { key = Self.code(key, piece) }
-        let signature = Self.text(Self.hexDigits(Self.code(key, toSign)))
+        let signature = Self.hex(Self.code(key, toSign).span.bytes)
         all.append(
             (
                 "Authorization",
@@ -70,37 +68,22 @@ struct RequestSignature {
         return SignedRequest(target: target, headers: all.map { (name: $0.0, value: $0.1) })
     }
 
-    /// The text with all but RFC 3986's unreserved characters encoded.
-    static func encoded(_ text: String, keepingSlashes: Bool = false) -> String {
+    private static func encoded(_ text: String) -> String {
         var out: [UInt8] = []
-        for (index, segment) in text.utf8.split(
-            separator: UInt8(ascii: "/"), maxSplits: keepingSlashes ? .max : 0,
-            omittingEmptySubsequences: false
-        ).enumerated() {
-            if index > 0 { out.append(UInt8(ascii: "/")) }
-            let bytes = Array(segment)
-            PercentCoding.encode(bytes.span.bytes, into: &out)
-        }
+        PercentCoding.encode(text.utf8.span.bytes, into: &out)
         return Self.text(out)
     }
 
-    static func hex(_ digest: InlineArray<32, UInt8>) -> String {
+    private static func hex(_ bytes: RawSpan) -> String {
         var out: [UInt8] = []
-        Hex.append(digest.span.bytes, to: &out)
+        Hex.append(bytes, to: &out)
         return text(out)
-    }
-
-    private static func hexDigits(_ bytes: [UInt8]) -> [UInt8] {
-        var out: [UInt8] = []
-        Hex.append(bytes.span.bytes, to: &out)
-        return out
     }
 
     private static func code(_ key: [UInt8], _ text: String) -> [UInt8] {
         HMAC(key: key).code(of: [Array(text.utf8)]).span.bytes.array()
     }
 
-    /// Without blanks at its ends; runs of blanks inside count as one.
     private static func trimmed(_ value: String) -> String {
         value.split(separator: " ").joined(separator: " ")
     }

@@ -12,24 +12,14 @@ struct SigningTime: Equatable {
     }
 
     var text: [UInt8] {
-        var out = day
-        let second = UInt64(seconds % 86_400)
-        out.append(UInt8(ascii: "T"))
-        Decimal.append(second / 3_600, digits: 2, to: &out)
-        Decimal.append(second / 60 % 60, digits: 2, to: &out)
-        Decimal.append(second % 60, digits: 2, to: &out)
-        out.append(UInt8(ascii: "Z"))
-        return out
+        var time: [UInt8] = []
+        RFC3339.append(seconds * 1_000, to: &time)
+        // Without the marks, and the milliseconds.
+        return time.prefix(19).filter { $0 != UInt8(ascii: "-") && $0 != UInt8(ascii: ":") }
+            + [UInt8(ascii: "Z")]
     }
 
-    var day: [UInt8] {
-        var out: [UInt8] = []
-        let date = CivilDate(dayNumber: Int(seconds / 86_400))
-        Decimal.append(UInt64(date.year), digits: 4, to: &out)
-        Decimal.append(UInt64(date.month), digits: 2, to: &out)
-        Decimal.append(UInt64(date.day), digits: 2, to: &out)
-        return out
-    }
+    var day: [UInt8] { Array(text.prefix(8)) }
 }
 
 /// The clock that signatures are made by: ours, and what it differs from the server's once a server refused ours.
@@ -37,7 +27,6 @@ package final class SigningClock: Sendable {
     private let wallSeconds: @Sendable () -> Int64
     private let offset = Atomic<Int64>(0)
 
-    /// - Parameter wallSeconds: our clock, in seconds since 1970; tests have others.
     package init(
         wallSeconds: @escaping @Sendable () -> Int64 = { Int64(Glibc.time(nil)) }
     ) {
@@ -48,11 +37,8 @@ package final class SigningClock: Sendable {
         SigningTime(seconds: wallSeconds() &+ offset.load(ordering: .relaxed))
     }
 
-    /// What is added to our clock, in seconds.
     package var offsetSeconds: Int64 { offset.load(ordering: .relaxed) }
 
-    /// Signs by a server's clock from now on.
-    ///
     /// - Returns: whether that changes what is signed by more than a second or two.
     func follow(serverSeconds: Int64) -> Bool {
         let difference = serverSeconds &- wallSeconds()
@@ -69,23 +55,12 @@ enum ServerDate {
 
     /// Seconds since 1970, or nil for anything else. The name of the day is not compared.
     static func seconds(_ text: String) -> Int64? {
-        let bytes = Array(text.utf8)
-        guard bytes.count == 29, text.hasSuffix(" GMT"), bytes[3] == UInt8(ascii: ","),
-            bytes[4] == 0x20, bytes[7] == 0x20, bytes[11] == 0x20, bytes[16] == 0x20,
-            bytes[19] == UInt8(ascii: ":"), bytes[22] == UInt8(ascii: ":"),
-            let day = number(bytes[5..<7]), let year = number(bytes[12..<16]),
-            let hour = number(bytes[17..<19]), let minute = number(bytes[20..<22]),
-            let second = number(bytes[23..<25]),
-            let index = months.firstIndex(of: String(decoding: bytes[8..<11], as: UTF8.self)),
-            year >= 1970, day >= 1, day <= CivilDate.dayCount(year: year, month: index + 1),
-            hour < 24, minute < 60, second <= 60
+        let words = text.split(separator: " ", omittingEmptySubsequences: false)
+        guard words.count == 6, words[0].utf8.count == 4, words[0].hasSuffix(","),
+            words[5] == "GMT", let index = months.firstIndex(of: String(words[2]))
         else { return nil }
-        let dayNumber = CivilDate(year: year, month: index + 1, day: day).dayNumber
-        return Int64(dayNumber * 86_400 + hour * 3_600 + minute * 60 + second)
-    }
-
-    private static func number(_ digits: ArraySlice<UInt8>) -> Int? {
-        guard digits.allSatisfy(Decimal.isDigit) else { return nil }
-        return digits.reduce(0) { $0 * 10 + Int($1 - 0x30) }
+        let month = (index < 9 ? "0" : "") + String(index + 1)
+        let moment = "\(words[3])-\(month)-\(words[1])T\(words[4])Z"
+        return RFC3339.milliseconds(moment.utf8.span.bytes).flatMap { $0 < 0 ? nil : $0 / 1_000 }
     }
 }

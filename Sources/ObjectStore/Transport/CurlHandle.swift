@@ -10,7 +10,6 @@ final class CurlHandle {
     private let functions: UnsafePointer<ccurl_library>
     private let easy: UnsafeMutableRawPointer
     private let multi: UnsafeMutableRawPointer
-    /// Where libcurl writes what went wrong.
     private let words = UnsafeMutablePointer<CChar>.allocate(capacity: Int(CURL_ERROR_SIZE))
     /// The connection's descriptor; -1 before there is one.
     private let socket = UnsafeMutablePointer<CInt>.allocate(capacity: 1)
@@ -170,7 +169,6 @@ final class CurlHandle {
         return take(answer, span) ? count : (count == 0 ? 1 : 0)
     }
 
-    /// libcurl's words for a failure, and its own details.
     private func reason(_ code: CURLcode) -> String {
         let detail = String(cString: words)
         let general =
@@ -191,7 +189,6 @@ final class CurlHandle {
     }
 }
 
-/// libcurl, loaded with the first client of the process.
 struct CurlLibrary: @unchecked Sendable {
     /// Its functions. The table is written once, before anyone has it, and never freed.
     let functions: UnsafePointer<ccurl_library>
@@ -218,12 +215,10 @@ struct CurlLibrary: @unchecked Sendable {
 struct HTTPRequest {
     var method: String
     var url: String
-    /// `name: value` lines, without line ends.
     var headers: [String]
     var timeoutMilliseconds: Int
 }
 
-/// Why there is no whole answer.
 enum TransportFailure: Error, Equatable {
     /// The server has got nothing of the request.
     case notConnected(String)

@@ -4,7 +4,6 @@ import Bytes
 /// asked for, and else is kept as the words of an error.
 final class HTTPAnswer {
     private let limits: ObjectStoreLimits
-    /// The largest body that `sink` is given.
     private let byteCountMax: Int
     /// Takes the body of a success. nil: the body is kept, as that of an error is.
     private let sink: ((RawSpan) -> Void)?
@@ -12,9 +11,7 @@ final class HTTPAnswer {
     private let headFault: ((HTTPAnswer) -> String?)?
 
     private(set) var status = 0
-    /// The body that was not for `sink`, up to the limit.
     private(set) var kept: [UInt8] = []
-    /// All bytes of the body so far.
     private(set) var bodyByteCount = 0
     /// Whether the words of an error were longer than the limit. What is there of them is as good as all.
     private(set) var isCutShort = false
@@ -23,7 +20,6 @@ final class HTTPAnswer {
     private var fields: [String: String] = [:]
     private var headerByteCount = 0
     private var isInBody = false
-    /// Called when the head has come to its end and a body follows.
     var headEnded: (() -> Void)?
     /// Whether the head has come to its end. libcurl takes the end of a connection for it.
     private(set) var isHeadWhole = false
@@ -73,8 +69,7 @@ final class HTTPAnswer {
     func receive(line bytes: RawSpan) -> Bool {
         headerByteCount += bytes.byteCount
         if headerByteCount > limits.headerByteCountMax {
-            fault = .bad("over \(limits.headerByteCountMax) bytes of headers")
-            return false
+            return refuse("over \(limits.headerByteCountMax) bytes of headers")
         }
         // Trailers of a chunked body mean nothing.
         if isInBody { return true }
@@ -91,12 +86,16 @@ final class HTTPAnswer {
         guard Self.names.contains(name) else { return true }
         let value = line[line.index(after: colon)...].drop { $0 == " " || $0 == "\t" }
         if name == "content-length", let other = fields[name], other != value {
-            fault = .bad(
+            return refuse(
                 "two lengths, \(ObjectText.line(other)) and \(ObjectText.line(String(value)))")
-            return false
         }
         fields[name] = String(value)
         return true
+    }
+
+    private func refuse(_ words: String) -> Bool {
+        fault = .bad(words)
+        return false
     }
 
     /// Interim answers (1xx) have a head, too.
@@ -105,8 +104,7 @@ final class HTTPAnswer {
         isHeadWhole = true
         if contentLength != 0 { headEnded?() }
         if let text = fields["content-length"], Int(text) == nil || text.first == "-" {
-            fault = .bad("the length \"\(ObjectText.line(text))\"")
-            return false
+            return refuse("the length \"\(ObjectText.line(text))\"")
         }
         guard isForSink else { return true }
         if let length = contentLength, length > byteCountMax {
@@ -114,23 +112,19 @@ final class HTTPAnswer {
             return false
         }
         if let coding = fields["content-encoding"], coding != "identity", coding != "" {
-            fault = .bad(
+            return refuse(
                 "the content coding \"\(ObjectText.line(coding))\", which was not asked for")
-            return false
         }
         // Without either, an end that came too early looks like the end.
         if contentLength == nil, fields["transfer-encoding"] == nil {
-            fault = .bad("a body without a length")
-            return false
+            return refuse("a body without a length")
         }
         if let words = headFault?(self) {
-            fault = .bad(words)
-            return false
+            return refuse(words)
         }
         return true
     }
 
-    /// Takes a piece of the body. False ends the request.
     func receive(body piece: RawSpan) -> Bool {
         isInBody = true
         bodyByteCount += piece.byteCount

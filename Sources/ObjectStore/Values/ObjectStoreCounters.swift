@@ -2,7 +2,6 @@ import Synchronization
 
 /// What all clients of a bucket did, for metrics. Each count is exact; they are not of one moment.
 package final class ObjectStoreCounters: Sendable {
-    /// The counts of one operation.
     package struct Counts: Sendable, Equatable {
         /// HTTP requests that were sent, each attempt by itself: what a bucket is paid for.
         package var requests = 0
@@ -13,49 +12,21 @@ package final class ObjectStoreCounters: Sendable {
         package var bytesDown = 0
     }
 
-    private final class Cell: Sendable {
-        let value = Atomic(0)
-    }
-
-    enum Field: Int, CaseIterable {
-        case requests, errors, retries, bytesUp, bytesDown
-    }
-
-    /// One for each operation and field.
-    private let cells = (0..<ObjectOperation.allCases.count * Field.allCases.count).map { _ in
-        Cell()
-    }
+    private let counts = Mutex<[ObjectOperation: Counts]>([:])
 
     package init() {}
 
-    private func cell(_ operation: ObjectOperation, _ field: Field) -> Cell {
-        cells[operation.index * Field.allCases.count + field.rawValue]
-    }
-
     package subscript(operation: ObjectOperation) -> Counts {
-        func load(_ field: Field) -> Int { cell(operation, field).value.load(ordering: .relaxed) }
-        return Counts(
-            requests: load(.requests), errors: load(.errors), retries: load(.retries),
-            bytesUp: load(.bytesUp), bytesDown: load(.bytesDown))
+        counts.withLock { $0[operation] ?? Counts() }
     }
 
-    func add(_ field: Field, _ operation: ObjectOperation, count: Int = 1) {
-        guard count > 0 else { return }
-        cell(operation, field).value.wrappingAdd(count, ordering: .relaxed)
+    func add(
+        _ count: Int = 1, to field: WritableKeyPath<Counts, Int>, of operation: ObjectOperation
+    ) {
+        counts.withLock { $0[operation, default: Counts()][keyPath: field] += count }
     }
 }
 
-/// What clients ask of a bucket.
 package enum ObjectOperation: String, CaseIterable, Sendable {
     case get, put, list, delete
-
-    /// Its place in ``allCases``.
-    var index: Int {
-        switch self {
-        case .get: 0
-        case .put: 1
-        case .list: 2
-        case .delete: 3
-        }
-    }
 }

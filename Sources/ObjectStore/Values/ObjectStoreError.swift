@@ -3,14 +3,12 @@ package struct ObjectStoreError: Error, Equatable, CustomStringConvertible {
     package enum Kind: Sendable {
         /// The address, the key or the endpoint cannot be used as it is written.
         case invalidAddress
-        /// There are no credentials, or their file cannot be read.
         case noCredentials
         case noLibrary
         /// No connection, or it was cut. A put was not begun: where one was, its outcome is unknown and no error.
         case notReachable
         /// The server answers that it cannot now: 5xx, 429 or 409, in every attempt.
         case unavailable
-        /// The credentials are good, but not for this.
         case denied
         case noBucket
         /// The credentials were refused as expired or unknown, also after they were read again.
@@ -19,9 +17,7 @@ package struct ObjectStoreError: Error, Equatable, CustomStringConvertible {
         case clockSkewed
         /// The bucket is at another endpoint or in another region. Redirects are not followed.
         case redirected
-        /// The answer is larger than the caller accepts.
         case tooLarge
-        /// The answer breaks the protocol, or is not one of an object store.
         case badAnswer
         case stopped
     }
@@ -44,7 +40,6 @@ package struct ObjectStoreError: Error, Equatable, CustomStringConvertible {
     }
 }
 
-/// Texts of others in messages.
 package enum ObjectText {
     /// In one line, without control characters, and of at most 200 characters.
     package static func line(_ text: String) -> String {

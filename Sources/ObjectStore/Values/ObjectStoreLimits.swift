@@ -16,9 +16,7 @@ package struct ObjectStoreLimits: Sendable {
     package var backoffMilliseconds = 50
     /// … but never more than this, and never more where the server says `Retry-After`.
     package var backoffMillisecondsMax = 5_000
-    /// A connection that was idle for so long is not used again.
     package var idleSecondsMax = 60
-    /// All header lines of an answer.
     package var headerByteCountMax = 32 << 10
     package var errorByteCountMax = 16 << 10
     /// A page of a listing. AWS sends about 400 bytes a key, and 1,000 keys at most.
@@ -37,6 +35,4 @@ package struct ObjectStoreLimits: Sendable {
     package static let xmlDepthMax = 12
     /// How many elements an answer may have: a page of 1,000 keys has under 10,000.
     package static let xmlElementCountMax = 32_000
-    /// How much a server's clock may differ from ours until requests are signed by the server's: S3 refuses 15 minutes.
-    package static let clockSkewSecondsMax: Int64 = 15 * 60
 }

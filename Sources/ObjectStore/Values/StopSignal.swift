@@ -21,7 +21,6 @@ package final class StopSignal: Sendable {
 
     package var isStopped: Bool { flag.load(ordering: .acquiring) }
 
-    /// Stops them. May be called from any thread, and again.
     package func stop() {
         flag.store(true, ordering: .releasing)
         var one: UInt64 = 1
@@ -29,9 +28,6 @@ package final class StopSignal: Sendable {
         if descriptor >= 0 { _ = write(descriptor, &one, 8) }
     }
 
-    /// Waits.
-    ///
-    /// - Returns: whether the stop came.
     package func wait(milliseconds: Int) -> Bool {
         let end = MonotonicClock.milliseconds() + milliseconds
         while !isStopped {
@@ -43,7 +39,6 @@ package final class StopSignal: Sendable {
         return true
     }
 
-    /// How long one call may wait of a longer wait.
     func pollMilliseconds(_ milliseconds: Int) -> Int {
         min(milliseconds, descriptor < 0 ? Self.sliceMilliseconds : 60_000)
     }
@@ -51,12 +46,7 @@ package final class StopSignal: Sendable {
 
 /// Time since the machine's start. Steps of the wall clock do not change it.
 package enum MonotonicClock {
-    package static func microseconds() -> Int {
-        var time = timespec()
-        clock_gettime(CLOCK_MONOTONIC, &time)
-        return time.tv_sec * 1_000_000 + time.tv_nsec / 1_000
-    }
-
+    package static func microseconds() -> Int { Int(clinux_monotonic_ns() / 1_000) }
     package static func milliseconds() -> Int { microseconds() / 1_000 }
 }
 
@@ -67,10 +57,7 @@ package struct Backoff: Sendable {
     private let millisecondsMax: Int
     package private(set) var attemptCount: Int
 
-    /// - Parameters:
-    ///   - firstMilliseconds: the longest wait after the first failure.
-    ///   - millisecondsMax: the longest wait after any, also where a server asks for more.
-    ///   - attemptCount: failed attempts so far.
+    /// - Parameter millisecondsMax: the longest wait after any, also where a server asks for more.
     package init(
         firstMilliseconds: Int = 50, millisecondsMax: Int = 5_000, attemptCount: Int = 0
     ) {
@@ -91,12 +78,10 @@ package struct Backoff: Sendable {
         return max(Int.random(in: ceiling / 2...ceiling), asked)
     }
 
-    /// An attempt succeeded: the next failure is the first one.
     package mutating func reset() { attemptCount = 0 }
 }
 
 extension Backoff {
-    /// That of a bucket's clients.
     init(_ limits: ObjectStoreLimits) {
         self.init(
             firstMilliseconds: limits.backoffMilliseconds,
@@ -113,7 +98,6 @@ package struct ClientThread {
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }
     }
 
-    /// nil: the system gives no thread.
     package init?(_ run: @escaping @Sendable () -> Void) {
         var handle = pthread_t()
         let body = Unmanaged.passRetained(Body(run))
@@ -131,6 +115,5 @@ package struct ClientThread {
         self.handle = handle
     }
 
-    /// Waits until it has ended. Called once.
     package func join() { pthread_join(handle, nil) }
 }

@@ -6,28 +6,21 @@ package import ObjectStore
 /// A name that was created, deleted or listed is seen so by everyone at once, as S3 and its likes promise
 /// (strong consistency). Of their conditions only "create if absent" is used.
 package protocol Bucket: AnyObject {
-    /// Stores bytes under a name unless something is there (`If-None-Match: *`). Tried once.
+    /// Tried once (`If-None-Match: *`).
     func create(_ name: String, _ bytes: [UInt8]) throws(ReplicationError) -> CreateOutcome
 
-    /// Stores bytes under a name, whatever is there: for names that always get the same bytes. Tried again
-    /// where that may help.
+    /// For names that always get the same bytes. Tried again where that may help.
     func put(_ name: String, _ bytes: [UInt8]) throws(ReplicationError)
 
     /// The bytes of a name; nil when there is none. Tried again where that may help.
-    ///
-    /// - Parameter byteCountMax: a longer one is an error.
     func get(_ name: String, byteCountMax: Int) throws(ReplicationError) -> [UInt8]?
 
     /// Names that begin with a text, in order, behind one of them: at most about 1,000, and none at the end.
     func list(_ prefix: String, after name: String) throws(ReplicationError) -> [String]
 
     /// Waits a moment, longer with each attempt, before what was tried is tried again.
-    ///
-    /// - Parameter attempt: 0 for the first.
-    /// - Throws: where somebody asked for a stop.
     func pause(beforeRetrying attempt: Int) throws(ReplicationError)
 
-    /// Removes a name; nothing where there is none.
     func delete(_ name: String) throws(ReplicationError)
 
     /// Calls `body` with each number below `count`, and with the client that it may use: several at the same
@@ -64,21 +57,16 @@ extension Bucket {
     }
 }
 
-/// What became of an attempt to create a name that may have been tried before.
 enum OwnCreation {
-    /// It is there with these bytes, by this attempt or an earlier one.
     case done
-    /// It may be there or not. Try again with the same bytes.
+    /// It may be there or not: try again with the same bytes.
     case unknown(String)
-    /// Other bytes are there.
     case other([UInt8])
 }
 
 extension Bucket {
     /// Creates a name, once. Where something is there it is read: it may be what an earlier attempt created,
     /// whose answer was lost.
-    ///
-    /// - Parameter byteCountMax: of what is there.
     func createOwn(
         _ name: String, _ bytes: [UInt8], byteCountMax: Int
     ) throws(ReplicationError) -> OwnCreation {
@@ -95,7 +83,6 @@ extension Bucket {
 
     /// Creates a name, as often as it takes until it is known what is there.
     ///
-    /// - Parameter attemptCountMax: of this many attempts the last error is thrown.
     /// - Returns: what is there instead; nil: these bytes are.
     package func createUntilKnown(
         _ name: String, _ bytes: [UInt8], byteCountMax: Int, attemptCountMax: Int = .max
@@ -128,9 +115,6 @@ extension Bucket {
         }
     }
 
-    /// Reads an object that has to be there. One request.
-    ///
-    /// - Parameter absence: what is wrong where it is not.
     func readExisting<Value>(
         _ name: String, byteCountMax: Int = ReplicationLimits.documentByteCountMax,
         absence: String = "is missing", _ parse: ([UInt8]) throws(DamagedObject) -> Value

@@ -13,24 +13,12 @@ package final class S3Bucket: Bucket {
     /// Pages without names that are followed to the next one.
     private static let emptyPageCountMax = 100
 
-    /// A client of a bucket, whose counters and clock it shares with others.
-    ///
-    /// - Parameters:
-    ///   - bucket: where the shard is.
-    ///   - stop: ends all requests and waits.
-    /// - Throws: where libcurl is missing.
     package init(_ bucket: ObjectBucket, stop: StopSignal) throws(ReplicationError) {
         self.bucket = bucket
         self.stop = stop
         do throws(ObjectStoreError) { client = try bucket.makeClient(stop: stop) } catch {
             throw ReplicationError(error)
         }
-    }
-
-    package convenience init(
-        url: ObjectStoreURL, access: ObjectStoreAccess, stop: StopSignal
-    ) throws(ReplicationError) {
-        try self.init(ObjectBucket(url, access: access), stop: stop)
     }
 
     package func create(
@@ -98,7 +86,6 @@ package final class S3Bucket: Bucket {
 }
 
 extension ReplicationError {
-    /// The same error, as replication sees it.
     fileprivate init(_ error: ObjectStoreError) {
         switch error.kind {
         case .stopped: self = .stopped
@@ -115,10 +102,8 @@ private final class SharedRound: Sendable {
 
     init(count: Int) { self.count = count }
 
-    /// The first error; nil while there is none.
     var error: (any Error)? { failure.withLock { $0 } }
 
-    /// Takes numbers until there are no more.
     func run(on bucket: any Bucket, _ body: (Int, any Bucket) throws -> Void) {
         while error == nil {
             let index = next.wrappingAdd(1, ordering: .relaxed).oldValue

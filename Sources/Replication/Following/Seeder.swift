@@ -2,13 +2,10 @@ package import BlobStore
 internal import Bytes
 internal import Hashing
 
-/// Makes a follower's store of a base.
 package enum Seeder {
     /// Makes a store of a base. What was in the folder is replaced when the new store is whole.
     ///
-    /// - Parameters:
-    ///   - leavesBlobs: whether long blobs stay in the bucket until somebody asks for them.
-    ///   - progress: called with bytes read and bytes in all, about.
+    /// - Parameter leavesBlobs: whether long blobs stay in the bucket until somebody asks for them.
     package static func seed(
         _ directory: String, options: StoreOptions, from manifest: BaseManifest,
         leavesBlobs: Bool = false, asOf now: Timestamp, on bucket: some Bucket,
@@ -50,7 +47,6 @@ package enum Seeder {
     }
 }
 
-/// Reads the bytes of a base, part by part, and checks each.
 struct BaseReader {
     private let manifest: BaseManifest
     private var next = 0

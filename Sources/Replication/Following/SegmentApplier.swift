@@ -1,6 +1,5 @@
 package import BlobStore
 
-/// Does again, in a follower's store, what segments say.
 package struct SegmentApplier {
     private let store: BlobStore
     private let writer: any StoreWriter
@@ -24,10 +23,7 @@ package struct SegmentApplier {
 
     /// Applies batches of one segment, or of several that follow one another.
     ///
-    /// - Parameters:
-    ///   - items: in order. Those that are done already are left out.
-    ///   - epoch: that of the last segment.
-    ///   - position: the last segment.
+    /// - Parameter items: in order. Those that are done already are left out.
     package func apply(
         _ items: [Segment.Item], of epoch: UInt64, at position: LogPosition, on bucket: some Bucket
     ) throws {

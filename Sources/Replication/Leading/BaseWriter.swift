@@ -6,11 +6,8 @@ internal import Hashing
 /// ``finish(on:)`` again and again until it is done.
 package struct BaseWriter {
     package enum Outcome: Sendable, Hashable {
-        /// The base counts.
         case finished
-        /// Some of what it has is not in the log yet.
         case waits(forSequence: UInt64)
-        /// The manifest may be there or not. Try again.
         case unknown(String)
     }
 
@@ -21,12 +18,9 @@ package struct BaseWriter {
     /// What was uploaded; nil before.
     package private(set) var manifest: BaseManifest?
 
-    /// A base of a store.
-    ///
     /// - Parameters:
     ///   - position: a segment that is in the log, and behind which no base was begun: a name never has
     ///     other bytes.
-    ///   - epoch: the one in which this store leads.
     ///   - uploadsAllBlobs: whether long blobs are uploaded, too: of a store that was not replicated before
     ///     they are not in the bucket. Those of later batches are.
     package init(
@@ -41,8 +35,6 @@ package struct BaseWriter {
     package var number: UInt64 { position.number }
 
     /// Uploads all parts. The base counts only with its manifest.
-    ///
-    /// - Parameter clock: the present, by the clock that batches are stamped with.
     package mutating func upload(on bucket: some Bucket, clock: () -> Timestamp) throws {
         // Before the tables: what they have is then in the bucket, or was stored since and is shipped.
         if uploadsAllBlobs {
@@ -84,7 +76,6 @@ package struct BaseWriter {
             parts: parts)
     }
 
-    /// How often a part whose answer was lost is sent again.
     private static let attemptCountMax = 6
 
     /// Makes the base count, when all that it has is in the log and this store leads still.
@@ -92,9 +83,6 @@ package struct BaseWriter {
     /// A leader that is paused here may create its manifest behind another leader's collection: of a base
     /// before that one's fence, some of whose parts or blobs may be gone. The next collection deletes it, since
     /// newer bases are kept; a restore that begins with it before that is refused, and names what is missing.
-    ///
-    /// - Throws: ``ReplicationError/deposed(epoch:leader:)``; ``ReplicationError/damaged(name:why:)`` when
-    ///   another manifest is there.
     package func finish(on bucket: some Bucket) throws(ReplicationError) -> Outcome {
         guard let manifest else { preconditionFailure("upload first") }
         guard store.shippedSequence >= manifest.sequence else {

@@ -14,7 +14,6 @@ package import BlobStore
 package struct BlobCollector {
     private let epoch: UInt64
     private let oldest: BaseManifest
-    /// Numbers that stay, in order.
     private let kept: [UInt64]
     private var next = 0
     private var last = ""
@@ -22,9 +21,7 @@ package struct BlobCollector {
 
     /// A collector. It reads all keys of the store's long blobs; 8 bytes of memory for each.
     ///
-    /// - Parameters:
-    ///   - store: it leads in `epoch`.
-    ///   - oldest: the oldest base that is kept: older ones are deleted before.
+    /// - Parameter oldest: the oldest base that is kept: older ones are deleted before.
     package init(_ store: BlobStore, epoch: UInt64, oldest: BaseManifest) throws {
         self.epoch = epoch
         self.oldest = oldest
@@ -34,7 +31,6 @@ package struct BlobCollector {
     /// Looks at up to 1,000 names, and deletes those of them that are garbage. A LIST, and another one of the
     /// epochs where something is deleted.
     ///
-    /// - Returns: whether there is more to look at.
     /// - Throws: ``ReplicationError/deposed(epoch:leader:)`` when another store leads, and nothing is deleted.
     package mutating func step(on bucket: some Bucket) throws(ReplicationError) -> Bool {
         let after = last

@@ -7,25 +7,19 @@ package import BlobStore
 /// ``ReplicationError/deposed(epoch:leader:)``: then it ends.
 package struct BucketMaintenance {
     package enum Step: Sendable, Hashable {
-        /// Names of the log were read for the next pack.
         case read(Int)
         case packed(ClosedRange<UInt64>, byteCount: Int)
         case deletedSegments(Int)
-        /// The parts of a base are in the bucket.
         case uploadedBase(BaseManifest)
         case finishedBase(BaseManifest)
-        /// Bases and packs that are older than the retention were deleted.
         case deletedHistory(Int)
         case deletedBlobs(Int)
-        /// Retired blobs were forgotten, in a batch of this store's.
         case prunedRetired(Int)
         /// The bucket has lost a segment that this leader wrote. A base behind it is made.
         case lostSegment(UInt64)
         /// The wall clock was set by so many milliseconds: nothing is deleted for ten minutes.
         case clockJumped(milliseconds: Int64)
-        /// What became of the last attempt is not known. Try again soon.
         case unknown(String)
-        /// There is nothing to do yet: look again in a second.
         case nothing
     }
 
@@ -46,11 +40,8 @@ package struct BucketMaintenance {
     private var catalog: BaseCatalog
     private var history: HistoryCollector
     private var base: BaseWriter?
-    /// What was packed when the newest base was begun.
     private var packedBefore = 0
-    /// A segment that was missing at the last looks, and at how many.
     private var missing: (number: UInt64, lookCount: Int) = (0, 0)
-    /// Whether a base is due because of a lost segment.
     private var isBaseDue = false
     private var collecting: Collecting?
     private var collectedAt: Timestamp

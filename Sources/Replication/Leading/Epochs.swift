@@ -1,6 +1,5 @@
 internal import BlobStore
 
-/// The epochs of a shard, as the bucket has them.
 package enum Epochs {
     package struct Found: Sendable, Hashable {
         package var number: UInt64
@@ -13,15 +12,12 @@ package enum Epochs {
         return Found(number: number, document: try document(number, on: bucket))
     }
 
-    /// The number of the highest epoch; nil before the first. One request.
     static func newestNumber(on bucket: some Bucket) throws(ReplicationError) -> UInt64? {
         let names = try bucket.names(ShardNames.epochPrefix)
         return names.compactMap { ShardNames.number($0, behind: ShardNames.epochPrefix) }.max()
     }
 
     /// Checks that a store leads still, before it deletes something. One request.
-    ///
-    /// - Throws: ``ReplicationError/deposed(epoch:leader:)`` when there is a newer epoch.
     static func requireNewest(
         _ epoch: UInt64, on bucket: some Bucket
     ) throws(ReplicationError) {
@@ -33,7 +29,6 @@ package enum Epochs {
             epoch: number, leader: host(of: number, on: bucket))
     }
 
-    /// The host that created an epoch, for people.
     static func host(of number: UInt64, on bucket: some Bucket) -> String {
         (try? document(number, on: bucket))?.host ?? "another host"
     }
@@ -46,9 +41,6 @@ package enum Epochs {
             EpochDocument.init(_:))
     }
 
-    /// Creates an epoch.
-    ///
-    /// - Returns: whether it is this one; false: somebody else made it.
     @discardableResult
     package static func create(
         _ number: UInt64, _ document: EpochDocument, on bucket: some Bucket

@@ -11,12 +11,10 @@ package import BlobStore
 package struct Packer {
     package typealias Step = BucketMaintenance.Step
 
-    /// Names that are deleted, beside their pack.
     private struct Cleanup {
         var range: ClosedRange<UInt64>
         /// Those that are there and are no fences; nil: to be looked up in the pack.
         var numbers: [UInt64]?
-        /// Those that were listed.
         var listed: [UInt64] = []
         var due: Timestamp
     }
@@ -26,15 +24,12 @@ package struct Packer {
     private var next: UInt64
     /// The last one that was read; nil: before the first.
     private var last: LogPosition?
-    /// What the next pack has.
     private var bytes: [UInt8] = []
     private var heads: [Segment.Head] = []
-    /// Whether ``bytes`` is being put under its name.
     private var isPending = false
     private var cleanups: [Cleanup] = []
     /// Whether names are deleted before more are read, where some may be.
     private var cleansNext = false
-    /// Bytes of all packs that were made here.
     package private(set) var packedByteCount = 0
 
     /// A packer of a leader, which goes on from what there is. A LIST of the packs and one of the log, and
@@ -61,7 +56,6 @@ package struct Packer {
 
     package var firstUnpacked: UInt64 { heads.first?.number ?? next }
 
-    /// The next segment that is read for a pack.
     var nextNumber: UInt64 { next }
 
     /// Leaves a segment out that the bucket has lost. What was read before it stays under its names.
@@ -75,8 +69,6 @@ package struct Packer {
 
     /// Does one step: reads some names, or makes a pack, or deletes some names.
     ///
-    /// - Parameters:
-    ///   - position: the last name that is known to be in the log.
     /// - Throws: ``ReplicationError/deposed(epoch:leader:)`` when another store leads, and nothing is deleted.
     package mutating func step(
         upTo position: LogPosition, on bucket: some Bucket, asOf now: Timestamp, deletes: Bool

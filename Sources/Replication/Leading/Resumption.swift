@@ -6,11 +6,8 @@ package import BlobStore
 /// store's own: a folder that was copied, or rolled back to an earlier state, has the nonce of another run. So
 /// each batch of the segment is compared with the batch that waits here under its number, byte by byte.
 package enum Resumption {
-    /// What was found behind the store's position.
     package enum Outcome: Sendable, Hashable {
-        /// Nothing but this store's own segments, all of which are noted now.
         case leads
-        /// Another store has led since, or another copy of this one.
         case deposed(epoch: UInt64, host: String)
     }
 

@@ -2,9 +2,7 @@ package import BlobStore
 
 /// When bases are made, and how long they are kept.
 package struct BaseSchedule: Sendable, Hashable {
-    /// From one base to the next, in milliseconds.
     package var intervalMilliseconds: Int64
-    /// How far back the store can be restored, in milliseconds.
     package var retentionMilliseconds: Int64
 
     package init(
@@ -14,19 +12,14 @@ package struct BaseSchedule: Sendable, Hashable {
         self.retentionMilliseconds = retentionMilliseconds
     }
 
-    /// Whether a base is due.
-    ///
-    /// - Parameters:
-    ///   - newest: the newest one; nil: there is none, and one is due.
-    ///   - packedByteCount: bytes of the packs that were made since. A base is due when a restore would read
-    ///     more of them than of it.
-    ///   - now: the present. A clock that was set back does not keep a base from being made for longer
-    ///     than the interval.
+    /// - Parameter packedByteCount: bytes of the packs that were made since. A base is due when a restore would read
+    ///   more of them than of it.
     package func isDue(
         behind newest: BaseManifest?, packedByteCount: Int, asOf now: Timestamp
     ) -> Bool {
         guard let newest else { return true }
         let age = now.milliseconds - newest.time.milliseconds
+        // A clock that was set back does not keep a base from being made for longer than the interval.
         return age.magnitude >= intervalMilliseconds.magnitude
             || packedByteCount
                 >= max(newest.byteCount, ReplicationLimits.packsPerBaseByteCountMin)
@@ -39,12 +32,9 @@ package struct BaseSchedule: Sendable, Hashable {
     /// So a base is as old as the bases behind it are apart, and from one to the next counts at most the interval:
     /// a clock that was set forward ends the retention of no more than that, and one that was set back ends none.
     /// What lies in the future says nothing of the others.
-    ///
-    /// - Parameter bases: in the order of their segments.
     package func oldestKept(of bases: [BaseManifest], asOf now: Timestamp) -> BaseManifest? {
         let past = bases.filter { $0.time <= now }
         guard var latest = past.first?.time.milliseconds else { return nil }
-        // When each was made, by a clock that runs while bases are made.
         var elapsed: Int64 = 0
         func advance(to time: Timestamp) -> Int64 {
             elapsed += min(max(time.milliseconds - latest, 0), intervalMilliseconds)
@@ -66,7 +56,6 @@ package struct BaseSchedule: Sendable, Hashable {
 struct HistoryCollector {
     private let epoch: UInt64
     private let schedule: BaseSchedule
-    /// When bases that do not count were first seen here, by their segments.
     private var unfinishedSince: [UInt64: Timestamp] = [:]
 
     init(epoch: UInt64, schedule: BaseSchedule) {
@@ -76,10 +65,8 @@ struct HistoryCollector {
 
     /// Deletes what may be deleted. A LIST of the bases, one of the packs and one of the epochs.
     ///
-    /// - Parameters:
-    ///   - saved: the last segment that this store's file knows to be its own: a start reads the log from there.
-    ///   - inProgress: the segment of the base that is being made here.
-    ///   - now: the present.
+    /// - Parameter saved: the last segment that this store's file knows to be its own: a start reads the log from
+    ///   there.
     /// - Returns: the oldest base that is kept, nil where there is none, and how many names were deleted.
     /// - Throws: ``ReplicationError/deposed(epoch:leader:)`` when another store leads, and nothing is deleted.
     mutating func run(

@@ -6,16 +6,13 @@ package struct Shipper {
     package enum Step: Sendable, Hashable {
         case shipped(sequence: UInt64, batchCount: Int, byteCount: Int)
         case nothing
-        /// What became of the last attempt is not known. Try again soon.
         case unknown(String)
         case deposed(epoch: UInt64)
     }
 
     private let store: BlobStore
     private var writer: LogWriter
-    /// What is being appended: the last batch, how many, and their bytes.
     private var pending: (sequence: UInt64, batchCount: Int, byteCount: Int)
-    /// Whether the epoch was ended: nothing is shipped behind that.
     package private(set) var hasEnded = false
     /// Whether the end of the epoch is being appended, or is in the log: it may be there already where nobody
     /// knows yet.
@@ -81,13 +78,11 @@ package struct Shipper {
         return items
     }
 
-    /// Whether bytes of some blobs are lost.
     private final class Loss: Sendable {
         private let first = Mutex<(any Error)?>(nil)
 
         var error: (any Error)? { first.withLock { $0 } }
 
-        /// What `body` returns; nil where it finds damage.
         func noting(_ body: () throws -> [UInt8]?) throws -> [UInt8]? {
             do { return try body() } catch StoreError.corrupt(let why) {
                 first.withLock { $0 = $0 ?? StoreError.corrupt(why) }

@@ -6,32 +6,21 @@ package import BlobStore
 /// one that it would write next; once the fence has it, nothing of that leader can follow.
 package struct TakeOver {
     package enum Outcome: Sendable {
-        /// This store leads, and writes the log with this, behind the fence.
         case leads(LogWriter)
-        /// Another store took a newer epoch meanwhile.
         case lost(epoch: UInt64, host: String)
     }
 
-    private let storeID: StoreID
-    private let nonce: Nonce
-    private let host: String
-
-    /// A take-over by this host.
-    ///
-    /// - Parameter nonce: what ``BlobStore/prepareToLead(nonce:asOf:)`` returned: the store knows by it what it
-    ///   created, however this ends.
-    package init(storeID: StoreID, nonce: Nonce, host: String) {
-        self.storeID = storeID
-        self.nonce = nonce
-        self.host = host
-    }
+    let storeID: StoreID
+    /// What ``BlobStore/prepareToLead(nonce:asOf:)`` returned: the store knows by it what it created, however this
+    /// ends.
+    let nonce: Nonce
+    let host: String
 
     /// Takes over. The store has all of the log then, and is not the leader yet: call `lead` next.
     ///
     /// - Parameters:
     ///   - log: behind what this store has applied. It is moved on.
     ///   - knownEpoch: the highest epoch that this store has seen: the new one is higher.
-    ///   - sequence: the last batch that this store has, after each `apply`.
     ///   - apply: does what a segment says; false: this store cannot, and does not take over.
     package func run(
         _ log: inout LogFollower, knownEpoch: UInt64, on bucket: some Bucket,
@@ -52,7 +41,7 @@ package struct TakeOver {
             let fence = Segment(
                 Segment.Head(
                     kind: .fence, storeID: storeID, epoch: epoch, nonce: nonce,
-                    behind: log.position, sequence: sequence(), time: now))
+                    previous: log.position, sequence: sequence(), time: now))
             let other = try bucket.createUntilKnown(
                 ShardNames.log(fence.head.number), fence.bytes,
                 byteCountMax: ReplicationLimits.segmentByteCountMax)
@@ -83,7 +72,6 @@ package struct TakeOver {
         }
     }
 
-    /// Whether a pack has, or is behind, a number.
     private func isPacked(_ number: UInt64, on bucket: some Bucket) throws(ReplicationError) -> Bool
     {
         try Pack.ranges(reaching: number, on: bucket).contains { $0.upperBound >= number }

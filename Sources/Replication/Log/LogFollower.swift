@@ -7,8 +7,7 @@ package import BlobStore
 package struct LogFollower {
     private let storeID: StoreID
     package private(set) var position: LogPosition
-    /// The packs that were there at the last look. Where one has the next segment it is read without another
-    /// look: a restore reads thousands of them.
+    /// Kept from look to look: a restore reads thousands of them.
     private var packs: [ClosedRange<UInt64>] = []
     /// Segments of a pack that are read next. A slice: a copy of this reader shares it, and taking the first
     /// one moves nothing.
@@ -45,19 +44,28 @@ package struct LogFollower {
         // A fence may have been put where the name was free because it had been packed. The pack is the history
         // then.
         guard found?.head.kind == .fence || (found == nil && looksAtPacks) else { return found }
-        packs = try Pack.ranges(reaching: wanted, on: bucket)
-        let isPackedLater = packs.contains { $0.upperBound >= wanted }
-        if let segment = try readPacked(on: bucket) { return segment }
-        if isPackedLater { throw .tooOld(position: position.number) }
+        var listed: ClosedRange<UInt64>?
+        // A pack may be replaced by a longer one after it was listed. What is listed again is there, whatever a GET
+        // says of it.
+        for _ in 0..<2 {
+            packs = try Pack.ranges(reaching: wanted, on: bucket)
+            listed = packs.last { $0.contains(wanted) }
+            if listed == nil { break }
+            if let segment = try readPacked(on: bucket) { return segment }
+        }
+        if let listed {
+            throw .damaged(name: ShardNames.pack(listed), why: "is listed, and cannot be read")
+        }
+        if packs.contains(where: { $0.upperBound >= wanted }) {
+            throw .tooOld(position: position.number)
+        }
         if let found { return found }
         return try readLate(on: bucket)
     }
 
-    /// The next segment of a pack; nil where no known pack has it.
     private mutating func readPacked(on bucket: some Bucket) throws(ReplicationError) -> Segment? {
         if let segment = packed.popFirst() { return segment }
         guard let index = packs.lastIndex(where: { $0.contains(wanted) }) else { return nil }
-        // It may have been deleted since it was listed.
         guard let segments = try Pack.segments(packs[index], on: bucket) else {
             packs.remove(at: index)
             return nil

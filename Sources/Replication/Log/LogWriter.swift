@@ -7,7 +7,6 @@ package import BlobStore
 package struct LogWriter {
     package enum Outcome: Sendable {
         case appended(LogPosition)
-        /// It may be there or not. Try again.
         case unknown(String)
         /// Somebody else took the name: this leader is none any more.
         case taken(Segment.Head)
@@ -16,9 +15,7 @@ package struct LogWriter {
     private let storeID: StoreID
     package let epoch: UInt64
     private let nonce: Nonce
-    /// The last name that is known to be there.
     package private(set) var position: LogPosition
-    /// What is being appended, until it is known what became of it.
     private var pending: Segment?
 
     package init(
@@ -32,18 +29,16 @@ package struct LogWriter {
 
     package var isPending: Bool { pending != nil }
 
-    /// Begins to append: nothing may be pending.
     package mutating func begin(
         _ kind: Segment.Kind, _ items: [Segment.Item], sequence: UInt64, asOf now: Timestamp
     ) {
         precondition(pending == nil, "one name at a time")
         pending = Segment(
             Segment.Head(
-                kind: kind, storeID: storeID, epoch: epoch, nonce: nonce, behind: position,
+                kind: kind, storeID: storeID, epoch: epoch, nonce: nonce, previous: position,
                 sequence: items.last?.batch.sequence ?? sequence, time: now), items)
     }
 
-    /// Tries to append what is pending, once.
     package mutating func attempt(on bucket: some Bucket) throws(ReplicationError) -> Outcome {
         guard let segment = pending else { preconditionFailure("nothing is pending") }
         let name = ShardNames.log(segment.head.number)

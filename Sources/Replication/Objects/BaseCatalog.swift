@@ -7,9 +7,7 @@ package struct BaseCatalog {
     /// What is wrong with those whose manifest cannot be read, or whose parts are missing, by their segments. They
     /// count for nothing, and everything else goes on with the others.
     package private(set) var damaged: [UInt64: ObjectProblem] = [:]
-    /// What is wrong, in the order of the segments.
     package var problems: [ObjectProblem] { damaged.sorted { $0.key < $1.key }.map(\.value) }
-    /// Names of bases without a manifest, by their segments.
     private(set) var unfinished: [UInt64: [String]] = [:]
     private let storeID: String
     private var names: [UInt64: [String]] = [:]
@@ -17,8 +15,6 @@ package struct BaseCatalog {
     /// Segments behind which a base was begun here, whether its names have been seen or not.
     private var begun: Set<UInt64> = []
 
-    /// A catalog without any.
-    ///
     /// - Parameter storeID: the shard's. A base of another store is damaged.
     package init(of storeID: String) { self.storeID = storeID }
 
@@ -73,7 +69,6 @@ package struct BaseCatalog {
         return manifest
     }
 
-    /// Notes a base that was finished here.
     mutating func add(_ manifest: BaseManifest) {
         manifests[manifest.position.number] = manifest
         bases.append(manifest)

@@ -29,74 +29,42 @@ package struct BaseManifest: Sendable, Hashable {
             role: .follower, epoch: epoch, nonce: .random(), position: position,
             sequence: sequence)
     }
+}
 
-    package init(
-        storeID: String, epoch: UInt64, position: LogPosition, sequence: UInt64, time: Timestamp,
-        nextBlobNumber: UInt64, parts: [Part]
-    ) {
-        self.storeID = storeID
-        self.epoch = epoch
-        self.position = position
-        self.sequence = sequence
-        self.time = time
-        self.nextBlobNumber = nextBlobNumber
-        self.parts = parts
-    }
-
+extension BaseManifest {
     package init(_ bytes: [UInt8]) throws(DamagedObject) {
         let value = try Document.parse(bytes)
-        func number(_ value: JSONValue, _ name: String) throws(DamagedObject) -> UInt64 {
-            guard let number = UInt64(exactly: try Document.integer(value, name)) else {
-                throw DamagedObject("has a negative \"\(name)\"")
-            }
-            return number
-        }
-        func digest(_ value: JSONValue, _ name: String) throws(DamagedObject) -> Digest {
-            guard let digest = Digest(try Document.text(value, name)) else {
-                throw DamagedObject("has no digest \"\(name)\"")
-            }
-            return digest
-        }
-        guard try Document.integer(value, "version") == StoreDocument.version else {
+        guard try value.integer("version") == StoreDocument.version else {
             throw DamagedObject("has an unknown version")
         }
-        storeID = try Document.text(value, "store")
-        epoch = try number(value, "epoch")
+        storeID = try value.text("store")
+        epoch = try value.integer("epoch")
         position = LogPosition(
-            number: try number(value, "segment"), hash: try digest(value, "segment_digest"))
-        sequence = try number(value, "sequence")
-        time = Timestamp(milliseconds: try Document.integer(value, "milliseconds"))
-        nextBlobNumber = try number(value, "next_blob")
+            number: try value.integer("segment"), hash: try value.digest("segment_digest"))
+        sequence = try value.integer("sequence")
+        time = Timestamp(milliseconds: try value.integer("milliseconds"))
+        nextBlobNumber = try value.integer("next_blob")
         guard case .array(let list) = value["parts"] else { throw DamagedObject("has no parts") }
         parts = []
         for part in list {
             parts.append(
-                Part(
-                    byteCount: Int(clamping: try number(part, "bytes")),
-                    digest: try digest(part, "digest")))
+                Part(byteCount: try part.integer("bytes"), digest: try part.digest("digest")))
         }
     }
 
     package var bytes: [UInt8] {
-        func number(_ value: UInt64) -> JSONValue { .number(JSONNumber(Int64(clamping: value))) }
+        let parts = parts.map { part in
+            JSONValue.object([
+                JSONMember("bytes", .integer(part.byteCount)),
+                JSONMember("digest", .string(part.digest.description)),
+            ])
+        }
         return Document.bytes([
-            JSONMember("version", .number(JSONNumber(StoreDocument.version))),
-            JSONMember("store", .string(storeID)),
-            JSONMember("epoch", number(epoch)),
-            JSONMember("segment", number(position.number)),
-            JSONMember("segment_digest", .string(position.hash.description)),
-            JSONMember("sequence", number(sequence)),
-            JSONMember("milliseconds", .number(JSONNumber(time.milliseconds))),
-            JSONMember("next_blob", number(nextBlobNumber)),
-            JSONMember(
-                "parts",
-                .array(
-                    parts.map { part in
-                        .object([
-                            JSONMember("bytes", number(UInt64(part.byteCount))),
-                            JSONMember("digest", .string(part.digest.description)),
-                        ])
-                    })),
+            ("version", .integer(StoreDocument.version)), ("store", .string(storeID)),
+            ("epoch", .integer(epoch)), ("segment", .integer(position.number)),
+            ("segment_digest", .string(position.hash.description)),
+            ("sequence", .integer(sequence)), ("milliseconds", .integer(time.milliseconds)),
+            ("next_blob", .integer(nextBlobNumber)), ("parts", .array(parts)),
         ])
     }
 }

@@ -8,28 +8,23 @@ package struct StoreDocument: Sendable, Hashable {
     /// The layout of the objects; the only one.
     package static let version: Int64 = 1
     package var storeID: String
+}
 
-    package init(storeID: String) { self.storeID = storeID }
-
+extension StoreDocument {
     package init(_ bytes: [UInt8]) throws(DamagedObject) {
         let value = try Document.parse(bytes)
-        let version = try Document.integer(value, "version")
+        let version: Int64 = try value.integer("version")
         guard version == Self.version else {
             throw DamagedObject(
                 "has the version \(version); this program reads \(Self.version): use a newer one")
         }
-        storeID = try Document.text(value, "store")
+        storeID = try value.text("store")
     }
 
     package var bytes: [UInt8] {
-        Document.bytes([
-            JSONMember("version", .number(JSONNumber(Self.version))),
-            JSONMember("store", .string(storeID)),
-        ])
+        Document.bytes([("version", .integer(Self.version)), ("store", .string(storeID))])
     }
-}
 
-extension StoreDocument {
     /// Reads that of a shard. One request.
     ///
     /// - Throws: ``ReplicationError/noShard`` where there is none.
@@ -48,28 +43,21 @@ package struct EpochDocument: Sendable, Hashable {
     /// The host, and the address that it gives to clients of its followers.
     package var host: String
     package var time: Timestamp
+}
 
-    package init(storeID: String, nonce: Nonce, host: String, time: Timestamp) {
-        self.storeID = storeID
-        self.nonce = nonce
-        self.host = host
-        self.time = time
-    }
-
+extension EpochDocument {
     package init(_ bytes: [UInt8]) throws(DamagedObject) {
         let value = try Document.parse(bytes)
-        storeID = try Document.text(value, "store")
-        host = try Document.text(value, "host")
-        time = Timestamp(milliseconds: try Document.integer(value, "milliseconds"))
-        nonce = try Document.nonce(value)
+        storeID = try value.text("store")
+        host = try value.text("host")
+        time = Timestamp(milliseconds: try value.integer("milliseconds"))
+        nonce = try value.nonce()
     }
 
     package var bytes: [UInt8] {
         Document.bytes([
-            JSONMember("store", .string(storeID)),
-            JSONMember("nonce", .string(nonce.description)),
-            JSONMember("host", .string(host)),
-            JSONMember("milliseconds", .number(JSONNumber(time.milliseconds))),
+            ("store", .string(storeID)), ("nonce", .string(nonce.description)),
+            ("host", .string(host)), ("milliseconds", .integer(time.milliseconds)),
         ])
     }
 }
@@ -80,28 +68,21 @@ package struct HandoverDocument: Sendable, Hashable {
     package var epoch: UInt64
     package var host: String
     package var nonce: Nonce
+}
 
-    package init(storeID: String, epoch: UInt64, host: String, nonce: Nonce) {
-        self.storeID = storeID
-        self.epoch = epoch
-        self.host = host
-        self.nonce = nonce
-    }
-
+extension HandoverDocument {
     package init(_ bytes: [UInt8]) throws(DamagedObject) {
         let value = try Document.parse(bytes)
-        storeID = try Document.text(value, "store")
-        epoch = UInt64(clamping: try Document.integer(value, "epoch"))
-        host = try Document.text(value, "host")
-        nonce = try Document.nonce(value)
+        storeID = try value.text("store")
+        epoch = try value.integer("epoch")
+        host = try value.text("host")
+        nonce = try value.nonce()
     }
 
     package var bytes: [UInt8] {
         Document.bytes([
-            JSONMember("store", .string(storeID)),
-            JSONMember("epoch", .number(JSONNumber(Int64(clamping: epoch)))),
-            JSONMember("nonce", .string(nonce.description)),
-            JSONMember("host", .string(host)),
+            ("store", .string(storeID)), ("epoch", .integer(epoch)),
+            ("nonce", .string(nonce.description)), ("host", .string(host)),
         ])
     }
 
@@ -137,42 +118,60 @@ enum Document {
         guard case .object(let members) = value, members.last?.name == digestName else {
             throw DamagedObject("has no \"\(digestName)\" at its end")
         }
-        guard Self.bytes(members.dropLast()) == bytes else {
+        guard Self.bytes(members.dropLast().map { ($0.name, $0.value) }) == bytes else {
             throw DamagedObject("fails its SHA-256")
         }
         return value
     }
 
-    static func text(_ value: JSONValue, _ name: String) throws(DamagedObject) -> String {
-        guard case .string(let text) = value[name] else {
+    static func bytes(_ members: [(name: String, value: JSONValue)]) -> [UInt8] {
+        var members = members.map { JSONMember($0.name, $0.value) }
+        var text: [UInt8] = []
+        JSONValue.object(members).append(to: &text)
+        let digest = Digest(SHA256.digest(of: text.span.bytes))
+        members.append(JSONMember(digestName, .string(digest.description)))
+        var bytes: [UInt8] = []
+        JSONValue.object(members).append(to: &bytes)
+        bytes.append(0x0A)
+        return bytes
+    }
+}
+
+/// Members of documents.
+extension JSONValue {
+    static func integer(_ number: some BinaryInteger) -> JSONValue {
+        .number(JSONNumber(Int64(clamping: number)))
+    }
+
+    func text(_ name: String) throws(DamagedObject) -> String {
+        guard case .string(let text) = self[name] else {
             throw DamagedObject("has no text \"\(name)\"")
         }
         return text
     }
 
-    static func nonce(_ value: JSONValue) throws(DamagedObject) -> Nonce {
-        let nonce = try text(value, "nonce")
+    func integer<Number: FixedWidthInteger>(_ name: String) throws(DamagedObject) -> Number {
+        guard case .number(let number) = self[name], let integer = number.integer else {
+            throw DamagedObject("has no number \"\(name)\"")
+        }
+        guard let exact = Number(exactly: integer) else {
+            throw DamagedObject("has a negative \"\(name)\"")
+        }
+        return exact
+    }
+
+    func digest(_ name: String) throws(DamagedObject) -> Digest {
+        guard let digest = Digest(try text(name)) else {
+            throw DamagedObject("has no digest \"\(name)\"")
+        }
+        return digest
+    }
+
+    func nonce() throws(DamagedObject) -> Nonce {
+        let nonce = try text("nonce")
         guard nonce.utf8.count == 32, let high = UInt64(nonce.prefix(16), radix: 16),
             let low = UInt64(nonce.suffix(16), radix: 16)
         else { throw DamagedObject("has the nonce \"\(nonce)\"") }
         return Nonce(high: high, low: low)
-    }
-
-    static func integer(_ value: JSONValue, _ name: String) throws(DamagedObject) -> Int64 {
-        guard case .number(let number) = value[name], let integer = number.integer else {
-            throw DamagedObject("has no number \"\(name)\"")
-        }
-        return integer
-    }
-
-    static func bytes(_ members: [JSONMember]) -> [UInt8] {
-        var text: [UInt8] = []
-        JSONValue.object(members).append(to: &text)
-        let digest = Digest(SHA256.digest(of: text.span.bytes))
-        var bytes: [UInt8] = []
-        JSONValue.object(members + [JSONMember(digestName, .string(digest.description))])
-            .append(to: &bytes)
-        bytes.append(0x0A)
-        return bytes
     }
 }

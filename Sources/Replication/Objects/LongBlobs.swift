@@ -3,12 +3,8 @@ internal import Bytes
 internal import Hashing
 internal import Synchronization
 
-/// Long blobs on their way to a bucket and from it: several at the same time.
 package enum LongBlobs {
-    /// Those of some blobs that stay in the bucket until somebody asks for them, and those that are
-    /// fetched, in their order.
-    ///
-    /// - Parameter leavesBlobs: whether any stay there.
+    /// Splits blobs into those that stay in the bucket until somebody asks for them, and those that are fetched.
     static func split(
         _ blobs: [BlobReference], leavesBlobs: Bool
     ) -> (left: [BlobReference], fetched: [BlobReference]) {
@@ -35,8 +31,6 @@ package enum LongBlobs {
         if !group.isEmpty { try body(group) }
     }
 
-    /// Stores the objects of blobs.
-    ///
     /// - Parameter bytes: a blob's, as stored; nil: it has gone, and is left out. Called by several threads.
     static func put(
         _ blobs: [BlobReference], of storeID: StoreID, on bucket: some Bucket,
@@ -51,7 +45,6 @@ package enum LongBlobs {
         }
     }
 
-    /// The stored bytes of a blob, from its object.
     package static func bytes(
         of blob: BlobReference, in storeID: StoreID, on bucket: some Bucket
     ) throws(ReplicationError) -> [UInt8] {
@@ -61,7 +54,6 @@ package enum LongBlobs {
         ) { (bytes) throws(DamagedObject) in try BlobObject.stored(bytes, blob, storeID) }
     }
 
-    /// The stored bytes of some blobs, in their order. All are held in memory.
     static func bytes(
         of blobs: [BlobReference], in storeID: StoreID, on bucket: some Bucket
     ) throws -> [[UInt8]] {
@@ -120,7 +112,6 @@ enum BlobObject {
         bytes.append(littleEndian: UInt64(blob.storedByteCount))
     }
 
-    /// The stored bytes of the blob that an object has to be of.
     static func stored(
         _ bytes: [UInt8], _ blob: BlobReference, _ storeID: StoreID
     ) throws(DamagedObject) -> [UInt8] {

@@ -30,7 +30,6 @@ enum Pack {
         return segments
     }
 
-    /// Reads the segments of a pack in a bucket; nil where it is not there.
     static func segments(
         _ range: ClosedRange<UInt64>, on bucket: some Bucket
     ) throws(ReplicationError) -> [Segment]? {
@@ -39,8 +38,6 @@ enum Pack {
         }
     }
 
-    /// The packs that are in a bucket, by their first segments.
-    ///
     /// - Parameter number: those whose segments are all before this one may be left out.
     static func ranges(
         reaching number: UInt64 = 0, on bucket: some Bucket

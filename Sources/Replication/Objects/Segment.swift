@@ -36,29 +36,14 @@ package struct Segment: Sendable {
         package var kind: Kind
         package var storeID: StoreID
         package var epoch: UInt64
-        package var number: UInt64
         package var nonce: Nonce
         package var previous: LogPosition
-        /// The last batch of this segment, or of those before it.
         package var sequence: UInt64
         package var time: Timestamp
 
-        package init(
-            kind: Kind, storeID: StoreID, epoch: UInt64, nonce: Nonce, behind previous: LogPosition,
-            sequence: UInt64, time: Timestamp
-        ) {
-            self.kind = kind
-            self.storeID = storeID
-            self.epoch = epoch
-            self.nonce = nonce
-            self.previous = previous
-            self.sequence = sequence
-            self.time = time
-            number = previous.number + 1
-        }
+        package var number: UInt64 { previous.number + 1 }
     }
 
-    /// A batch, and the stored bytes of the blobs that are shipped with it.
     package typealias Item = (batch: ReplicatedBatch, contents: [ArraySlice<UInt8>])
 
     package let head: Head
@@ -111,7 +96,6 @@ package struct Segment: Sendable {
         position = LogPosition(number: head.number, hash: Digest(hash))
     }
 
-    /// Reads a segment, and checks all of it.
     package init(_ bytes: [UInt8]) throws(DamagedObject) {
         let span = bytes.span.bytes
         guard bytes.count >= Self.headByteCount + Self.digestByteCount,
@@ -136,7 +120,7 @@ package struct Segment: Sendable {
             kind: kind, storeID: StoreID(bytes: span.extracting(16..<32)),
             epoch: span.integer(32),
             nonce: Nonce(high: span.integer(48), low: span.integer(56)),
-            behind: LogPosition(number: number - 1, hash: Digest(span, at: 64)),
+            previous: LogPosition(number: number - 1, hash: Digest(span, at: 64)),
             sequence: span.integer(96), time: Timestamp(milliseconds: span.integer(112)))
         self.bytes = bytes
         position = LogPosition(number: number, hash: Digest(hash))
@@ -174,7 +158,6 @@ package struct Segment: Sendable {
         return items
     }
 
-    /// Reads the length of the segment that bytes begin with; nil where they are too few or none.
     static func byteCount(_ bytes: RawSpan) -> Int? {
         guard bytes.byteCount >= headByteCount, bytes.extracting(first: 8).equals(magic.span.bytes)
         else { return nil }
@@ -185,7 +168,6 @@ package struct Segment: Sendable {
 }
 
 extension Segment {
-    /// Reads a name of the log; nil where it is not there. All of it is checked.
     package static func read(
         _ number: UInt64, on bucket: some Bucket
     ) throws(ReplicationError) -> Segment? {
@@ -200,8 +182,6 @@ extension Segment {
         }
     }
 
-    /// Checks that it is of a store, and the one behind a position.
-    ///
     /// - Throws: ``ReplicationError/damaged(name:why:)`` for one of another store,
     ///   ``ReplicationError/forked(number:)`` for one that is behind another segment.
     package func require(

@@ -12,15 +12,12 @@ package enum ShardNames {
     package static let blobPrefix = "blob/"
     package static let handoverPrefix = "handover/"
 
-    /// Who leads from here. Kept for ever.
     package static func epoch(_ number: UInt64) -> String {
         epochPrefix + padded(number, digitCount: 10)
     }
 
-    /// A segment, or a fence.
     package static func log(_ number: UInt64) -> String { logPrefix + padded(number) }
 
-    /// Segments that follow one another, in one object.
     package static func pack(_ range: ClosedRange<UInt64>) -> String {
         packPrefix + padded(range.lowerBound) + "-" + padded(range.upperBound)
     }
@@ -28,7 +25,6 @@ package enum ShardNames {
     /// Before all packs that begin with a number or behind it, and behind all others.
     static func packs(from number: UInt64) -> String { packPrefix + padded(number) }
 
-    /// The segments of a pack; nil when a name is none.
     package static func packRange(_ name: String) -> ClosedRange<UInt64>? {
         let parts = name.dropFirst(packPrefix.count).split(separator: "-")
         guard name.hasPrefix(packPrefix), parts.count == 2, let first = UInt64(parts[0]),
@@ -40,7 +36,6 @@ package enum ShardNames {
     /// What a full copy of the tables begins with: its number is that of the last segment it has.
     package static func base(_ number: UInt64) -> String { basePrefix + padded(number) + "/" }
 
-    /// What a base has, and in which parts.
     package static func manifest(_ number: UInt64) -> String { base(number) + "manifest.json" }
 
     package static func part(_ index: Int, ofBase number: UInt64) -> String {
@@ -61,7 +56,6 @@ package enum ShardNames {
     /// Before all blobs that have a number or a higher one, and behind all others.
     package static func blobs(from number: UInt64) -> String { blobPrefix + padded(number) }
 
-    /// What the name of a blob says; nil when a name is none.
     package static func blobParts(_ name: String) -> (number: UInt64, digest: Digest)? {
         let parts = name.dropFirst(blobPrefix.count).split(separator: "-")
         guard parts.count == 2, let number = UInt64(parts[0]),
@@ -70,12 +64,10 @@ package enum ShardNames {
         return (number, digest)
     }
 
-    /// That a follower asks the leader of an epoch to hand over.
     package static func handover(_ epoch: UInt64) -> String {
         handoverPrefix + padded(epoch, digitCount: 10)
     }
 
-    /// The number that a name ends with, behind a prefix; nil when it is none.
     package static func number(_ name: String, behind prefix: String) -> UInt64? {
         guard name.hasPrefix(prefix) else { return nil }
         let digits = name.dropFirst(prefix.count)

@@ -8,7 +8,6 @@ internal import Synchronization
 package struct BucketVerifier {
     package struct Report: Sendable, Hashable {
         package var shardID = ""
-        /// The oldest and the newest batch that can be restored; nil without a base.
         package var batches: ClosedRange<UInt64>?
         package var baseCount = 0
         package var packCount = 0
@@ -18,21 +17,14 @@ package struct BucketVerifier {
         package var problems: [ObjectProblem] = []
     }
 
-    package enum Progress: Sendable, Hashable {
-        case bases(Int, Int)
-        case log(Int, Int)
-        case payloads(Int, Int)
+    private let progress: (BucketProgress) -> Void
+
+    package init(progress: @escaping (BucketProgress) -> Void = { _ in }) {
+        self.progress = progress
     }
 
-    private let progress: (Progress) -> Void
-
-    package init(progress: @escaping (Progress) -> Void = { _ in }) { self.progress = progress }
-
-    /// How often it begins again where the leader deleted meanwhile what was to be read.
     private static let attemptCountMax = 3
 
-    /// Verifies the bucket.
-    ///
     /// - Throws: where it cannot be read, and where the prefix has no shard. What is damaged is in the report.
     package func run(on bucket: some Bucket) throws -> Report {
         var attempt = 1
@@ -47,13 +39,13 @@ package struct BucketVerifier {
     }
 
     private struct Pass {
-        private let progress: (Progress) -> Void
+        private let progress: (BucketProgress) -> Void
         private let storeID: StoreID
         private var catalog: BaseCatalog
         private(set) var report = Report()
         private var blobs: [UInt64: BlobReference] = [:]
 
-        init(_ progress: @escaping (Progress) -> Void, on bucket: some Bucket) throws {
+        init(_ progress: @escaping (BucketProgress) -> Void, on bucket: some Bucket) throws {
             self.progress = progress
             report.shardID = try StoreDocument.read(on: bucket).storeID
             guard let storeID = StoreID(report.shardID) else {
@@ -86,9 +78,6 @@ package struct BucketVerifier {
             return try !BaseManifest.numbers(on: bucket).contains(oldest)
         }
 
-        /// Notes what is damaged, and goes on; everything else ends the pass.
-        ///
-        /// - Returns: nil where it is damaged.
         private mutating func noting<Result>(
             _ body: () throws(ReplicationError) -> Result
         ) throws(ReplicationError) -> Result? {
@@ -135,7 +124,8 @@ package struct BucketVerifier {
                 for blob in found { blobs[blob.number] = blob }
                 report.baseCount += 1
                 report.byteCount += manifest.byteCount
-                progress(.bases(report.byteCount, total))
+                progress(
+                    BucketProgress(phase: "reading bases", done: report.byteCount, total: total))
             }
         }
 
@@ -153,7 +143,10 @@ package struct BucketVerifier {
             let end = max(numbers.last ?? 0, packs.map(\.upperBound).max() ?? 0)
             var chain = Chain(storeID: storeID, last: oldest.position)
             while chain.next <= end {
-                progress(.log(Int(chain.next - begin), Int(end - begin)))
+                progress(
+                    BucketProgress(
+                        phase: "reading the log", done: Int(chain.next - begin),
+                        total: Int(end - begin), isCount: true))
                 let next = chain.next
                 if let range = packs.last(where: { $0.contains(next) }) {
                     try verify(range, &chain, of: oldest, on: bucket)
@@ -164,7 +157,6 @@ package struct BucketVerifier {
                 }
                 switch segment {
                 case .some(let segment?): add(segment, &chain, of: oldest)
-                // It is damaged.
                 case nil: chain.skip(to: next + 1)
                 case .some(nil):
                     packs = try Pack.ranges(on: bucket)
@@ -201,7 +193,6 @@ package struct BucketVerifier {
             chain.skip(to: range.upperBound + 1)
         }
 
-        /// - Parameter pack: the one that it is in; nil: it has a name.
         private mutating func add(
             _ segment: Segment, _ chain: inout Chain, of oldest: BaseManifest,
             in pack: String? = nil
@@ -238,7 +229,7 @@ package struct BucketVerifier {
                     }
                 }
                 done += group.reduce(0) { $0 + $1.storedByteCount }
-                progress(.payloads(done, total))
+                progress(BucketProgress(phase: "reading payloads", done: done, total: total))
             }
             report.payloadCount = all.count
             report.byteCount += total
@@ -247,13 +238,10 @@ package struct BucketVerifier {
     }
 }
 
-/// Where a walk along the log is.
 private struct Chain {
     let storeID: StoreID
     private(set) var next: UInt64
-    /// The last batch that was seen.
     private(set) var sequence: UInt64 = 0
-    /// nil behind what is damaged.
     private var last: LogPosition?
 
     init(storeID: StoreID, last: LogPosition) {

@@ -7,18 +7,14 @@ internal import Bytes
 /// checked as it is read. The result is copied into a store of its own, as from a backup, and so needs
 /// twice the room meanwhile.
 package struct Restorer {
-    /// Up to where a shard is restored.
     package enum Target: Sendable, Hashable {
-        /// All that is in the bucket.
         case end
-        /// Up to a batch, with it.
         case sequence(UInt64)
         /// Up to the last batch before the first one, in the log's order, that is later than a moment.
         case time(Timestamp)
     }
 
     package struct Restored: Sendable, Hashable {
-        /// The shard's store, whose history it is.
         package var shardID: String
         package var base: UInt64
         package var sequence: UInt64
@@ -29,34 +25,20 @@ package struct Restorer {
         package var batchCount: UInt64
         /// Bases that cannot be used: it began with another one, where one of them was meant.
         package var skipped: [ObjectProblem]
-        /// What the new store bears; nil where it was only verified.
         package var storeID: String?
-    }
-
-    package enum Progress: Sendable, Hashable {
-        case base(Int, Int)
-        /// The last batch that was done again, and the one to be reached where it is known.
-        case batches(UInt64, UInt64?)
-        case store(Int, Int)
     }
 
     private let target: Target
     private let options: StoreOptions
     private let now: Timestamp
-    private let progress: (Progress) -> Void
+    private let progress: (BucketProgress) -> Void
 
-    /// The folder in the new store's where it is prepared.
     package static let workName = "restore.new"
-    /// Segments that are done again in one go, in bytes, about.
     private static let stepByteCount = 4 << 20
 
-    /// A restore.
-    ///
-    /// - Parameters:
-    ///   - now: the present, which the store bears as the moment it was made.
     package init(
         _ target: Target, options: StoreOptions = StoreOptions(), asOf now: Timestamp,
-        progress: @escaping (Progress) -> Void = { _ in }
+        progress: @escaping (BucketProgress) -> Void = { _ in }
     ) {
         self.target = target
         var options = options
@@ -75,40 +57,38 @@ package struct Restorer {
     ///   what names the object that is missing or damaged. The folder has no store then.
     package func restore(to directory: String, from bucket: some Bucket) throws -> Restored {
         try BlobStore.requireNoStore(in: directory)
-        let work = "\(directory)/\(Self.workName)"
-        try BlobStore.removeStore(at: work)
-        // Removed when nobody uses it any more.
-        defer { try? BlobStore.removeStore(at: work) }
-        return try restore(to: directory, in: work, from: bucket)
-    }
-
-    private func restore(
-        to directory: String, in work: String, from bucket: some Bucket
-    ) throws -> Restored {
-        var (store, restored) = try build(in: work, from: bucket)
-        try BlobStore.restore(store, to: directory, asOf: now) { progress(.store($0, $1)) }
-        store = try BlobStore.openReadOnly(at: directory, options: options)
-        restored.storeID = store.id.description
-        return restored
+        return try working(in: "\(directory)/\(Self.workName)", from: bucket) { store, restored in
+            try BlobStore.restore(store, to: directory, asOf: now) {
+                progress(BucketProgress(phase: "writing the store", done: $0, total: $1))
+            }
+            let new = try BlobStore.openReadOnly(at: directory, options: options)
+            restored.storeID = new.id.description
+        }
     }
 
     /// Does all of it but the new store, verifies what that would have, and leaves nothing.
-    ///
-    /// - Parameter directory: is made to work in, and removed.
     package func verify(in directory: String, from bucket: some Bucket) throws -> Restored {
-        try BlobStore.removeStore(at: directory)
-        defer { try? BlobStore.removeStore(at: directory) }
-        return try verified(in: directory, from: bucket)
-    }
-
-    private func verified(in directory: String, from bucket: some Bucket) throws -> Restored {
-        let (store, restored) = try build(in: directory, from: bucket)
-        let report = try store.verify(.bytes, goesOnBehindDamage: true)
-        if let problem = report.problems.first {
+        try working(in: directory, from: bucket) { store, _ in
+            let report = try store.verify(.bytes, goesOnBehindDamage: true)
+            guard let problem = report.problems.first else { return }
             throw StoreError.corrupt(
                 "the restored store has \(report.problemCount) problems: \(problem)")
         }
-        return restored
+    }
+
+    /// Builds the store in a folder that is removed when nobody uses it any more.
+    private func working(
+        in folder: String, from bucket: some Bucket,
+        _ body: (BlobStore, inout Restored) throws -> Void
+    ) throws -> Restored {
+        func built() throws -> Restored {
+            var (store, restored) = try build(in: folder, from: bucket)
+            try body(store, &restored)
+            return restored
+        }
+        try BlobStore.removeStore(at: folder)
+        defer { try? BlobStore.removeStore(at: folder) }
+        return try built()
     }
 
     private func build(
@@ -135,7 +115,12 @@ package struct Restorer {
             step.add(items, of: segment)
             if step.byteCount >= Self.stepByteCount {
                 try step.apply(to: store, on: bucket)
-                progress(.batches(restored.sequence, wantedSequence))
+                if let wantedSequence {
+                    progress(
+                        BucketProgress(
+                            phase: "applying batches", done: Int(clamping: restored.sequence),
+                            total: Int(clamping: wantedSequence), isCount: true))
+                }
             }
             let hasLater = segment.items.contains { $0.batch.sequence > restored.sequence }
             if hasLater { break }
@@ -143,7 +128,7 @@ package struct Restorer {
         try step.apply(to: store, on: bucket)
         if let wanted = wantedSequence, restored.sequence < wanted {
             throw ReplicationError.notRestorable(
-                "the log ends with the batch \(restored.sequence) of \(RestoreText.time(restored.time)): there is no batch \(wanted)"
+                "the log ends with the batch \(restored.sequence) of \(RFC3339.text(restored.time.milliseconds)): there is no batch \(wanted)"
             )
         }
         return (store, restored)
@@ -158,7 +143,9 @@ package struct Restorer {
             do {
                 try Seeder.seed(
                     directory, options: options, from: manifest, asOf: now, on: bucket,
-                    progress: { progress(.base($0, $1)) })
+                    progress: {
+                        progress(BucketProgress(phase: "reading the base", done: $0, total: $1))
+                    })
                 return (manifest, skipped)
             } catch let error as ReplicationError {
                 guard let problem = error.problem, problem.name.hasPrefix(ShardNames.basePrefix)
@@ -222,11 +209,11 @@ package struct Restorer {
         guard found.isEmpty else { return Array(found) }
         let damaged = catalog.problems.map { "; \($0)" }.joined()
         throw .notRestorable(
-            "no base is at or before that: the oldest is of \(RestoreText.time(oldest.time)), behind the batch \(oldest.sequence)\(damaged)"
+            "no base is at or before that: the oldest is of \(RFC3339.text(oldest.time.milliseconds)), behind the batch \(oldest.sequence)\(damaged)"
         )
     }
 
-    /// Segments that are done again together: a transaction each would take a sync each.
+    /// Segments that are applied together: a transaction each would take a sync each.
     private struct Step {
         private var items: [Segment.Item] = []
         private var last: Segment?
@@ -247,10 +234,9 @@ package struct Restorer {
     }
 }
 
-private enum RestoreText {
-    static func time(_ time: Timestamp) -> String {
-        var bytes: [UInt8] = []
-        RFC3339.append(time.milliseconds, to: &bytes)
-        return String(decoding: bytes, as: UTF8.self)
-    }
+package struct BucketProgress: Sendable, Hashable {
+    package var phase: String
+    package var done: Int
+    package var total: Int
+    package var isCount = false
 }

@@ -1,12 +1,10 @@
 package import BlobStore
 
-/// Blobs that have no objects of their own: their bytes are in bases, and in the segments that brought them.
+/// Blobs without objects of their own: their bytes are in bases, and in the segments that brought them.
 package enum ShortBlobs {
     /// Looks for the stored bytes of blobs in the newest base and the segments behind it, then in the base before
     /// and the segments between, and so on. Reads all of that until everything is found: ask seldom, and for
     /// many at once.
-    ///
-    /// - Parameter found: is called with each blob that is found, once.
     package static func find(
         _ blobs: [BlobReference], in storeID: StoreID, on bucket: some Bucket,
         _ found: (BlobReference, [UInt8]) throws -> Void

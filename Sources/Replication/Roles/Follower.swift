@@ -9,22 +9,18 @@ struct Follower {
     private var log: LogFollower
     private var lastSegment: Int64
     private var lastPackLook: Int64
-    /// Whether the last look found a segment: there may be more that are waiting.
     private var isBehind = false
     private var knownEpoch: UInt64 = 0
     private var leader = ""
-    /// The request for the lead that a leader was told of, and until when it may take.
     private var asked: (request: any PromotionRequest, end: Int64, epoch: UInt64)?
     /// The epoch whose leader was asked last. It may hand over after the request was given up.
     private var askedEpoch: UInt64?
-    /// Of this run, when it has written that down.
     private var nonce: Nonce?
     private var hasEnded = false
     /// When this store takes the lead, unless somebody is seen to lead before that.
     private var claimsAt: Int64?
     private var hasCaughtUp = false
 
-    /// - Parameter hasLed: whether this store led until now.
     init(_ store: BlobStore, _ host: any ReplicaHost, hasLed: Bool = false) {
         self.store = store
         self.host = host
@@ -98,8 +94,6 @@ struct Follower {
     }
 
     /// Applies what is there behind the last segment: several together, in one commit, where there are more.
-    ///
-    /// - Returns: the head of the last one; nil where there is none.
     private mutating func applyNext(
         on bucket: any Bucket, looksAtPacks: Bool
     ) throws -> Segment.Head? {
@@ -142,7 +136,6 @@ struct Follower {
         host.noteLeader(leader)
     }
 
-    /// Tells who asked for the lead that the leader did not give it.
     private mutating func endRequest(_ epoch: UInt64, on bucket: any Bucket) {
         let request = takeAsked()
         try? bucket.delete(ShardNames.handover(epoch))
@@ -187,15 +180,11 @@ struct Follower {
         return try Epochs.newest(on: bucket)?.number ?? 0
     }
 
-    /// The request that the leader was told of; nil: there is none.
     private mutating func takeAsked() -> (any PromotionRequest)? {
         defer { asked = nil }
         return asked?.request
     }
 
-    /// Takes the lead.
-    ///
-    /// - Parameter request: who asked for it, and is told; nil: nobody.
     private mutating func takeOver(
         _ request: (any PromotionRequest)?, on bucket: any Bucket
     ) throws -> Replica.Outcome {

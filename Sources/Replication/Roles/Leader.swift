@@ -9,7 +9,6 @@ struct Leader {
     private var epoch: UInt64
     /// Whether no other copy of this store gives the revisions that this run gives.
     private var hasOwnRevisions: Bool
-    /// Of this run, when it has written that down.
     private var nonce: Nonce?
     private var nextHeartbeat: Int64
     private var attempts = 0
@@ -17,7 +16,6 @@ struct Leader {
     private static let saidAttemptCount = 3
     private var nextHandoverLook: Int64 = 0
     private var isHandingOver = false
-    /// A newer epoch that was created and not led in, and when that was first seen.
     private var abandonedEpoch: (number: UInt64, since: Int64)?
 
     /// - Parameter writer: behind the fence of this run, where it has taken the lead already.
@@ -134,7 +132,6 @@ struct Leader {
             return .next(.again)
         case .deposed(let epoch):
             return try stepDown(because: Epochs.host(of: epoch, on: bucket), leads: epoch)
-        // The next step ends the epoch.
         case .nothing where isHandingOver: return .next(.again)
         case .nothing:
             let next = min(nextHeartbeat, nextHandoverLook)
@@ -160,7 +157,6 @@ struct Leader {
 
     // MARK: - Handing over
 
-    /// Looks whether a follower asks for the lead, or asks no more.
     private mutating func lookForHandover(on bucket: any Bucket) throws {
         let begun = host.uptime
         var isAsked = isHandingOver
@@ -201,7 +197,6 @@ struct Leader {
 
     // MARK: - Stepping down
 
-    /// Another store leads: saves what was not replicated, and follows.
     private func stepDown(because leader: String, leads epoch: UInt64) throws -> Replica.Outcome {
         host.become(.changes)
         host.failWaiters(
@@ -225,8 +220,6 @@ struct Leader {
 
 extension ReplicaHost {
     /// Makes the store know what it is about to create in the bucket, before that is created.
-    ///
-    /// - Returns: the nonce to create it with.
     func prepareToLead() throws(StoreError) -> Nonce {
         let (nonce, now) = (Nonce.random(), now)
         return try write { (store) throws(StoreError) in
@@ -235,11 +228,6 @@ extension ReplicaHost {
     }
 
     /// Takes the lead with a store, which leads then.
-    ///
-    /// - Parameters:
-    ///   - nonce: what ``prepareToLead()`` returned.
-    ///   - beginsLogging: whether the write-ahead log begins then.
-    ///   - log: see ``TakeOver/run(_:knownEpoch:on:sequence:asOf:apply:)``, as for what follows.
     func takeOver(
         _ store: BlobStore, _ nonce: Nonce, _ log: inout LogFollower, on bucket: any Bucket,
         beginsLogging: Bool, sequence: () -> UInt64, apply: (Segment) throws -> Bool
@@ -256,7 +244,6 @@ extension ReplicaHost {
             if beginsLogging { try? store.beginLogging() }
         }
         self.log(.notice, "Leading epoch \(writer.epoch) of \(settings.shardName)")
-        // The next client that asks is told of the new leader.
         noteLeader(settings.hostName)
         become(.ships(epoch: writer.epoch))
         return outcome

@@ -5,8 +5,6 @@ internal import Glibc
 enum LostChanges {
     /// Saves what waits to be shipped, in the form of segments and objects, below
     /// `DIR/unreplicated-epoch-N/`.
-    ///
-    /// - Returns: false when nothing waits.
     static func save(_ store: BlobStore, _ host: any ReplicaHost) throws -> Bool {
         guard let state = store.replicationState, store.lastSequence > state.sequence else {
             return false
@@ -28,7 +26,7 @@ enum LostChanges {
             let segment = Segment(
                 Segment.Head(
                     kind: .batches, storeID: store.id, epoch: state.epoch, nonce: state.nonce,
-                    behind: position, sequence: end.sequence, time: host.now), items)
+                    previous: position, sequence: end.sequence, time: host.now), items)
             try files.write(ShardNames.log(segment.head.number), segment.bytes)
             position = segment.position
             last = end.sequence
@@ -58,7 +56,6 @@ enum LostChanges {
     }
 }
 
-/// Writes files below a folder, and syncs them.
 private struct LostFiles {
     private let folder: String
 

@@ -7,16 +7,13 @@ package import BlobStore
 package struct Replica {
     package enum Step: Sendable {
         case again
-        /// Until somebody has something to do, at most so long.
         case wait(milliseconds: Int)
-        /// This process can neither lead nor follow.
         case mustRestart(why: String)
     }
 
     enum Outcome {
         case next(Step)
         case follows
-        /// This store leads now, and writes the log with this.
         case leads(LogWriter)
     }
 

@@ -4,7 +4,6 @@ package import BlobStore
 package protocol ShardHost: AnyObject, Sendable {
     var settings: ReplicaSettings { get }
 
-    /// Milliseconds by a clock that never goes back.
     var uptime: Int64 { get }
 
     var now: Timestamp { get }
@@ -20,30 +19,23 @@ package protocol ShardHost: AnyObject, Sendable {
     func requireConditionalCreates() throws
 
     /// Waits.
-    ///
-    /// - Returns: whether the process is told to stop.
     func wait(milliseconds: Int) -> Bool
 }
 
-/// What a replica needs besides: the thread that writes, and those who wait for it.
 package protocol ReplicaHost: ShardHost, StoreWriter {
     // MARK: What clients are told
 
     /// What this host does from now on. Changes are taken by a leader only.
     func become(_ activity: ReplicaActivity)
 
-    /// Who leads, as clients of a follower are told.
     func noteLeader(_ host: String)
 
-    /// A segment was shipped or found.
     func noteMoved(at uptime: Int64)
 
     // MARK: Who waits
 
-    /// Whether a client waits for changes to be in the bucket.
     var hasWaiters: Bool { get }
 
-    /// Answers the clients that wait for batches up to this one.
     func complete(upTo sequence: UInt64)
 
     /// Answers all clients that wait: what they wait for is not in the shard.
@@ -51,18 +43,14 @@ package protocol ReplicaHost: ShardHost, StoreWriter {
 
     // MARK: Requests for the lead
 
-    /// Takes the request for the lead; nil: there is none.
     func takePromotion() -> (any PromotionRequest)?
 
     /// The highest epoch that was seen in the bucket beside shipping; nil: none was.
     var newestEpoch: UInt64? { get }
 }
 
-/// How a host takes part in a shard.
 package struct ReplicaSettings: Sendable {
-    /// The shard, as the operator wrote it.
     package var shardName = ""
-    /// How clients reach this host.
     package var hostName = ""
     /// Whether it may begin the shard (`--replicate`), or only joins it (`--follow`).
     package var mayBegin = false
@@ -76,15 +64,12 @@ package struct ReplicaSettings: Sendable {
     package init() {}
 }
 
-/// What a host of a shard does.
 package enum ReplicaActivity: Sendable, Hashable {
-    /// It led before, and finds out whether it still leads.
     case starts
     /// It takes changes, which are shipped when the bucket is there.
     case leads
     /// It takes changes, and ships those of an epoch.
     case ships(epoch: UInt64)
-    /// It applies what the leader ships.
     case follows
     /// It takes no changes for a moment: the lead is changing.
     case changes
@@ -94,7 +79,6 @@ package enum ReplicaLogLevel: Sendable {
     case debug, notice, warning, error, critical
 }
 
-/// A request to take the lead.
 package protocol PromotionRequest: Sendable {
     var isForced: Bool { get }
 
@@ -103,7 +87,6 @@ package protocol PromotionRequest: Sendable {
     func refuse(_ why: String)
 }
 
-/// Why a host cannot take part in its shard, in words for the operator.
 package struct ReplicaFailure: Error, CustomStringConvertible {
     package let description: String
 

@@ -9,8 +9,6 @@ package struct ReplicaStart {
     private let host: any ShardHost
     private let open: () throws -> BlobStore
 
-    /// - Parameters:
-    ///   - storeOptions: for a store that is made of a base.
     package init(
         _ directory: String, _ storeOptions: StoreOptions, _ host: any ShardHost,
         open: @escaping () throws -> BlobStore
@@ -63,7 +61,6 @@ package struct ReplicaStart {
         if try !ShardCheck.hasShard(of: store, host, on: bucket) {
             try host.requireConditionalCreates()
             let document = StoreDocument(storeID: store.id.description)
-            // What is there instead is read next.
             _ = try bucket.createUntilKnown(
                 ShardNames.store, document.bytes,
                 byteCountMax: ReplicationLimits.documentByteCountMax)
@@ -162,8 +159,6 @@ enum ShardCheck {
     }
 
     /// Whether the prefix has the shard of this store; false where it has none.
-    ///
-    /// - Throws: where it has another one.
     static func hasShard(
         of store: BlobStore, _ host: any ShardHost, on bucket: any Bucket
     ) throws -> Bool {

@@ -19,9 +19,7 @@ package struct DeletionClock: Sendable {
 
     package enum Verdict: Equatable, Sendable {
         case steady
-        /// The wall clock was set by so many milliseconds, forward if positive.
         case jumped(milliseconds: Int64)
-        /// The wall clock was set a while ago, and deletions still wait.
         case paused
     }
 

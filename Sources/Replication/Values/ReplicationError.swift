@@ -1,4 +1,3 @@
-/// Why replication does not go on.
 package enum ReplicationError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The bucket did not do what it was asked for: what went wrong, and what to do.
     ///
@@ -7,10 +6,7 @@ package enum ReplicationError: Error, Sendable, Hashable, CustomStringConvertibl
     case stopped
     /// An object is damaged, or is not what its name says.
     case damaged(name: String, why: String)
-    /// The prefix has another store.
-    case otherStore(found: String, expected: String)
     case noShard
-    /// Another store leads, or has led since.
     case deposed(epoch: UInt64, leader: String)
     /// The log does not go back to what this store has: it must be made anew from a base.
     case tooOld(position: UInt64)
@@ -18,7 +14,6 @@ package enum ReplicationError: Error, Sendable, Hashable, CustomStringConvertibl
     /// from a base.
     case forked(number: UInt64)
 
-    /// The bucket does not have what a restore asks for.
     case notRestorable(String)
 
     package var description: String {
@@ -26,8 +21,6 @@ package enum ReplicationError: Error, Sendable, Hashable, CustomStringConvertibl
         case .bucket(let why, _): why
         case .stopped: "stopped"
         case .damaged(let name, let why): "the object \(name) \(why)"
-        case .otherStore(let found, let expected):
-            "the prefix has the store \(found), and this is \(expected): use another prefix or another --data"
         case .noShard: "the prefix has no shard: start its leader first, with --replicate"
         case .deposed(let epoch, let leader): "\(leader) leads since epoch \(epoch)"
         case .tooOld(let position):
@@ -56,7 +49,6 @@ extension ReplicationError {
 }
 
 extension ReplicationError {
-    /// An object that another shard's store wrote.
     package static func foreign(
         _ name: String, of found: String, in expected: String
     ) -> ReplicationError {

@@ -4,7 +4,6 @@ package enum ReplicationLimits {
     /// batch is shipped however long it is. One segment is on its way at a time: with answers that are 5 s late
     /// this is 3 MiB a second.
     package static let segmentByteCount = 16 << 20
-    /// Bytes of segments that a follower applies in one commit, about.
     package static let appliedByteCount = 4 << 20
     package static let segmentByteCountMax = 256 << 20
     /// Bytes of long blobs that are held in memory: by a leader that uploads them together, and by a follower that
@@ -26,7 +25,6 @@ package enum ReplicationLimits {
     package static let packsPerBaseByteCountMin = 64 << 20
     /// How often a leader looks for what may be deleted, in milliseconds, also where it makes no base.
     package static let collectMilliseconds: Int64 = 86_400_000
-    /// How long a base without its manifest stays, in milliseconds.
     package static let unfinishedBaseMilliseconds: Int64 = 86_400_000
     /// How long a leader that has nothing to ship waits before it says that it is alive, in milliseconds:
     /// at most 720 names an hour, with packs.
@@ -36,17 +34,11 @@ package enum ReplicationLimits {
     package static let pollMilliseconds = 265
     /// How long a follower finds no name before it looks whether the log was packed, in milliseconds.
     package static let packLookMilliseconds = 12_000
-    /// How often a leader looks whether it is asked to hand over, in milliseconds.
     package static let handoverLookMilliseconds = 1_000
-    /// How long a leader that is asked to hand over may take, in milliseconds.
     package static let handoverMilliseconds = 10_000
-    /// How long a follower waits for the first base of a shard, in milliseconds.
     package static let firstBaseMilliseconds = 60_000
-    /// Bytes of a short document: an epoch, a manifest.
     package static let documentByteCountMax = 16 << 20
-    /// Bytes of a request to hand over.
     package static let handoverByteCountMax = 64 << 10
-    /// Bytes of a part of a base, about.
     package static let partByteCount = 8 << 20
     package static let partByteCountMax = 16 << 20
 }

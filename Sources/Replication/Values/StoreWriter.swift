@@ -2,7 +2,6 @@ package import BlobStore
 
 /// Runs changes of a store on the thread that makes them all.
 package protocol StoreWriter: AnyObject, Sendable {
-    /// Runs a change, and returns when it is done.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (BlobStore) throws(StoreError) -> Value
     ) throws(StoreError) -> Value

@@ -1,7 +1,6 @@
 import ArgumentParser
 import LoadGenerator
 
-/// `blobd bench`: a load on a daemon that is running, with every byte checked.
 struct BenchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench",

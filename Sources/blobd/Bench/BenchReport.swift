@@ -1,6 +1,5 @@
 import LoadGenerator
 
-/// The figures of runs: a table of throughput, one of latencies, and remarks.
 struct BenchReport {
     private var throughput = TextTable([
         ("dialect", .left), ("payload", .right), ("", .left), ("requests/s", .right),
@@ -86,14 +85,12 @@ struct BenchReport {
     }
 }
 
-/// A line about a running benchmark.
 struct BenchProgress {
     private var line = StatusLine()
     private let title: String
 
     init(_ title: String) { self.title = title }
 
-    /// Whether anybody sees it.
     var isShown: Bool { line.isShown }
 
     mutating func update(storing progress: LoadRun.Progress, of total: Int) {

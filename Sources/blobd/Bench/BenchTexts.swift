@@ -1,7 +1,6 @@
 import ArgumentParser
 import LoadGenerator
 
-/// A dialect, by its name on the command line.
 enum BenchDialect: String, CaseIterable, Sendable {
     case binary
     case http
@@ -14,6 +13,13 @@ enum BenchDialect: String, CaseIterable, Sendable {
     }
 }
 
+/// Values with commas between them; nil where one is none.
+private func list<Value>(_ text: String, _ value: (String) -> Value?) -> [Value]? {
+    let words = text.split(separator: ",", omittingEmptySubsequences: false)
+    let values = words.compactMap { value(String($0)) }
+    return values.count == words.count ? values : nil
+}
+
 /// Dialects on the command line: `binary`, `http`, `binary,http`.
 struct DialectsText: ExpressibleByArgument {
     let dialects: [BenchDialect]
@@ -21,13 +27,10 @@ struct DialectsText: ExpressibleByArgument {
     init(_ dialects: [BenchDialect]) { self.dialects = dialects }
 
     init?(argument: String) {
-        dialects = argument.split(separator: ",", omittingEmptySubsequences: false).compactMap {
-            BenchDialect(rawValue: String($0))
-        }
-        // Other words were left out.
-        guard dialects.count == argument.utf8.count(where: { $0 == UInt8(ascii: ",") }) + 1,
+        guard let dialects = list(argument, { BenchDialect(rawValue: $0) }),
             Set(dialects).count == dialects.count
         else { return nil }
+        self.dialects = dialects
     }
 
     var defaultValueDescription: String {
@@ -44,18 +47,12 @@ struct SizesText: ExpressibleByArgument {
     init(_ sizes: [PayloadSizes]) { self.sizes = sizes }
 
     init?(argument: String) {
-        var sizes: [PayloadSizes] = []
-        for word in argument.split(separator: ",", omittingEmptySubsequences: false) {
-            if word == "mix" {
-                sizes.append(.mix)
-            } else {
-                guard let text = ByteCountText(argument: String(word)),
-                    LoadLimits.payloadByteCount.contains(text.byteCount)
-                else { return nil }
-                sizes.append(.fixed(text.byteCount))
-            }
+        let sizes = list(argument) { word -> PayloadSizes? in
+            if word == "mix" { return .mix }
+            let size = ByteCountText(argument: word)?.byteCount
+            return size.flatMap { LoadLimits.payloadByteCount.contains($0) ? .fixed($0) : nil }
         }
-        guard sizes.count <= Self.countMax else { return nil }
+        guard let sizes, sizes.count <= Self.countMax else { return nil }
         self.sizes = sizes
     }
 
@@ -69,7 +66,6 @@ struct SizesText: ExpressibleByArgument {
     }
 }
 
-/// Which bytes are compared, on the command line: `all` or `sample`.
 struct CheckText: ExpressibleByArgument {
     let check: LoadCheck
 

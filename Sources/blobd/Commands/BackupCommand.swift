@@ -3,7 +3,6 @@ import BlobClient
 import BlobStore
 import Glibc
 
-/// `blobd backup`: writes all of a store to a file.
 struct BackupCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "backup",
@@ -32,21 +31,9 @@ struct BackupCommand: ParsableCommand {
 
     func run() throws {
         let watch = Stopwatch()
-        guard file != "-" else {
-            guard !StandardOutput.isTerminal else {
-                throw CommandFailure(
-                    .badUsage, "a backup is binary and standard output is a terminal; give a file")
-            }
-            let summary = try copy { try StandardOutput.write($0) }
-            return StandardError.write(try text(summary, seconds: watch.seconds))
-        }
-        let target = try NewFile(file, isNew: true, mode: 0o600)
-        let summary = try copy { try target.write($0) }
-        try target.keepNew()
-        try StandardOutput.write(try text(summary, seconds: watch.seconds))
+        try NewFile.write("a backup", to: file, copy) { try text($0, seconds: watch.seconds) }
     }
 
-    /// Writes the backup, and checks it.
     private func copy(_ write: (RawSpan) throws -> Void) throws -> BackupSummary {
         var progress = ProgressBar("backing up")
         defer { progress.finish() }
@@ -87,7 +74,6 @@ struct BackupCommand: ParsableCommand {
     }
 }
 
-/// The result of a backup or a restore.
 struct BackupSummary {
     let head: BackupHead
     let byteCount: Int
@@ -97,7 +83,6 @@ struct BackupSummary {
         self.byteCount = byteCount
     }
 
-    /// Copies a backup to its end, and checks it.
     static func read(
         copying write: (RawSpan) throws -> Void, progress: (UInt64, UInt64) -> Void,
         from source: BackupReader.Source

@@ -4,52 +4,19 @@ import Glibc
 import ObjectStore
 import Replication
 
-/// `blobd restore s3://…`: restores a replicated store from its bucket.
 struct BucketRestore {
-    private let url: String
-    private let target: Restorer.Target
+    let url: String
+    let target: Restorer.Target
     /// Nil: only verify.
-    private let data: String?
+    let data: String?
 
-    /// - Throws: if the time is not one.
-    init(
-        _ url: String, at time: String?, sequence: UInt64?, data: String?
-    ) throws(CommandFailure) {
-        self.url = url
-        self.data = data
-        if let sequence {
-            target = .sequence(sequence)
-        } else if let time {
-            do throws(ProtocolError) {
-                target = .time(Timestamp(milliseconds: try CommandLineText.time(time)))
-            } catch {
-                throw CommandFailure(
-                    .badUsage,
-                    "--at \(HumanText.line(time)) is no time such as 2026-12-01T09:30:00Z")
-            }
-        } else {
-            target = .end
-        }
-    }
-
-    /// - Returns: what was restored.
     func run(json: Bool, _ watch: Stopwatch) throws -> String {
-        let bucket = try BucketCommand.open(url)
         let now = Timestamp(milliseconds: wallClockMilliseconds())
-        let bar = PhaseBar()
-        defer { bar.finish() }
-        let restorer = Restorer(target, asOf: now) { bar.show($0) }
-        let restored: Restorer.Restored
-        do {
-            if let data {
-                restored = try restorer.restore(to: data, from: bucket)
-            } else {
-                restored = try restorer.verify(in: Self.temporaryFolder, from: bucket)
-            }
-        } catch {
-            throw BucketCommand.failure("cannot restore \(url)", error)
+        let restored = try BucketCommand.run(on: url, "cannot restore \(url)") { bucket, bar in
+            let restorer = Restorer(target, asOf: now) { bar.update($0) }
+            return try data.map { try restorer.restore(to: $0, from: bucket) }
+                ?? restorer.verify(in: Self.temporaryFolder, from: bucket)
         }
-        bar.finish()
         for problem in restored.skipped { StandardError.write("blobd: left out: \(problem)\n") }
         let time = CommandLineText.text(milliseconds: restored.time.milliseconds)
         let seconds = watch.seconds
@@ -58,15 +25,13 @@ struct BucketRestore {
                 "shard_store_id": restored.shardID, "store_id": restored.storeID,
                 "sequence": restored.sequence, "time": time, "base_segment": restored.base,
                 "last_segment": restored.segment, "batches": restored.batchCount,
-                // Bases that cannot be used.
                 "skipped": restored.skipped.map(\.description), "seconds": seconds,
             ])
         }
-        let what =
-            "batch \(HumanText.count(restored.sequence)) of \(time), "
+        return (restored.storeID == nil ? "verified " : "restored ")
+            + "batch \(HumanText.count(restored.sequence)) of \(time), "
             + "\(HumanText.count(restored.batchCount)) after the base of segment \(restored.base), "
             + "in \(seconds) s\n"
-        return (restored.storeID == nil ? "verified " : "restored ") + what
     }
 
     /// In `TMPDIR`, or `/var/tmp`, which is on a disk.
@@ -76,33 +41,12 @@ struct BucketRestore {
     }
 }
 
-extension PhaseBar {
-    func show(_ progress: Restorer.Progress) {
-        switch progress {
-        case .base(let done, let total): update("reading the base", done, total)
-        case .batches(let done, let total):
-            // The end is not known in advance.
-            guard let total else { return }
-            update(
-                "applying batches", Int(clamping: done), Int(clamping: total), isCount: true)
-        case .store(let done, let total): update("writing the store", done, total)
-        }
-    }
-}
-
-/// `blobd restore --verify-only --all`: checks everything that a bucket keeps of a replicated store.
 struct BucketVerification {
     let url: String
 
     func run(json: Bool, _ watch: Stopwatch) throws {
-        let bucket = try BucketCommand.open(url)
-        let bar = PhaseBar()
-        let report: BucketVerifier.Report
-        do {
-            defer { bar.finish() }
-            report = try BucketVerifier { bar.show($0) }.run(on: bucket)
-        } catch {
-            throw BucketCommand.failure("cannot verify \(url)", error)
+        let report = try BucketCommand.run(on: url, "cannot verify \(url)") { bucket, bar in
+            try BucketVerifier { bar.update($0) }.run(on: bucket)
         }
         let seconds = watch.seconds
         try StandardOutput.write(
@@ -134,19 +78,7 @@ struct BucketVerification {
     }
 }
 
-extension PhaseBar {
-    fileprivate func show(_ progress: BucketVerifier.Progress) {
-        switch progress {
-        case .bases(let done, let total): update("reading bases", done, total)
-        case .log(let done, let total): update("reading the log", done, total, isCount: true)
-        case .payloads(let done, let total): update("reading payloads", done, total)
-        }
-    }
-}
-
-/// What the commands that read a replicated store's bucket share.
 enum BucketCommand {
-    /// A client of a bucket. The environment has its endpoint and credentials.
     static func open(_ url: String) throws(CommandFailure) -> S3Bucket {
         // Writing to a closed connection is an error, and no signal.
         signal(SIGPIPE, SIG_IGN)
@@ -154,6 +86,16 @@ enum BucketCommand {
         do throws(ReplicationError) { return try S3Bucket(objects, stop: StopSignal()) } catch {
             throw CommandFailure(.refused, error.description)
         }
+    }
+
+    /// Runs something on a bucket, with a bar for each of its phases.
+    static func run<Result>(
+        on url: String, _ failure: String, _ body: (S3Bucket, PhaseBar) throws -> Result
+    ) throws -> Result {
+        let bucket = try open(url)
+        let bar = PhaseBar()
+        defer { bar.finish() }
+        do { return try body(bucket, bar) } catch { throw Self.failure(failure, error) }
     }
 
     static func objects(_ url: String) throws(CommandFailure) -> ObjectBucket {
@@ -172,4 +114,23 @@ enum BucketCommand {
         default: CommandFailure(.refused, "\(what): \(error)")
         }
     }
+}
+
+final class PhaseBar {
+    private var bar: ProgressBar?
+    private var title = ""
+
+    func update(_ progress: BucketProgress) {
+        if progress.phase != title {
+            finish()
+            title = progress.phase
+            bar = ProgressBar(
+                title,
+                describe: progress.isCount ? { HumanText.count($0) } : { HumanText.bytes($0) }
+            )
+        }
+        bar?.update(UInt64(progress.done), of: UInt64(progress.total))
+    }
+
+    func finish() { bar?.finish() }
 }

@@ -2,7 +2,6 @@ import ArgumentParser
 import BlobClient
 import BlobProtocol
 
-/// `blobd category`: the default buttons of notifications.
 struct CategoryCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "category",

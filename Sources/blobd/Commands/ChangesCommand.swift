@@ -3,7 +3,6 @@ import BlobClient
 import Dispatch
 import Glibc
 
-/// `blobd changes`: prints the changes of a user's notifications.
 struct ChangesCommand: ParsableCommand {
     private static let pageCount = 100
 
@@ -97,10 +96,8 @@ struct ChangesCommand: ParsableCommand {
     }
 }
 
-/// Prints changes and keeps the cursor after them.
 private struct ChangePrinter {
     private(set) var cursor: String
-    /// Whether the daemon has answered with a page.
     private(set) var hasRead = false
     private(set) var left: Int
 
@@ -111,7 +108,6 @@ private struct ChangePrinter {
 
     func writeCursor() { StandardError.write("cursor: \(cursor)\n") }
 
-    /// - Returns: whether there is more.
     mutating func print(_ document: [UInt8]) throws -> Bool {
         let page = try ChangePage(document: document)
         hasRead = true

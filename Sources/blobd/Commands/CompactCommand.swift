@@ -3,7 +3,6 @@ import BlobStore
 import CLinux
 import Glibc
 
-/// `blobd compact`: rewrites a store's file.
 struct CompactCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "compact",
@@ -14,7 +13,7 @@ struct CompactCommand: ParsableCommand {
             must be stopped. The new file is verified before it replaces the old one; meanwhile both need \
             room. The store's id, revisions and cursors stay the same.
 
-              systemctl stop blobd && blobd compact --data /var/lib/blobd && systemctl start blobd
+              systemctl stop blobd.socket blobd && blobd compact --data /var/lib/blobd && systemctl start blobd
             """)
 
     @Option(help: .named("dir", "The store's directory."))

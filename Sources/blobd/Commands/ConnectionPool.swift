@@ -22,7 +22,6 @@ final class ConnectionPool {
     }
 
     private let members: [Member]
-    /// The most requests that are unanswered.
     private let inFlightMax: Int
     /// Further requests are sent when no more than these are unanswered, so that a single connection is never idle.
     private let refillCount: Int

@@ -2,7 +2,6 @@ import ArgumentParser
 import BlobClient
 import Glibc
 
-/// `blobd ping`: asks whether a publish can be stored.
 struct PingCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "ping",
@@ -23,7 +22,6 @@ struct PingCommand: ParsableCommand {
     }
 }
 
-/// `blobd promote`: makes a follower the leader of its shard.
 struct PromoteCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "promote",
@@ -57,7 +55,6 @@ struct PromoteCommand: ParsableCommand {
     }
 }
 
-/// `blobd scrub`: has the daemon read its store again.
 struct ScrubCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "scrub",
@@ -127,7 +124,6 @@ struct ScrubCommand: ParsableCommand {
         return text
     }
 
-    /// The progress of the present round.
     static func state(_ report: ScrubReport) -> String {
         guard report.isRunning else { return "no round is under way" }
         let share = report.bytesRead * 100 / max(1, report.bytesTotal)

@@ -2,7 +2,6 @@ import ArgumentParser
 import BlobClient
 import BlobJSON
 
-/// `blobd dump`: writes all notifications and payloads in a form that any program reads.
 struct DumpCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "dump",
@@ -28,22 +27,13 @@ struct DumpCommand: ParsableCommand {
     @OptionGroup var socket: SocketOptions
 
     func run() throws {
-        guard file != "-" else {
-            guard !StandardOutput.isTerminal else {
-                throw CommandFailure(
-                    .badUsage,
-                    "a tar archive is binary and standard output is a terminal; give a file")
-            }
-            let summary = try dump { try StandardOutput.write($0.span.bytes) }
-            return StandardError.write(summary)
+        try NewFile.write("a tar archive", to: file) { write in
+            try dump { try write($0.span.bytes) }
+        } summary: {
+            $0
         }
-        let target = try NewFile(file, isNew: true, mode: 0o600)
-        let summary = try dump { try target.write($0.span.bytes) }
-        try target.keepNew()
-        try StandardOutput.write(summary)
     }
 
-    /// Writes the archive; returns a summary.
     private func dump(_ write: ([UInt8]) throws -> Void) throws -> String {
         var connection = try socket.connect()
         let stats = try connection.call(.stats)
@@ -68,7 +58,6 @@ struct DumpCommand: ParsableCommand {
     private static let pageCount = 1_000
 }
 
-/// An archive being written.
 private struct Dump {
     let time: Int64
     var digests: Set<PayloadDigest> = []
@@ -136,7 +125,6 @@ private struct Dump {
 
     private static let attemptCountMax = 100
 
-    /// - Returns: false when the store no longer has one of its payloads.
     private mutating func addBlobs(
         of record: JSONValue, _ connection: inout BlobConnection,
         _ write: ([UInt8]) throws -> Void

@@ -1,7 +1,6 @@
 import ArgumentParser
 import BlobClient
 
-/// `blobd envelope`: renders the push for a notification.
 struct EnvelopeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "envelope",

@@ -2,7 +2,6 @@ import ArgumentParser
 import BlobClient
 import BlobStore
 
-/// `blobd get`: fetches a payload, or checks many.
 struct GetCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "get",
@@ -86,8 +85,7 @@ struct GetCommand: ParsableCommand {
         }
     }
 
-    /// Lets `fetch` hand pieces to the file of `-o`, which appears when `fetch` has returned, or to
-    /// standard output.
+    /// The file of `-o` appears when `fetch` has returned.
     private func write(
         _ fetch: (_ output: (String, RawSpan) throws -> Void) throws -> Void
     ) throws {
@@ -108,17 +106,16 @@ struct GetCommand: ParsableCommand {
         }
     }
 
-    /// Checks payloads without a daemon.
     private func checkMany(_ ids: [String], in store: BlobStore) throws {
         var report = CheckReport()
-        var digests: Set<String> = []
         for id in ids {
             do {
                 let found = try LocalStore.payload(store, id, part: part)
                 report.byteCount += UInt64(found.bytes.count)
-                if "\(PayloadDigest(of: found.bytes.span.bytes))" == found.digest {
+                let digest = PayloadDigest(of: found.bytes.span.bytes)
+                if "\(digest)" == found.digest {
+                    report.digests.insert(digest)
                     report.right += 1
-                    digests.insert(found.digest)
                 } else {
                     report.damaged += 1
                 }
@@ -127,13 +124,11 @@ struct GetCommand: ParsableCommand {
                 report.report(id, failure.message)
             }
         }
-        report.distinct = digests.count
         try report.finish(asJSON: json)
     }
 
     private func checkMany(_ ids: [String], _ pool: ConnectionPool) throws {
         var report = CheckReport()
-        var digests: Set<PayloadDigest> = []
         var bytes: UInt64 = 0
         var progress = ProgressBar("checking") { "\(HumanText.count($0)) payloads" }
         defer { progress.finish() }
@@ -146,7 +141,7 @@ struct GetCommand: ParsableCommand {
             switch outcome {
             case .payload(let info):
                 report.right += 1
-                digests.insert(info.digest)
+                report.digests.insert(info.digest)
             case .failed(let error):
                 report.count(error)
                 progress.finish()
@@ -157,15 +152,12 @@ struct GetCommand: ParsableCommand {
             progress.update(UInt64(report.right + report.wrong), of: UInt64(ids.count))
         }
         progress.finish()
-        report.distinct = digests.count
         report.byteCount = bytes
         try report.finish(asJSON: json)
     }
 }
 
-/// What `get --check` prints.
-private struct CheckReport: Encodable {
-    /// How many failures are reported one by one.
+private struct CheckReport {
     static let shownMax = 10
 
     var right = 0
@@ -173,15 +165,10 @@ private struct CheckReport: Encodable {
     var expired = 0
     var damaged = 0
     var refused = 0
-    var distinct = 0
+    var digests: Set<PayloadDigest> = []
     var byteCount: UInt64 = 0
-    var seconds = 0.0
 
     private let watch = Stopwatch()
-
-    private enum CodingKeys: CodingKey {
-        case right, missing, expired, damaged, refused, distinct, byteCount, seconds
-    }
 
     var wrong: Int { missing + expired + damaged + refused }
 
@@ -194,23 +181,27 @@ private struct CheckReport: Encodable {
         }
     }
 
-    /// Reports one failure on standard error, unless there were many already.
     func report(_ id: String, _ why: String) {
         guard wrong <= Self.shownMax else { return }
         StandardError.write("blobd: \(HumanText.line(id)): \(why)\n")
     }
 
-    /// Prints the summary. Throws the exit code, unless all was right.
-    mutating func finish(asJSON: Bool) throws {
-        seconds = watch.seconds
-        try StandardOutput.write(asJSON ? try JSONLine.text(self) : text)
+    func finish(asJSON: Bool) throws {
+        let seconds = watch.seconds
+        try StandardOutput.write(
+            asJSON
+                ? try JSONLine.object([
+                    "right": right, "missing": missing, "expired": expired, "damaged": damaged,
+                    "refused": refused, "distinct": digests.count, "byte_count": byteCount,
+                    "seconds": seconds,
+                ]) : text(seconds: seconds))
         if damaged + refused > 0 { throw ExitCode(ExitStatus.refused.rawValue) }
         if wrong > 0 { throw ExitCode(ExitStatus.notFound.rawValue) }
     }
 
-    private var text: String {
+    private func text(seconds: Double) -> String {
         var text =
-            "\(HumanText.count(right)) payloads right (\(HumanText.count(distinct)) distinct), "
+            "\(HumanText.count(right)) payloads right (\(HumanText.count(digests.count)) distinct), "
             + "\(HumanText.bytes(byteCount)) in \(seconds) s\n"
         let failures = [
             ("missing", missing), ("expired", expired), ("damaged", damaged), ("refused", refused),

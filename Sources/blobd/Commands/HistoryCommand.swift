@@ -2,7 +2,6 @@ import ArgumentParser
 import BlobClient
 import Notifications
 
-/// `blobd history`: lists a user's notifications.
 struct HistoryCommand: ParsableCommand {
     private static let pageCount = 100
 

@@ -1,19 +1,15 @@
 import Glibc
 
-/// A file that is read from its start to its end, or standard input.
 struct InputFile: ~Copyable {
     private static let pieceByteCount = 262_144
 
-    /// What it is called in messages.
     let name: String
     private let descriptor: CInt
     private let mode: mode_t
-    /// Bytes that were read.
     private(set) var byteCount = 0
     /// Bytes that there are to read; 0: that is not known.
     let byteCountInAll: UInt64
 
-    /// - Parameter path: `-` for standard input.
     init(_ path: String) throws(CommandFailure) {
         let isStandard = path == "-"
         let name = isStandard ? "standard input" : path
@@ -24,7 +20,6 @@ struct InputFile: ~Copyable {
         }
     }
 
-    /// Takes over a descriptor.
     private init(taking descriptor: CInt, _ name: String) {
         self.name = name
         self.descriptor = descriptor
@@ -57,7 +52,6 @@ struct InputFile: ~Copyable {
         byteCount += bytes.count
     }
 
-    /// So many bytes. Throws if there are fewer.
     mutating func read(_ count: Int) throws(CommandFailure) -> [UInt8] {
         var bytes: [UInt8] = []
         while bytes.count < count {
@@ -74,18 +68,15 @@ struct InputFile: ~Copyable {
 // MARK: - Files of a known length
 
 extension InputFile {
-    /// How long a file may be, and what a longer one means.
     struct Limit {
         let byteCountMax: UInt64
         let words: String
         let status: ExitStatus
 
-        /// Of a file that is sent as one payload.
         static func payload(_ byteCountMax: UInt64) -> Limit {
             Limit(byteCountMax: byteCountMax, words: "the daemon's limit", status: .refused)
         }
 
-        /// Of a file whose lines are read, such as a list of ids.
         static func lines(_ thing: String) -> Limit {
             Limit(byteCountMax: 1 << 28, words: "the limit for a \(thing)", status: .badUsage)
         }
@@ -105,7 +96,6 @@ extension InputFile {
         }
     }
 
-    /// All bytes of a file.
     static func bytes(of path: String, _ limit: Limit) throws(CommandFailure) -> [UInt8] {
         var file = try measured(path, byteCountMax: limit.byteCountMax)
         guard file.byteCountInAll <= limit.byteCountMax else {
@@ -155,9 +145,6 @@ extension InputFile {
     /// A file without a name in TMPDIR or /tmp: it is gone when its descriptor is.
     private static func makeSpool() throws(CommandFailure) -> CInt {
         let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
-        let descriptor = open(folder, temporaryFileFlags | O_RDWR | O_CLOEXEC, 0o600)
-        if descriptor >= 0 { return descriptor }
-        // Not every file system has O_TMPFILE.
         var template = Array("\(folder)/blobd-XXXXXX\0".utf8CString)
         let named = mkstemp(&template)
         guard named >= 0 else {

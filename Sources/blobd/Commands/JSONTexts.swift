@@ -2,9 +2,7 @@ import ArgumentParser
 import BlobClient
 import BlobJSON
 
-/// JSON on the command line and in documents.
 enum JSONTexts {
-    /// The value of an option. Refuses anything but JSON.
     static func value(_ text: String, of option: String) throws -> JSONValue {
         let bytes = Array(text.utf8)
         do throws(JSONError) {
@@ -14,8 +12,7 @@ enum JSONTexts {
         }
     }
 
-    /// The buttons given to `--actions`: an array of objects with `identifier`, `title`, and the
-    /// booleans `foreground`, `destructive` and `authentication_required`. The daemon checks the limits.
+    /// The buttons given to `--actions`. The daemon checks the limits.
     static func actions(_ text: String) throws -> [NotificationRecord.Action] {
         guard case .array(let elements) = try value(text, of: "--actions") else {
             throw ValidationError("--actions is not an array of actions")
@@ -52,7 +49,6 @@ enum JSONTexts {
         return action
     }
 
-    /// The elements of an array in a document of the daemon's, one per line.
     static func lines(_ name: String, in document: [UInt8]) throws -> [String] {
         guard case .array(let elements) = (try? JSONValue.parse(answer: document))?[name] else {
             throw CommandFailure(.refused, "the daemon's answer has no array '\(name)'")
@@ -75,7 +71,6 @@ enum JSONTexts {
 }
 
 extension JSONValue {
-    /// The elements of a member that is an array; none for anything else.
     func elements(_ name: String) -> [JSONValue] {
         guard case .array(let elements)? = self[name] else { return [] }
         return elements

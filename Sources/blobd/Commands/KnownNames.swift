@@ -3,12 +3,9 @@ import BlobProtocol
 
 /// The names that a daemon knows, for the refusal of one that it does not know.
 enum KnownNames {
-    /// The most names that are listed.
     static let countMax = 20
 
     /// Adds the names that the daemon knows to an error of this code.
-    ///
-    /// - Parameter ask: asks the daemon for them; nil: it failed.
     static func explain(
         _ error: ClientError, _ code: ErrorCode, _ ask: () -> [String]?
     ) -> any Error {

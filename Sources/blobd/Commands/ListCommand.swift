@@ -1,9 +1,7 @@
 import ArgumentParser
 import BlobClient
 
-/// `blobd ls`: lists notifications.
 struct ListCommand: ParsableCommand {
-    /// How many notifications are asked for at once: the protocol's most.
     private static let pageCount = 1_000
 
     static let configuration = CommandConfiguration(

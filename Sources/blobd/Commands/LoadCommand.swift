@@ -3,7 +3,6 @@ import BlobClient
 import BlobJSON
 import BlobProtocol
 
-/// `blobd load`: publishes what `blobd dump` wrote.
 struct LoadCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "load",
@@ -54,7 +53,7 @@ private struct Load {
             + (expiredCount > 0 ? ", left out \(HumanText.count(expiredCount)) expired\n" : "\n")
     }
 
-    /// Publishes a file of the archive. Files of other names are ignored.
+    /// Files of other names are ignored.
     mutating func add(
         _ name: String, _ bytes: [UInt8], _ connection: inout BlobConnection
     ) throws {
@@ -146,7 +145,6 @@ extension JSONValue {
         return .object(members)
     }
 
-    /// An object with only these members.
     fileprivate func only(_ names: String...) -> JSONValue {
         .object(names.compactMap { name in self[name].map { JSONMember(name, $0) } })
     }

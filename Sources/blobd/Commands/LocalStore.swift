@@ -1,7 +1,6 @@
 import BlobStore
 import Glibc
 
-/// A store opened by a command, with or without a running daemon.
 enum LocalStore {
     static func exists(_ directory: String) -> Bool {
         access("\(directory)/data.mdb", F_OK) == 0
@@ -50,7 +49,6 @@ enum LocalStore {
         }
     }
 
-    /// When a notification expired, if that is still remembered.
     private static func expiry(
         _ store: BlobStore, _ id: String, asOf now: Timestamp
     ) throws(StoreError) -> Timestamp? {

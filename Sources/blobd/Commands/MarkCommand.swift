@@ -2,7 +2,6 @@ import ArgumentParser
 import BlobClient
 import BlobProtocol
 
-/// `blobd mark`: records what a user did with a notification.
 struct MarkCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "mark",

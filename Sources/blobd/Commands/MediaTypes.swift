@@ -1,4 +1,3 @@
-/// Media types of files, by their names.
 enum MediaTypes {
     private static let byEnding: [String: String] = [
         "jpg": "image/jpeg", "jpeg": "image/jpeg", "png": "image/png", "gif": "image/gif",
@@ -18,7 +17,6 @@ enum MediaTypes {
         "usdz": "model/vnd.usdz+zip", "vcf": "text/vcard; charset=utf-8",
     ]
 
-    /// The type that the name of a file suggests, or nil.
     static func suggested(by fileName: String) -> String? {
         let name = fileName.split(separator: "/").last ?? ""
         guard let dot = name.lastIndex(of: ".") else { return nil }

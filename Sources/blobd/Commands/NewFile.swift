@@ -18,10 +18,6 @@ struct NewFile: ~Copyable {
     private let kind: Kind
 
     /// A directory at `path`, or a folder that is not writable, is bad usage.
-    ///
-    /// - Parameters:
-    ///   - isNew: whether an existing file is bad usage, too.
-    ///   - mode: who may read it.
     init(_ path: String, isNew: Bool = false, mode: mode_t = 0o666) throws(CommandFailure) {
         var status = stat()
         let exists = stat(path, &status) == 0
@@ -65,52 +61,65 @@ struct NewFile: ~Copyable {
         if kind == .named { unlink(temporaryPath) }
     }
 
+    private borrowing func failed() -> CommandFailure {
+        CommandFailure(.refused, "\(path): \(errorText(errno))")
+    }
+
     borrowing func write(_ bytes: RawSpan) throws(CommandFailure) {
         if let code = writeAll(bytes, to: descriptor) {
             throw CommandFailure(.refused, "\(path): \(errorText(code))")
         }
     }
 
+    private borrowing func link(_ source: String, as name: String) throws(CommandFailure) {
+        guard linkat(AT_FDCWD, source, AT_FDCWD, name, AT_SYMLINK_FOLLOW) == 0 else {
+            throw failed()
+        }
+    }
+
     consuming func keep() throws(CommandFailure) {
         guard kind != .direct else { return }
         // `linkat` replaces nothing, and `rename` does: hence the temporary name.
-        if kind == .nameless,
-            linkat(
-                AT_FDCWD, "/proc/self/fd/\(descriptor)", AT_FDCWD, temporaryPath, AT_SYMLINK_FOLLOW)
-                != 0
-        {
-            throw CommandFailure(.refused, "\(path): \(errorText(errno))")
-        }
+        if kind == .nameless { try link("/proc/self/fd/\(descriptor)", as: temporaryPath) }
         guard rename(temporaryPath, path) == 0 else {
-            let code = errno
+            let failure = failed()
             unlink(temporaryPath)
-            throw CommandFailure(.refused, "\(path): \(errorText(code))")
+            throw failure
         }
     }
-}
 
-extension NewFile {
     /// Gives the file its name, unless that is taken, and syncs both.
     consuming func keepNew() throws(CommandFailure) {
-        guard fsync(descriptor) == 0 else {
-            throw CommandFailure(.refused, "\(path): \(errorText(errno))")
-        }
-        let source = kind == .named ? temporaryPath : "/proc/self/fd/\(descriptor)"
-        guard linkat(AT_FDCWD, source, AT_FDCWD, path, AT_SYMLINK_FOLLOW) == 0 else {
-            throw CommandFailure(.refused, "\(path): \(errorText(errno))")
-        }
+        guard fsync(descriptor) == 0 else { throw failed() }
+        try link(kind == .named ? temporaryPath : "/proc/self/fd/\(descriptor)", as: path)
         let folder = open(Self.folder(of: path), O_RDONLY | O_DIRECTORY | O_CLOEXEC)
-        guard folder >= 0 else {
-            throw CommandFailure(.refused, "\(path): \(errorText(errno))")
-        }
+        guard folder >= 0 else { throw failed() }
         defer { close(folder) }
-        guard fsync(folder) == 0 else {
-            throw CommandFailure(.refused, "\(path): \(errorText(errno))")
-        }
+        guard fsync(folder) == 0 else { throw failed() }
     }
 
     private static func folder(of path: String) -> String {
         path.lastIndex(of: "/").map { String(path[...$0]) } ?? "./"
+    }
+}
+
+extension NewFile {
+    /// Writes a binary result to a new file, or to standard output (`-`). Its summary goes to the other end.
+    static func write<Result>(
+        _ kind: String, to file: String, _ body: ((RawSpan) throws -> Void) throws -> Result,
+        summary: (Result) throws -> String
+    ) throws {
+        guard file != "-" else {
+            guard !StandardOutput.isTerminal else {
+                throw CommandFailure(
+                    .badUsage, "\(kind) is binary and standard output is a terminal; give a file")
+            }
+            return StandardError.write(try summary(try body { try StandardOutput.write($0) }))
+        }
+        let target = try NewFile(file, isNew: true, mode: 0o600)
+        let result = try body { try target.write($0) }
+        try target.keepNew()
+        try StandardOutput.write(try summary(result))
     }
 }
 

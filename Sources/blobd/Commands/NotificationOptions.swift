@@ -3,8 +3,6 @@ public import BlobClient
 import BlobProtocol
 public import Notifications
 
-// Options of the commands for notifications.
-
 extension ExpressibleByArgument where Self: NamedValue & RawRepresentable, RawValue == UInt8 {
     /// The value of that name.
     public init?(argument: String) { self.init(name: argument) }
@@ -48,7 +46,6 @@ struct PartText: ExpressibleByArgument, Equatable {
         }
     }
 
-    /// A path and the media type after its last colon, if it is one.
     private static func split(_ text: String) -> (path: String, mediaType: String?) {
         guard let colon = text.lastIndex(of: ":") else { return (text, nil) }
         let type = String(text[text.index(after: colon)...])
@@ -75,7 +72,6 @@ struct PartText: ExpressibleByArgument, Equatable {
     }
 }
 
-/// The texts of a notification, for `put` and `publish`.
 struct TextOptions: ParsableArguments {
     @Option(help: .named("text", "The title."))
     var title: String?
@@ -100,7 +96,6 @@ struct TextOptions: ParsableArguments {
     }
 }
 
-/// The lifetime of a notification, for `put` and `publish`.
 struct LifetimeOptions: ParsableArguments {
     @Option(help: .named("time", "The TTL: 90, 90s, 15m, 24h, 30d."))
     var ttl: String?
@@ -135,7 +130,6 @@ struct LifetimeOptions: ParsableArguments {
     }
 }
 
-/// Selects notifications, for `history` and `changes`.
 struct FilterOptions: ParsableArguments {
     @Option(help: .named("name", "Only notifications of this app."))
     var app: String?

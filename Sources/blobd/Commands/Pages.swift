@@ -11,7 +11,6 @@ extension NotificationPage: Paged {}
 extension BlobConnection {
     /// Reads a list page by page.
     ///
-    /// - Parameter take: returns whether another page is wanted.
     /// - Returns: where the list continues; nil at its end.
     @discardableResult
     mutating func readPages<Page: Paged>(
@@ -29,7 +28,6 @@ extension BlobConnection {
     }
 }
 
-/// How much of a list is printed, for `ls`, `history` and `changes`.
 struct LimitOptions: ParsableArguments {
     @Option(help: .named("count", "Maximum count. Default: all."))
     var limit: Int?
@@ -45,16 +43,11 @@ struct ListPrinter {
     private var table: TextTable?
     private var isFirst = true
 
-    /// - Parameter table: nil: JSON.
     init(_ limit: LimitOptions, _ table: TextTable?) {
         left = limit.limit ?? .max
         self.table = table
     }
 
-    /// Prints a page.
-    ///
-    /// - Parameter member: the list in the page's document.
-    /// - Returns: whether more may be printed.
     mutating func print(
         _ document: [UInt8], _ member: String, count: Int, rows: () -> [[String]]
     ) throws -> Bool {

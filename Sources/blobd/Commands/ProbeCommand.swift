@@ -3,7 +3,6 @@ import BlobClient
 import Glibc
 import ObjectStore
 
-/// `blobd probe`: tests a bucket.
 struct ProbeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "probe",
@@ -34,28 +33,25 @@ struct ProbeCommand: ParsableCommand {
     func run() throws {
         // Writing to a closed connection is an error, and no signal.
         signal(SIGPIPE, SIG_IGN)
-        var report = BucketReport(url: url)
+        var report: JSONObject = [
+            "url": url, "can_list": false, "can_write": false, "can_read": false,
+            "can_delete": false,
+        ]
+        let isUsable: Bool
         do throws(ObjectStoreError) {
             let bucket = try ObjectBucket(url)
-            var trial = BucketTrial(bucket, try bucket.makeClient())
-            report = trial.report
-            if !json { try? StandardOutput.write(trial.heading) }
-            for step in BucketTrial.steps {
-                let line = try trial.run(step)
-                report = trial.report
+            let trial = BucketTrial(bucket: bucket, client: try bucket.makeClient())
+            isUsable = try trial.run(&report) { line in
                 if !json { try? StandardOutput.write(line + "\n") }
             }
         } catch {
-            report.error = error.description
-            if json { try StandardOutput.write(try JSONLine.text(report)) }
+            report["error"] = error.description
+            if json { try StandardOutput.write(try JSONLine.object(report)) }
             throw CommandFailure(ExitStatus(error), error.description)
         }
-        if json {
-            try StandardOutput.write(try JSONLine.text(report))
-        } else {
-            try StandardOutput.write(report.verdict)
-        }
-        guard report.isUsable else {
+        let verdict = "The bucket \(isUsable ? "can" : "CANNOT") be replicated to.\n"
+        try StandardOutput.write(json ? try JSONLine.object(report) : verdict)
+        guard isUsable else {
             throw CommandFailure(
                 .refused,
                 "\(url) cannot be replicated to: the server does not keep conditional creates")
@@ -73,83 +69,79 @@ extension ExitStatus {
     }
 }
 
-/// The steps of `blobd probe`.
-struct BucketTrial {
-    private let bucket: ObjectBucket
-    private let client: ObjectClient
-    private(set) var report: BucketReport
-    private let name: String
+private struct BucketTrial {
+    let bucket: ObjectBucket
+    let client: ObjectClient
 
-    enum Step: CaseIterable {
-        case list, write, read, delete, race, latency
-    }
-
-    static let steps = Step.allCases
-
-    /// Puts whose latency is measured.
     private static let putCount = 200
     private static let payload = [UInt8](repeating: UInt8(ascii: "p"), count: 4_096)
 
-    init(_ bucket: ObjectBucket, _ client: ObjectClient) {
-        self.bucket = bucket
-        self.client = client
-        report = BucketReport(url: "\(bucket.url)")
-        report.endpoint = "\(bucket.access.endpoint)"
-        report.region = bucket.access.region
-        name = "probe/\(UInt64.random(in: .min ... .max))"
-    }
-
-    /// The server, and the credentials.
-    var heading: String {
-        "\(bucket.url) at \(bucket.access.endpoint), region \(bucket.access.region), \(bucket.access.credentials.credentials)\n"
-    }
-
-    /// Runs a step. Returns a line with the result.
-    mutating func run(_ step: Step) throws(ObjectStoreError) -> String {
-        switch step {
-        case .list:
-            _ = try client.list("", keyCountMax: 1)
-            report.canList = true
-            return "list      ok"
-        case .write:
-            try put(name)
-            report.canWrite = true
-            return "write     ok"
-        case .read:
-            guard try client.get(name, byteCountMax: 1 << 20) == Self.payload else {
-                throw ObjectStoreError(
-                    .badAnswer, "get \(name) in \(bucket.url): not the bytes that were put")
-            }
-            report.canRead = true
-            return "read      ok"
-        case .delete:
-            try client.delete(name)
-            guard try client.get(name, byteCountMax: 1 << 20) == nil else {
-                throw ObjectStoreError(
-                    .badAnswer, "get \(name) in \(bucket.url): still there after its deletion")
-            }
-            report.canDelete = true
-            return "delete    ok"
-        case .race: return try race()
-        case .latency: return try latency()
+    /// Runs all steps.
+    ///
+    /// - Parameter report: gets what `--json` prints, up to a step that fails.
+    /// - Returns: whether the bucket can be replicated to.
+    func run(
+        _ report: inout JSONObject, _ say: (String) -> Void
+    ) throws(ObjectStoreError) -> Bool {
+        let access = bucket.access
+        report["url"] = "\(bucket.url)"
+        report["endpoint"] = "\(access.endpoint)"
+        report["region"] = access.region
+        say(
+            "\(bucket.url) at \(access.endpoint), region \(access.region), \(access.credentials.credentials)"
+        )
+        let name = "probe/\(UInt64.random(in: .min ... .max))"
+        func failed(_ why: String) -> ObjectStoreError {
+            ObjectStoreError(.badAnswer, "get \(name) in \(bucket.url): \(why)")
         }
+        _ = try client.list("", keyCountMax: 1)
+        report["can_list"] = true
+        say("list      ok")
+        try put(name)
+        report["can_write"] = true
+        say("write     ok")
+        guard try client.get(name, byteCountMax: 1 << 20) == Self.payload else {
+            throw failed("not the bytes that were put")
+        }
+        report["can_read"] = true
+        say("read      ok")
+        try client.delete(name)
+        guard try client.get(name, byteCountMax: 1 << 20) == nil else {
+            throw failed("still there after its deletion")
+        }
+        report["can_delete"] = true
+        say("delete    ok")
+        let isUsable = try race(&report, say)
+        try measure(name, &report, say)
+        return isUsable
     }
 
     private func put(_ name: String) throws(ObjectStoreError) {
         try client.put(name, Self.payload.span.bytes)
     }
 
-    private mutating func race() throws(ObjectStoreError) -> String {
+    private func race(
+        _ report: inout JSONObject, _ say: (String) -> Void
+    ) throws(ObjectStoreError) -> Bool {
         let probe = try ConditionalWriteProbe.full.run(bucket)
-        report.conditionalCreates = .init(probe)
+        report["conditional_creates"] =
+            [
+                "names": probe.nameCount, "racers": probe.racerCount,
+                "one_winner": probe.soundNameCount, "faulty": probe.faultyNameCount,
+                "unanswered": probe.unknownCount, "faults": probe.faults,
+            ] as JSONObject
         var text =
             "create    \(probe.isSound ? "ok" : "FAILED"): \(probe.soundNameCount) of \(probe.nameCount) names had one winner of \(probe.racerCount)"
         if probe.unknownCount > 0 { text += ", \(probe.unknownCount) requests without an answer" }
         for fault in probe.faults { text += "\n          \(fault)" }
-        return text
+        say(text)
+        return probe.soundNameCount == probe.nameCount
     }
 
-    private mutating func latency() throws(ObjectStoreError) -> String {
+    /// Measures the latency of puts, in milliseconds with two decimals.
+    private func measure(
+        _ name: String, _ report: inout JSONObject, _ say: (String) -> Void
+    ) throws(ObjectStoreError) {
         var times: [Int] = []
         let names = (0..<Self.putCount).map { "\(name)-\($0)" }
         var failure: ObjectStoreError?
@@ -165,65 +157,13 @@ struct BucketTrial {
             for name in names.prefix(times.count + 1) { try client.delete(name) }
         }
         if let failure { throw failure }
-        let figures = BucketReport.Latency(microseconds: times)
-        report.putMilliseconds = figures
-        return
-            "put 4 KiB p50 \(figures.p50) ms, p90 \(figures.p90) ms, p99 \(figures.p99) ms, max \(figures.max) ms"
-    }
-}
-
-/// What `blobd probe --json` prints.
-struct BucketReport: Encodable {
-    var url: String
-    var endpoint: String?
-    var region: String?
-    var canList = false
-    var canWrite = false
-    var canRead = false
-    var canDelete = false
-    var conditionalCreates: Creates?
-    var putMilliseconds: Latency?
-    var error: String?
-
-    struct Creates: Encodable {
-        var names: Int
-        var racers: Int
-        var oneWinner: Int
-        var faulty: Int
-        var unanswered: Int
-        var faults: [String]
-
-        init(_ report: ProbeReport) {
-            names = report.nameCount
-            racers = report.racerCount
-            oneWinner = report.soundNameCount
-            faulty = report.faultyNameCount
-            unanswered = report.unknownCount
-            faults = report.faults
+        times.sort()
+        func share(_ share: Double) -> Double {
+            Double(times[min(Int(Double(times.count) * share), times.count - 1)] / 10) / 100
         }
-    }
-
-    /// Latencies in milliseconds, with two decimals.
-    struct Latency: Encodable {
-        var p50: Double
-        var p90: Double
-        var p99: Double
-        var max: Double
-
-        /// - Parameter microseconds: at least one.
-        init(microseconds: [Int]) {
-            let sorted = microseconds.sorted()
-            func value(_ share: Double) -> Double {
-                let index = min(Int(Double(sorted.count) * share), sorted.count - 1)
-                return Double(sorted[index] / 10) / 100
-            }
-            (p50, p90, p99, max) = (value(0.5), value(0.9), value(0.99), value(1))
-        }
-    }
-
-    var isUsable: Bool { conditionalCreates.map { $0.oneWinner == $0.names } ?? false }
-
-    var verdict: String {
-        isUsable ? "The bucket can be replicated to.\n" : "The bucket CANNOT be replicated to.\n"
+        let (p50, p90, p99, max) = (share(0.5), share(0.9), share(0.99), share(1))
+        report["put_milliseconds"] =
+            ["p50": p50, "p90": p90, "p99": p99, "max": max] as JSONObject
+        say("put 4 KiB p50 \(p50) ms, p90 \(p90) ms, p99 \(p99) ms, max \(max) ms")
     }
 }

@@ -2,7 +2,6 @@ import ArgumentParser
 import BlobClient
 import BlobProtocol
 
-/// `blobd publish`: stores whole notifications.
 struct PublishCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "publish",
@@ -180,19 +179,16 @@ struct PublishCommand: ParsableCommand {
 
 /// The lines of a batch, cut into calls that the daemon takes.
 struct BatchFile {
-    /// The most bytes and lines of one call.
     static let callByteCountMax = 8 << 20
     static let callLineCountMax = 1_000
 
     struct Call {
         var bytes: [UInt8] = []
-        /// The numbers of its lines in the file, from 1 on.
         var lineNumbers: [Int] = []
     }
 
     private(set) var calls: [Call] = []
 
-    /// Empty lines are skipped.
     init(_ bytes: [UInt8]) {
         var call = Call()
         let lines = bytes.split(separator: UInt8(ascii: "\n"), omittingEmptySubsequences: false)

@@ -3,7 +3,6 @@ import BlobClient
 import BlobProtocol
 import BlobStore
 
-/// `blobd put`: stores a payload for a notification, or one for many.
 struct PutCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "put",
@@ -106,7 +105,6 @@ struct PutCommand: ParsableCommand {
         try putMany(ids, bytes, path, pool)
     }
 
-    /// Stores a blob without a notification, and prints its digest.
     private func putBlob(
         _ bytes: [UInt8], _ path: String, _ connection: inout BlobConnection
     ) throws {

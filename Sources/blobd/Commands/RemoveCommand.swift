@@ -1,7 +1,6 @@
 import ArgumentParser
 import BlobClient
 
-/// `blobd rm`: removes notifications.
 struct RemoveCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "rm",

@@ -4,7 +4,6 @@ import Glibc
 import ObjectStore
 import Replication
 
-/// `blobd replicas`: shows a replicated store's bucket.
 struct ReplicasCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replicas",
@@ -42,13 +41,12 @@ struct ReplicasCommand: ParsableCommand {
         } catch {
             throw BucketCommand.failure(url, error)
         }
-        try StandardOutput.write(json ? try JSONLine.text(report) : report.text)
+        try StandardOutput.write(json ? try JSONLine.object(report.members) : report.text)
     }
 }
 
-struct ObjectInventory {
-    /// Objects with the same prefix.
-    struct Kind: Encodable, Equatable {
+private struct ObjectInventory {
+    struct Kind: Encodable {
         var objects = 0
         var bytes = 0
     }
@@ -56,122 +54,117 @@ struct ObjectInventory {
     static let kinds = ["epoch", "log", "pack", "base", "blob"]
     private(set) var sizes: [String: Kind] = [:]
     private(set) var logNumbers: [UInt64] = []
-    private(set) var packs: [ClosedRange<UInt64>] = []
+    private(set) var packCount = 0
 
     init(_ objects: ObjectBucket) throws(ObjectStoreError) {
         let client = try objects.makeClient()
         for kind in Self.kinds {
-            sizes[kind] = Kind()
+            var size = Kind()
             var position: ObjectListPosition?
             repeat {
                 let page = try client.list("\(kind)/", from: position)
                 for object in page.objects {
-                    sizes[kind]?.objects += 1
-                    sizes[kind]?.bytes += object.byteCount
+                    size.objects += 1
+                    size.bytes += object.byteCount
                     if let number = ShardNames.number(object.key, behind: ShardNames.logPrefix) {
                         logNumbers.append(number)
                     }
-                    if let range = ShardNames.packRange(object.key) { packs.append(range) }
+                    if ShardNames.packRange(object.key) != nil { packCount += 1 }
                 }
                 position = page.next
             } while position != nil
+            sizes[kind] = size
         }
     }
-
-    var byteCount: Int { sizes.values.reduce(0) { $0 + $1.bytes } }
 }
 
-/// What `blobd replicas` prints.
-struct ReplicaReport: Encodable {
-    struct Leader: Encodable {
-        var epoch: UInt64
-        var host: String
-        var since: String
-    }
-
-    struct Log: Encodable {
-        var segment: UInt64
-        var sequence: UInt64
-        var time: String
-        var ageSeconds: Double
-        /// Whether the leader has stepped down.
-        var hasEnded: Bool
-    }
-
-    struct Base: Encodable {
-        var segment: UInt64
-        var sequence: UInt64
-        var time: String
-        var bytes: Int
-    }
-
-    /// An estimate, of 30 days.
-    struct Month: Encodable {
-        var puts: Int
-        var gets: Int
-        var dollarsOfRequests: Double
-        var dollarsOfStorage: Double
-        var dollarsPerFollower: Double
-    }
-
-    var url: String
-    var storeID: String
-    var leader: Leader?
-    var log: Log?
-    var bases: [Base] = []
-    /// Why bases cannot be used.
-    var damagedBases: [String] = []
-    var packs = 0
-    var objects: [String: ObjectInventory.Kind]
-    var month: Month?
-
-    private enum CodingKeys: String, CodingKey {
-        case url, storeID, leader, log, bases, damagedBases, packs, objects, month
-    }
+private struct ReplicaReport {
+    private(set) var members: JSONObject
+    private(set) var text = ""
 
     /// Reads the documents, the newest segment, and one that is about an hour older.
     init(
         _ url: String, _ inventory: ObjectInventory, on bucket: S3Bucket, asOf now: Timestamp
     ) throws {
-        self.url = url
-        storeID = try StoreDocument.read(on: bucket).storeID
-        objects = inventory.sizes
-        packs = inventory.packs.count
+        let storeID = try StoreDocument.read(on: bucket).storeID
+        members = [
+            "url": url, "store_id": storeID, "packs": inventory.packCount,
+            "objects": inventory.sizes,
+        ]
+        line("store", storeID)
         if let newest = try Epochs.newest(on: bucket) {
-            leader = Leader(
-                epoch: newest.number, host: newest.document.host,
-                since: CommandLineText.text(milliseconds: newest.document.time.milliseconds))
+            let (host, since) = (newest.document.host, Self.text(newest.document.time))
+            members["leader"] =
+                ["epoch": newest.number, "host": host, "since": since] as JSONObject
+            line("leader", "\(HumanText.line(host)), epoch \(newest.number), since \(since)")
+        } else {
+            line("leader", "none")
         }
+        let head = try inventory.logNumbers.max().flatMap { try Segment.read($0, on: bucket)?.head }
+        addLog(head, asOf: now)
         var catalog = BaseCatalog(of: storeID)
         try catalog.refresh(on: bucket)
-        bases = catalog.bases.map { manifest in
-            Base(
-                segment: manifest.position.number, sequence: manifest.sequence,
-                time: CommandLineText.text(milliseconds: manifest.time.milliseconds),
-                bytes: manifest.byteCount)
+        addBases(catalog)
+        for kind in ObjectInventory.kinds {
+            guard let size = inventory.sizes[kind] else { continue }
+            line(
+                "\(kind)/",
+                "\(HumanText.count(size.objects)) objects, \(HumanText.bytes(size.bytes))")
         }
-        damagedBases = catalog.damaged.sorted { $0.key < $1.key }.map(\.value.description)
-        guard let last = inventory.logNumbers.max(),
-            let head = try Segment.read(last, on: bucket)?.head
-        else { return }
-        log = Log(
-            segment: last, sequence: head.sequence,
-            time: CommandLineText.text(milliseconds: head.time.milliseconds),
-            ageSeconds: Double(now.milliseconds - head.time.milliseconds) / 1_000,
-            hasEnded: head.kind == .end)
         // Segments that are not packed yet, or packed less than ten minutes ago.
-        let first = inventory.logNumbers.sorted().last { $0 + Self.countedMax <= last }
-        let counted = first ?? inventory.logNumbers.min() ?? last
-        guard counted < last, let earlier = try Segment.read(counted, on: bucket)?.head else {
-            return
-        }
-        month = Self.month(
-            segments: last - counted,
+        let numbers = inventory.logNumbers.sorted()
+        guard let head, let last = numbers.last else { return }
+        let first = numbers.last { $0 + Self.countedMax <= last } ?? numbers[0]
+        guard first < last, let earlier = try Segment.read(first, on: bucket)?.head else { return }
+        addMonth(
+            segments: last - first,
             milliseconds: head.time.milliseconds - earlier.time.milliseconds,
-            byteCount: inventory.byteCount)
+            byteCount: inventory.sizes.values.reduce(0) { $0 + $1.bytes })
     }
 
-    /// How many segments are counted at most.
+    private mutating func line(_ title: String, _ words: String) {
+        text += HumanText.padded(title, to: 10) + words + "\n"
+    }
+
+    private static func text(_ time: Timestamp) -> String {
+        CommandLineText.text(milliseconds: time.milliseconds)
+    }
+
+    private mutating func addLog(_ head: Segment.Head?, asOf now: Timestamp) {
+        guard let head else { return line("log", "empty") }
+        let time = Self.text(head.time)
+        let age = now.milliseconds - head.time.milliseconds
+        // The leader has stepped down.
+        let hasEnded = head.kind == .end
+        members["log"] =
+            [
+                "segment": head.number, "sequence": head.sequence, "time": time,
+                "age_seconds": Double(age) / 1_000, "has_ended": hasEnded,
+            ] as JSONObject
+        line(
+            "log",
+            "batch \(HumanText.count(head.sequence)) in segment \(head.number) of \(time), \(HumanText.duration(milliseconds: age)) ago\(hasEnded ? ", and the leader has stepped down" : "")"
+        )
+    }
+
+    private mutating func addBases(_ catalog: BaseCatalog) {
+        let damaged = catalog.problems.map(\.description)
+        members["damaged_bases"] = damaged
+        members["bases"] = catalog.bases.map { base -> JSONObject in
+            let (number, time) = (base.position.number, Self.text(base.time))
+            line(
+                "base",
+                "batch \(HumanText.count(base.sequence)) after segment \(number), \(time), \(HumanText.bytes(base.byteCount))"
+            )
+            return [
+                "segment": number, "sequence": base.sequence, "time": time,
+                "bytes": base.byteCount,
+            ]
+        }
+        for problem in damaged { line("base", "damaged: \(problem)") }
+        if catalog.bases.isEmpty { line("base", "none: nothing can be restored yet") }
+    }
+
     private static let countedMax: UInt64 = 100
     private static let dollarsPerPut = 5.0 / 1_000_000
     private static let dollarsPerGet = 0.4 / 1_000_000
@@ -179,61 +172,30 @@ struct ReplicaReport: Encodable {
     private static let monthMilliseconds = 30 * 86_400_000.0
     private static let followerGets = 4 * 30 * 86_400.0
 
-    private static func month(segments: UInt64, milliseconds: Int64, byteCount: Int) -> Month? {
-        guard milliseconds > 0 else { return nil }
-        let appended = Double(segments) * monthMilliseconds / Double(milliseconds)
-        // A pack every five minutes, and a base a day.
-        let puts = appended + monthMilliseconds / 300_000 + 60
+    /// Adds an estimate of 30 days.
+    private mutating func addMonth(segments: UInt64, milliseconds: Int64, byteCount: Int) {
+        guard milliseconds > 0 else { return }
         // Each segment is read once for its pack.
-        let gets = appended
-        return Month(
-            puts: Int(puts), gets: Int(gets),
-            dollarsOfRequests: cents(puts * dollarsPerPut + gets * dollarsPerGet),
-            dollarsOfStorage: cents(Double(byteCount) * dollarsPerByte),
-            dollarsPerFollower: cents(followerGets * dollarsPerGet))
-    }
-
-    private static func cents(_ dollars: Double) -> Double { (dollars * 100).rounded() / 100 }
-
-    var text: String {
-        var text = "store     \(storeID)\n"
-        if let leader {
-            text +=
-                "leader    \(HumanText.line(leader.host)), epoch \(leader.epoch), since \(leader.since)\n"
-        } else {
-            text += "leader    none\n"
+        let gets = Double(segments) * Self.monthMilliseconds / Double(milliseconds)
+        // A pack every five minutes, and a base a day.
+        let puts = gets + Self.monthMilliseconds / 300_000 + 60
+        func cents(_ dollars: Double) -> Int { Int((dollars * 100).rounded()) }
+        func text(_ cents: Int) -> String {
+            "$\(cents / 100).\(cents % 100 < 10 ? "0" : "")\(cents % 100)"
         }
-        if let log {
-            text +=
-                "log       batch \(HumanText.count(log.sequence)) in segment \(log.segment) of \(log.time), \(age(log.ageSeconds)) ago\(log.hasEnded ? ", and the leader has stepped down" : "")\n"
-        } else {
-            text += "log       empty\n"
-        }
-        for base in bases {
-            text +=
-                "base      batch \(HumanText.count(base.sequence)) after segment \(base.segment), \(base.time), \(HumanText.bytes(base.bytes))\n"
-        }
-        for damaged in damagedBases { text += "base      damaged: \(damaged)\n" }
-        if bases.isEmpty { text += "base      none: nothing can be restored yet\n" }
-        for kind in ObjectInventory.kinds {
-            guard let size = objects[kind] else { continue }
-            let name = "\(kind)/" + String(repeating: " ", count: 10 - kind.count - 1)
-            text +=
-                "\(name)\(HumanText.count(size.objects)) objects, \(HumanText.bytes(size.bytes))\n"
-        }
-        if let month {
-            text +=
-                "a month   about \(HumanText.count(month.puts)) PUT and \(HumanText.count(month.gets)) GET: $\(dollars(month.dollarsOfRequests)), storage $\(dollars(month.dollarsOfStorage)), each follower $\(dollars(month.dollarsPerFollower))\n"
-        }
-        return text
-    }
-
-    private func age(_ seconds: Double) -> String {
-        HumanText.duration(milliseconds: Int64(seconds * 1_000))
-    }
-
-    private func dollars(_ amount: Double) -> String {
-        let cents = Int((amount * 100).rounded())
-        return "\(cents / 100).\(cents % 100 < 10 ? "0" : "")\(cents % 100)"
+        let requests = cents(puts * Self.dollarsPerPut + gets * Self.dollarsPerGet)
+        let storage = cents(Double(byteCount) * Self.dollarsPerByte)
+        let follower = cents(Self.followerGets * Self.dollarsPerGet)
+        members["month"] =
+            [
+                "puts": Int(puts), "gets": Int(gets),
+                "dollars_of_requests": Double(requests) / 100,
+                "dollars_of_storage": Double(storage) / 100,
+                "dollars_per_follower": Double(follower) / 100,
+            ] as JSONObject
+        line(
+            "a month",
+            "about \(HumanText.count(Int(puts))) PUT and \(HumanText.count(Int(gets))) GET: \(text(requests)), storage \(text(storage)), each follower \(text(follower))"
+        )
     }
 }

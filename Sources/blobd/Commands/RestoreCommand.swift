@@ -1,8 +1,8 @@
 import ArgumentParser
 import BlobStore
 import Glibc
+import Replication
 
-/// `blobd restore`: creates a store from a backup or a bucket.
 struct RestoreCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "restore",
@@ -68,8 +68,8 @@ struct RestoreCommand: ParsableCommand {
         let watch = Stopwatch()
         if all { return try BucketVerification(url: source).run(json: json, watch) }
         if isBucket {
-            let restore = try BucketRestore(
-                source, at: at, sequence: sequence, data: verifyOnly ? nil : data)
+            let restore = BucketRestore(
+                url: source, target: try target(), data: verifyOnly ? nil : data)
             return try StandardOutput.write(try restore.run(json: json, watch))
         }
         let summary = try restoreBackup(to: data ?? "")
@@ -80,6 +80,16 @@ struct RestoreCommand: ParsableCommand {
                 : "restored revision \(HumanText.count(Int64(summary.head.revision))) of "
                     + "\(CommandLineText.text(milliseconds: summary.head.takenAt.milliseconds)): "
                     + "\(HumanText.bytes(summary.byteCount)) in \(seconds) s\n")
+    }
+
+    private func target() throws(CommandFailure) -> Restorer.Target {
+        if let sequence { return .sequence(sequence) }
+        guard let at else { return .end }
+        guard let time = try? CommandLineText.time(at) else {
+            throw CommandFailure(
+                .badUsage, "--at \(HumanText.line(at)) is no time such as 2026-12-01T09:30:00Z")
+        }
+        return .time(Timestamp(milliseconds: time))
     }
 
     private func restoreBackup(to data: String) throws -> BackupSummary {

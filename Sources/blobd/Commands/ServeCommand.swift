@@ -6,7 +6,6 @@ import Glibc
 import Logging
 import Synchronization
 
-/// `blobd serve`: runs the daemon.
 struct ServeCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "serve",
@@ -72,8 +71,8 @@ struct ServeCommand: ParsableCommand {
             var options = try ServeConfiguration.options(of: values)
             options.store.discardsLog = discardLog
             if printConfig {
-                let report = ConfigurationReport(values, file: configuration.path)
-                return try StandardOutput.write(json ? try JSONLine.text(report) : report.text)
+                return try StandardOutput.write(
+                    try ConfigurationReport.text(values, file: configuration.path, json: json))
             }
             try serve(options, configuration)
         } catch let error as ConfigurationError {

@@ -5,7 +5,6 @@ import FoundationEssentials
 import Glibc
 import Notifications
 
-/// `blobd sign`: makes a signed link.
 struct SignCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "sign",
@@ -101,7 +100,6 @@ struct SignCommand: ParsableCommand {
 }
 
 extension SignCommand {
-    /// The target of the link. Checks its names.
     private func target() throws(CommandFailure) -> SignedLink.Target {
         do throws(ProtocolError) {
             if let changes { return .changes(owner: try OwnerID(onWire: changes).text) }
@@ -123,7 +121,6 @@ extension SigningKeyFile {
     }
 }
 
-/// A new signing key in a new file.
 enum NewSigningKey {
     /// Creates the file, complete and synced. An existing file is never replaced, and the key is never printed.
     static func make(_ path: String, id: String) throws(CommandFailure) {

@@ -2,7 +2,6 @@ import ArgumentParser
 import BlobClient
 import Notifications
 
-/// `blobd stat`: describes a notification.
 struct StatCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stat",

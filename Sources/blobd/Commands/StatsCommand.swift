@@ -3,7 +3,6 @@ import BlobClient
 import BlobServer
 import Glibc
 
-/// `blobd stats`: shows the daemon's counters.
 struct StatsCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "stats",
@@ -42,7 +41,6 @@ struct StatsCommand: ParsableCommand {
         try StandardOutput.write(Self.text(try DaemonCall.stats.read(answer)))
     }
 
-    /// Prints a line for each interval, and the titles now and then.
     private func follow(every seconds: Double) throws {
         var watch = try ActivityWatch(socket)
         for number in 0... {
@@ -82,7 +80,6 @@ struct StatsCommand: ParsableCommand {
         }
     }
 
-    /// The progress of the scrub, and the damage.
     private static func scrubRows(_ stats: DaemonStatistics) -> [(String, String?)] {
         guard let scrub = stats.scrub else { return [] }
         return [
@@ -93,7 +90,6 @@ struct StatsCommand: ParsableCommand {
         ]
     }
 
-    /// The quotas, and what is used of them.
     private static func quotaRows(_ stats: DaemonStatistics) -> [(String, String?)] {
         let quotas = stats.quotas ?? [:]
         func row(
@@ -116,7 +112,6 @@ struct StatsCommand: ParsableCommand {
     }
 
     private static func uptime(_ seconds: Double) -> String {
-        // Not a sensible time.
         guard seconds.isFinite, seconds >= 0, seconds < 1e12 else { return "?" }
         return HumanText.duration(milliseconds: Int64(seconds * 1_000))
     }

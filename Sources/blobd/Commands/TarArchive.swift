@@ -42,7 +42,6 @@ enum TarArchive {
         return head
     }
 
-    /// Zeros after a file's bytes.
     static func padding(behind byteCount: Int) -> [UInt8] {
         [UInt8](repeating: 0, count: -byteCount & (blockByteCount - 1))
     }
@@ -72,7 +71,6 @@ enum TarArchive {
         return String(repeating: "0", count: max(0, 11 - digits.count)) + digits
     }
 
-    /// The sum of all bytes, with the checksum as blanks.
     private static func checksum(_ head: [UInt8]) -> Int {
         head.enumerated().reduce(0) { sum, byte in
             let isSum = byte.offset >= Field.checksum && byte.offset < Field.checksum + 8

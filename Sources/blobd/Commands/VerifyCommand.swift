@@ -4,7 +4,6 @@ import BlobStore
 import CLinux
 import Glibc
 
-/// `blobd verify`: checks a store, with or without a running daemon.
 struct VerifyCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "verify",
@@ -140,7 +139,6 @@ struct WalkCommand: ParsableCommand {
         try StandardOutput.write(WalkLines.end(report))
     }
 
-    /// Says what was found since the last time: those of the pages come first.
     private static func report(_ report: VerifyReport, _ told: inout VerifyReport) {
         for index in told.problems.count..<report.problems.count {
             let line = WalkLines.problem(

@@ -1,53 +1,46 @@
 /// What `--print-config` prints: each setting, its value, and where that is from.
-struct ConfigurationReport: Encodable {
-    struct Row: Encodable {
-        let name: String
-        /// As it was written, or the default.
-        let value: String?
-        /// `default`, `file`, `environment` or `flag`.
-        let source: String
-        var file: String?
-        var line: Int?
-        var variable: String?
-        /// Whether SIGHUP changes it.
-        let isLive: Bool
-
-        var origin: String {
-            if let file, let line { return "\(file):\(line)" }
-            return variable ?? source
-        }
-    }
-
-    let file: String?
-    let settings: [Row]
-
-    init(_ values: [ServeConfiguration.Value], file: String?) {
-        self.file = file
-        settings = values.filter { !$0.setting.isHidden }.map { value in
-            let texts = value.texts.joined(separator: ", ")
-            func row(_ source: String, _ text: String?) -> Row {
-                Row(
-                    name: value.setting.name, value: text, source: source,
-                    isLive: value.setting.change == .live)
-            }
-            switch value.source {
-            case .preset: return row("default", value.setting.defaultText)
-            case .flag: return row("flag", texts)
-            case .environment(let variable):
-                var row = row("environment", texts)
-                row.variable = variable
-                return row
-            case .file(let path, let line):
-                var row = row("file", texts)
-                (row.file, row.line) = (path, line)
-                return row
-            }
-        }
-    }
-
-    var text: String {
+enum ConfigurationReport {
+    static func text(
+        _ values: [ServeConfiguration.Value], file: String?, json: Bool
+    ) throws(CommandFailure) -> String {
+        let shown = values.filter { !$0.setting.isHidden }
+        if json { return try JSONLine.object(["file": file, "settings": shown.map(\.json)]) }
         var table = TextTable([("SETTING", .left), ("VALUE", .left), ("FROM", .left)])
-        for row in settings { table.append([row.name, row.value ?? "-", row.origin]) }
+        for value in shown { table.append([value.setting.name, value.text ?? "-", value.origin]) }
         return table.takeText(withTitles: true)
+    }
+}
+
+extension ServeConfiguration.Value {
+    fileprivate var text: String? {
+        if case .preset = source { setting.defaultText } else { texts.joined(separator: ", ") }
+    }
+
+    fileprivate var origin: String {
+        switch source {
+        case .preset: "default"
+        case .file(let path, let line): "\(path):\(line)"
+        case .environment(let variable): variable
+        case .flag: "flag"
+        }
+    }
+
+    fileprivate var json: JSONObject {
+        var json: JSONObject = [
+            "name": setting.name, "value": text, "source": origin,
+            // Whether SIGHUP changes it.
+            "is_live": setting.change == .live,
+        ]
+        switch source {
+        case .preset, .flag: break
+        case .file(let path, let line):
+            json["source"] = "file"
+            json["file"] = path
+            json["line"] = line
+        case .environment(let variable):
+            json["source"] = "environment"
+            json["variable"] = variable
+        }
+        return json
     }
 }

@@ -4,9 +4,7 @@ import Glibc
 /// The configuration of a daemon: a file, the environment, and flags, in the order of increasing precedence.
 /// It is read at the start and at each SIGHUP.
 struct ServeConfiguration {
-    /// The file that is read if it exists and no other is named.
     static let defaultPath = "/etc/blobd/blobd.yaml"
-    /// The variable that names the file.
     static let pathVariable = "BLOBD_CONFIG"
 
     enum Source {
@@ -23,17 +21,13 @@ struct ServeConfiguration {
         let source: Source
     }
 
-    /// The file, if there is one.
     let path: String?
     /// Variables with our prefix that belong to no setting. They have no effect.
     let strangers: [String]
     private let variables: [String: String]
     private let flags: [String: [String]]
 
-    /// - Parameters:
-    ///   - path: of the file; nil: the variable's, or the default one.
-    ///   - flags: what was given, by the settings' names.
-    ///   - environment: the process's. Empty variables are not set.
+    /// - Parameter environment: the process's. Empty variables are not set.
     init(
         path: String?, flags: [String: [String]], environment: [String: String]
     ) throws(ConfigurationError) {
@@ -57,14 +51,11 @@ struct ServeConfiguration {
         self.flags = flags
     }
 
-    /// The file that is read when no flag names one; nil: there is none.
     static func path(in environment: [String: String]) -> String? {
         if let path = environment[pathVariable], !path.isEmpty { return path }
         return access(defaultPath, F_OK) == 0 ? defaultPath : nil
     }
 
-    /// Reads the file and finds each setting's value.
-    ///
     /// - Parameter takesEmptyFile: whether an empty file is no mistake.
     func values(takesEmptyFile: Bool = true) throws(ConfigurationError) -> [Value] {
         let file: ConfigurationFile? =
@@ -95,7 +86,6 @@ struct ServeConfiguration {
         return Value(setting: setting, texts: [], source: .preset)
     }
 
-    /// The items of a list in a variable: separated by commas, without surrounding blanks.
     private static func items(_ text: String) -> [String] {
         text.split(separator: ",", omittingEmptySubsequences: false).map { item in
             var item = item.drop(while: \.isWhitespace)
@@ -133,8 +123,6 @@ struct ServeConfiguration {
         return options
     }
 
-    /// Refuses options without a setting that must be given.
-    ///
     /// - Parameter hasSocket: whether a socket is passed, so that none has to be named.
     static func checkRequired(
         _ options: DaemonOptions, hasSocket: Bool
@@ -146,7 +134,6 @@ struct ServeConfiguration {
         }
     }
 
-    /// Refuses values that contradict each other.
     private static func check(
         _ options: DaemonOptions, _ values: [Value]
     ) throws(ConfigurationError) {
@@ -174,7 +161,6 @@ struct ServeConfiguration {
         }
     }
 
-    /// The prefix of a path to a systemd credential.
     static let credentialPrefix = "$CREDENTIALS_DIRECTORY/"
 
     /// The path of a file that may be a credential of systemd's: a leading `$CREDENTIALS_DIRECTORY` is what the
@@ -199,14 +185,12 @@ struct ServeConfiguration {
         return value
     }
 
-    /// The cores that are online (`_SC_NPROCESSORS_ONLN`).
     private static var coreCount: Int {
         min(max(1, sysconf(Int32(_SC_NPROCESSORS_ONLN))), DaemonOptions.workerCountMax)
     }
 }
 
 extension ServeConfiguration.Value {
-    /// An error that says where the value is from.
     fileprivate func refuse(_ reason: String) -> ConfigurationError {
         let subject =
             switch source {
@@ -270,7 +254,6 @@ extension ServeConfiguration {
         return "\(subject)the configuration is good\(socket)\n"
     }
 
-    /// The warning about a variable with our prefix that belongs to no setting.
     static func notice(ofStranger name: String) -> String {
         "\(name) is not a setting's variable; it changes nothing"
     }

@@ -4,15 +4,12 @@ import BlobServer
 /// All of them are in ``sections``.
 struct Setting: Sendable {
     enum Change: Sendable {
-        /// At a SIGHUP, too.
         case live
-        /// At a start.
         case atStart
     }
 
     enum Kind: Sendable { case one, list, flag }
 
-    /// A text that is not a value of the setting.
     struct Mismatch: Error {
         let text: String
     }
@@ -27,8 +24,6 @@ struct Setting: Sendable {
     /// Left out of `--help` and of the documentation.
     let isHidden: Bool
 
-    // Of its form.
-
     let valueName: String
     let expected: String
     let bounds: String?
@@ -38,7 +33,6 @@ struct Setting: Sendable {
     let set: @Sendable ([String], inout DaemonOptions) throws(Mismatch) -> Void
     /// The values in options, as texts; none: not set.
     let texts: @Sendable (DaemonOptions) -> [String]
-    /// Copies the value from options to others.
     let copy: @Sendable (DaemonOptions, inout DaemonOptions) -> Void
 
     var variable: String {
@@ -48,7 +42,6 @@ struct Setting: Sendable {
     static let all = sections.flatMap(\.settings)
     static let named = Dictionary(uniqueKeysWithValues: all.map { ($0.name, $0) })
 
-    /// Options in which nothing is set.
     static let unset = DaemonOptions(dataPath: "", socketPath: "")
 }
 
@@ -60,7 +53,7 @@ extension Setting {
         default words: String? = nil, _ help: String
     ) -> Setting {
         Setting(
-            name, .one, form, change, help, default: words ?? form.text(unset[keyPath: path]),
+            name, form.kind, form, change, help, default: words ?? form.text(unset[keyPath: path]),
             get: { [$0[keyPath: path]] }, set: { $0[keyPath: path] = $1[0] })
     }
 
@@ -82,15 +75,6 @@ extension Setting {
         Setting(
             name, .list, form, change, help, default: nil, get: { $0[keyPath: path] },
             set: { $0[keyPath: path] = $1 })
-    }
-
-    static func flag(
-        _ name: String, _ path: any WritableKeyPath<DaemonOptions, Bool> & Sendable,
-        _ change: Change, _ help: String
-    ) -> Setting {
-        Setting(
-            name, .flag, .flag, change, help, default: "\(unset[keyPath: path])",
-            get: { [$0[keyPath: path]] }, set: { $0[keyPath: path] = $1[0] })
     }
 
     private init<Value>(

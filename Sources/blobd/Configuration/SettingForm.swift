@@ -1,23 +1,20 @@
 import ArgumentParser
 import BlobProtocol
+import Glibc
 import Logging
 import ObjectStore
 
-/// The values of a setting, as text and as the daemon has them.
 struct SettingForm<Value: Sendable>: Sendable {
-    /// The value's name in `--help`.
     let valueName: String
     /// What a value must be, for errors.
     let expected: String
     /// Nil: not such a value, or out of bounds.
     let parse: @Sendable (String) -> Value?
     let text: @Sendable (Value) -> String
-    /// The smallest and the largest value, or nil.
     var bounds: String?
-    /// What a shell completes it to.
     var completion = Completion.none
+    var kind = Setting.Kind.one
 
-    /// Adds bounds.
     private func within(_ bounds: ClosedRange<Value>) -> SettingForm where Value: Comparable {
         let words = "\(text(bounds.lowerBound)) to \(text(bounds.upperBound))"
         let parse = parse
@@ -28,7 +25,6 @@ struct SettingForm<Value: Sendable>: Sendable {
     }
 }
 
-/// What a shell completes a value to.
 enum Completion: Sendable {
     case none, file, directory
     case list([String])
@@ -123,12 +119,15 @@ extension SettingForm where Value: BinaryInteger {
 extension SettingForm where Value == UInt32 {
     static let mode = SettingForm(
         valueName: "octal", expected: "permission bits such as 0660",
-        parse: { ModeText(argument: $0)?.bits },
-        text: { ModeText(bits: $0).defaultValueDescription })
+        parse: { text in
+            let isOctal = text.utf8.allSatisfy { (0x30...0x37).contains($0) }
+            return UInt32(text, radix: 8).flatMap { isOctal && $0 <= 0o777 ? $0 : nil }
+        }, text: { "0" + String($0, radix: 8) })
 
     static let group = SettingForm(
         valueName: "group", expected: "a group of this system, by name or number",
-        parse: { GroupText(argument: $0)?.id }, text: { "\($0)" })
+        // The entry belongs to the C library until the next call; only the main thread calls it.
+        parse: { UInt32($0) ?? getgrnam($0)?.pointee.gr_gid }, text: { "\($0)" })
 
     static let user = SettingForm(
         valueName: "uid", expected: "a user id", parse: { UInt32($0) }, text: { "\($0)" })
@@ -143,7 +142,7 @@ extension SettingForm where Value == Bool {
             case "false", "no", "off", "0": false
             default: nil
             }
-        }, text: { "\($0)" })
+        }, text: { "\($0)" }, kind: .flag)
 }
 
 extension SettingForm where Value: RawRepresentable & CaseIterable, Value.RawValue == String {

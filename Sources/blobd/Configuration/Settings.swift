@@ -7,7 +7,6 @@ extension Setting {
     private static let day = 86_400_000
     private static let byteCountMax = 1 << 46
 
-    /// All settings, each declared here and nowhere else.
     static let sections: [(title: String, settings: [Setting])] = [
         ("Store and sockets", place), ("Devices", devices), ("Payloads and notifications", content),
         ("Quotas", quotas),
@@ -42,8 +41,8 @@ extension Setting {
             Read everything in the store again within so many days, to find damage while it can be healed \
             (0 disables). It waits while the daemon is busy.
             """),
-        .flag(
-            "write-ahead-log", \.limits.isLogging, .atStart,
+        .one(
+            "write-ahead-log", .flag, \.limits.isLogging, .atStart,
             """
             Acknowledge short changes when they are in the write-ahead log (WAL), and commit them within \
             100 ms. Without the WAL each batch is committed before it is acknowledged.
@@ -95,8 +94,8 @@ extension Setting {
         .optional(
             "default-ttl", .lifetime(1...36_500 * 86_400), \.limits.explicitDefaultTTLSeconds,
             .live, default: "30d, or --max-ttl if that is less", "Default TTL."),
-        .flag(
-            "require-if-match", \.limits.requiresIfMatch, .live,
+        .one(
+            "require-if-match", .flag, \.limits.requiresIfMatch, .live,
             "Refuse a PATCH of a notification without If-Match (428): no lost updates."),
         .optional(
             "profile", .word("profile"), \.limits.profile, .live,
@@ -227,7 +226,7 @@ extension Setting {
             "Refuse changes while more bytes are not in the bucket."),
         .optional(
             "auto-promote", .time(10_000...day), \.replica.autoPromoteMilliseconds, .atStart,
-            "Take the lead when a follower has found nothing new for so long. Leaders say every 5 s that they are alive."
+            "Take the lead when a follower has found nothing new for so long. An idle leader writes a heartbeat every 5.2 s."
         ),
         .one(
             "base-interval", .time(60_000...365 * day), \.replica.baseIntervalMilliseconds,

@@ -2,7 +2,6 @@ import ArgumentParser
 import BlobClient
 import FoundationEssentials
 
-/// Where the daemon is, and how long to wait for it.
 struct SocketOptions: ParsableArguments {
     @Option(
         help: .named(
@@ -55,11 +54,8 @@ struct SocketOptions: ParsableArguments {
     }
 }
 
-/// Where a client looks for the daemon.
 enum DaemonSocket {
-    /// The socket of the package's unit.
     static let defaultPath = "/run/blobd/blobd.sock"
-    /// The variable that names the socket, for clients and for the daemon.
     static let variable = "BLOBD_SOCKET"
 
     /// The path: that of the environment, or of the daemon's configuration, or the default. A configuration that

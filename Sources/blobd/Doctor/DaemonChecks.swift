@@ -3,7 +3,6 @@ import BlobServer
 import CLinux
 import Glibc
 
-/// The running daemon: whether it answers, can publish, and what its counters say.
 struct DaemonChecks {
     let path: String
     let options: BlobConnection.Options
@@ -11,66 +10,114 @@ struct DaemonChecks {
     func run() -> [Finding] {
         do {
             var connection = try BlobConnection.connect(to: path, options: options)
-            var findings = [Finding.ok("daemon", "it answers at \(path)")]
-            do {
-                try connection.ping()
-                findings.append(.ok("publishing", "a publish can be stored"))
-            } catch {
-                findings.append(
-                    .problem(
-                        "publishing", "\(error)",
-                        "Publishes are refused; reads continue. See free space, map-size, the quotas and the log."
-                    ))
-            }
-            return findings + counters(try connection.call(.stats))
+            var fault: ClientError?
+            do throws(ClientError) { try connection.ping() } catch { fault = error }
+            let advice =
+                "Publishes are refused; reads continue. See free space, map-size, the quotas and the log."
+            return [
+                Finding("daemon", "it answers at \(path)"),
+                Finding(
+                    "publishing", fault.map { "\($0)" } ?? "a publish can be stored",
+                    fault != nil ? .problem : .ok, advice),
+            ] + counters(try connection.call(.stats))
         } catch {
             return [
-                .problem(
-                    "daemon", "\(error)",
+                Finding(
+                    "daemon", "\(error)", .problem,
                     "Start it (systemctl start blobd), or become a user that may connect.")
             ]
         }
     }
 
     private func counters(_ now: DaemonStatistics) -> [Finding] {
-        var findings: [Finding] = []
-        if now.version != blobdVersion {
-            findings.append(
-                .warning(
-                    "version", "the daemon is \(now.version ?? "?"), this program \(blobdVersion)",
-                    "Restart the daemon after an upgrade."))
+        func errors(_ code: String, _ words: String, _ advice: String) -> Finding? {
+            guard let count = now.errors?[code], count > 0 else { return nil }
+            return Finding("errors", "\(words): \(HumanText.count(count))", .warning, advice)
         }
-        let errors = now.errors ?? [:]
-        for (code, words, advice) in [
-            ("corrupt", "damaged payloads were met", "Check the disk; run blobd verify."),
-            ("full", "publishes found no room", "Raise map-size, or make room on the disk."),
-            (
+        let version = Finding(
+            "version", "the daemon is \(now.version ?? "?"), this program \(blobdVersion)",
+            .warning, "Restart the daemon after an upgrade.")
+        let jumps = now.clockJumps ?? 0
+        let jumped = Finding(
+            "clock jumps", HumanText.count(jumps), .warning,
+            "Each pauses expiry for some minutes: see the time service.")
+        let findings = [
+            now.version == blobdVersion ? nil : version,
+            errors(
+                "corrupt", "damaged payloads were met", "Check the disk; run blobd verify."),
+            errors(
+                "full", "publishes found no room", "Raise map-size, or make room on the disk."),
+            errors(
                 "too_many_requests", "watchers were refused",
-                "Raise max-watchers, or max-watchers-per-owner."
-            ),
-        ] {
-            guard let count = errors[code], count > 0 else { continue }
-            findings.append(.warning("errors", "\(words): \(HumanText.count(count))", advice))
-        }
-        if let jumps = now.clockJumps, jumps > 0 {
-            findings.append(
-                .warning(
-                    "clock jumps", HumanText.count(jumps),
-                    "Each pauses expiry for some minutes: see the time service."))
-        }
-        return findings
+                "Raise max-watchers, or max-watchers-per-owner."),
+            jumps > 0 ? jumped : nil,
+        ]
+        return findings.compactMap { $0 }
     }
 }
 
-/// The number of the daemon's process.
+/// nginx's end: whether its configuration passes requests to this daemon, and keeps connections open.
+struct NginxChecks {
+    /// Its configuration, with all that it includes, as `nginx -T` prints it.
+    let text: String
+    let options: DaemonOptions
+
+    func run() -> [Finding] {
+        // Without comments.
+        let plain = text.split(separator: "\n").map { $0.prefix { $0 != "#" } }
+            .joined(separator: "\n")
+        let device = options.deviceSocketPath
+        let sockets = [options.socketPath, device].compactMap { $0 }
+        guard let socket = sockets.first(where: { plain.contains("unix:\($0)") }) else {
+            return [
+                Finding(
+                    "nginx", "no `server unix:\(sockets.last ?? "")` in its configuration",
+                    .problem, "Its upstream names another socket, or none: see docs/NGINX.md.")
+            ]
+        }
+        var findings = [Finding("nginx", "it passes requests to \(socket)")]
+        if !plain.contains("keepalive ") || !plain.contains("proxy_http_version 1.1") {
+            let advice =
+                "Three times the work: `keepalive 32;` in the upstream, `proxy_http_version 1.1;` and `proxy_set_header Connection \"\";` in the location."
+            findings.append(
+                Finding("nginx keep-alive", "each request opens a new connection", .warning, advice)
+            )
+        }
+        if socket == options.socketPath, let device {
+            findings.append(
+                Finding(
+                    "nginx socket", "it uses the main socket", .warning,
+                    "The device socket answers only links: let nginx use \(device)."))
+        }
+        return findings + [user(plain, socket)].compactMap { $0 }
+    }
+
+    private func user(_ plain: String, _ socket: String) -> Finding? {
+        guard let status = SystemFiles.status(socket) else { return nil }
+        var user = "nobody"
+        for line in plain.split(separator: "\n") {
+            let words = line.split { $0.isWhitespace || $0 == ";" }
+            if words.count > 1, words[0] == "user" { user = String(words[1]) }
+        }
+        guard getpwnam(user) != nil else { return nil }
+        let group = SystemFiles.group(status.st_gid)
+        let isMember = SystemFiles.isMember(user, of: status.st_gid) || user == "root"
+        return Finding(
+            "nginx user",
+            isMember
+                ? "\(user) is in the group \(group)"
+                : "\(user) is not in the socket's group \(group)", !isMember ? .problem : .ok,
+            "It gets 502 for all: set the socket's group to \(user)'s, or usermod -aG \(group) \(user) and restart nginx."
+        )
+    }
+}
+
 enum DaemonNumber {
-    /// Nil if none is found.
     static func find(_ options: DaemonOptions) -> Int? {
         let candidates = [lockHolder(of: options.dataPath), listener(at: options.socketPath)]
         return candidates.compactMap { $0 }.first(where: isDaemon)
     }
 
-    /// The process that holds the lock of a store's folder.
     private static func lockHolder(of directory: String) -> Int? {
         guard !directory.isEmpty, let status = SystemFiles.status("\(directory)/blobd.lock"),
             let locks = SystemFiles.text("/proc/locks")

@@ -5,7 +5,6 @@ import BlobStore
 import FoundationEssentials
 import Glibc
 
-/// `blobd doctor`: looks for what is wrong with an installation.
 struct DoctorCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
@@ -62,29 +61,25 @@ struct DoctorCommand: ParsableCommand {
         if options.socketPath.isEmpty { options.socketPath = DaemonSocket.defaultPath }
         if options.dataPath.isEmpty {
             all.append(
-                .warning(
-                    "data directory", "not checked: `data` is not set", "Give --data or --config."))
+                Finding(
+                    "data directory", "not checked: `data` is not set", .warning,
+                    "Give --data or --config."))
         } else {
-            all += StoreChecks(
-                path: options.dataPath, mapByteCountMax: options.store.mapByteCountMax
-            )
-            .run()
+            let mapped = options.store.mapByteCountMax
+            all += StoreChecks(path: options.dataPath, mapByteCountMax: mapped).run()
         }
-        all += SocketChecks(
-            name: "socket", path: options.socketPath, group: options.socketGroup
-        ).run()
-        if let path = options.deviceSocketPath {
-            all += SocketChecks(
-                name: "device socket", path: path, group: options.deviceSocketGroup
-            ).run()
+        for (name, path, group) in [
+            ("socket", options.socketPath, options.socketGroup),
+            ("device socket", options.deviceSocketPath ?? "", options.deviceSocketGroup),
+        ] where !path.isEmpty {
+            all += SocketChecks(name: name, path: path, group: group).run()
         }
         if let path = options.signingKeyPath { all.append(keys(path)) }
         let limits = DaemonNumber.find(options).flatMap(ProcessLimits.of)
-        all += LimitChecks(options: options, limits: limits).run()
-        all += ClockChecks.run()
-        var patience = SocketOptions()
-        patience.timeout = 5
-        all += DaemonChecks(path: options.socketPath, options: patience.options()).run()
+        all += MachineChecks(options: options, limits: limits).run()
+        var socket = SocketOptions()
+        socket.timeout = 5
+        all += DaemonChecks(path: options.socketPath, options: socket.options()).run()
         if let text = nginxText() { all += NginxChecks(text: text, options: options).run() }
         return all
     }
@@ -99,16 +94,13 @@ struct DoctorCommand: ParsableCommand {
                 path: config, flags: flags, environment: ProcessInfo.processInfo.environment)
             let options = try ServeConfiguration.options(of: try configuration.values())
             let path = configuration.path ?? "no file; the environment and the defaults"
-            return (options, [.ok("configuration", path)])
+            return (options, [Finding("configuration", path)])
         } catch {
+            let advice =
+                "The daemon does not start with it. Test a change with: blobd serve --check-config"
             return (
                 DaemonOptions(dataPath: data ?? "", socketPath: socket ?? ""),
-                [
-                    .problem(
-                        "configuration", "\(error)",
-                        "The daemon does not start with it. Test a change with: blobd serve --check-config"
-                    )
-                ]
+                [Finding("configuration", "\(error)", .problem, advice)]
             )
         }
     }
@@ -116,10 +108,11 @@ struct DoctorCommand: ParsableCommand {
     private func keys(_ path: String) -> Finding {
         do throws(SigningKeyFile.Failure) {
             let keys = try SigningKeyFile.read(path)
-            return .ok("signing keys", "\(path): \(keys.ids.joined(separator: ", "))")
+            return Finding("signing keys", "\(path): \(keys.ids.joined(separator: ", "))")
         } catch {
-            return .problem(
-                "signing keys", error.description, "No link is valid until that is mended.")
+            return Finding(
+                "signing keys", error.description, .problem,
+                "No link is valid until that is mended.")
         }
     }
 
@@ -141,7 +134,6 @@ struct DoctorCommand: ParsableCommand {
         return words.contains("blobd") ? words : nil
     }
 
-    /// The findings for people: a line each, with the advice below.
     static func text(_ findings: [Finding], isColoured: Bool) -> String {
         var text = ""
         let width = (findings.map(\.check.count).max() ?? 0) + 2
@@ -168,7 +160,6 @@ struct DoctorCommand: ParsableCommand {
     }
 }
 
-/// What one check of `blobd doctor` found.
 struct Finding: Encodable, Sendable {
     enum State: String, Encodable, Sendable {
         case ok
@@ -183,16 +174,16 @@ struct Finding: Encodable, Sendable {
     let seen: String
     /// What to do; nil where all is well.
     let advice: String?
+}
 
-    static func ok(_ check: String, _ seen: String) -> Finding {
-        Finding(check: check, state: .ok, seen: seen, advice: nil)
+extension Finding {
+    /// What a check saw, and what to do unless all is well.
+    init(_ check: String, _ seen: String, _ state: State = .ok, _ advice: String? = nil) {
+        self.init(check: check, state: state, seen: seen, advice: state == .ok ? nil : advice)
     }
 
-    static func warning(_ check: String, _ seen: String, _ advice: String) -> Finding {
-        Finding(check: check, state: .warning, seen: seen, advice: advice)
-    }
-
-    static func problem(_ check: String, _ seen: String, _ advice: String) -> Finding {
-        Finding(check: check, state: .problem, seen: seen, advice: advice)
+    /// Adds a fault, which counts if there is no other.
+    func or(_ isThere: Bool, _ state: State, _ advice: String) -> Finding {
+        self.state == .ok && isThere ? Finding(check, seen, state, advice) : self
     }
 }

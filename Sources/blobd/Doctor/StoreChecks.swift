@@ -1,123 +1,110 @@
-import BlobServer
-import BlobStore
 import CLinux
 import Glibc
 
-/// The store's directory: permissions, file system, and free space.
 struct StoreChecks {
     let path: String
     let mapByteCountMax: Int
 
     func run() -> [Finding] {
+        let check = "data directory"
         guard let status = SystemFiles.status(path) else {
-            let reason = String(cString: strerror(errno))
             return [
-                .problem(
-                    "data directory", "\(path): \(reason)",
+                Finding(
+                    check, "\(path): \(errorText(errno))", .problem,
                     "Create it, or set `data`: install -d -m 700 -o blobd \(path)")
             ]
         }
         guard status.st_mode & S_IFMT == S_IFDIR else {
             return [
-                .problem("data directory", "\(path) is no directory", "Set `data` to a directory.")
+                Finding(check, "\(path) is no directory", .problem, "Set `data` to a directory.")
             ]
         }
-        return [directory(status)] + files(status)
-            + [fileSystem(), mount(), space(), crash()]
-            .compactMap { $0 }
-    }
-
-    private func directory(_ status: stat) -> Finding {
-        let words =
-            "\(path): owner \(SystemFiles.user(status.st_uid)), mode \(SystemFiles.mode(status))"
-        if status.st_mode & 0o022 != 0 {
-            return .problem(
-                "data directory", words,
-                "Others may write to it, and so replace the store: chmod go-w \(path)")
-        }
-        if status.st_mode & 0o005 != 0 {
-            return .warning(
-                "data directory", words, "Others may read the payloads: chmod o-rwx \(path)")
-        }
-        return .ok("data directory", words)
+        let directory = Finding(
+            check, "\(path): owner \(SystemFiles.ownerAndMode(status))",
+            status.st_mode & 0o022 != 0 ? .problem : .ok,
+            "Others may write to it, and so replace the store: chmod go-w \(path)"
+        ).or(
+            status.st_mode & 0o005 != 0, .warning,
+            "Others may read the payloads: chmod o-rwx \(path)")
+        return [directory, store(status)]
+            + [fileSystem(), mount(), space(), crash()].compactMap { $0 }
     }
 
     /// The owner of the store's files must be the directory's.
-    private func files(_ folder: stat) -> [Finding] {
+    private func store(_ folder: stat) -> Finding {
         guard let status = SystemFiles.status("\(path)/data.mdb") else {
-            return [.ok("store", "no store yet; the daemon creates one")]
+            return Finding("store", "no store yet; the daemon creates one")
         }
         if status.st_uid != folder.st_uid {
-            return [
-                .problem(
-                    "store",
-                    "data.mdb belongs to \(SystemFiles.user(status.st_uid)), its directory to \(SystemFiles.user(folder.st_uid))",
-                    "The daemon cannot write to it: chown -R \(SystemFiles.user(folder.st_uid)) \(path)"
-                )
-            ]
+            let owner = SystemFiles.user(folder.st_uid)
+            return Finding(
+                "store",
+                "data.mdb belongs to \(SystemFiles.user(status.st_uid)), its directory to \(owner)",
+                .problem, "The daemon cannot write to it: chown -R \(owner) \(path)")
         }
-        if Int(status.st_size) > mapByteCountMax {
-            return [
-                .problem(
-                    "store", "data.mdb has \(HumanText.bytes(Int64(status.st_size)))",
-                    "map-size is \(HumanText.bytes(Int64(mapByteCountMax))); raise it.")
-            ]
-        }
-        return [.ok("store", "data.mdb: \(HumanText.bytes(Int64(status.st_size)))")]
+        let isTooLong = Int(status.st_size) > mapByteCountMax
+        return Finding(
+            "store", "data.mdb\(isTooLong ? " has" : ":") \(HumanText.bytes(status.st_size))",
+            isTooLong ? .problem : .ok, "map-size is \(HumanText.bytes(mapByteCountMax)); raise it."
+        )
     }
 
     /// File systems by the number that `statfs` gives (linux/magic.h).
     private func fileSystem() -> Finding? {
         let type = clinux_file_system_type(path)
         guard type >= 0 else { return nil }
-        switch type {
-        case 0xEF53: return .ok("file system", "ext4")
-        case 0x5846_5342: return .ok("file system", "XFS")
-        case 0x9123_683E:
-            return .warning(
-                "file system", "btrfs",
-                "Each sync writes more there. Switch copy-on-write off before the first start: chattr +C \(path)"
-            )
-        case 0x2FC1_2FC1:
-            return .warning(
-                "file system", "ZFS", "Use a record size of 16 KiB or less for this directory.")
-        case 0x0102_1994, 0x8584_58F6:
-            return .problem(
-                "file system", "tmpfs: it is memory",
-                "Everything is lost at a restart of the machine: use a disk.")
-        case 0x6969, 0xFF53_4D42, 0xFE53_4D42, 0x6573_5546, 0x00C3_6400, 0x0102_1997:
-            return .problem(
-                "file system", "a network or user-space file system (\(String(type, radix: 16)))",
-                "Shared memory maps and locks are not safe there: use a local disk.")
-        case 0x794C_7630:
-            return .warning(
-                "file system", "overlayfs: a container's own layer",
-                "The store goes with the container: mount a volume at \(path).")
-        default:
-            return .warning(
-                "file system", "not known (\(String(type, radix: 16)))",
-                "The store is tested on ext4 and XFS.")
-        }
+        let (seen, state, advice): (String, Finding.State, String) =
+            switch type {
+            case 0xEF53: ("ext4", .ok, "")
+            case 0x5846_5342: ("XFS", .ok, "")
+            case 0x9123_683E:
+                (
+                    "btrfs", .warning,
+                    "Each sync writes more there. Switch copy-on-write off before the first start: chattr +C \(path)"
+                )
+            case 0x2FC1_2FC1:
+                ("ZFS", .warning, "Use a record size of 16 KiB or less for this directory.")
+            case 0x0102_1994, 0x8584_58F6:
+                (
+                    "tmpfs: it is memory", .problem,
+                    "Everything is lost at a restart of the machine: use a disk."
+                )
+            case 0x6969, 0xFF53_4D42, 0xFE53_4D42, 0x6573_5546, 0x00C3_6400, 0x0102_1997:
+                (
+                    "a network or user-space file system (\(String(type, radix: 16)))", .problem,
+                    "Shared memory maps and locks are not safe there: use a local disk."
+                )
+            case 0x794C_7630:
+                (
+                    "overlayfs: a container's own layer", .warning,
+                    "The store goes with the container: mount a volume at \(path)."
+                )
+            default:
+                (
+                    "not known (\(String(type, radix: 16)))", .warning,
+                    "The store is tested on ext4 and XFS."
+                )
+            }
+        return Finding("file system", seen, state, advice)
     }
 
     private func mount() -> Finding? {
         guard let mounts = SystemFiles.text("/proc/self/mountinfo"),
             let mount = MountOptions.find(path, in: mounts)
         else { return nil }
+        let (point, check) = (mount.point, "mount options")
         if mount.options.contains("ro") {
-            return .problem(
-                "mount options", "\(mount.point) is read-only",
-                "mount -o remount,rw \(mount.point). A file system becomes read-only by itself after an error of its disk: see dmesg."
+            return Finding(
+                check, "\(point) is read-only", .problem,
+                "mount -o remount,rw \(point). A file system becomes read-only by itself after an error of its disk: see dmesg."
             )
         }
         let unsafe = mount.options.filter { ["nobarrier", "barrier=0"].contains($0) }
-        if !unsafe.isEmpty {
-            return .problem(
-                "mount options", "\(mount.point): \(unsafe.joined(separator: ","))",
-                "A power cut may lose acknowledged publishes: mount without \(unsafe.joined(separator: ", "))."
-            )
-        }
-        return .ok("mount options", "\(mount.point): \(mount.options.joined(separator: ","))")
+        return Finding(
+            check, "\(point): \((unsafe.isEmpty ? mount.options : unsafe).joined(separator: ","))",
+            !unsafe.isEmpty ? .problem : .ok,
+            "A power cut may lose acknowledged publishes: mount without \(unsafe.joined(separator: ", "))."
+        )
     }
 
     private func space() -> Finding? {
@@ -125,30 +112,27 @@ struct StoreChecks {
         guard statvfs(path, &status) == 0, status.f_blocks > 0 else { return nil }
         let free = Int64(status.f_bavail) * Int64(status.f_frsize)
         let share = 100 * Double(status.f_bavail) / Double(status.f_blocks)
-        let words = "\(HumanText.bytes(free)), \(Int(share)) % of the file system"
-        if free < 64 << 20 {
-            return .problem("free space", words, "Publishes are refused soon (507): make room.")
+        let isFull = free < 64 << 20
+        if !isFull, status.f_files > 0, status.f_favail < 100 {
+            return Finding(
+                "free space", "\(status.f_favail) inodes", .problem,
+                "No file can be created: remove files.")
         }
-        if status.f_files > 0, status.f_favail < 100 {
-            return .problem(
-                "free space", "\(status.f_favail) inodes", "No file can be created: remove files.")
-        }
-        if share < 10 {
-            return .warning(
-                "free space", words, "Make room, or set min-free-disk and max-bytes.")
-        }
-        return .ok("free space", words)
+        return Finding(
+            "free space", "\(HumanText.bytes(free)), \(Int(share)) % of the file system",
+            isFull ? .problem : .ok, "Publishes are refused soon (507): make room."
+        ).or(share < 10, .warning, "Make room, or set min-free-disk and max-bytes.")
     }
 
     private func crash() -> Finding? {
-        guard SystemFiles.status("\(path)/blobd.died") != nil else { return nil }
-        return .warning(
-            "last run", "it died of a fault (blobd.died)",
-            "The next start checks all tables. Look for the fault in the log and in dmesg.")
+        SystemFiles.status("\(path)/blobd.died").map { _ in
+            Finding(
+                "last run", "it died of a fault (blobd.died)", .warning,
+                "The next start checks all tables. Look for the fault in the log and in dmesg.")
+        }
     }
 }
 
-/// Where a path is mounted, and how.
 struct MountOptions {
     let point: String
     /// Of the mount and of its file system.

@@ -1,9 +1,7 @@
 import BlobServer
 import Glibc
 
-/// Files of `/proc` and `/sys`, and who owns files.
 enum SystemFiles {
-    /// Nil when it cannot be read.
     static func text(_ path: String) -> String? {
         guard let bytes = try? SmallFile.read(path, byteCountMax: 1 << 20) else { return nil }
         return String(decoding: bytes, as: UTF8.self)
@@ -26,12 +24,14 @@ enum SystemFiles {
 
     static func mode(_ status: stat) -> String { "0" + String(status.st_mode & 0o7777, radix: 8) }
 
-    /// A user's name, or the number.
+    static func ownerAndMode(_ status: stat) -> String {
+        "\(user(status.st_uid)), mode \(mode(status))"
+    }
+
     static func user(_ id: uid_t) -> String {
         getpwuid(id).map { String(cString: $0.pointee.pw_name) } ?? "\(id)"
     }
 
-    /// A group's name, or the number.
     static func group(_ id: gid_t) -> String {
         getgrgid(id).map { String(cString: $0.pointee.gr_name) } ?? "\(id)"
     }

@@ -1,6 +1,6 @@
 import BlobProtocol
 import Bytes
-import Glibc
+import CLinux
 
 enum CommandLineText {
     /// Refuses arguments that are not UTF-8. Swift would put U+FFFD into them, and an id with that
@@ -31,28 +31,18 @@ enum CommandLineText {
         return overflows ? nil : seconds
     }
 
-    /// A time such as 2026-12-01T00:00:00Z, in milliseconds since 1970.
     static func time(_ text: String) throws(ProtocolError) -> Int64 {
         let bytes = Array(text.utf8)
         return try RFC3339.parse(bytes.span.bytes)
     }
 
-    /// Milliseconds since 1970 as such a time.
     static func text(milliseconds: Int64) -> String {
-        var bytes: [UInt8] = []
-        RFC3339.append(milliseconds, to: &bytes)
-        return String(decoding: bytes, as: UTF8.self)
+        RFC3339.text(milliseconds)
     }
 }
 
-/// The wall clock, in milliseconds since 1970.
-func wallClockMilliseconds() -> Int64 {
-    var time = timespec()
-    clock_gettime(CLOCK_REALTIME, &time)
-    return Int64(time.tv_sec) * 1_000 + Int64(time.tv_nsec) / 1_000_000
-}
+func wallClockMilliseconds() -> Int64 { clinux_wall_ns() / 1_000_000 }
 
-/// The time that something has taken.
 struct Stopwatch {
     private let begin = ContinuousClock.now
 

@@ -1,6 +1,5 @@
 import BlobClient
 
-/// The exit codes of every command.
 enum ExitStatus: Int32 {
     case done = 0
     /// The daemon refused, or its answer could not be used.

@@ -1,4 +1,3 @@
-/// Numbers and times for people.
 enum HumanText {
     /// `1,234,567`.
     static func count(_ number: some BinaryInteger) -> String {
@@ -45,12 +44,11 @@ enum HumanText {
         return text
     }
 
-    /// The text with blanks up to a width, and at least one.
     static func padded(_ text: String, to width: Int) -> String {
         text + String(repeating: " ", count: max(1, width - text.count))
     }
 
-    /// Titles with their values, one per line. Without a value there is no line.
+    /// Without a value there is no line.
     static func rows(_ rows: [(title: String, value: String?)], width: Int) -> String {
         rows.compactMap { row in
             row.value.map { padded(row.title, to: width) + $0 + "\n" }

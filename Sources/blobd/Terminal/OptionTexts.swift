@@ -1,14 +1,11 @@
 import ArgumentParser
-import Glibc
 
 extension ArgumentHelp {
-    /// Help for a value with a name.
     static func named(_ valueName: String, _ text: String) -> ArgumentHelp {
         ArgumentHelp(text, valueName: valueName)
     }
 }
 
-/// Refuses a command line that is wrong.
 func require(_ isRight: Bool, _ refusal: @autoclosure () -> String) throws(ValidationError) {
     guard isRight else { throw ValidationError(refusal()) }
 }
@@ -44,7 +41,6 @@ struct ByteCountText: ExpressibleByArgument {
         return unit.map { "\(byteCount / $0.byteCount)\($0.name)" } ?? "\(byteCount)"
     }
 
-    /// A decimal number without sign, or nil.
     static func number(_ digits: Substring) -> Int? {
         guard !digits.isEmpty, digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else {
             return nil
@@ -89,42 +85,6 @@ extension DurationText {
     }
 }
 
-/// Permission bits on the command line, in octal: `0660`.
-struct ModeText: ExpressibleByArgument {
-    let bits: UInt32
-
-    init(bits: UInt32) {
-        self.bits = bits
-    }
-
-    init?(argument: String) {
-        guard let bits = UInt32(argument, radix: 8), bits <= 0o777,
-            argument.utf8.allSatisfy({ (0x30...0x37).contains($0) })
-        else { return nil }
-        self.bits = bits
-    }
-
-    /// As `chmod` takes it.
-    var defaultValueDescription: String { "0" + String(bits, radix: 8) }
-}
-
-/// A group on the command line: its name or its number.
-struct GroupText: ExpressibleByArgument {
-    let id: UInt32
-
-    init?(argument: String) {
-        if let number = UInt32(argument) {
-            id = number
-        } else if let entry = getgrnam(argument) {
-            // The entry belongs to the C library and is valid until the next call; only the main thread calls it.
-            id = entry.pointee.gr_gid
-        } else {
-            return nil
-        }
-    }
-}
-
-/// The word that was probably meant.
 enum NearestWord {
     /// `; the nearest is max-payload`, or nothing if no word is near.
     static func hint(_ word: String, _ known: some Sequence<String>) -> String {
@@ -134,7 +94,6 @@ enum NearestWord {
         return "; the nearest is \(near.word)"
     }
 
-    /// The nearest of some words.
     static func find(
         _ word: String, _ known: some Sequence<String>
     ) -> (word: String, distance: Int)? {

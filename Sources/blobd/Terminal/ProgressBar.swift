@@ -1,7 +1,6 @@
 /// A line on standard error about something that takes over two seconds. Silent before that, and whenever
 /// standard error is not a terminal.
 struct StatusLine {
-    /// Whether anybody sees it.
     let isShown = StandardError.isTerminal
     private let start = ContinuousClock.now
     private var nextDraw = ContinuousClock.now + .seconds(2)
@@ -31,7 +30,6 @@ struct ProgressBar {
     private let title: String
     private let describe: (UInt64) -> String
 
-    /// A bar for an amount that `describe` puts into words, such as bytes.
     init(
         _ title: String, describe: @escaping (UInt64) -> String = { HumanText.bytes($0) }
     ) {
@@ -52,25 +50,4 @@ struct ProgressBar {
     }
 
     mutating func finish() { line.finish() }
-}
-
-/// A bar for each phase of something.
-final class PhaseBar {
-    private var bar: ProgressBar?
-    private var title = ""
-
-    /// Tells how far a phase has come. Another phase begins a new bar.
-    ///
-    /// - Parameter isCount: whether the amounts are counts, and not bytes.
-    func update(_ title: String, _ done: Int, _ total: Int, isCount: Bool = false) {
-        if title != self.title {
-            finish()
-            bar = ProgressBar(
-                title, describe: isCount ? { HumanText.count($0) } : { HumanText.bytes($0) })
-            self.title = title
-        }
-        bar?.update(UInt64(done), of: UInt64(total))
-    }
-
-    func finish() { bar?.finish() }
 }

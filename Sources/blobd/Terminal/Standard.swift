@@ -70,21 +70,33 @@ enum JSONLine {
         return String(decoding: data, as: UTF8.self) + "\n"
     }
 
-    /// An object with these members but those that are nil.
-    static func object(
-        _ members: KeyValuePairs<String, (any Encodable)?>
-    ) throws(CommandFailure) -> String {
-        var values: [String: Value] = [:]
-        for case (let name, let value?) in members { values[name] = Value(value: value) }
-        return try text(values)
-    }
+    static func object(_ object: JSONObject) throws(CommandFailure) -> String { try text(object) }
+}
 
-    private struct Value: Encodable {
+/// An object of JSON. Members that are nil are left out.
+struct JSONObject: Encodable, ExpressibleByDictionaryLiteral {
+    private struct Member: Encodable {
         let value: any Encodable
 
         func encode(to encoder: any Encoder) throws {
             var container = encoder.singleValueContainer()
             try container.encode(value)
         }
+    }
+
+    private var members: [String: Member] = [:]
+
+    init(dictionaryLiteral members: (String, (any Encodable)?)...) {
+        for (name, value) in members { self[name] = value }
+    }
+
+    subscript(name: String) -> (any Encodable)? {
+        get { members[name]?.value }
+        set { members[name] = newValue.map { Member(value: $0) } }
+    }
+
+    func encode(to encoder: any Encoder) throws {
+        var container = encoder.singleValueContainer()
+        try container.encode(members)
     }
 }

@@ -1,12 +1,10 @@
 import BlobClient
 
-/// What a daemon did between two readings of its counters.
 struct Activity: Sendable {
     let now: DaemonStatistics
     let seconds: Double
     /// The first reading, unless the daemon was restarted since.
     private let before: DaemonStatistics?
-    /// Answered requests per second, by operation.
     private(set) var rates: [String: Double] = [:]
     private(set) var durations: [String: Durations] = [:]
     /// The share of fetches that were answered with bytes; nil without fetches.
@@ -46,7 +44,6 @@ struct Activity: Sendable {
         }
     }
 
-    /// The growth of a counter per second, by its name in `GET /v1/stats`.
     func rate(of name: String) -> Double {
         Double(max(0, (now[name] ?? 0) - (before?[name] ?? 0))) / seconds
     }
@@ -98,7 +95,6 @@ struct Durations: Sendable {
     }
 }
 
-/// A line of `blobd stats --watch`.
 enum ActivityLine {
     private static let columns:
         [(title: String, width: Int, text: @Sendable (Activity) -> String)] = [

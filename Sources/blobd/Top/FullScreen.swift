@@ -4,7 +4,6 @@ import Glibc
 struct FullScreen {
     private let before: termios
 
-    /// Takes over the terminal of standard input; nil if that is not one.
     init?() {
         var mode = termios()
         guard tcgetattr(STDIN_FILENO, &mode) == 0 else { return nil }
@@ -15,7 +14,6 @@ struct FullScreen {
         write("\u{1B}[?1049h\u{1B}[?25l")
     }
 
-    /// Restores the terminal.
     func end() {
         write("\u{1B}[?25h\u{1B}[?1049l")
         var mode = before

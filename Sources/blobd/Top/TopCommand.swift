@@ -2,7 +2,6 @@ import ArgumentParser
 import BlobClient
 import Glibc
 
-/// `blobd top`: shows what a daemon does.
 struct TopCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "top",
@@ -73,7 +72,6 @@ struct TopCommand: ParsableCommand {
     }
 }
 
-/// Looks at a daemon's counters again and again.
 struct ActivityWatch: ~Copyable {
     private let socket: SocketOptions
     private let secondsMin: Double

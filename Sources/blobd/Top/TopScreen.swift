@@ -1,7 +1,6 @@
 import BlobClient
 import BlobServer
 
-/// The screen of `blobd top`: lines of plain text.
 struct TopScreen {
     let width: Int
     let height: Int
@@ -10,7 +9,6 @@ struct TopScreen {
     static let widthMin = 40
     static let heightMin = 8
 
-    /// - Parameter history: requests per second of the last intervals, the latest at the end.
     func lines(_ activity: Activity, history: [Double], title: String) -> [String] {
         var lines = heading(activity, title)
         lines += [""] + traffic(activity, history)
@@ -21,7 +19,6 @@ struct TopScreen {
         return lines.prefix(height).map(cut)
     }
 
-    /// Cuts a line to the width, without trailing blanks.
     private func cut(_ line: String) -> String {
         var line = line.prefix(width)
         while line.last == " " { line.removeLast() }
@@ -107,7 +104,6 @@ struct TopScreen {
         }
     }
 
-    /// A bar of a share, as wide as the screen.
     private func share(_ title: String, _ part: Int64, _ whole: Int64) -> String {
         let share = whole > 0 ? min(1, Double(part) / Double(whole)) : 0
         let percent = " \(Int((share * 100).rounded())) %"
@@ -131,13 +127,11 @@ struct TopScreen {
 
     // MARK: - Texts
 
-    /// Two texts at the two ends of a line.
     private func split(_ left: String, _ right: String) -> String {
         let gap = max(2, width - left.count - right.count)
         return left + String(repeating: " ", count: gap) + right
     }
 
-    /// Names and values in columns of a third of the screen.
     private func columns(_ cells: [(name: String, value: String)]) -> String {
         let cell = min(40, width / Self.cellsPerLine)
         return cells.map { name, value in

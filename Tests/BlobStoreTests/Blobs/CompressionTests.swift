@@ -82,4 +82,15 @@ import Testing
         #expect(try store.ownedPayload(for: "a", asOf: noon) == bytes)
         #expect(try store.verify().problems == [])
     }
+
+    @Test("The first publisher's coding counts: a blob is stored one way only")
+    func oneCoding() throws {
+        let text = [UInt8](repeating: 0x61, count: 5_000)
+        let first = try store.put("a", text, mediaType: "application/octet-stream")
+        let second = try store.put("b", text, mediaType: "text/plain")
+        #expect(first.parts[0].coding == .identity)
+        #expect(second.parts[0].coding == .identity)
+        #expect(second.parts[0].mediaType == "text/plain")
+        #expect(try store.counters().bytesStored == 5_000)
+    }
 }

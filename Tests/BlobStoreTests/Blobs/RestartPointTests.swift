@@ -57,8 +57,7 @@ import Zlib
         let content = StoredContent.memory(coded)
         let payload = PreparedPayload(
             digest: prepared.digest, byteCount: text.count, coding: .gzip,
-            mediaType: "text/plain", content: content,
-            checksums: try PreparedPayload.checksums(of: content))
+            mediaType: "text/plain", content: content)
         try store.publish(
             Publication(id: id, payload: payload, expiry: .at(noon.adding(seconds: 60))),
             asOf: noon)

@@ -3,7 +3,7 @@ import Testing
 
 @testable import BlobStore
 
-/// Blobs that are written ahead, in several transactions.
+/// Blobs that are written ahead, in several transactions, and those that are kept without a reference.
 @Suite struct StagedTests {
     @Test("A blob of 40 MB is stored, in transactions of some megabytes, and read back")
     func large() throws {
@@ -85,37 +85,6 @@ import Testing
         #expect(try store.verify().problems == [])
     }
 
-    @Test("A crash at any sync of it leaves the notification whole or not there", arguments: 1...8)
-    func crash(sync: Int) throws {
-        let library = try Faults.library()
-        let folder = TemporaryFolder()
-        do { _ = try folder.open() }
-        // The first sync after opening is the first batch of chunks; a fault is counted from there.
-        let (lines, status) = try Child.run(
-            Child.torturer, ["publish", folder.path, "1", "40000000"],
-            environment: [
-                "LD_PRELOAD": library, "FAULT_KIND": "kill", "FAULT_CALL": "sync",
-                "FAULT_AT": "\(sync)",
-            ])
-        let store = try folder.open()
-        let counters = try store.counters()
-        let isThere = try store.lookUp("0") == .found
-        if lines.contains("ok publish 0") && !lines.contains("ok delete 0") {
-            // Killed later: what was answered is there, unless its deletion was under way.
-            #expect(isThere || status == .killed(signal: 9))
-        }
-        if !isThere && sync > 1 && sync <= 5 {
-            // Killed in between: the chunks that were committed are an orphan's.
-            #expect(status == .killed(signal: 9))
-            #expect(counters.orphanBlobs == 1)
-            #expect(counters.orphanBytes == 40_000_000)
-        }
-        #expect(try store.verify().problems == [])
-        try store.freeAll()
-        #expect(try store.counters().orphanBlobs == 0)
-        #expect(try store.verify().problems == [])
-    }
-
     /// Bytes of which no two chunks are the same, made without a step for each.
     private static func bytes(_ count: Int) -> [UInt8] {
         var generator = SeededGenerator(seed: 31)
@@ -125,5 +94,46 @@ import Testing
         while bytes.count < count { bytes += block }
         bytes.removeLast(bytes.count - count)
         return bytes
+    }
+
+    private let folder = TemporaryFolder()
+    private let store: BlobStore
+
+    init() throws { store = try folder.open() }
+
+    private func hold(
+        _ store: BlobStore, _ bytes: [UInt8], seconds: Int64, asOf now: Timestamp = noon
+    ) throws -> (blob: HeldBlob, isNew: Bool) {
+        let change = Change.hold(
+            BlobHold(try store.prepare(bytes), until: now.adding(seconds: seconds)))
+        guard case .held(let blob, let isNew) = try store.apply(change, asOf: now) else {
+            throw NothingThrown()
+        }
+        return (blob, isNew)
+    }
+
+    @Test("Other bytes than those of the digest are refused, and so is the past")
+    func refusedHold() throws {
+        let payload = try store.prepare([1])
+        let other = try store.prepare([2]).digest
+        let before = try store.counters()
+        let wrong = BlobHold(payload, until: noon.adding(seconds: 1), expected: other)
+        let error = try store.apply(.hold(wrong)).error
+        #expect(error == .digestMismatch(expected: other, actual: payload.digest))
+        for end in [noon, Timestamp(milliseconds: .max)] {
+            #expect(try store.apply(.hold(BlobHold(payload, until: end))).field == .expiry)
+        }
+        #expect(try store.counters() == before)
+    }
+
+    @Test("A large one is written ahead")
+    func largeHold() throws {
+        let bytes = [UInt8](repeating: 7, count: 20_000_000)
+        let (held, isNew) = try hold(store, bytes, seconds: 10)
+        #expect(isNew)
+        let counters = try store.counters()
+        #expect(counters.orphanBlobs == 0)
+        #expect(counters.bytesStored == 20_000_000)
+        #expect(try store.ownedPayload(digest: held.blob.digest, asOf: noon) == bytes)
     }
 }

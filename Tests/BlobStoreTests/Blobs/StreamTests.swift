@@ -81,23 +81,6 @@ import Testing
         #expect(payload.byteCount == 1_000)
     }
 
-    @Test("A prepared payload can be published any number of times")
-    func again() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
-        let bytes = [UInt8](repeating: 3, count: 300_000)
-        let payload = try store.prepare(bytes)
-        for id in ["a", "b", "a"] {
-            try store.publish(
-                Publication(id: id, payload: payload, expiry: .at(.max9999)), asOf: noon)
-        }
-        try store.delete("a", asOf: noon)
-        try store.delete("b", asOf: noon)
-        try store.freeAll()
-        try store.publish(Publication(id: "c", payload: payload, expiry: .at(.max9999)), asOf: noon)
-        #expect(try store.ownedPayload(for: "c", asOf: noon) == bytes)
-    }
-
     /// Descriptors of this process of files in `path` that have no name.
     private static func spools(in path: String) -> Int {
         var count = 0

@@ -8,29 +8,35 @@ import Testing
     @Test(
         "A disk that fills up: publishes are refused, reads are right, deletes make room",
         .enabled(if: SmallDisk.isPossible, "only root can mount a small disk"),
-        arguments: [(1_000, true), (30_000, false), (200_000, true)])
-    func disk(byteCount: Int, hasOwners: Bool) throws {
+        arguments: [
+            (1_000, true, false), (30_000, false, false), (200_000, true, false),
+            (1_000, true, true), (30_000, false, true),
+        ])
+    func disk(byteCount: Int, hasOwners: Bool, isLogging: Bool) throws {
         // An eighth of it is left to payloads on their way in, which eight of the longest fit with
         // more to spare than tmpfs miscounts by.
-        let disk = try SmallDisk(byteCount: 16 << 20)
+        let disk = try SmallDisk(byteCount: (isLogging ? 26 : 16) << 20)
         let path = disk.path + "/data"
-        do {
-            let store = try BlobStore.open(at: path)
-            try fillAndEmpty(store, byteCount, hasOwners: hasOwners)
-        }
         // It opens again, and goes on.
-        let store = try BlobStore.open(at: path)
-        try fillAndEmpty(store, byteCount, hasOwners: hasOwners)
+        for _ in 0..<2 {
+            let store = try BlobStore.open(at: path)
+            if isLogging { try store.beginLogging() }
+            try fillAndEmpty(store, byteCount, hasOwners: hasOwners)
+            try store.endLogging()
+        }
     }
 
     @Test(
         "A store that has the size it may have is full in the same way",
-        arguments: [(1_000, false), (200_000, true)])
-    func mapSize(byteCount: Int, hasOwners: Bool) throws {
+        arguments: [(1_000, false, false), (200_000, true, false), (9_000, true, true)])
+    func mapSize(byteCount: Int, hasOwners: Bool, isLogging: Bool) throws {
         let folder = TemporaryFolder()
         let store = try folder.open { $0.mapByteCountMax = 8 << 20 }
-        try fillAndEmpty(store, byteCount, hasOwners: hasOwners)
-        try fillAndEmpty(store, byteCount, hasOwners: hasOwners)
+        if isLogging { try store.beginLogging() }
+        for _ in 0..<2 {
+            try fillAndEmpty(
+                store, byteCount, hasOwners: hasOwners, afterKill: isLogging ? folder : nil)
+        }
     }
 
     /// Removals are remembered, which takes room, and those of many owners touch many pages.
@@ -45,12 +51,9 @@ import Testing
         options.mapByteCountMax = 4 << 20
         let store = try BlobStore.open(at: disk.path + "/data", options: options)
         func change(_ index: Int) -> Change {
-            var draft = NotificationDraft(id: "\(index)", expiry: .at(noon.adding(seconds: 10)))
-            draft.message = "m"
             let name = "\(index * 7_919 % 100_003)"
-            draft.owner =
-                name + String(repeating: "-", count: max(0, ownerByteCount - name.utf8.count))
-            return .publishNotification(draft)
+            let rest = String(repeating: "-", count: max(0, ownerByteCount - name.utf8.count))
+            return .notification("\(index)", owner: name + rest, end: noon.adding(seconds: 10))
         }
         var count = 0
         while true {
@@ -95,12 +98,9 @@ import Testing
         var count = 0
         while true {
             let changes = (count..<count + 64).map { number in
-                var draft = NotificationDraft(
-                    id: "\(number)", expiry: .at(noon.adding(seconds: 3_600)))
-                draft.owner = "anna"
-                draft.message = String(repeating: "m", count: 1_000)
-                draft.details.group = "g"
-                return Change.publishNotification(draft)
+                Change.notification("\(number)", owner: "anna", group: "g") {
+                    $0.message = String(repeating: "m", count: 1_000)
+                }
             }
             let outcomes = try store.apply(changes, asOf: noon)
             count += outcomes.count { $0.isDone }
@@ -129,8 +129,10 @@ import Testing
         }
     }
 
+    /// - Parameter folder: is opened as a kill would leave it, when the store is full.
     private func fillAndEmpty(
-        _ store: BlobStore, _ byteCount: Int, hasOwners: Bool
+        _ store: BlobStore, _ byteCount: Int, hasOwners: Bool,
+        afterKill folder: TemporaryFolder? = nil
     ) throws {
         func bytes(_ index: Int) -> [UInt8] {
             let unique = withUnsafeBytes(of: index) { Array($0) }
@@ -158,6 +160,13 @@ import Testing
             try #require(count < 20_000)
         }
         #expect(count > (4 << 20) / (byteCount + 4_096))
+        if let folder {
+            let killed = try folder.copy()
+            let copy = try killed.open { $0.mapByteCountMax = store.options.mapByteCountMax }
+            #expect(try copy.counters().notifications == UInt64(count))
+            #expect(try copy.ownedPayload(for: "\(count - 1)", asOf: noon) == bytes(count - 1))
+        }
+        try store.commitPending()
         for index in stride(from: 0, to: count, by: max(1, count / 50)) {
             #expect(try store.ownedPayload(for: "\(index)", asOf: noon) == bytes(index))
         }
@@ -173,6 +182,8 @@ import Testing
         #expect(outcomes.allSatisfy { $0.isDone })
         try store.freeAll()
         // Space that a commit gives back can be used after the next.
+        #expect(try store.delete("\(third)", asOf: noon))
+        try store.commitPending()
         var again = 0
         for index in 0..<max(1, third / 4) {
             let outcome = try store.apply(
@@ -180,6 +191,7 @@ import Testing
                     0]
             if outcome.isDone { again += 1 }
         }
+        try store.commitPending()
         #expect(again >= 1)
         #expect(try store.ownedPayload(for: "again-0", asOf: noon) == bytes(100_000))
         #expect(try store.verify().problems == [])

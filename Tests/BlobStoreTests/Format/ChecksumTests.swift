@@ -56,16 +56,4 @@ import Testing
             #expect(checksum.value == whole)
         }
     }
-
-    @Test("Joined from two")
-    func joined() {
-        var generator = SeededGenerator(seed: 34)
-        let bytes = (0..<300).map { _ in UInt8.random(in: 0 ... .max, using: &generator) }
-        for cut in [0, 1, 12, 64, 150, 299, 300] {
-            let first = Checksum(bytes.span.bytes.extracting(0..<cut))
-            let second = Checksum(bytes.span.bytes.extracting(cut..<300))
-            let joined = first.followed(by: second, byteCount: 300 - cut)
-            #expect(joined.value == Self.reference(bytes), "cut at \(cut)")
-        }
-    }
 }

@@ -68,7 +68,7 @@ extension FormatKind {
             write: { value, _ in value.value }, read: { try FormatRecord($1.span.bytes) }),
         FormatKind(
             "counters", counters, is: FormatDocument.bytes("Counters"), unread: 4,
-            write: { value, _ in value.words.span.bytes.array() },
+            write: { value, _ in value.value },
             read: { try Counters($1.span.bytes) }),
         FormatKind(
             "zero-copy mark",
@@ -79,7 +79,7 @@ extension FormatKind {
             read: { try ZeroCopyMark($1.span.bytes) }),
         FormatKind(
             "scrub mark", scrubMark, is: FormatDocument.bytes("Scrub mark"),
-            write: { value, _ in value.value }, read: { try ScrubMark($1.span.bytes) }),
+            write: { value, _ in value.value }, read: { try ScrubPosition($1.span.bytes) }),
         FormatKind(
             "replication state", replicationState,
             is: hex(
@@ -115,8 +115,8 @@ extension FormatKind {
         return value
     }
 
-    private static var scrubMark: ScrubMark {
-        var mark = ScrubMark()
+    private static var scrubMark: ScrubPosition {
+        var mark = ScrubPosition()
         mark.beganAt = noon
         mark.endedAt = noon.adding(seconds: -1_000)
         mark.byteCount = 4_096
@@ -214,7 +214,7 @@ extension FormatKind {
             FormatKind(
                 "usage", usage, key: FormatDocument.bytes("Usage", "key"),
                 is: FormatDocument.bytes("Usage", "value"), unread: 4,
-                write: { $0.words(key: $1.span.bytes).span.bytes.array() },
+                write: { $0.bytes(key: $1) },
                 read: { try OwnerUsage($1.span.bytes, key: $0.span.bytes) }),
         ]
 
@@ -271,7 +271,7 @@ extension FormatKind {
 
     // MARK: - The log, and records
 
-    private static let logID = LogID(high: 0x0102_0304_0506_0708, low: 0x1112_1314_1516_1718)
+    private static let logID = Nonce(high: 0x0102_0304_0506_0708, low: 0x1112_1314_1516_1718)
 
     private static let ofTheLog = [
         FormatKind(
@@ -279,7 +279,38 @@ extension FormatKind {
             LogState(id: logID, isInUse: true, firstTransaction: 0x2122_2324),
             is: FormatDocument.bytes("Write-ahead log"), unread: 4,
             write: { value, _ in value.value },
-            read: { try LogState($1.span.bytes) })
+            read: { try LogState($1.span.bytes) }),
+        // A put of `k` and a delete of `key`. Zeros up to a page are behind it.
+        FormatKind(
+            "record of the log",
+            LogRecord(
+                logID: logID, transaction: 0x2122_2324, index: 0x31, operationCount: 2,
+                operationByteCount: 21, changeCount: 0x41),
+            is: hex(
+                """
+                62 6c 6f 62 64 6c 6f 67 01 00 00 00 a3 b5 4f fb
+                08 07 06 05 04 03 02 01 18 17 16 15 14 13 12 11
+                24 23 22 21 00 00 00 00 31 00 00 00 02 00 00 00
+                15 00 00 00 00 00 00 00 41 00 00 00 00 00 00 00
+                01 00 01 00 01 00 00 00 6b 76
+                02 05 03 00 00 00 00 00 6b 65 79
+                """), mayBeLonger: true,
+            write: { head, _ in
+                var bytes = [UInt8](repeating: 0, count: LogRecord.byteCount)
+                bytes += hex("01 00 01 00 01 00 00 00 6b 76 02 05 03 00 00 00 00 00 6b 65 79")
+                var span = bytes.mutableSpan
+                var target = span.mutableBytes
+                head.write(into: &target)
+                return bytes
+            },
+            read: { _, bytes in
+                let head = try unwrap(LogRecord(bytes.span.bytes, byteCountMax: bytes.count))
+                let end = LogRecord.byteCount + head.operationByteCount
+                guard LogRecord.isWhole(bytes.span.bytes.extracting(0..<end)) else {
+                    throw Refused()
+                }
+                return head
+            }),
     ]
 
     private static let ofRecords =

@@ -177,6 +177,39 @@ import Testing
         }
     }
 
+    /// Reading byte 6 of 5 was a trap, and so was counting on behind the highest number.
+    @Test("Two lengths without a coding, and numbers that cannot be counted on, are refused")
+    func impossible() throws {
+        for change: (inout Counters) -> Void in [
+            { $0.revision = .max }, { $0.nextBlobNumber = .max - 1 },
+        ] {
+            var counters = Counters()
+            change(&counters)
+            let words = counters.value
+            #expect(throws: StoreError.self) { _ = try Counters(words.span.bytes) }
+        }
+        var blob = Golden.blob
+        blob.byteCount = 9
+        var high = Golden.blob
+        high.number = .max
+        for entry in [
+            BlobEntry(blob, referenceCount: 1, expiryBound: noon),
+            BlobEntry(Golden.blob, referenceCount: .max, expiryBound: noon),
+            BlobEntry(high, referenceCount: 1, expiryBound: noon),
+        ] {
+            let words = entry.words
+            #expect(throws: StoreError.self) {
+                _ = try BlobEntry(words.span.bytes, digest: Golden.digest)
+            }
+        }
+        var record = RecordSamples.parts
+        record.parts[0].blob = blob
+        let bytes = RecordEncoder.bytes(record)
+        #expect(throws: StoreError.self) {
+            _ = try RecordSamples.read(bytes, key: Array("42".utf8), id: "42")
+        }
+    }
+
     @Test(
         "An unknown option of a category, half a key and a long id of an edit are refused")
     func categories() throws {
@@ -209,8 +242,8 @@ import Testing
     func chunk() throws {
         // The whole value: 5f bb 01 db, then "hello".
         let hello = Array("hello".utf8)
-        let checksum = Chunk.checksum(
-            number: 7, index: 0, bytes: Checksum(hello.span.bytes), byteCount: 5)
+        let key = Keys.chunk(7, 0)
+        let checksum = UInt32(littleEndian: Chunk.prefix(key.bytes, hello.span.bytes)[0])
         #expect(checksum == 0xdb01_bb5f)
         try Chunk.check(checksum, of: Golden.blob, at: 0, bytes: hello.span.bytes)
         for (checksum, index) in [(checksum, 1), (checksum ^ 1, 0)] {

@@ -73,25 +73,6 @@ import Testing
         }
     }
 
-    @Test("A daemon that starts every ten seconds frees what it released within two graces")
-    func crashLoop() throws {
-        let folder = TemporaryFolder()
-        try run(folder, from: Self.at(1_000)) { store in
-            try store.put("old", Self.bytes(1))
-            try store.delete("old", asOf: noon)
-        }
-        // The first start at which the grace of the one at 1,000 is over is that at 1,060: the run
-        // that sent the blob had ended by then.
-        for second in stride(from: Int64(1_010), to: 1_120, by: 10) {
-            try run(folder, from: Self.at(second)) { store in
-                try expectFreed(0, store, at: second)
-            }
-        }
-        try run(folder, from: Self.at(1_120)) { store in
-            try expectFreed(1, store, at: 1_120)
-        }
-    }
-
     @Test("After a boot no peer is left")
     func otherBoot() throws {
         let folder = TemporaryFolder()

@@ -1,4 +1,5 @@
 import Bytes
+import Glibc
 import LMDB
 import TestSupport
 import Testing
@@ -64,7 +65,7 @@ import Testing
             guard root != .max, pages.insert(root).inserted else { return }
             let start = Int(root) * 4_096
             let page = file.extracting(start..<start + 4_096)
-            guard let children = try? PageEntry.ranges(on: page, page: root, .branch) else {
+            guard let children = try? PageEntry.ranges(on: page, page: root, isLeaf: false) else {
                 return
             }
             for child in children {
@@ -73,7 +74,7 @@ import Testing
         }
         try walk(main)
         let tables = file.extracting(Int(main) * 4_096..<(Int(main) + 1) * 4_096)
-        for place in try PageEntry.ranges(on: tables, page: main, .leaf) {
+        for place in try PageEntry.ranges(on: tables, page: main, isLeaf: true) {
             let entry = PageEntry(tables.extracting(place), isLeaf: true)
             try walk(PageFile.Tree(entry.value).root)
         }
@@ -86,7 +87,9 @@ import Testing
         for number in try treePages(made).sorted() {
             let start = Int(number) * 4_096
             let page = made.bytes.span.bytes.extracting(start..<start + 4_096)
-            guard let found = try? PageEntry.ranges(on: page, page: number, .leaf) else { continue }
+            guard let found = try? PageEntry.ranges(on: page, page: number, isLeaf: true) else {
+                continue
+            }
             places += found.map { start + $0.lowerBound }
         }
         return places
@@ -151,7 +154,7 @@ import Testing
             let page = made.bytes.span.bytes.extracting(start..<start + 4_096)
             // Number, kind, and how many entries there are.
             offsets += (0..<64).map { (start, $0) } + (80..<112).map { (start, $0) }
-            guard let children = try? PageEntry.ranges(on: page, page: number, .branch) else {
+            guard let children = try? PageEntry.ranges(on: page, page: number, isLeaf: false) else {
                 continue
             }
             for child in children { offsets += (0..<48).map { (start + child.lowerBound, $0) } }
@@ -195,7 +198,7 @@ import Testing
         let root: UInt64 = span.integer(newest + 80)
         let page = span.extracting(Int(root) * 4_096..<(Int(root) + 1) * 4_096)
         var refusals = 0
-        for place in try PageEntry.ranges(on: page, page: root, .leaf) {
+        for place in try PageEntry.ranges(on: page, page: root, isLeaf: true) {
             // Behind the entry's head, its key and the count.
             let start = Int(root) * 4_096 + place.lowerBound + 24
             for bit in 0..<6 where place.count > 24 {
@@ -232,49 +235,62 @@ import Testing
         _ = try made.folder.open()
     }
 
-    @Test("A record or a blob's entry with identity coding and two lengths is refused")
-    func twoLengths() throws {
-        // The record's checksum is right: somebody made it by hand. Reading byte 6 of 5 was a trap.
-        let blob = BlobReference(
-            digest: Golden.digest, number: 7, byteCount: 9, storedByteCount: 5,
-            coding: .identity)
-        let record = Record(
-            id: "42", createdAt: noon, expiresAt: noon.adding(seconds: 60), revision: 1,
-            parts: [Part(name: "payload", mediaType: "image/png", blob: blob)])
-        let bytes = RecordEncoder.bytes(record)
-        let view = try RecordView(bytes.span.bytes)
-        try view.check(id: Array("42".utf8).span.bytes)
-        #expect(throws: StoreError.self) { _ = try view.part(at: 0).blob() }
-        let entry = BlobEntry(blob, referenceCount: 1, expiryBound: noon)
-        let words = entry.words
-        #expect(throws: StoreError.self) {
-            _ = try BlobEntry(words.span.bytes, digest: blob.digest)
+    /// A page of a tree with these entries, each an even number of bytes.
+    private static func page(_ number: UInt64, flags: UInt16, _ entries: [[UInt8]]) -> [UInt8] {
+        var page = [UInt8](repeating: 0, count: 4_096)
+        var places: [UInt8] = []
+        var upper = page.count
+        for entry in entries {
+            upper -= entry.count
+            page.replaceSubrange(upper..<upper + entry.count, with: entry)
+            places.append(littleEndian: UInt16(upper))
         }
+        var head: [UInt8] = []
+        head.append(littleEndian: number)
+        head.append(littleEndian: UInt16(0))
+        head.append(littleEndian: flags)
+        head.append(littleEndian: UInt16(16 + places.count))
+        head.append(littleEndian: UInt16(upper))
+        page.replaceSubrange(0..<16 + places.count, with: head + places)
+        return page
     }
 
-    @Test("Numbers so high that counting on would overflow are refused")
-    func highNumbers() throws {
-        var counters = Counters()
-        counters.revision = .max
-        var words = counters.words
-        #expect(throws: StoreError.self) { _ = try Counters(words.span.bytes) }
-        counters.revision = 1
-        counters.nextBlobNumber = .max - 1
-        words = counters.words
-        #expect(throws: StoreError.self) { _ = try Counters(words.span.bytes) }
-        var blob = BlobReference(
-            digest: Golden.digest, number: 7, byteCount: 5, storedByteCount: 5,
-            coding: .identity)
-        let entry = BlobEntry(blob, referenceCount: .max, expiryBound: noon)
-        let bytes = entry.words
-        #expect(throws: StoreError.self) {
-            _ = try BlobEntry(bytes.span.bytes, digest: blob.digest)
-        }
-        blob.number = .max
-        let high = BlobEntry(blob, referenceCount: 1, expiryBound: noon)
-        let highBytes = high.words
-        #expect(throws: StoreError.self) {
-            _ = try BlobEntry(highBytes.span.bytes, digest: blob.digest)
+    /// A tree as its table's entry has it.
+    private static func tree(depth: UInt16, branches: UInt64, root: UInt64) -> [UInt8] {
+        var bytes = [UInt8](repeating: 0, count: 6)
+        bytes.append(littleEndian: depth)
+        for number in [branches, 1, 0, 1, root] { bytes.append(littleEndian: number) }
+        return bytes
+    }
+
+    @Test("Branches that are their own children end the walk with a problem", arguments: 2...40)
+    func circle(depth: Int) throws {
+        let folder = TemporaryFolder()
+        let path = folder.path("data.mdb")
+        #expect(PageFile.makeEmpty(path, pageByteCount: 4_096))
+        let main = Self.tree(depth: 1, branches: 0, root: 2)
+        try Files.overwrite(main, at: 4_096 + 88, in: path)
+        var commit: [UInt8] = []
+        commit.append(littleEndian: UInt64(3))
+        commit.append(littleEndian: UInt64(1))
+        try Files.overwrite(commit, at: 4_096 + 136, in: path)
+
+        var table: [UInt8] = [48, 0, 0, 0, 2, 0, 4, 0]
+        table += Array("name".utf8)
+        table += Self.tree(depth: UInt16(depth), branches: .max, root: 3)
+        // Sixty children with keys in order, all of them this page.
+        let children = (0..<60).map { [3, 0, 0, 0, 0, 0, 2, 0, 0x61, UInt8($0)] }
+        let pages = Self.page(2, flags: 2, [table]) + Self.page(3, flags: 1, children)
+        let descriptor = open(path, O_RDWR | O_CLOEXEC)
+        try #require(descriptor >= 0)
+        defer { close(descriptor) }
+        #expect(pwrite(descriptor, pages, pages.count, 2 * 4_096) == pages.count)
+
+        let file = try #require(PageFile(descriptor))
+        let meta = try #require(file.metas()[1])
+        for extent in [PageWalk.Extent.all, .start(leafCountMax: 10)] {
+            let report = PageWalk.report(on: file, asOf: meta, extent)
+            #expect(report.problemCount > 0)
         }
     }
 }

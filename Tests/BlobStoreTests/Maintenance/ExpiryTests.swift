@@ -37,30 +37,6 @@ import Testing
         }
     }
 
-    @Test("What has expired is remembered until it is swept, and its space is used again")
-    func sweeping() throws {
-        for index in 0..<10 { try store.put("\(index)", [UInt8(index)], seconds: Int64(index + 1)) }
-        let now = noon.adding(seconds: 5)
-        #expect(try store.sweepExpired(asOf: noon, limit: 100) == SweepResult())
-        let first = try store.sweepExpired(asOf: now, limit: 3)
-        #expect(first.expired == 3)
-        #expect(first.more)
-        // Oldest expiry first.
-        let found = try (0..<10).map { try store.lookUp("\($0)", asOf: now) }
-        #expect(found[..<3].allSatisfy { $0 == .missing })
-        #expect(found[3..<5].allSatisfy { $0 == .expired })
-        #expect(found[5...].allSatisfy { $0 == .found })
-        let second = try store.sweepExpired(asOf: now, limit: 2)
-        #expect(second.expired == 2)
-        #expect(!second.more)
-        #expect(try store.sweepExpired(asOf: now, limit: 2) == SweepResult())
-        let counters = try store.counters()
-        #expect(counters.notifications == 5)
-        #expect(counters.orphanBlobs == 5)
-        try store.freeAll()
-        #expect(try store.verify().problems == [])
-    }
-
     @Test("A sweep is bounded by what fits a transaction, whatever it is asked for")
     func sweepIsBounded() throws {
         let payload = try store.prepare([1])
@@ -77,31 +53,6 @@ import Testing
         #expect(try store.sweepExpired(asOf: now, limit: -1).expired == 1)
         while try store.sweepExpired(asOf: now, limit: 10_000).more {}
         #expect(try store.counters().notifications == 0)
-    }
-
-    @Test("An id that has expired can be published again, as a new notification")
-    func republish() throws {
-        try store.put("a", [1], part: "icon", seconds: 60)
-        let old = try store.put("a", [2], seconds: 60)
-        #expect(old.parts.count == 2)
-        let later = Self.end
-        let new = try store.put("a", [3, 4], part: "sound", seconds: 60, asOf: later)
-        #expect(new.parts.map { $0.name } == ["sound"])
-        #expect(new.createdAt == later)
-        let counters = try store.counters()
-        #expect(counters.notifications == 1)
-        #expect(counters.parts == 1)
-        #expect(counters.orphanBlobs == 2)
-        // Its old entry in the expiry table is gone: nothing is due.
-        #expect(try store.sweepExpired(asOf: later, limit: 10).expired == 0)
-        #expect(try store.verify().problems == [])
-    }
-
-    @Test("Deleting what has expired finds nothing, and leaves it to the sweep")
-    func deleteExpired() throws {
-        try store.put("a", [1], seconds: 60)
-        #expect(try !store.delete("a", asOf: Self.end))
-        #expect(try store.sweepExpired(asOf: Self.end, limit: 10).expired == 1)
     }
 
     @Test(
@@ -138,34 +89,5 @@ import Testing
         try store.publish(store.publication("a", [1], expiry: .at(last)), asOf: noon)
         let found = try store.lookUp("a", asOf: Timestamp(milliseconds: last.milliseconds - 1))
         #expect(found == .found)
-    }
-
-    /// The expiry kept with a blob is the latest that any part was given. When the part that had it was
-    /// deleted, the blob stayed readable by its digest after all others had expired, until the sweeper
-    /// came.
-    @Test("By digest, too, nothing is read after the last expiry, swept or not")
-    func afterDelete() throws {
-        let bytes = Array("one picture for all".utf8)
-        let record = try store.put("short", bytes, seconds: 10)
-        try store.put("long", bytes, seconds: 3_600)
-        try store.delete("long", asOf: noon)
-        let digest = record.parts[0].digest
-        #expect(try store.ownedPayload(digest: digest, asOf: noon.adding(seconds: 9)) == bytes)
-        #expect(try store.ownedPayload(digest: digest, asOf: noon.adding(seconds: 10)) == nil)
-    }
-
-    @Test("What another notification still has is read while expired ones wait to be swept")
-    func stillReferenced() throws {
-        let bytes = Array("one picture for all".utf8)
-        var digest: Digest?
-        for index in 0..<20 {
-            digest = try store.put("s\(index)", bytes, seconds: 10).parts[0].digest
-        }
-        try store.put("s0", bytes, part: "again", seconds: 10)
-        try store.put("long", bytes, seconds: 3_600)
-        let wanted = try #require(digest)
-        #expect(try store.ownedPayload(digest: wanted, asOf: noon.adding(seconds: 60)) == bytes)
-        try store.delete("long", asOf: noon)
-        #expect(try store.ownedPayload(digest: wanted, asOf: noon.adding(seconds: 60)) == nil)
     }
 }

@@ -1,7 +1,5 @@
 import Bytes
-import Dispatch
 import LMDB
-import Synchronization
 import TestSupport
 import Testing
 
@@ -109,13 +107,8 @@ import Testing
         let blobs = try store.counters().blobs
 
         // It is not used for another notification.
-        var draft = NotificationDraft(id: "by digest", expiry: .at(noon.adding(seconds: 60)))
-        draft.parts = [
-            DraftPart(
-                name: "payload", mediaType: "image/png",
-                content: .stored(digest))
-        ]
-        let outcome = try store.apply([.publishNotification(draft)], asOf: noon)[0]
+        let part = DraftPart(name: "p", mediaType: "image/png", content: .stored(digest))
+        let outcome = try store.apply(.notification("by digest") { $0.parts = [part] })
         #expect(outcome.error == .unknownDigest(digest))
         // What is kept of a notification keeps its damaged part.
         try store.put("b", [1, 2, 3], part: "sound")
@@ -325,51 +318,5 @@ import Testing
         let all = bytes.reduce(0) { $0 + $1.count }
         #expect((all..<all + 10_000).contains(scrubber.position.byteCount))
         #expect(scrubber.position.endedAt == later)
-    }
-
-    @Test("Beside publishing, deletes and expiry nothing wrong is found")
-    func churn() throws {
-        let store = try folder.open()
-        for number in 0..<30 { try store.put("n\(number)", Self.bytes(UInt64(number), 90_000)) }
-        let isOver = Atomic(false)
-        let rounds = Atomic(0)
-        let failures = Mutex<[String]>([])
-        let group = DispatchGroup()
-        DispatchQueue(label: "scrub").async(group: group) {
-            do {
-                while !isOver.load(ordering: .acquiring) {
-                    var scrubber = try store.makeScrubber()
-                    scrubber.begin(asOf: noon)
-                    while try scrubber.step(byteCountMax: 200_000, asOf: noon) != nil {}
-                    let findings = scrubber.takeFindings()
-                    failures.withLock { $0 += findings }
-                    rounds.add(1, ordering: .relaxed)
-                }
-            } catch {
-                failures.withLock { $0.append("\(error)") }
-            }
-        }
-        var generator = SeededGenerator(seed: 7)
-        var now = noon
-        var step = 0
-        while rounds.load(ordering: .relaxed) < 5 || step < 300 {
-            step += 1
-            let id = "n\(Int.random(in: 0..<60, using: &generator))"
-            let count = Int.random(in: 0..<150_000, using: &generator)
-            let seconds = Int64.random(in: 1...100, using: &generator)
-            try store.put(id, generator.bytes(count), seconds: seconds, asOf: now)
-            if step % 3 == 0 { try store.delete("n\(step % 60)", asOf: now) }
-            if step % 7 == 0 {
-                now = now.adding(seconds: 3)
-                _ = try store.sweepExpired(asOf: now, limit: 100)
-                _ = try store.freeOrphans(byteCountMax: 1 << 20)
-            }
-        }
-        isOver.store(true, ordering: .releasing)
-        group.wait()
-        #expect(failures.withLock { $0 } == [])
-        #expect(store.damageCounts == DamageCounts(chunks: 0, records: 0, entries: 0))
-        #expect(!store.hasConfirmedDamage)
-        #expect(try store.verify().problems == [])
     }
 }

@@ -28,10 +28,10 @@ import Testing
         try store.withSnapshot { (snapshot) throws(StoreError) in
             var entries: [(key: [UInt8], value: [UInt8])] = []
             var cursor = try snapshot.transaction.cursor(in: table)
-            var isThere = try cursor.first()
+            var isThere = try cursor.go(.first)
             while isThere {
                 entries.append((cursor.key.array(), cursor.value.array()))
-                isThere = try cursor.next()
+                isThere = try cursor.go(.next)
             }
             return entries
         }
@@ -123,7 +123,7 @@ import Testing
             var other = counters
             change(&other)
             try expectFound(
-                tables.meta, Array(Counters.name.utf8), other.words.span.bytes.array(), name)
+                tables.meta, Array(Counters.name.utf8), other.value, name)
         }
         // A blob that nothing holds and nothing refers to, and a hold that does not end.
         let held = try Self.entries(store, tables.blobs)[0]

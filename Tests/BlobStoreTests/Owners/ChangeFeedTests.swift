@@ -44,30 +44,6 @@ import Testing
         #expect(store.feedWatch.count == 0)
     }
 
-    @Test("Two readers from one place read the same", .timeLimit(.minutes(1)))
-    func readers() async throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
-        let feed = store.changeFeed(of: "anna", from: .latest, limit: 2)
-        try await withThrowingTaskGroup(of: [String].self) { group in
-            for _ in 0..<4 {
-                group.addTask {
-                    var ids: [String] = []
-                    for try await page in feed {
-                        #expect(!page.changes.isEmpty && page.changes.count <= 2)
-                        ids += page.changes.map(\.id)
-                        if ids.last == "19" { break }
-                    }
-                    return ids
-                }
-            }
-            await waitForWatchers(4, of: store)
-            for number in 0..<20 { try publish("\(number)", "anna", in: store) }
-            for try await ids in group { #expect(ids == (0..<20).map { "\($0)" }) }
-        }
-        #expect(store.feedWatch.count == 0)
-    }
-
     @Test("It ends with its task", .timeLimit(.minutes(1)))
     func cancelled() async throws {
         let folder = TemporaryFolder()

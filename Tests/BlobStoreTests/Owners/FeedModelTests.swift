@@ -15,7 +15,10 @@ import Testing
         print("feed model: seed \(seed)")
         let plainFolder = TemporaryFolder()
         var folder = TemporaryFolder()
-        var (play, plain) = (FeedPlay(seed: seed), FeedPlay(seed: seed))
+        let hasQuotas = !number.isMultiple(of: 2)
+        var (play, plain) = (
+            FeedPlay(seed: seed, hasQuotas: hasQuotas), FeedPlay(seed: seed, hasQuotas: hasQuotas)
+        )
         let other = try BlobStore.open(at: plainFolder.path, options: FeedPlay.options)
         do {
             for life in 0..<5 {

@@ -4,6 +4,8 @@ import Testing
 
 @testable import BlobStore
 
+/// Pages of feeds and histories: their bounds, filters, and when a device has to read the history again. What they
+/// tell is compared with the model.
 @Suite struct FeedTests {
     private let folder = TemporaryFolder()
     private let store: BlobStore
@@ -13,54 +15,6 @@ import Testing
     /// What a change says, in short.
     private static func words(_ page: FeedPage) -> [String] {
         page.changes.map { "\($0.kind.name) \($0.id)" }
-    }
-
-    @Test("Each notification comes once, with its latest change, in the order of the commits")
-    func latest() throws {
-        for id in ["a", "b", "c"] { try store.publish(id, owner: "anna") }
-        let first = try store.changes(of: "anna", from: .beginning)
-        #expect(Self.words(first) == ["published a", "published b", "published c"])
-        #expect(first.changes.map(\.revision) == [1, 2, 3])
-        #expect(!first.hasMore)
-        #expect(first.next == FeedCursor(position: 3, base: 0))
-        #expect(first.revision == 3)
-
-        _ = try store.patch("a") {
-            $0.isRead = .set(true)
-            $0.device = "phone"
-        }
-        _ = try store.patch("a") {
-            $0.actionState = .set(.dismissed)
-            $0.device = "watch"
-        }
-        try store.publish("d", owner: "anna")
-        _ = try store.apply(.remove(Removal(id: "b", device: "tablet")))
-        let second = try store.changes(of: "anna", from: .after(first.next))
-        #expect(Self.words(second) == ["updated a", "published d", "deleted b"])
-        #expect(second.changes.map(\.device) == ["watch", nil, "tablet"])
-        #expect(second.changes[0].record?.details.isRead == true)
-        let stored = try store.record(for: "a", asOf: noon)
-        #expect(second.changes[0].record == stored)
-        #expect(second.changes[2].record == nil)
-        let third = try store.changes(of: "anna", from: .after(second.next))
-        #expect(third.changes.isEmpty)
-        #expect(third.next == second.next)
-        // One by one: each change's own place leads to the next.
-        for (change, behind) in zip(second.changes, second.changes.dropFirst()) {
-            let page = try store.changes(of: "anna", from: .after(change.cursor), limit: 1)
-            #expect(page.changes.map(\.revision) == [behind.revision])
-        }
-    }
-
-    @Test("Behind everything there is, nothing is told of what was")
-    func fromNow() throws {
-        try store.publish("a", owner: "anna")
-        let page = try store.changes(of: "anna", from: .latest)
-        #expect(page.changes.isEmpty)
-        #expect(!page.hasMore)
-        try store.publish("b", owner: "anna")
-        let next = try store.changes(of: "anna", from: .after(page.next))
-        #expect(Self.words(next) == ["published b"])
     }
 
     @Test("Each owner has its own, by bytes; one that has nothing, or cannot be, has none")
@@ -110,5 +64,114 @@ import Testing
         let second = try store.changes(of: "anna", from: .after(first.next))
         #expect(second.changes.map(\.revision) == [last])
         #expect(!second.hasMore)
+    }
+
+    private static func ids(_ page: HistoryPage) -> [String] { page.records.map(\.id) }
+
+    @Test("A page ends when it has looked at so many entries, with none of them if need be")
+    func historyLookedAt() throws {
+        try store.publish("a", owner: "anna")
+        let count = UInt64(StoreLimits.historyEntriesLookedAtMax) + 10
+        try store.addPlaces(.feed, of: "anna", at: 2...count)
+        var query = HistoryQuery()
+        let first = try store.history(of: "anna", query, asOf: noon)
+        #expect(first.records.isEmpty)
+        #expect(first.next != nil)
+        query.before = first.next
+        let second = try store.history(of: "anna", query, asOf: noon)
+        #expect(Self.ids(second) == ["a"])
+        #expect(second.next == nil)
+    }
+
+    @Test("A page that is all of other apps is bounded, empty, and further on")
+    func bounded() throws {
+        let count = StoreLimits.feedEntriesLookedAtMax + 10
+        for start in stride(from: 0, to: count, by: 1_000) {
+            let outcomes = try store.apply(
+                (start..<min(count, start + 1_000)).map {
+                    .notification("\($0)", owner: "anna") { $0.details.app = "chat" }
+                }, asOf: noon)
+            #expect(outcomes.allSatisfy { $0.isDone })
+        }
+        try store.publish("m", owner: "anna") { $0.details.app = "mail" }
+        let mail = RecordFilter(app: "mail")
+        var page = try store.changes(of: "anna", from: .beginning, matching: mail)
+        var looks = 1
+        var ids = page.changes.map(\.id)
+        var position = page.next.position
+        while page.hasMore {
+            page = try store.changes(of: "anna", from: .after(page.next), matching: mail)
+            #expect(page.next.position > position)
+            position = page.next.position
+            looks += 1
+            ids += page.changes.map(\.id)
+        }
+        #expect(looks > 1)
+        #expect(ids == ["m"])
+    }
+
+    @Test("A sequence of pages goes on over what is not told")
+    func sequence() async throws {
+        var pages = store.changeFeed(
+            of: "anna", from: .latest, matching: RecordFilter(app: "mail")
+        ).makeAsyncIterator()
+        let writer = Task {
+            for number in 0..<50 {
+                try store.publish("c\(number)", owner: "anna") { $0.details.app = "chat" }
+            }
+            try store.publish("m", owner: "anna") { $0.details.app = "mail" }
+        }
+        let page = try await pages.next()
+        #expect(page?.changes.map(\.id) == ["m"])
+        try await writer.value
+    }
+
+    private static let retention: Int64 = 2_000
+
+    private static func open(_ folder: TemporaryFolder) throws -> BlobStore {
+        try folder.open { $0.tombstoneRetentionMilliseconds = retention * 1_000 }
+    }
+
+    private static func isRefused(
+        _ store: BlobStore, _ owner: String, _ cursor: FeedCursor
+    ) throws -> Bool {
+        do {
+            _ = try store.changes(of: owner, from: .after(cursor))
+            return false
+        } catch StoreError.resync {
+            return true
+        }
+    }
+
+    /// A full store has no room for tombstones. Devices then kept what was deleted, and nobody told them.
+    @Test("A removal without room for its tombstone sends every earlier place back to the history")
+    func withoutRoom() throws {
+        let folder = TemporaryFolder()
+        let store = try Self.open(folder)
+        for id in ["a", "b", "c"] { try store.publish(id, owner: "anna", seconds: 10_000) }
+        let places = (0...4).map { FeedCursor(position: $0, base: 0) }
+        try store.pipeline.whileWriting { () throws(StoreError) in
+            try store.pipeline.inTransaction(growth: 0, asOf: noon, isPublishing: false) {
+                (transaction) throws(StoreError) in
+                transaction.remembersRemovals = false
+                _ = try transaction.remove(Removal(id: "b"))
+            }
+        }
+        for place in places {
+            #expect(try Self.isRefused(store, "anna", place) == (place.position < 4), "\(place)")
+        }
+        #expect(try store.changes(of: "anna", from: .beginning).changes.map(\.id) == ["a", "c"])
+        #expect(try store.verify().problems == [])
+    }
+
+    @Test("A place ahead of the store is refused: it was put back from a copy")
+    func future() throws {
+        let folder = TemporaryFolder()
+        let store = try Self.open(folder)
+        try store.publish("a", owner: "anna")
+        #expect(try !Self.isRefused(store, "anna", FeedCursor(position: 1, base: 0)))
+        #expect(try Self.isRefused(store, "anna", FeedCursor(position: 2, base: 0)))
+        #expect(try Self.isRefused(store, "anna", FeedCursor(position: 0, base: 2)))
+        #expect(try Self.isRefused(store, "anna", FeedCursor(position: .max, base: 0)))
     }
 }

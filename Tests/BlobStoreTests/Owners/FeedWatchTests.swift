@@ -8,13 +8,6 @@ import Testing
 
 /// Who is woken by what, and that nobody is forgotten.
 @Suite struct FeedWatchTests {
-    /// Counts wake-ups.
-    private final class Bell: Sendable {
-        private let count = Atomic(0)
-        var rings: Int { count.load(ordering: .sequentiallyConsistent) }
-        func ring() { count.add(1, ordering: .sequentiallyConsistent) }
-    }
-
     private func bytes(_ owner: String) -> [UInt8] { Array(owner.utf8) }
 
     @Test("A commit behind the revision wakes once, whichever comes first")
@@ -90,30 +83,6 @@ import Testing
             watch.notify(["anna"], at: 10)
         }
         #expect(watch.count == 0)
-    }
-
-    @Test("Places are limited, kept while woken, and free again when they are let go of")
-    func places() throws {
-        let watch = FeedWatch(FeedWatch.Limits(total: 2))
-        var first: FeedRegistration? = try watch.register(bytes("anna"), behind: 1) {}
-        let second = try watch.register(bytes("bert"), behind: 1) {}
-        #expect(watch.count == 2)
-        watch.notify(["anna"], at: 2)
-        #expect(watch.count == 2, "who was woken has its place still")
-        do throws(StoreError) {
-            _ = try watch.register(bytes("carl"), behind: 2) {}
-            Issue.record("there were two places")
-        } catch {
-            guard case .tooManyWatchers(limit: 2, of: .total) = error else {
-                throw error
-            }
-        }
-        first?.cancel()
-        #expect(watch.count == 2)
-        first = nil
-        #expect(watch.count == 1)
-        let third = try watch.register(bytes("carl"), behind: 2) {}
-        #expect(third != nil && second != nil && watch.count == 2)
     }
 
     /// Sixty streams of one stranger took sixty of all watchers' places, and kept them.

@@ -14,13 +14,12 @@ import Testing
 
     init() throws {
         store = try folder.open()
+        // About 20 KB each.
         let changes = Self.ids.map { id in
-            var draft = NotificationDraft(id: id, expiry: .at(noon.adding(seconds: 3_600)))
-            draft.owner = "anna"
-            // About 20 KB.
-            draft.message = String(repeating: "m", count: StoreLimits.messageByteCountMax)
-            draft.details.data = JSONFragment(.string(String(repeating: "d", count: 16_000)))
-            return Change.publishNotification(draft)
+            Change.notification(id, owner: "anna") {
+                $0.message = String(repeating: "m", count: StoreLimits.messageByteCountMax)
+                $0.details.data = JSONFragment(.string(String(repeating: "d", count: 16_000)))
+            }
         }
         #expect(try store.apply(changes, asOf: noon).allSatisfy { $0.isDone })
     }
@@ -63,7 +62,7 @@ import Testing
         _ = try store.patch("n1003") { $0.isRead = .set(true) }
         var query = HistoryQuery()
         query.limit = 1_000
-        query.isRead = true
+        query.filter.isRead = true
         var pageCount = 0
         var seen: [String] = []
         repeat {
@@ -81,14 +80,9 @@ import Testing
     @Test("A list over many that have expired ends, and goes on behind them")
     func expired() throws {
         let count = StoreLimits.listEntriesLookedAtMax + 10
-        var changes: [Change] = []
-        for number in 0..<count {
-            var draft = NotificationDraft(
-                id: "expired\(number)", expiry: .at(noon.adding(seconds: 1)))
-            draft.message = "m"
-            changes.append(.publishNotification(draft))
-        }
-        _ = try store.apply(changes, asOf: noon)
+        _ = try store.apply(
+            (0..<count).map { .notification("expired\($0)", end: noon.adding(seconds: 1)) },
+            asOf: noon)
         let later = noon.adding(seconds: 10)
         func page(after id: String) throws -> RecordPage {
             try store.withSnapshot { (snapshot) throws(StoreError) in

@@ -157,12 +157,9 @@ import Testing
             try set(store, "ask", [])
             for round in 0..<3 {
                 let changes = (0..<ownerCount).map { number in
-                    var draft = NotificationDraft(
-                        id: "\(round)-\(number)", expiry: .at(noon.adding(seconds: 3_600)))
-                    draft.owner = "owner \(number)"
-                    draft.message = "m"
-                    draft.details.category = "ask"
-                    return Change.publishNotification(draft)
+                    Change.notification("\(round)-\(number)", owner: "owner \(number)") {
+                        $0.details.category = "ask"
+                    }
                 }
                 _ = try store.apply(changes, asOf: noon)
             }
@@ -199,13 +196,7 @@ import Testing
         try set(store, "ask", [])
         let count = StoreLimits.categoryEditRecordCountMax + 10
         _ = try store.apply(
-            (0..<count).map { number in
-                var draft = NotificationDraft(
-                    id: "\(100_000 + number)", expiry: .at(noon.adding(seconds: 3_600)))
-                draft.owner = "anna"
-                draft.message = "m"
-                return .publishNotification(draft)
-            }, asOf: noon)
+            (0..<count).map { .notification("\(100_000 + $0)", owner: "anna") }, asOf: noon)
         try store.publish("last", owner: "zoe") { $0.details.category = "ask" }
         try set(store, "ask", [Self.yes])
         #expect(try words(store, "zoe") == ["published last", "category ask"])
@@ -228,17 +219,6 @@ import Testing
         #expect(try words(store, "anna", from: .after(after)) == [])
         #expect(try store.counters().tombstones == 0)
         #expect(try store.ownerIndex("anna").finderCount == 0)
-        #expect(try store.verify().problems == [])
-    }
-
-    @Test("The end of an account takes its lines along")
-    func account() throws {
-        try set(store, "ask", [])
-        try store.publish("a", owner: "anna") { $0.details.category = "ask" }
-        try set(store, "ask", [Self.yes])
-        try store.deleteOwner("anna", asOf: noon)
-        let index = try store.ownerIndex("anna")
-        #expect(index.entries.isEmpty && index.finderCount == 0)
         #expect(try store.verify().problems == [])
     }
 

@@ -11,36 +11,6 @@ import Testing
 
     private static let yes = NotificationAction(identifier: "yes", title: "Yes")
 
-    @Test("A category is created, replaced, found and removed")
-    func life() throws {
-        for (actions, options, revision) in [
-            ([], [], 1), ([Self.yes], [], 2), ([Self.yes], [], 2),
-            ([Self.yes], .customDismissAction, 3),
-            ([Self.yes], [.customDismissAction, .allowInCarPlay], 4),
-        ] as [([NotificationAction], CategoryOptions, UInt64)] {
-            let category = Category(name: "ask", actions: actions, options: options)
-            guard case .categorySet(let set, let isNew) = try store.apply(.setCategory(category))
-            else {
-                Issue.record("\(actions)")
-                continue
-            }
-            #expect(isNew == (revision == 1))
-            #expect(set.revision == revision)
-            #expect(set.saysSame(as: category))
-            #expect(try store.category("ask") == set)
-        }
-        let counters = try store.counters()
-        #expect(counters.categories == 1)
-        #expect(counters.revision == 4)
-        #expect(try store.verify().problems == [])
-        #expect(try store.apply(.removeCategory(name: "ask")).isDone)
-        #expect(try store.apply(.removeCategory(name: "ask")).isNotFound)
-        let tooLong = try store.apply(.removeCategory(name: String(repeating: "x", count: 600)))
-        #expect(tooLong.isNotFound)
-        #expect(try store.category("ask") == nil)
-        #expect(try store.counters().categories == 0)
-    }
-
     /// Two apps of one user called a category `ask`, and the second one's buttons took the place of
     /// the first one's.
     @Test("An app's category goes before the one of all apps, and is no other app's")
@@ -72,11 +42,11 @@ import Testing
         // What only mail has, nobody else can name.
         _ = try store.apply(.removeCategory(name: "ask"))
         for (app, isKnown) in [("mail", true), ("chat", false), (nil, false)] {
-            var draft = NotificationDraft(id: "n", expiry: .at(noon.adding(seconds: 60)))
-            draft.message = "Dinner?"
-            draft.details.app = app
-            draft.details.category = "ask"
-            #expect(try store.apply(.publishNotification(draft)).isDone == isKnown, "\(app ?? "-")")
+            let change = Change.notification("n") {
+                $0.details.app = app
+                $0.details.category = "ask"
+            }
+            #expect(try store.apply(change).isDone == isKnown, "\(app ?? "-")")
         }
         let patched = try store.patch("n") { $0.category = .set("ask") }
         #expect(patched.isDone)
@@ -116,16 +86,6 @@ import Testing
             }
             #expect(page.categories.isEmpty, "\(place)")
         }
-    }
-
-    @Test("A category that says what is there already writes nothing")
-    func unchanged() throws {
-        try store.publish("n", owner: "anna") { $0.details.category = nil }
-        let category = Category(name: "ask", actions: [Self.yes], options: .allowAnnouncement)
-        _ = try store.apply(.setCategory(category))
-        let transaction = try store.lastTransaction()
-        _ = try store.apply(.setCategory(category))
-        #expect(try store.lastTransaction() == transaction)
     }
 
     @Test("Conditions are judged by the revision that is there")

@@ -40,43 +40,6 @@ import Testing
         case .part: return ([publish { $0.part = text }, draft { $0.parts[0].name = text }], [])
         case .mediaType:
             return ([publish { $0.mediaType = text }, draft { $0.parts[0].mediaType = text }], [])
-        case .owner:
-            let long = group(owner: text) + [.deleteOwner(text)]
-            return ([publish { $0.owner = text }, draft { $0.owner = text }], long)
-        case .app:
-            let category = Category(name: "c", actions: [], app: text)
-            return (
-                [
-                    publish { $0.app = text }, draft { $0.details.app = text },
-                    .setCategory(category),
-                ],
-                group(app: text)
-            )
-        case .title:
-            let (short, long) = patch { $0.title = .set(text) }
-            return (short + [publish { $0.title = text }, draft { $0.details.title = text }], long)
-        case .message:
-            let (short, long) = patch { $0.message = .set(text) }
-            return (short + [publish { $0.message = text }, draft { $0.message = text }], long)
-        case .richType:
-            let (short, long) = patch { $0.richType = .set(text) }
-            return (short + [publish { $0.richType = text }, draft { $0.richType = text }], long)
-        case .category:
-            let (short, long) = patch { $0.category = .set(text) }
-            let category = Category(name: text, actions: [])
-            return (short + [draft { $0.details.category = text }, .setCategory(category)], long)
-        case .group:
-            let (short, long) = patch { $0.group = .set(text) }
-            return (short + [draft { $0.details.group = text }], long + group(group: text))
-        case .device:
-            let (short, long) = patch { $0.device = text }
-            var response = ActionResponse(id: "a", action: "default")
-            response.device = text
-            let others = [Change.respond(response), .remove(Removal(id: "a", device: text))]
-            return (
-                short + others + [draft { $0.device = text }],
-                long + [.deleteGroup(owner: "o", group: "g", device: text)]
-            )
         case .actionIdentifier, .actionTitle:
             let isTitle = kind == .actionTitle
             let actions = [
@@ -91,12 +54,42 @@ import Testing
         case .platform:
             let (short, long) = patch { $0.platforms = .set([text]) }
             return (short + [draft { $0.details.platforms = [text] }], long)
-        case .targetHost:
-            let (short, long) = patch { $0.targetHost = .set(text) }
-            return (short + [draft { $0.details.targetHost = text }], long)
         // No change says it.
         case .pushToken: return ([], [])
+        default: break
         }
+        // The others are those of a record.
+        guard let field = TextField.allCases.first(where: { $0.kind == kind }) else {
+            preconditionFailure("\(kind) is said nowhere")
+        }
+        var (short, long) = ([draft { $0[field] = text }], [LongChange]())
+        if TextField.patched.contains(field) {
+            let (one, many) = patch { $0[field] = .set(text) }
+            short += one
+            long += many
+        }
+        switch field {
+        case .owner:
+            short.append(publish { $0.owner = text })
+            long += group(owner: text) + [.deleteOwner(text)]
+        case .app:
+            let category = Category(name: "c", actions: [], app: text)
+            short += [publish { $0.app = text }, .setCategory(category)]
+            long += group(app: text)
+        case .title: short.append(publish { $0.title = text })
+        case .message: short.append(publish { $0.message = text })
+        case .richType: short.append(publish { $0.richType = text })
+        case .category: short.append(.setCategory(Category(name: text, actions: [])))
+        case .group: long += group(group: text)
+        case .targetHost: break
+        case .device:
+            let (one, many) = patch { $0.device = text }
+            var response = ActionResponse(id: "a", action: "default")
+            response.device = text
+            short += one + [.respond(response), .remove(Removal(id: "a", device: text))]
+            long += many + [.deleteGroup(owner: "o", group: "g", device: text)]
+        }
+        return (short, long)
     }
 
     private static let kinds = TextKind.allCases.filter { $0 != .pushToken }
@@ -111,29 +104,6 @@ import Testing
         }
     }
 
-    /// The field that is named when a text of a kind is refused.
-    private static func field(_ kind: TextKind) -> InvalidInput.Field? {
-        switch kind {
-        case .id: .id
-        case .part: .partName
-        case .mediaType: .mediaType
-        case .owner: .owner
-        case .app: .app
-        case .title: .title
-        case .message: .message
-        case .richType: .richType
-        case .category: .category
-        case .group: .group
-        case .device: .device
-        case .actionIdentifier, .actionTitle: .actions
-        case .responseAction: .response
-        case .responseKey: .responseKey
-        case .platform: .platform
-        case .targetHost: .targetHost
-        case .pushToken: nil
-        }
-    }
-
     @Test("No change with a bad text can be made, and its field is named", arguments: kinds)
     func texts(kind: TextKind) throws {
         let folder = TemporaryFolder()
@@ -143,6 +113,7 @@ import Testing
         for text in Self.bad(kind) + [prefix + "good", longest] {
             let (changes, longChanges) = Self.changes(kind, text, payload)
             let isGood = text.hasSuffix("good") || text == longest
+            let expected = isGood ? nil : InvalidInput.Field(rawValue: kind.field)
             func refusal(_ make: () throws(StoreError) -> Void) -> InvalidInput.Field? {
                 do throws(StoreError) { try make() } catch { return error.field }
                 return nil
@@ -151,13 +122,13 @@ import Testing
                 let field = refusal { () throws(StoreError) in
                     _ = try CheckedChange(change, asOf: noon)
                 }
-                #expect(field == (isGood ? nil : Self.field(kind)), "\(text): \(change)")
+                #expect(field == expected, "\(text): \(change)")
             }
             for change in longChanges {
                 let field = refusal { () throws(StoreError) in
                     _ = try CheckedLongChange(change, asOf: noon)
                 }
-                #expect(field == (isGood ? nil : Self.field(kind)), "\(text): \(change)")
+                #expect(field == expected, "\(text): \(change)")
             }
         }
     }

@@ -143,15 +143,7 @@ import Testing
         let folder = TemporaryFolder()
         let store = try isLogging ? folder.openLogging() : folder.open()
         // A damaged record fails each change of it.
-        try store.pipeline.whileWriting { () throws(StoreError) in
-            try store.pipeline.inTransaction(growth: 0, asOf: noon, isPublishing: true) {
-                (transaction) throws(StoreError) in
-                try transaction.transaction.set(
-                    Array("bad".utf8).span.bytes, to: [UInt8]([1, 2, 3]).span.bytes,
-                    in: store.core.tables.notifications)
-                transaction.counters.revision += 1
-            }
-        }
+        try store.damageRecord("bad")
         let first = try store.put("a", [0])
         let tags = Condition.tags(match: named([try digest([0], in: store)]), noneMatch: nil)
         var patch = NotificationPatch(id: "a")

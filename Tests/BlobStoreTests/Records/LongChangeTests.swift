@@ -13,16 +13,12 @@ import Testing
 
     private func fill(_ store: BlobStore, _ owner: String, count: Int, group: String?) throws {
         let changes = try (0..<count).map { number in
-            var draft = NotificationDraft(
-                id: "\(owner)-\(number)", expiry: .at(noon.adding(seconds: 3_600)))
-            draft.owner = owner
-            draft.details.group = group
-            draft.parts = [
-                DraftPart(
-                    name: "payload", mediaType: "image/png",
-                    content: .payload(try store.prepare([UInt8(number % 7)])))
-            ]
-            return Change.publishNotification(draft)
+            let part = DraftPart(
+                name: "payload", mediaType: "image/png",
+                content: .payload(try store.prepare([UInt8(number % 7)])))
+            return Change.notification("\(owner)-\(number)", owner: owner, group: group) {
+                $0.parts = [part]
+            }
         }
         #expect(try store.apply(changes, asOf: noon).allSatisfy { $0.isDone })
     }

@@ -4,95 +4,13 @@ import Testing
 
 @testable import BlobStore
 
+/// What drafts and patches are refused for, and what a patch leaves. What they make of what is there is compared with
+/// the model.
 @Suite struct NotificationTests {
     private let folder = TemporaryFolder()
     private let store: BlobStore
 
     init() throws { store = try folder.open() }
-
-    @Test("A whole notification is stored with all it says, in one commit, and read back")
-    func whole() throws {
-        _ = try store.apply(.setCategory(Category(name: "mail", actions: [])))
-        let record = try store.publish("a", owner: "anna", group: "inbox") { draft in
-            draft.message = "Hello"
-            draft.richType = "img"
-            draft.device = "phone"
-            draft.details.category = "mail"
-            draft.details.actions = [NotificationAction(identifier: "yes", title: "Yes")]
-            draft.details.priority = .low
-            draft.details.displayTTLSeconds = 60
-            draft.details.isRead = true
-            draft.details.actionState = .snoozed
-            draft.details.data = JSONFragment(checked: Array(#"{"a":1}"#.utf8))
-        }
-        let read = try #require(try store.record(for: "a", asOf: noon))
-        #expect(read == record)
-        #expect(read.owner == "anna")
-        #expect(read.message == "Hello")
-        #expect(read.richType == "img")
-        #expect(read.parts == [])
-        let details = read.details
-        #expect(details.category == "mail")
-        #expect(details.group == "inbox")
-        #expect(details.actions?.map { $0.identifier } == ["yes"])
-        #expect(details.priority == .low)
-        #expect(details.displayTTLSeconds == 60)
-        #expect(details.isRead)
-        #expect(details.actionState == .snoozed)
-        #expect(details.data?.bytes == Array(#"{"a":1}"#.utf8))
-        #expect(details.device == "phone")
-        #expect(read.sequence == read.revision)
-        let index = try store.ownerIndex("anna")
-        #expect(index.history == ["a"])
-        #expect(index.feed == ["a"])
-        #expect(index.groups == ["inbox": [read.revision]])
-        #expect(try store.verify().problems == [])
-    }
-
-    @Test("One without an owner is in no history")
-    func nobody() throws {
-        try store.publish("a", owner: nil, group: "g")
-        _ = try store.patch("a") { $0.isRead = .set(true) }
-        #expect(try store.timeEntries().count == 1)
-        #expect(try store.indexCount() == 1)
-        #expect(try store.record(for: "a", asOf: noon)?.details.sequence == 0)
-        _ = try store.apply(.delete(id: "a"))
-        #expect(try store.indexCount() == 0)
-    }
-
-    @Test("Parts are given bytes or those that are stored; the same bytes are one blob")
-    func parts() throws {
-        let icon = try store.put("icon", [7, 7, 7]).parts[0].digest
-        let photo = try store.prepare([1, 2, 3])
-        let record = try store.publish("a", owner: "anna") { draft in
-            draft.parts = [
-                DraftPart(name: "photo", mediaType: "image/png", content: .payload(photo)),
-                DraftPart(name: "icon", mediaType: "image/gif", content: .stored(icon)),
-                DraftPart(name: "payload", mediaType: "image/png", content: .payload(photo)),
-            ]
-        }
-        #expect(record.parts.map { $0.name } == ["payload", "icon", "photo"])
-        for (part, bytes) in [("", [1, 2, 3]), ("icon", [7, 7, 7]), ("photo", [1, 2, 3])] {
-            let read = try store.ownedPayload(for: "a", part: part, asOf: noon)
-            #expect(read == bytes.map { UInt8($0) }, "\(part)")
-        }
-        let counters = try store.counters()
-        #expect(counters.parts == 4)
-        #expect(counters.blobs == 2)
-        // The second draft has the place of the first: what it does not name is gone.
-        let again = try store.publish("a", owner: "anna") { draft in
-            draft.parts = [
-                DraftPart(
-                    name: "photo", mediaType: "image/png", content: .stored(photo.digest))
-            ]
-        }
-        #expect(again.parts.map { $0.name } == ["photo"])
-        let after = try store.counters()
-        #expect(after.parts == 2)
-        #expect(after.blobs == 2)
-        _ = try store.apply(.delete(id: "icon"))
-        #expect(try store.verify().problems == [])
-    }
 
     @Test("What is refused changes nothing, and takes no number")
     func refused() throws {
@@ -157,73 +75,6 @@ import Testing
         #expect(field(["dismiss"]) == .actions)
     }
 
-    @Test("A removed one leaves a tombstone, which a new publication of its id takes away")
-    func removal() throws {
-        let first = try store.publish("a", owner: "anna", group: "g")
-        for removal in [
-            Removal(id: "a", condition: .revisions([77])), Removal(id: "b", condition: .exists),
-            Removal(id: "a", device: ""),
-        ] {
-            #expect(try store.apply(.remove(removal)).error != nil)
-        }
-        #expect(try store.apply(.remove(Removal(id: "b", condition: .absent))).isNotFound)
-        let removal = Removal(id: "a", device: "phone", condition: .revisions([first.revision]))
-        #expect(try store.apply(.remove(removal)).isDone)
-        let index = try store.ownerIndex("anna")
-        #expect(index.feed == ["-a"])
-        #expect(index.history == [])
-        #expect(index.groups == [:])
-        #expect(index.finderCount == 1)
-        let end = noon.adding(seconds: 30 * 86_400)
-        #expect(
-            index.entries[2]
-                == SequenceEntry(.deleted, id: "a", device: "phone", end: end))
-        #expect(try store.timeEntries() == [.tombstone(end, owner: "anna", revision: 2)])
-        #expect(try store.counters().tombstones == 1)
-
-        try store.publish("a", owner: "anna")
-        let again = try store.ownerIndex("anna")
-        #expect(again.feed == ["a"])
-        #expect(again.finderCount == 0)
-        #expect(try store.timeEntries().count == 1)
-        #expect(try store.counters().tombstones == 0)
-        #expect(try store.verify().problems == [])
-    }
-
-    @Test("The sweep leaves tombstones of what has expired, and forgets them in the end")
-    func sweep() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open { $0.tombstoneRetentionMilliseconds = 50_000 }
-        try store.publish("a", owner: "anna", seconds: 10)
-        try store.publish("b", owner: "anna", seconds: 10)
-        try store.publish("c", owner: "anna", seconds: 1_000)
-        let one = try store.sweepExpired(asOf: noon.adding(seconds: 10), limit: 1)
-        #expect(one == SweepResult(expired: 1, more: true))
-        let two = try store.sweepExpired(asOf: noon.adding(seconds: 20), limit: 10)
-        #expect(two == SweepResult(expired: 1))
-        let index = try store.ownerIndex("anna")
-        #expect(index.feed == ["c", "-a", "-b"])
-        #expect(index.entries[4]?.kind == .expired)
-        #expect(try store.sweepExpired(asOf: noon.adding(seconds: 59), limit: 10) == SweepResult())
-        let forgotten = try store.sweepExpired(asOf: noon.adding(seconds: 60), limit: 10)
-        #expect(forgotten == SweepResult(forgotten: 1))
-        let counters = try store.counters()
-        #expect(counters.horizon == 4)
-        #expect(counters.tombstones == 1)
-        #expect(try store.verify().problems == [])
-        let last = try store.sweepExpired(asOf: noon.adding(seconds: 70), limit: 10)
-        #expect(last == SweepResult(forgotten: 1))
-        let after = try store.counters()
-        #expect(after.horizon == 5)
-        #expect(after.tombstones == 0)
-        // Forgetting is no change of a notification.
-        #expect(after.revision == 5)
-        let left = try store.ownerIndex("anna")
-        #expect(left.feed == ["c"])
-        #expect(left.finderCount == 0)
-        #expect(try store.verify().problems == [])
-    }
-
     /// `{}` was a notification: a place in the history with nothing to show, and an empty alert.
     @Test("One with no title, message, data and part is refused, whole or as what a patch leaves")
     func empty() throws {
@@ -285,5 +136,100 @@ import Testing
         }
         guard case .emptyNotification = failure else { throw NothingThrown() }
         #expect(try store.verify().problems == [])
+    }
+
+    @Test("One that changes nothing makes no revision, no entry and no commit")
+    func unchanged() throws {
+        let record = try store.publish("a", owner: "anna", group: "g") { draft in
+            draft.message = "Hi"
+            draft.device = "phone"
+        }
+        let before = try store.counters()
+        let index = try store.ownerIndex("anna")
+        let transaction = try store.lastTransaction()
+        let changes: [(inout NotificationPatch) -> Void] = [
+            { _ in }, { $0.message = .set("Hi") }, { $0.isRead = .set(false) },
+            { $0.group = .set("g") }, { $0.expiresAt = .set(record.expiresAt) },
+            { $0.device = "tablet" },
+            { $0.richType = .clear },
+        ]
+        for (number, change) in changes.enumerated() {
+            let outcome = try store.patch("a", change)
+            #expect(outcome.isUnchanged, "\(number)")
+            #expect(outcome.record == record, "\(number)")
+        }
+        let after = try store.counters()
+        let same = try store.ownerIndex("anna")
+        let last = try store.lastTransaction()
+        #expect(after == before)
+        #expect(same == index)
+        #expect(last == transaction)
+        // Two texts of other bytes are not the same, though Swift says so.
+        _ = try store.patch("a") { $0.message = .set("\u{E9}") }
+        let outcome = try store.patch("a") { $0.message = .set("e\u{301}") }
+        #expect(!outcome.isUnchanged)
+    }
+
+    @Test("Data are merged, member by member")
+    func data() throws {
+        try store.publish("a", owner: "anna")
+        func merge(_ text: String) throws -> String? {
+            let value = try JSONValue.parse(Array(text.utf8).span.bytes)
+            let record = try #require(try store.patch("a") { $0.data = .set(value) }.record)
+            return record.details.data.map { String(decoding: $0.bytes, as: UTF8.self) }
+        }
+        #expect(try merge(#"{"a": 1, "b": {"c": null, "d": 2}}"#) == #"{"a":1,"b":{"d":2}}"#)
+        #expect(try merge(#"{"b": {"d": null, "e": [1]}}"#) == #"{"a":1,"b":{"e":[1]}}"#)
+        let same = try store.patch("a") {
+            $0.data = .set(.object([JSONMember("a", .number(JSONNumber(1)))]))
+        }
+        #expect(same.isUnchanged)
+        #expect(try merge("[1, 2]") == "[1,2]")
+        let text = String(repeating: "x", count: StoreLimits.dataByteCountMax)
+        let tooLong = try store.patch("a") { $0.data = .set(.string(text)) }
+        #expect(tooLong.field == .data)
+        let cleared = try store.patch("a") { $0.data = .clear }
+        #expect(cleared.record?.details.data == nil)
+    }
+
+    @Test("What is refused, and what is not there, changes nothing")
+    func refusedPatch() throws {
+        let record = try store.publish("a", owner: "anna", seconds: 10)
+        let before = try store.counters()
+        func field(_ change: (inout NotificationPatch) -> Void) throws -> InvalidInput.Field? {
+            try store.patch("a", change).field
+        }
+        #expect(try field { $0.displayTTLSeconds = .set(.max) } == .displayTTL)
+        #expect(try field { $0.expiresAt = .clear } == .expiry)
+        #expect(try field { $0.expiresAt = .set(noon) } == .expiry)
+        let reserved = NotificationAction(identifier: "dismiss", title: "")
+        #expect(try field { $0.actions = .set([reserved]) } == .actions)
+        for platforms in [["ios", "ios"], (0..<17).map({ "p\($0)" })] {
+            #expect(try field { $0.platforms = .set(platforms) } == .platforms, "\(platforms)")
+        }
+        #expect(try store.patch("a", { $0.category = .set("x") }).error == .unknownCategory("x"))
+        for (id, condition, revision) in [
+            ("a", Condition.absent, record.revision), ("a", .revisions([]), record.revision),
+            ("b", .exists, nil),
+        ] {
+            let error = try store.patch(id) {
+                $0.isRead = .set(true)
+                $0.condition = condition
+            }.error
+            let present = try #require(error?.present, "\(id) \(condition)")
+            #expect(present.revision == revision, "\(id) \(condition)")
+        }
+        let nothing = try store.patch("b") { $0.isRead = .set(true) }
+        #expect(nothing.isNotFound)
+        let tooLong = try store.patch(String(repeating: "x", count: 600)) { _ in }
+        #expect(tooLong.isNotFound)
+        let expired = try store.patch("a", asOf: noon.adding(seconds: 10)) { _ in }
+        #expect(expired.isNotFound)
+        #expect(try store.counters() == before)
+        let right = try store.patch("a") {
+            $0.isRead = .set(true)
+            $0.condition = .revisions([9, record.revision])
+        }
+        #expect(right.isDone)
     }
 }

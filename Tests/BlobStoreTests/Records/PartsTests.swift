@@ -1,70 +1,15 @@
+import LMDB
 import TestSupport
 import Testing
 
 @testable import BlobStore
 
+/// Parts and their names, batches of changes, and quotas, as far as the model does not have them.
 @Suite struct PartsTests {
     private let folder = TemporaryFolder()
     private let store: BlobStore
 
     init() throws { store = try folder.open() }
-
-    @Test(
-        "A part keeps what it does not give: texts, owner and the other parts"
-    )
-    func fields() throws {
-        let first = try store.publish(
-            store.publication("a", [1], owner: "anna", message: "Hi", richType: "img"), asOf: noon)
-        #expect(first.owner == "anna")
-        let icon = try store.publish(
-            store.publication("a", [2], part: "icon", message: "Hello"), asOf: noon)
-        #expect(icon.owner == "anna")
-        #expect(icon.message == "Hello")
-        #expect(icon.richType == "img")
-        #expect(icon.parts.map { $0.name } == ["payload", "icon"])
-        let replaced = try store.publish(
-            store.publication("a", [3], richType: "gif"), asOf: noon.adding(seconds: 1))
-        #expect(replaced.owner == "anna")
-        #expect(replaced.message == "Hello")
-        #expect(replaced.richType == "gif")
-        #expect(replaced.parts.map { $0.name } == ["payload", "icon"])
-        #expect(replaced.createdAt == noon)
-        #expect(try store.record(for: "a", asOf: noon) == replaced)
-    }
-
-    @Test("A part that was not there is created, one that was is replaced")
-    func created() throws {
-        for (part, isNew) in [
-            ("icon", true), ("icon", false), ("payload", true), ("payload", false),
-        ] {
-            let change = Change.publish(try store.publication("a", [1, 2], part: part))
-            guard case .published(_, let created) = try store.apply([change], asOf: noon)[0] else {
-                Issue.record("not published")
-                return
-            }
-            #expect(created == isNew, "\(part)")
-        }
-    }
-
-    @Test("Expiry: a part may keep the notification's, or move it for all parts")
-    func expiry() throws {
-        let end = noon.adding(seconds: 100)
-        let other = noon.adding(seconds: 500)
-        let new = try store.publish(
-            store.publication("a", [1], expiry: .keep(otherwise: end)), asOf: noon)
-        #expect(new.expiresAt == end)
-        let kept = try store.publish(
-            store.publication("a", [2], part: "icon", expiry: .keep(otherwise: other)), asOf: noon)
-        #expect(kept.expiresAt == end)
-        let moved = try store.publish(
-            store.publication("a", [3], part: "sound", expiry: .at(other)), asOf: noon)
-        #expect(moved.expiresAt == other)
-        #expect(try store.sweepExpired(asOf: end, limit: 10).expired == 0)
-        for part in ["", "payload", "icon", "sound"] {
-            #expect(try store.lookUp("a", part: part, asOf: end) == .found, "\(part)")
-        }
-        #expect(try store.verify().problems == [])
-    }
 
     @Test("Thirty-two parts are stored and found; one more is refused, and replacing one is not")
     func partCount() throws {
@@ -88,16 +33,6 @@ import Testing
         let empty = try store.counters()
         #expect(empty.parts == 0)
         #expect(empty.blobs == 0)
-    }
-
-    @Test("A part that is not there is missing, though the notification is there")
-    func missingPart() throws {
-        try store.put("a", [1], part: "icon")
-        for (part, expected) in [
-            ("icon", Found.found), ("", .missing), ("payload", .missing), ("ico", .missing),
-        ] {
-            #expect(try store.lookUp("a", part: part) == expected, "\(part)")
-        }
     }
 
     /// Swift holds é as one scalar and é as two for the same text; names are bytes. The one
@@ -199,5 +134,155 @@ import Testing
             return
         }
         #expect(again.until == held.until)
+    }
+
+    @Test(
+        "An id at the limit, or of unusual characters, is stored and found",
+        arguments: [
+            "0", String(repeating: "x", count: 255), String(repeating: "\u{E9}", count: 127),
+            " ", "a b", "%2F", "日本語", "😀", "\u{200F}", ".", "..", "a\\b", "payload",
+        ])
+    func goodIDs(id: String) throws {
+        let record = try store.put(id, [1])
+        #expect(record.id.utf8.elementsEqual(id.utf8))
+        #expect(try store.record(for: id, asOf: noon) == record)
+        #expect(try store.delete(id, asOf: noon))
+        #expect(try store.counters().notifications == 0)
+    }
+
+    @Test(
+        "A digest is read in the one form it is written in",
+        arguments: [
+            "", "sha256:", "sha256:2cf2", "SHA256:" + String(repeating: "a", count: 64),
+            "sha256:" + String(repeating: "A", count: 64),
+            "sha256:" + String(repeating: "a", count: 65),
+            "sha256:" + String(repeating: "g", count: 64),
+            "sha512:" + String(repeating: "a", count: 64),
+            "sha256:" + String(repeating: "é", count: 32),
+        ])
+    func badDigests(text: String) {
+        #expect(Digest(text) == nil)
+    }
+
+    @Test("A batch beyond the limits of a transaction is split")
+    func split() throws {
+        let before = try Self.transaction(store)
+        // Ten different payloads of 10 MB do not fit 64 MiB together.
+        let changes = try (0..<10).map { index in
+            Change.publish(
+                try store.publication("\(index)", [UInt8](repeating: UInt8(index), count: 10 << 20))
+            )
+        }
+        #expect(try store.apply(changes, asOf: noon).allSatisfy { $0.isDone })
+        #expect(try Self.transaction(store) - before == 2)
+        #expect(try store.verify().problems == [])
+    }
+
+    @Test("Nothing to do costs no transaction")
+    func nothing() throws {
+        let before = try Self.transaction(store)
+        #expect(try store.apply([], asOf: noon).isEmpty)
+        _ = try store.sweepExpired(asOf: noon, limit: 10)
+        _ = try store.freeOrphans(byteCountMax: 10)
+        #expect(try Self.transaction(store) == before)
+    }
+
+    /// A batch asked for the room of its image once for each notification.
+    @Test("A batch that shares one image asks for its room once")
+    func sharedImage() throws {
+        let folder = TemporaryFolder()
+        // Room for the image and its records, not for two images.
+        let store = try folder.open { $0.mapByteCountMax = 24 << 20 }
+        let payload = try store.prepare([UInt8](repeating: 1, count: 12 << 20))
+        let before = try Self.transaction(store)
+        let outcomes = try store.apply(
+            (0..<100).map {
+                .publish(Publication(id: "\($0)", payload: payload, expiry: .at(.max9999)))
+            }, asOf: noon)
+        #expect(outcomes.allSatisfy { $0.isDone })
+        #expect(try Self.transaction(store) - before == 1)
+    }
+
+    /// The number of the last commit.
+    private static func transaction(_ store: BlobStore) throws -> UInt64 {
+        try store.withSnapshot { (snapshot) throws(StoreError) in snapshot.transaction.id }
+    }
+
+    private func set(_ change: (inout Quotas) -> Void) {
+        var quotas = Quotas()
+        change(&quotas)
+        store.setQuotas(quotas)
+    }
+
+    private func publish(_ id: String, _ bytes: [UInt8]) throws -> Outcome {
+        try store.apply([.publish(try store.publication(id, bytes))], asOf: noon)[0]
+    }
+
+    @Test("Blobs that are kept count for the store, and one that is written ahead is not begun")
+    func holds() throws {
+        set { $0.byteCountMax = 1_000 }
+        let kept = try store.prepare(Self.bytes(1_000, 1))
+        let more = try store.prepare(Self.bytes(1, 2))
+        let outcomes = try store.apply(
+            [
+                .hold(BlobHold(kept, seconds: 60)), .hold(BlobHold(more, seconds: 60)),
+                .hold(BlobHold(kept, seconds: 90)),
+            ], asOf: noon)
+        #expect(outcomes.map(\.isDone) == [true, false, true])
+        let orphans = try store.counters(withPending: true).orphanBlobs
+        #expect(try publish("a", Self.bytes(20_000_000, 3)).error?.isQuota == true)
+        let large = try store.prepare(Self.bytes(20_000_000, 4))
+        #expect(
+            try store.apply([.hold(BlobHold(large, seconds: 9))], asOf: noon)[0].error?.isQuota
+                == true)
+        #expect(try store.counters(withPending: true).orphanBlobs == orphans)
+    }
+
+    @Test("Nothing grows while the file system has too little")
+    func freeDisk() throws {
+        #expect(try publish("a", Self.bytes(10, 1)).isDone)
+        set { $0.freeDiskByteCountMin = 1 << 59 }
+        let error = try publish("b", [2]).error
+        guard case .quotaExceeded(let excess) = error else {
+            Issue.record("\(String(describing: error))")
+            return
+        }
+        #expect(excess.setting == .freeDiskByteCountMin && excess.limit == 1 << 59)
+        #expect(excess.used == store.freeDiskByteCount || excess.used > 0)
+        #expect(throws: StoreError.self) { try store.checkWritable() }
+        #expect(try publish("a", Self.bytes(9, 2)).isDone)
+        #expect(try store.delete("a", asOf: noon))
+        set { $0.freeDiskByteCountMin = 1 }
+        #expect(try publish("b", [2]).isDone)
+        try store.checkWritable()
+    }
+
+    @Test("Whether a publish would be refused is known before")
+    func writable() throws {
+        set { $0.byteCountMax = 100 }
+        #expect(try publish("a", Self.bytes(90, 1)).isDone)
+        try store.checkWritable()
+        try store.checkWritable(byteCount: 10)
+        #expect(try failure { try store.checkWritable(byteCount: 11) }.isQuota)
+        set { $0.notificationCountMax = 1 }
+        #expect(try failure { try store.checkWritable() }.isQuota)
+        set { $0.ownerNotificationCountMax = 1 }
+        try store.checkWritable()
+    }
+
+    static func bytes(_ count: Int, _ kind: UInt8) -> [UInt8] {
+        var generator = SeededGenerator(seed: UInt64(kind))
+        return generator.bytes(count)
+    }
+}
+
+extension StoreError {
+    var isQuota: Bool { if case .quotaExceeded = self { true } else { false } }
+}
+
+extension BlobStore {
+    /// The counters, with what is in the log alone.
+    func counters(withPending: Bool) throws -> Counters {
+        withPending ? try pipeline.counters() : try counters()
     }
 }

@@ -61,7 +61,7 @@ extension BlobStore {
                 case .mark(owner): index.mark = try PurgeMarker(cursor.value, key: cursor.key)
                 default: break
                 }
-                isThere = try cursor.next()
+                isThere = try cursor.go(.next)
             }
             return index
         }
@@ -72,10 +72,10 @@ extension BlobStore {
         try withSnapshot { (snapshot) throws(StoreError) in
             var entries: [TimeEntry] = []
             var cursor = try snapshot.transaction.cursor(in: core.tables.index)
-            var isThere = try cursor.first()
+            var isThere = try cursor.go(.first)
             while isThere, let entry = try TimeEntry(cursor.key) {
                 entries.append(entry)
-                isThere = try cursor.next()
+                isThere = try cursor.go(.next)
             }
             return entries
         }
@@ -91,10 +91,10 @@ extension BlobStore {
         try withSnapshot { (snapshot) throws(StoreError) in
             var count = 0
             var cursor = try snapshot.transaction.cursor(in: core.tables.index)
-            var isThere = try cursor.first()
+            var isThere = try cursor.go(.first)
             while isThere {
                 count += 1
-                isThere = try cursor.next()
+                isThere = try cursor.go(.next)
             }
             return count
         }
@@ -114,23 +114,15 @@ extension BlobStore {
         try apply([change], asOf: now)[0]
     }
 
-    /// Stores a notification of text alone; one that says nothing says "Hello".
+    /// Stores a notification of text alone.
     @discardableResult
     func publish(
         _ id: String, owner: String?, group: String? = nil, seconds: Int64 = 3_600,
         asOf now: Timestamp = noon, _ change: (inout NotificationDraft) -> Void = { _ in }
     ) throws -> Record {
-        var draft = NotificationDraft(id: id, expiry: .at(now.adding(seconds: seconds)))
-        draft.owner = owner
-        draft.details.group = group
-        change(&draft)
-        let details = draft.details
-        if draft.parts.isEmpty, draft.message == nil, details.title == nil, details.data == nil {
-            draft.message = "Hello"
-        }
-        guard let record = try apply(.publishNotification(draft), asOf: now).record else {
-            throw NothingThrown()
-        }
+        let change = Change.notification(
+            id, owner: owner, group: group, end: now.adding(seconds: seconds), change)
+        guard let record = try apply(change, asOf: now).record else { throw NothingThrown() }
         return record
     }
 
@@ -141,6 +133,25 @@ extension BlobStore {
         var patch = NotificationPatch(id: id)
         change(&patch)
         return try apply(.patch(patch), asOf: now)
+    }
+}
+
+extension Change {
+    /// A whole notification; one that says nothing says "Hello".
+    static func notification(
+        _ id: String, owner: String? = nil, group: String? = nil,
+        end: Timestamp = noon.adding(seconds: 3_600),
+        _ change: (inout NotificationDraft) -> Void = { _ in }
+    ) -> Change {
+        var draft = NotificationDraft(id: id, expiry: .at(end))
+        draft.owner = owner
+        draft.details.group = group
+        change(&draft)
+        let details = draft.details
+        if draft.parts.isEmpty, draft.message == nil, details.title == nil, details.data == nil {
+            draft.message = "Hello"
+        }
+        return .publishNotification(draft)
     }
 }
 

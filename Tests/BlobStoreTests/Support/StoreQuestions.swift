@@ -1,3 +1,4 @@
+import Synchronization
 import Testing
 
 @testable import BlobStore
@@ -98,3 +99,10 @@ func failure(_ body: () throws -> Void) throws -> StoreError {
 }
 
 struct NothingThrown: Error {}
+
+/// Counts wake-ups, from any thread.
+final class Bell: Sendable {
+    private let count = Atomic(0)
+    var rings: Int { count.load(ordering: .sequentiallyConsistent) }
+    func ring() { count.add(1, ordering: .sequentiallyConsistent) }
+}

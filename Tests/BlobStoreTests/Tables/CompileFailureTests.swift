@@ -1,24 +1,14 @@
 import TestSupport
 import Testing
 
-/// Misuses of borrowed memory that the compiler must refuse: one to a file in
-/// `Tests/CompileFailures`, whose first line says why it is refused. Lifetimes are checked after
-/// types, so the files are compiled to SIL.
+/// Misuses of borrowed memory that the compiler must refuse. The comment above each, in `Tests/CompileFailures`, says with
+/// which words. Lifetimes are checked after types, so the files are compiled to SIL.
 @Suite struct CompileFailureTests {
-    static let folder = Files.package + "/Tests/CompileFailures"
-
-    static let files = Files.names(in: folder).filter { $0.hasSuffix(".swift") }
-
-    @Test("The misuses and their control are there")
-    func filesAreThere() {
-        #expect(Self.files.contains("Control.swift"))
-        #expect(Self.files.count >= 16)
-    }
-
     @Test(
-        "Each misuse is refused for the reason it states, and the control is not", arguments: files)
-    func compile(file: String) throws {
-        let first = try Self.firstLine(of: "\(Self.folder)/\(file)")
+        "Each misuse is refused for the reason that stands above it, and the control is not",
+        arguments: [("Control", 0), ("Types", 3), ("Lifetimes", 12)])
+    func compile(file: String, count: Int) throws {
+        let path = "\(Files.package)/Tests/CompileFailures/\(file).swift"
         // The compiler replaces its output file: as root it would replace /dev/null by a regular one.
         let folder = TemporaryFolder()
         let (lines, status) = try Child.run(
@@ -32,24 +22,29 @@ import Testing
                 "-fmodule-map-file=" + Files.products + "/CChecksum.build/module.modulemap",
                 "-Xcc",
                 "-fmodule-map-file=" + Files.products + "/CLinux.build/module.modulemap",
-                "\(Self.folder)/\(file)",
+                path,
             ], errors: .output)
         let output = lines.joined(separator: "\n")
-        if first == "// compiles" {
-            #expect(status == .exited(0), "\(output)")
-            return
+        let errors = lines.compactMap { line -> (line: Int, message: Substring)? in
+            // path:line:column: error: message
+            let parts = line.split(separator: ":", maxSplits: 4)
+            guard parts.count == 5, parts[3] == " error", let number = Int(parts[1]) else {
+                return nil
+            }
+            return (number, parts[4])
         }
-        let prefix = "// error: "
-        try #require(first.hasPrefix(prefix), "the first line says what is expected")
-        let reason = String(first.dropFirst(prefix.count))
-        #expect(status == .exited(1), "\(output)")
-        #expect(
-            lines.contains { $0.contains("error: ") && $0.contains(reason) },
-            "expected \(reason); the compiler says: \(output)")
-    }
-
-    private static func firstLine(of path: String) throws -> String {
-        let bytes = try Files.read(path)
-        return String(decoding: bytes.prefix { $0 != 0x0A }, as: UTF8.self)
+        let misuses = Files.text(path).split(separator: "\n", omittingEmptySubsequences: false)
+            .enumerated().filter { $0.element.hasPrefix("// error: ") }
+        #expect(misuses.count == count)
+        #expect(status == .exited(count == 0 ? 0 : 1), "\(output)")
+        // Each ends where the next one begins.
+        for (index, misuse) in misuses.enumerated() {
+            let end = index + 1 < count ? misuses[index + 1].offset : .max
+            let reason = misuse.element.dropFirst("// error: ".count)
+            #expect(
+                errors.contains {
+                    misuse.offset < $0.line && $0.line <= end && $0.message.contains(reason)
+                }, "expected \(reason); the compiler says: \(output)")
+        }
     }
 }

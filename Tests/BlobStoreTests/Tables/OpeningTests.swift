@@ -71,8 +71,7 @@ import Testing
             do {
                 let environment = try Environment(
                     directory: folder.path,
-                    Environment.Configuration(
-                        mapByteCount: 1 << 20, readerCountMax: 4, tableCountMax: 4))
+                    mapByteCount: 1 << 20, readerCountMax: 4, tableCountMax: 4)
                 var transaction = try environment.beginWrite()
                 let opened = try transaction.openTable(table, creating: true)
                 try transaction.put([1].span.bytes, forKey: [2].span.bytes, in: opened)
@@ -231,24 +230,6 @@ import Testing
         #expect(try again.ownedPayload(for: "a", asOf: noon) == [1])
     }
 
-    @Test("Another process reads beside the writer, and sees each change")
-    func readBeside() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
-        for count in [1, 2] {
-            try store.put("a", [UInt8](repeating: 1, count: count))
-            let (lines, status) = try Child.run(Child.torturer, ["read", folder.path, "a"])
-            #expect(lines == ["found \(count)"])
-            #expect(status == .exited(0))
-        }
-        // And where nobody has it open.
-        let other = TemporaryFolder()
-        do { _ = try other.open().put("a", [1, 2, 3]) }
-        Files.remove(other.path + "/lock.mdb")
-        let (lines, _) = try Child.run(Child.torturer, ["read", other.path, "a"])
-        #expect(lines == ["found 3"])
-    }
-
     @Test(
         "Someone who may read data.mdb but not write lock.mdb is refused",
         .enabled(if: getuid() == 0, "only root can become somebody else"))
@@ -314,22 +295,11 @@ import Testing
         #expect(Files.names(in: folder.path) == [])
     }
 
-    @Test("A store keeps its id, and two stores have two")
-    func identity() throws {
-        let folder = TemporaryFolder()
-        let first = try folder.open().id
-        let again = try folder.open().id
-        #expect(first == again)
-        let other = TemporaryFolder()
-        let second = try other.open().id
-        #expect(first != second)
-    }
-
     /// Replaces a value of the table `meta` behind the store's back.
     private func change(_ folder: TemporaryFolder, _ name: String, to value: [UInt8]) throws {
         let environment = try Environment(
             directory: folder.path,
-            Environment.Configuration(mapByteCount: 1 << 30, readerCountMax: 4, tableCountMax: 32))
+            mapByteCount: 1 << 30, readerCountMax: 4, tableCountMax: 32)
         let key = Array(name.utf8)
         var transaction = try environment.beginWrite()
         let meta = try transaction.openTable("meta", creating: false)

@@ -11,7 +11,7 @@ import Testing
     static func downgrade(_ folder: TemporaryFolder) throws {
         let environment = try Environment(
             directory: folder.path,
-            Environment.Configuration(mapByteCount: 1 << 30, readerCountMax: 4, tableCountMax: 32))
+            mapByteCount: 1 << 30, readerCountMax: 4, tableCountMax: 32)
         var transaction = try environment.beginWrite()
         let meta = try transaction.openTable("meta", creating: false)
         let index = try transaction.openTable("expiry", creating: false)
@@ -27,11 +27,11 @@ import Testing
         }
         do {
             var cursor = try transaction.cursor(in: index)
-            var isThere = try cursor.moveToFirst()
+            var isThere = try cursor.move(.first)
             while isThere {
                 let key = cursor.key.array()
                 if case .usage? = try? OwnerKey(key.span.bytes) { keys.append(key) }
-                isThere = try cursor.moveToNext()
+                isThere = try cursor.move(.next)
             }
         }
         #expect(!keys.isEmpty)

@@ -14,20 +14,6 @@ private let one: [UInt8] = [1]
     static let kinds: [ObjectServer.Kind] =
         (ObjectServer.hasMoto ? [.moto] : []) + (ObjectServer.hasRGW ? [.rgw] : [])
 
-    @Test("moto can be installed", .enabled(if: ObjectServer.hasMoto, "moto cannot be installed"))
-    func hasMoto() throws { try Self.expectEmptyBucket(.moto) }
-
-    @Test(
-        "Ceph's gateway is here",
-        .enabled(if: ObjectServer.hasRGW, "ceph-mon, ceph-osd, radosgw or ceph-common is missing"))
-    func hasRGW() throws { try Self.expectEmptyBucket(.rgw) }
-
-    /// The other tests have arguments, and are not missed where there is no server.
-    private static func expectEmptyBucket(_ kind: ObjectServer.Kind) throws {
-        #expect(kinds.contains(kind))
-        #expect(try bucket(kind).makeClient().list("").objects.isEmpty)
-    }
-
     /// A bucket with a prefix of its own.
     static func bucket(
         _ kind: ObjectServer.Kind, prefix: String = "s\(UInt32.random(in: .min ... .max))",

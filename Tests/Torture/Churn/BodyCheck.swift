@@ -1,27 +1,26 @@
 import BlobClient
-import BlobProtocol
 import Bytes
 import Hashing
-import TestSupport
 
 /// Compares the body of one answer with the edition that its head names.
 struct BodyCheck {
-    private let head: AnswerHead
+    private let head: PayloadHead
     private let edition: Edition
     private let range: Range<Int>
-    private var checker: EditionChecker
+    private let expected: [UInt8]
+    /// The position of the next byte in the payload.
+    private var offset: Int
     private var hash: SHA256?
     /// The stream of a gzip-coded body, which is compared when it is whole.
     private var coded: [UInt8] = []
 
     /// Takes what the head says as far as it is right. Throws a ``WrongAnswer`` otherwise.
-    init(_ head: AnswerHead, of edition: Edition, wanted: ReadingPlan.Wanted) throws {
-        self.head = head
-        self.edition = edition
+    init(_ head: PayloadHead, of edition: Edition, wanted: ReadingPlan.Wanted) throws {
+        (self.head, self.edition, expected) = (head, edition, edition.payload.bytes())
         range =
             wanted.range.map { $0.lowerBound..<min($0.upperBound, edition.byteCount) }
             ?? 0..<edition.byteCount
-        checker = EditionChecker(edition, from: range.lowerBound)
+        offset = range.lowerBound
         hash = wanted.range == nil ? SHA256() : nil
         try Self.require(
             head.status == (wanted.range == nil ? 200 : 206) && head.first == range.lowerBound
@@ -36,52 +35,54 @@ struct BodyCheck {
     }
 
     /// Bytes as given that were right so far.
-    var byteCount: Int { checker.offset - range.lowerBound }
+    var byteCount: Int { offset - range.lowerBound }
 
     /// Compares the next `count` bytes of the body, at the start of `bytes`; what lies behind them
     /// only helps to say what is wrong. Throws a ``WrongAnswer``.
     mutating func compare(_ count: Int, of bytes: RawSpan) throws {
         let piece = bytes.extracting(first: count)
-        guard !head.isGzip else { return coded.append(contentsOf: piece) }
-        if let place = checker.firstDifference(in: piece) {
-            throw Self.wrong(at: checker.offset, bytes, place)
-        }
-        Self.add(piece, to: &hash)
+        if head.isGzip { coded.append(contentsOf: piece) } else { try take(piece, of: bytes) }
     }
 
-    /// Compares what a whole gzip stream holds.
-    private mutating func compareInflated() throws {
-        // Both are changed inside the closure, of which they cannot be part as `self`.
-        var (checker, hash) = (checker, hash)
-        defer { (self.checker, self.hash) = (checker, hash) }
-        var difference: Int?
-        do throws(ClientError) {
-            try GzipStream.inflate(coded.span.bytes) { part in
-                if difference == nil, checker.firstDifference(in: part) != nil {
-                    difference = checker.offset
-                }
-                Self.add(part, to: &hash)
-            }
-        } catch {
-            // Another payload's noise is found in the stream itself.
+    private mutating func take(_ piece: RawSpan, of bytes: RawSpan) throws {
+        let expected = expected
+        let count = min(piece.byteCount, expected.count - offset)
+        let right = expected.span.bytes.extracting(offset..<offset + count)
+        guard count == piece.byteCount, piece.equals(right) else {
+            let place = (0..<count).first { piece.byte($0) != right.byte($0) } ?? count
             let found =
-                Edition.description(ofBlockIn: coded.span.bytes, from: 0)
-                ?? "no block of any edition begins in it"
+                Edition.description(ofBlockIn: bytes, from: place)
+                ?? "no block of any edition begins in the \(bytes.byteCount - place) bytes from there on"
             throw WrongAnswer(
-                .bytes, "the gzip stream of \(coded.count) bytes is damaged: \(error); \(found)")
+                .wrongBytes, "the bytes are wrong from byte \(offset + place) on; \(found)")
         }
-        if let difference {
-            throw WrongAnswer(.bytes, "the inflated bytes are wrong from byte \(difference) on")
-        }
+        hash?.update(piece)
+        offset += count
     }
 
     /// All bytes have been compared. Throws a ``WrongAnswer`` unless they were all there are, with
     /// the right digest.
     mutating func finish() throws {
-        if head.isGzip { try compareInflated() }
+        if head.isGzip {
+            var inflated: [UInt8] = []
+            do throws(ClientError) {
+                var reader = try GzipReader()
+                try reader.read(coded.span.bytes) { inflated.append(contentsOf: $0) }
+                try reader.finish()
+            } catch {
+                // Another payload's noise is found in the stream itself.
+                let found =
+                    Edition.description(ofBlockIn: coded.span.bytes, from: 0)
+                    ?? "no block of any edition begins in it"
+                throw WrongAnswer(
+                    .wrongBytes,
+                    "the gzip stream of \(coded.count) bytes is damaged: \(error); \(found)")
+            }
+            try take(inflated.span.bytes, of: inflated.span.bytes)
+        }
         try Self.require(
-            checker.offset == range.upperBound,
-            "the bytes end at \(checker.offset); right was \(range.upperBound)")
+            offset == range.upperBound,
+            "the bytes end at \(offset); right was \(range.upperBound)")
         guard let hash else { return }
         let bytes = hash.digest()
         let digest = PayloadDigest(bytes: bytes.span.bytes)
@@ -91,18 +92,7 @@ struct BodyCheck {
                 + "\(head.digest.map { "\($0)" } ?? "-")")
     }
 
-    private static func add(_ piece: RawSpan, to hash: inout SHA256?) {
-        hash?.update(piece)
-    }
-
-    private static func wrong(at offset: Int, _ bytes: RawSpan, _ place: Int) -> WrongAnswer {
-        let found =
-            Edition.description(ofBlockIn: bytes, from: place)
-            ?? "no block of any edition begins in the \(bytes.byteCount - place) bytes from there on"
-        return WrongAnswer(.bytes, "the bytes are wrong from byte \(offset) on; \(found)")
-    }
-
     private static func require(_ condition: Bool, _ what: @autoclosure () -> String) throws {
-        if !condition { throw WrongAnswer(.bytes, what()) }
+        if !condition { throw WrongAnswer(.wrongBytes, what()) }
     }
 }

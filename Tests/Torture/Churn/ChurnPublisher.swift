@@ -1,24 +1,28 @@
 import BlobClient
 import TestSupport
 
+/// What readers have in common, or publishers.
+struct ChurnSurroundings: Sendable {
+    var socket: String
+    let ledger: EditionLedger
+    let figures: ChurnFigures
+    var lives: DaemonLives
+    let stop: StopSign
+    let publisherCount: Int
+    /// How long a reader stops, in milliseconds.
+    let pauses: ClosedRange<Int>
+    /// Whether now and then a byte is changed after it was received, as a test of the test.
+    let spoils: Bool
+}
+
 /// One of several publishers: replaces and deletes notifications that are its own, as fast as the
 /// daemon takes it.
 struct ChurnPublisher: Sendable {
-    /// What all publishers have in common.
-    struct Surroundings: Sendable {
-        let socket: String
-        let ledger: EditionLedger
-        let figures: ChurnFigures
-        let lives: DaemonLives
-        let stop: StopSign
-        let publisherCount: Int
-    }
-
     private let number: Int
-    private let around: Surroundings
+    private let around: ChurnSurroundings
     private var generator: SeededGenerator
 
-    init(number: Int, _ around: Surroundings) {
+    init(number: Int, _ around: ChurnSurroundings) {
         self.number = number
         self.around = around
         generator = SeededGenerator(seed: around.ledger.seed, thread: 2_000 + number)
@@ -79,32 +83,30 @@ struct ChurnPublisher: Sendable {
                 default: throw error
                 }
             }
-            around.figures.noteWriting { $0.deleted += 1 }
+            around.figures.add(.deleted)
         } else {
             guard try publish(edition, &connection) else { return }
         }
         around.ledger.acknowledge(edition)
     }
+
     /// Stores an edition. Returns false when its short life was over before the daemon, which has
     /// much to do, came to it: the one before is then still there.
     private func publish(_ edition: Edition, _ connection: inout BlobConnection) throws -> Bool {
-        let words = edition.words()
+        let bytes = edition.payload.bytes()
         let request = PutRequest(
             id: edition.name, mediaType: edition.mediaType,
             lifetime: .seconds(edition.lifetimeSeconds))
         do throws(ClientError) {
-            let receipt = try connection.put(
-                request, words.span.bytes.extracting(first: edition.byteCount))
-            around.figures.noteWriting {
-                $0.published += 1
-                $0.publishedBytes += Int(receipt.storedByteCount)
-            }
+            let receipt = try connection.put(request, bytes.span.bytes)
+            around.figures.add(.published)
+            around.figures.add(.publishedMebibytes, Int(receipt.storedByteCount))
             return true
         } catch {
             guard case .refused(let problem) = error, problem.code == "bad_expiry",
                 edition.mayBeAbsent
             else { throw error }
-            around.figures.noteWriting { $0.overtaken += 1 }
+            around.figures.add(.overtaken)
             return false
         }
     }

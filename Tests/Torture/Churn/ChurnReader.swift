@@ -6,41 +6,21 @@ import TestSupport
 /// One of many readers: fetches what others replace and delete meanwhile, in its own manner, and
 /// compares every byte.
 struct ChurnReader: Sendable {
-    /// What all readers have in common.
-    struct Surroundings: Sendable {
-        let socket: String
-        let ledger: EditionLedger
-        let figures: ChurnFigures
-        let lives: DaemonLives
-        let stop: StopSign
-        let times: ReadingPlan.Times
-        /// Whether now and then a byte is changed after it was received, as a test of the test.
-        let spoils: Bool
-    }
-
     private let manner: ReadingManner
     private let isHTTP: Bool
-    private let around: Surroundings
+    private let around: ChurnSurroundings
     private var generator: SeededGenerator
 
-    /// Why a reader goes away without an answer being wrong.
-    private enum Leaving: Error {
-        /// On purpose.
-        case left
-        /// The daemon was killed.
-        case cutOff
-        /// The daemon does not wait for slow ones.
-        case tooSlow
-        /// The daemon ended, and the grace for reading what it had sent is about to end, too.
-        case graceIsOver
-        /// The daemon does not wait for silent ones, and this one has not been scheduled in time.
-        case idle
+    /// A reader goes away without an answer being wrong.
+    private struct Leaving: Error {
+        /// Why; nil: the daemon does not wait for silent ones, and this one has not been scheduled in time.
+        var figure: ChurnFigure?
     }
 
     /// Silence that the daemon may take for idleness, in milliseconds: less than its setting.
     private static let idleMilliseconds = ChurnScenario.idleMilliseconds / 2
 
-    init(number: Int, _ around: Surroundings) {
+    init(number: Int, _ around: ChurnSurroundings) {
         manner = .of(reader: number)
         // Every manner speaks both dialects.
         isHTTP = (number / 16 + number) % 2 == 0
@@ -48,22 +28,14 @@ struct ChurnReader: Sendable {
         generator = SeededGenerator(seed: around.ledger.seed, thread: 1_000 + number)
     }
 
-    /// Reads until the others stop or an answer is wrong, which is noted and `onWrong` decides
-    /// whether to go on.
+    /// Reads until the others stop or an answer is wrong, which is noted, and `goesOnAfter` does not say otherwise.
     mutating func work(goesOnAfter: (WrongAnswer) -> Bool) throws {
         while !around.stop.isUp {
-            let plan = ReadingPlan(manner, around.ledger, around.times, using: &generator)
+            let plan = ReadingPlan(manner, around.ledger, around.pauses, using: &generator)
             do {
                 try visit(plan)
-            } catch Leaving.left {
-                around.figures.note(manner) { $0.left += 1 }
-            } catch Leaving.cutOff {
-                around.figures.note(manner) { $0.cutOff += 1 }
-            } catch Leaving.tooSlow {
-                around.figures.note(manner) { $0.tooSlow += 1 }
-            } catch Leaving.graceIsOver {
-                around.figures.note(manner) { $0.late += 1 }
-            } catch Leaving.idle {
+            } catch let leaving as Leaving {
+                if let figure = leaving.figure { around.figures.add(figure) }
             } catch let wrong as WrongAnswer {
                 around.figures.note(wrong)
                 if !goesOnAfter(wrong) { return around.stop.putUp() }
@@ -92,7 +64,7 @@ struct ChurnReader: Sendable {
                 try read(wanted, since: oldest, plan, &link, life)
             }
             if isLast, try link.byteCount > 0 || link.receive(limit: 1) {
-                throw WrongAnswer(.bytes, "bytes came behind the last answer")
+                throw WrongAnswer(.wrongBytes, "bytes came behind the last answer")
             }
         }
     }
@@ -144,28 +116,22 @@ struct ChurnReader: Sendable {
                 edition, manner, byteCount: check.byteCount,
                 isOutlived: around.ledger.acknowledged(wanted.id) > edition.number)
         } catch var wrong as WrongAnswer {
-            wrong.manner = manner
-            wrong.dialect = isHTTP ? "HTTP" : "binary"
-            wrong.id = wanted.id
-            wrong.claimed = claimed
-            wrong.allowed = around.ledger.allowed(wanted.id, since: oldest)
-            wrong.millisecondsSinceEnd = around.lives.millisecondsSinceEnd(of: life)
+            let allowed = around.ledger.allowed(wanted.id, since: oldest)
+            let claim = claimed.map { "edition \($0)" } ?? "no edition"
+            let past = around.lives.millisecondsSinceEnd(of: life)
+            wrong.story =
+                "a reader of the manner \"\(manner.rawValue)\" (\(isHTTP ? "HTTP" : "binary")) asked for "
+                + "\(Edition.name(of: wanted.id)) and was answered with \(claim), where "
+                + "\(allowed.lowerBound) to \(allowed.upperBound) were right"
+                + (past.map { "; its daemon was told to end \($0) ms before" } ?? "")
             throw wrong
         }
     }
 
-    private func head(_ link: inout ReadingLink, _ life: DaemonLives.Life) throws -> AnswerHead {
-        let isHTTP = isHTTP
+    private func head(_ link: inout ReadingLink, _ life: DaemonLives.Life) throws -> PayloadHead {
         while true {
-            let parsed = try link.withBytes { bytes in
-                do throws(TestFailure) {
-                    return try AnswerHead.parse(bytes, isHTTP: isHTTP)
-                } catch {
-                    throw WrongAnswer(.bytes, error.description)
-                }
-            }
-            if let (head, byteCount) = parsed {
-                link.use(byteCount)
+            if let head = try link.withBytes({ try PayloadHead($0, isHTTP: isHTTP) }) {
+                link.use(head.byteCount)
                 return head
             }
             guard try link.receive(limit: 4_096) else { throw endedUnanswered(link, life) }
@@ -174,10 +140,10 @@ struct ChurnReader: Sendable {
 
     /// The edition that a head names, if it may be that one.
     private func edition(
-        _ head: AnswerHead, _ id: Int, _ allowed: ClosedRange<Int>
+        _ head: PayloadHead, _ id: Int, _ allowed: ClosedRange<Int>
     ) throws -> Edition {
         guard let number = head.editionNumber else {
-            throw WrongAnswer(.bytes, "the media type names no edition")
+            throw WrongAnswer(.wrongBytes, "the media type names no edition")
         }
         let edition = Edition(seed: around.ledger.seed, id: id, number: number)
         guard allowed.contains(number), !edition.isDeletion else {
@@ -210,7 +176,7 @@ struct ChurnReader: Sendable {
             }
             link.use(count)
             done += count
-            if let place = plan.vanishesAfter, done >= place { throw Leaving.left }
+            if let place = plan.vanishesAfter, done >= place { throw Leaving(figure: .left) }
             if mayPause, let place = plan.pausesAfter, done >= place {
                 mayPause = false
                 rest(milliseconds: plan.pauseMilliseconds)
@@ -226,7 +192,7 @@ struct ChurnReader: Sendable {
         if let past = around.lives.millisecondsSinceEnd(of: life),
             past > ChurnScenario.graceMilliseconds * 3 / 4
         {
-            throw Leaving.graceIsOver
+            throw Leaving(figure: .late)
         }
         if plan.pieceMicroseconds > 0, !around.stop.isUp {
             Clock.pause(microseconds: plan.pieceMicroseconds)
@@ -237,7 +203,7 @@ struct ChurnReader: Sendable {
 
     /// An answer that is no payload: that there is none, when that may be, or something wrong.
     private func readProblem(
-        _ head: AnswerHead, _ id: Int, _ allowed: ClosedRange<Int>, _ link: inout ReadingLink,
+        _ head: PayloadHead, _ id: Int, _ allowed: ClosedRange<Int>, _ link: inout ReadingLink,
         _ life: DaemonLives.Life
     ) throws {
         while link.byteCount < head.bodyByteCount {
@@ -251,7 +217,7 @@ struct ChurnReader: Sendable {
         guard around.ledger.mayBeAbsent(id, allowed) else {
             throw WrongAnswer(.stale, "\(head.status) for what is there: \(text)")
         }
-        around.figures.note(manner) { $0.absent += 1 }
+        around.figures.add(.absent)
     }
 
     /// What the end of a connection means before an answer has come.
@@ -259,14 +225,14 @@ struct ChurnReader: Sendable {
         _ link: borrowing ReadingLink, _ life: DaemonLives.Life
     ) -> any Error {
         link.byteCount == 0 && link.quietMilliseconds >= Self.idleMilliseconds
-            ? Leaving.idle : ended(life, "before an answer")
+            ? Leaving() : ended(life, "before an answer")
     }
 
     /// What the end of a connection means.
     private func ended(_ life: DaemonLives.Life, _ place: String) -> any Error {
-        guard around.lives.isSame(as: life) else { return Leaving.cutOff }
+        guard around.lives.isSame(as: life) else { return Leaving(figure: .cutOff) }
         return life.cutsOffSlow
-            ? Leaving.tooSlow
+            ? Leaving(figure: .tooSlow)
             : WrongAnswer(.brokenOff, "the daemon closed the connection \(place)")
     }
 }

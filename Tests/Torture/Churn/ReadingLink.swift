@@ -62,7 +62,7 @@ struct ReadingLink: ~Copyable {
         for (index, one) in wanted.enumerated() {
             let saysLast = isLast && index == wanted.count - 1
             if isHTTP {
-                out += Array(Self.text(one, isLast: saysLast).utf8)
+                out += Self.request(one, isLast: saysLast)
             } else {
                 let range = one.range.map {
                     WireRange(first: UInt64($0.lowerBound), count: UInt64($0.count))
@@ -85,15 +85,14 @@ struct ReadingLink: ~Copyable {
         return isSent
     }
 
-    private static func text(_ wanted: ReadingPlan.Wanted, isLast: Bool) -> String {
-        var text =
-            "GET /v1/notifications/\(Edition.name(of: wanted.id))/payload HTTP/1.1\r\nHost: b\r\n"
-        if let range = wanted.range {
-            text += "Range: bytes=\(range.lowerBound)-\(range.upperBound - 1)\r\n"
-        }
-        if wanted.acceptsGzip { text += "Accept-Encoding: gzip\r\n" }
-        if isLast { text += "Connection: close\r\n" }
-        return text + "\r\n"
+    private static func request(_ wanted: ReadingPlan.Wanted, isLast: Bool) -> [UInt8] {
+        let range = wanted.range.map { "Range: bytes=\($0.lowerBound)-\($0.upperBound - 1)" }
+        let fields = [
+            range, wanted.acceptsGzip ? "Accept-Encoding: gzip" : nil,
+            isLast ? "Connection: close" : nil,
+        ]
+        let target = "/v1/notifications/\(Edition.name(of: wanted.id))/payload"
+        return HTTPClient.request("GET", target, fields.compactMap { $0 })
     }
 
     // MARK: Without reading

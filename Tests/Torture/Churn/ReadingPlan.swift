@@ -8,6 +8,8 @@ enum ReadingManner: String, Sendable, Hashable, CaseIterable {
     case pipelining
     /// A few KiB at a time, with pauses.
     case slow
+    /// A byte a second of a long one, until the scenario ends: its payload is deleted or replaced long before.
+    case crawling
     /// Stops for seconds in the middle of an answer.
     case stopping
     /// Waits until the answers lie in its socket, then for seconds, and only then reads.
@@ -27,7 +29,7 @@ enum ReadingManner: String, Sendable, Hashable, CaseIterable {
     static func of(reader number: Int) -> ReadingManner {
         let manners: [ReadingManner] = [
             .queued, .fast, .late, .slow, .queued, .stopping, .ranges, .gzip, .queued, .late,
-            .vanishing, .pipelining, .queued, .stopping, .fast, .slow,
+            .vanishing, .pipelining, .queued, .stopping, .fast, .crawling,
         ]
         return manners[number % manners.count]
     }
@@ -41,12 +43,6 @@ struct ReadingPlan: Sendable {
         /// Which bytes of the payload; nil: all.
         var range: Range<Int>?
         var acceptsGzip: Bool
-    }
-
-    /// Times of one scenario.
-    struct Times: Sendable {
-        /// How long a reader stops, in milliseconds.
-        var pauseMilliseconds: ClosedRange<Int>
     }
 
     let manner: ReadingManner
@@ -68,11 +64,11 @@ struct ReadingPlan: Sendable {
 
     /// The next plan of a reader.
     init(
-        _ manner: ReadingManner, _ ledger: EditionLedger, _ times: Times,
+        _ manner: ReadingManner, _ ledger: EditionLedger, _ pauses: ClosedRange<Int>,
         using generator: inout SeededGenerator
     ) {
         self.manner = manner
-        let pause = Int.random(in: times.pauseMilliseconds, using: &generator)
+        let pause = Int.random(in: pauses, using: &generator)
         switch manner {
         case .fast:
             restMicroseconds = Int.random(in: 0...40_000, using: &generator)
@@ -87,6 +83,10 @@ struct ReadingPlan: Sendable {
             batches = [Self.wanted(2, ledger, using: &generator)]
             pieceByteCountMax = generator.logarithmic(512...16_384)
             pieceMicroseconds = Int.random(in: 2_000...50_000, using: &generator)
+        case .crawling:
+            batches = [Self.wanted(1, ledger, using: &generator)]
+            batches[0][0].id = min(batches[0][0].id / 16 * 16 + 14, ledger.idCount - 1)
+            (pieceByteCountMax, pieceMicroseconds) = (1, 1_000_000)
         case .stopping:
             batches = [Self.wanted(2, ledger, using: &generator)]
             pauseMilliseconds = pause

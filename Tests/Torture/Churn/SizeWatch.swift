@@ -1,5 +1,4 @@
 import BlobClient
-import Glibc
 import TestSupport
 
 /// Compares the size of the data file with the bytes that live in it, from time to time.
@@ -46,7 +45,7 @@ struct SizeWatch {
         else {
             throw TestFailure("the daemon's stats say nothing of sizes")
         }
-        fileByteCount = try size(of: path)
+        fileByteCount = try Files.byteCount(path)
         liveByteCountMax = max(liveByteCountMax, Int(live))
         orphanByteCountMax = max(orphanByteCountMax, Int(orphans))
         leaseCountMax = max(leaseCountMax, Int(leases))
@@ -67,11 +66,4 @@ struct SizeWatch {
             + (isKilled ? ", \(keptPercentMax) % with what is kept after a start" : "")
             + "; at most \(mebibytes(orphanByteCountMax)) orphaned, \(leaseCountMax) leases"
     }
-}
-
-/// The size of a file (`st_size`), in bytes.
-private func size(of path: String) throws(TestFailure) -> Int {
-    var status = stat()
-    try require(stat(path, &status) == 0, "\(path): \(words(errno))")
-    return Int(status.st_size)
 }

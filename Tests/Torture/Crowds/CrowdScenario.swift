@@ -1,4 +1,3 @@
-import ArgumentParser
 import BlobClient
 import Glibc
 import TestSupport
@@ -37,10 +36,12 @@ struct CrowdedDaemon: Sendable {
 /// memory beside them, that it is there for others, and that it is as before when they have gone.
 protocol CrowdKind {
     static var name: String { get }
-    static var abstract: String { get }
-    static var discussion: String { get }
+    static var line: String { get }
+    static var details: String { get }
     /// The usual size, and the one with `--short`.
     static var sizes: (usual: CrowdSize, short: CrowdSize) { get }
+    /// Connections that are open at the same time.
+    static func connectionCount(_ size: CrowdSize) -> Int
     /// Arguments of the daemon.
     static func arguments(_ size: CrowdSize) -> [String]
     /// Descriptors that the daemon may have open.
@@ -55,93 +56,82 @@ protocol CrowdKind {
     mutating func come() throws
     /// Looks at what must hold while they are there. Returns words about it.
     mutating func stay() throws -> [String]
-    /// Lets them go. Returns words about what they got.
-    mutating func leave() throws -> [String]
+    /// Lets them go, so far as the end of this value does not.
+    mutating func leave() throws
 }
 
 extension CrowdKind {
+    static func connectionCount(_ size: CrowdSize) -> Int { size.clients }
     static func arguments(_ size: CrowdSize) -> [String] {
-        [DaemonFlag.connections, "\(size.clients + 200)"]
+        ["--max-connections", "\(connectionCount(size) + 200)"]
     }
-    // Beside the connections, the daemon keeps some for the spool files of uploads.
-    static func descriptorCountMax(_ size: CrowdSize) -> Int { size.clients + 4_000 }
+    // Besides connections, the daemon keeps some for the spool files of uploads.
+    static func descriptorCountMax(_ size: CrowdSize) -> Int { connectionCount(size) + 4_000 }
     mutating func prepare() throws {}
+    mutating func leave() throws {}
 }
 
 /// A crowd's scenario.
 struct CrowdScenario<Row: CrowdKind>: Scenario {
-    static var configuration: CommandConfiguration {
-        CommandConfiguration(
-            commandName: Row.name, abstract: Row.abstract,
-            discussion: Row.discussion
-                + " Beside the crowd the daemon's own memory is bounded, and when it has gone, "
-                + "memory, descriptors and connections are what they were.")
+    static var about: About {
+        About(
+            Row.name, Row.line,
+            Row.details + "\n"
+                + "With a crowd the daemon's own memory is bounded, and when it has gone, memory, descriptors and\n"
+                + "connections are what they were.")
     }
 
-    @OptionGroup var options: ScenarioOptions
-
-    @Option(help: "How many clients.")
-    var clients: Int?
-
-    @Option(help: "How long they stay, in seconds.")
-    var seconds: Int?
-
-    @Option(help: "How many bytes each sends or asks for.")
-    var bytes: Int?
-
-    private var size: CrowdSize {
-        let usual = options.short ? Row.sizes.short : Row.sizes.usual
-        return CrowdSize(
-            clients: clients ?? usual.clients, seconds: seconds ?? usual.seconds,
-            bytes: bytes ?? usual.bytes)
-    }
-
-    var secondsMax: UInt32 {
-        UInt32(clamping: 300 + 2 * size.seconds + size.clients * size.bytes / 4_000_000)
-    }
+    @Setting(Row.sizes.usual.clients, short: Row.sizes.short.clients, "How many clients.")
+    var clients: Int
+    @Setting(Row.sizes.usual.seconds, short: Row.sizes.short.seconds, "Seconds that they stay.")
+    var seconds: Int
+    @Setting(
+        Row.sizes.usual.bytes, short: Row.sizes.short.bytes, "Bytes that each sends or asks for.")
+    var bytes: Int
 
     func torture(_ bench: inout Workbench) throws -> [String] {
-        let size = size
-        try raiseDescriptorLimit(to: size.clients + 300)
+        let size = CrowdSize(clients: clients, seconds: seconds, bytes: bytes)
+        try raiseDescriptorLimit(to: Row.connectionCount(size) + 300)
         let descriptorCountMax = Row.descriptorCountMax(size)
         var daemon = try DaemonUnderTest.serving(
             bench, prefix: ["prlimit", "--nofile=\(descriptorCountMax):\(descriptorCountMax)"],
             arguments: Row.arguments(size))
         let pid = daemon.pid
-        var crowd = try Row(
+        var crowd: Row? = try Row(
             CrowdedDaemon(
                 socket: daemon.socket, pid: pid, seed: bench.seed, size: size,
-                isShort: options.short))
-        try crowd.prepare()
-        let before = try ProcessFigures(of: pid).ownByteCount
+                isShort: bench.isShort))
+        try crowd?.prepare()
+        let before = try ProcessFigures.ownByteCount(of: pid)
         let descriptors = try ProcessFigures.descriptorCount(of: pid)
         let watch = try MemoryWatch(pid)
-        try crowd.come()
-        var figures = try crowd.stay()
+        try crowd?.come()
+        let figures = try crowd?.stay() ?? []
         try daemon.requireRunning("beside the crowd")
         let grown = try watch.finish() - before
-        let limits = Row.byteCountMax(size, isShort: options.short)
+        let limits = Row.byteCountMax(size, isShort: bench.isShort)
         try require(
             grown <= limits.beside ?? .max,
             "the daemon's own memory grew by \(mebibytes(grown)); the limit is \(mebibytes(limits.beside ?? 0))"
         )
-        figures += try crowd.leave()
+        try crowd?.leave()
+        crowd = nil
         let gone = Clock.milliseconds()
         try require(daemon.isAnswering(), "the daemon does not answer after the crowd has gone")
         let recovery = Clock.milliseconds() - gone
         try require(
-            recovery <= (options.short ? 30_000 : 1_000),
+            recovery <= (bench.isShort ? 30_000 : 1_000),
             "the daemon answered \(recovery) ms after the crowd had gone")
         var (left, open) = (0, 0)
-        let isBack = try Clock.wait(milliseconds: 30_000) {
-            left = try ProcessFigures(of: pid).ownByteCount - before
+        try Clock.wait(
+            milliseconds: 30_000,
+            orThrow:
+                "when the crowd has gone \(mebibytes(left)) more are held than before, and \(open) descriptors instead of \(descriptors)"
+        ) {
+            left = try ProcessFigures.ownByteCount(of: pid) - before
             open = try ProcessFigures.descriptorCount(of: pid)
             return left <= limits.after ?? .max && open <= descriptors + 4
         }
-        try require(
-            isBack,
-            "when the crowd has gone \(mebibytes(left)) more are held than before, and \(open) descriptors instead of \(descriptors)"
-        )
         try daemon.stop()
         try verify(bench, "after the crowd")
         return ["\(size.clients) clients"] + figures + [

@@ -5,9 +5,9 @@ import TestSupport
 /// Connections that are open and silent; every other one has said hello and read the answer.
 struct IdleCrowd: CrowdKind {
     static let name = "idle"
-    static let abstract = "Many idle connections: what does the daemon hold for them?"
-    static let discussion = """
-        Half of them say hello and wait for the answer, the others nothing at all. A connection may \
+    static let line = "Many idle connections: what does the daemon hold for them?"
+    static let details = """
+        Half of them say hello and wait for the answer, the others nothing at all. A connection may
         cost 8 KB, and none may be lost.
         """
     static let sizes = (usual: CrowdSize(clients: 10_000), short: CrowdSize(clients: 1_000))
@@ -25,11 +25,8 @@ struct IdleCrowd: CrowdKind {
         sockets = try (0..<daemon.size.clients).map { index in
             let socket = try RawSocket.connect(to: daemon.socket)
             if index.isMultiple(of: 2) {
-                var answer: [UInt8] = []
-                let isWhole =
-                    try socket.sendAll(helloFrame, answers: &answer)
-                    && socket.receive(into: &answer) { $0.count >= 24 + 64 }
-                try require(isWhole, "connection \(index) was closed instead of welcomed")
+                let answer = try socket.ask(helloFrame)
+                try require(answer.status == 200, "hello was answered \(answer.status)")
             }
             return socket
         }
@@ -44,18 +41,13 @@ struct IdleCrowd: CrowdKind {
         try require(sockets.allSatisfy { !$0.hasInput() }, "connections were lost")
         return []
     }
-
-    mutating func leave() -> [String] {
-        sockets = []
-        return []
-    }
 }
 
 /// Far more connectors than the daemon has descriptors.
 struct DescriptorsCrowd: CrowdKind {
     static let name = "descriptors"
-    static let abstract = "128 descriptors and 3,000 connectors: does the daemon spin?"
-    static let discussion =
+    static let line = "128 descriptors and 3,000 connectors: does the daemon spin?"
+    static let details =
         "While the connectors hold on, the daemon may use at most 5 % of a processor."
     static let sizes = (
         usual: CrowdSize(clients: 3_000, seconds: 5), short: CrowdSize(clients: 3_000, seconds: 2)
@@ -87,10 +79,9 @@ struct DescriptorsCrowd: CrowdKind {
     mutating func stay() throws -> [String] {
         let waiting = sockets.count
         // Full: as many are open as there may be, but for those that are kept for files.
-        let isFull = try Clock.wait(milliseconds: 10_000) {
+        try Clock.wait(milliseconds: 10_000, orThrow: "the daemon does not look full") {
             try ProcessFigures.descriptorCount(of: daemon.pid) > Self.descriptors / 3
         }
-        try require(isFull, "the daemon does not look full")
         let before = try ProcessFigures.processorMilliseconds(of: daemon.pid)
         let begin = Clock.milliseconds()
         while Clock.milliseconds() < begin + daemon.size.seconds * 1_000 {
@@ -109,10 +100,5 @@ struct DescriptorsCrowd: CrowdKind {
             "\(waiting) connected or waiting, \(open) descriptors open",
             "\(used) ms of processor time in \(elapsed) ms",
         ]
-    }
-
-    mutating func leave() -> [String] {
-        sockets = []
-        return []
     }
 }

@@ -7,12 +7,12 @@ import TestSupport
 /// Clients that ask for the longest answers there are, and read nothing.
 struct UnreadCrowd: CrowdKind {
     static let name = "unread"
-    static let abstract =
+    static let line =
         "Clients that ask for long answers and do not read: what does the daemon hold?"
-    static let discussion = """
-        They ask for pages of changes and of a history, answers to batches, streams and watches, of \
-        large notifications, as many as the daemon takes, and read nothing. The daemon's own memory may \
-        grow by its limit for unread answers, and by what each worker may hold beside it; others \
+    static let details = """
+        They ask for pages of changes and of a history, answers to batches, streams and watches, of
+        large notifications, as many as the daemon takes, and read nothing. The daemon's own memory may
+        grow by its limit for unread answers, and by what each worker may hold beside it; others
         publish, fetch and read all pages meanwhile.
         """
     static let sizes = (
@@ -29,7 +29,7 @@ struct UnreadCrowd: CrowdKind {
     static func arguments(_ size: CrowdSize) -> [String] {
         [
             "--answer-memory", "\(memory(size))", "--workers", "\(workers)",
-            DaemonFlag.watchersOfOwner, "\(size.clients)",
+            "--max-watchers-per-owner", "\(size.clients)",
         ]
     }
     static func byteCountMax(_ size: CrowdSize, isShort: Bool) -> (beside: Int?, after: Int?) {
@@ -96,13 +96,12 @@ struct UnreadCrowd: CrowdKind {
         ]
     }
 
-    mutating func leave() throws -> [String] {
+    mutating func leave() throws {
         sockets = []
-        let isBack = try Clock.wait(milliseconds: 20_000) {
+        try Clock.wait(milliseconds: 20_000, orThrow: "answers are held for clients that have gone")
+        {
             try daemon.number("answer_memory_bytes") == 0
         }
-        try require(isBack, "answers are held for clients that have gone")
-        return []
     }
 
     /// Sends of each client's requests as much as goes. Those that the daemon has ended begin again.
@@ -169,19 +168,15 @@ struct UnreadCrowd: CrowdKind {
             (out) throws(ProtocolError) in
             try Watch.Request.compose(limit: 1_000, owner: owner, cursor: "0", into: &out)
         }
-        let changes = text("GET", "/v1/users/\(owner)/changes?since=0&limit=1000")
-        let stream = text("GET", "/v1/users/\(owner)/changes", "Accept: text/event-stream\r\n")
-        let lines = String(
-            repeating: "{\"id\":\"\(String(repeating: "x", count: 250))\"\n", count: 999)
-        let batch = text(
-            "POST", "/v1/notifications:batch",
-            "Content-Type: application/x-ndjson\r\nContent-Length: \(lines.utf8.count)\r\n")
+        let target = "/v1/users/\(owner)/changes"
+        let changes = HTTPClient.request("GET", "\(target)?since=0&limit=1000")
+        let stream = HTTPClient.request("GET", target, ["Accept: text/event-stream"])
+        let line = "{\"id\":\"\(String(repeating: "x", count: 250))\"\n"
+        let batch = HTTPClient.request(
+            "POST", "/v1/notifications:batch", ["Content-Type: application/x-ndjson"],
+            Array(String(repeating: line, count: 999).utf8))
         let many = [[UInt8]](repeating: changes, count: WireLimits.requestsInFlightMax)
-        let batches = [[UInt8]](repeating: batch + Array(lines.utf8), count: 8)
+        let batches = [[UInt8]](repeating: batch, count: 8)
         return pages + [watch, many.flatMap { $0 }, stream, batches.flatMap { $0 }]
-    }
-
-    private static func text(_ method: String, _ target: String, _ fields: String = "") -> [UInt8] {
-        Array("\(method) \(target) HTTP/1.1\r\nHost: b\r\n\(fields)\r\n".utf8)
     }
 }

@@ -5,11 +5,11 @@ import TestSupport
 /// Clients that wait for changes, each for an owner of its own.
 struct WaitersCrowd: CrowdKind {
     static let name = "waiters"
-    static let abstract = "Many clients wait for changes: what does it cost, and who is woken?"
-    static let discussion = """
-        While nothing happens the daemon may use 1 % of a core. While a payload is replaced again and \
-        again, the file may not grow: it would if a waiter held a snapshot, whose pages cannot be used \
-        again. Then each owner (with --short: every tenth) gets a notification, and exactly its waiter \
+    static let line = "Many clients wait for changes: what does it cost, and who is woken?"
+    static let details = """
+        While nothing happens the daemon may use 1 % of a core. While a payload is replaced again and
+        again, the file may not grow: it would if a waiter held a snapshot, whose pages cannot be used
+        again. Then each owner (with --short: every tenth) gets a notification, and exactly its waiter
         hears of it.
         """
     static let sizes = (
@@ -17,8 +17,8 @@ struct WaitersCrowd: CrowdKind {
     )
     static func arguments(_ size: CrowdSize) -> [String] {
         [
-            DaemonFlag.connections, "\(size.clients + 100)", DaemonFlag.heartbeat, "1h",
-            DaemonFlag.grace, "0ms",
+            "--max-connections", "\(size.clients + 100)", "--heartbeat", "1h",
+            "--zero-copy-grace", "0ms",
         ]
     }
     static func byteCountMax(_ size: CrowdSize, isShort: Bool) -> (beside: Int?, after: Int?) {
@@ -44,13 +44,10 @@ struct WaitersCrowd: CrowdKind {
                     owner: "owner \(number)", cursor: "latest", into: &out)
             }
             let socket = try RawSocket.connect(to: daemon.socket)
-            var answers: [UInt8] = []
-            let isWhole =
-                try socket.sendAll(request, answers: &answers)
-                && socket.receive(into: &answers) { Self.frames(in: $0).count == 2 }
-            try require(
-                isWhole && Self.frames(in: answers)[1].status == 200,
-                "client \(number) is not let wait")
+            var received: [UInt8] = []
+            _ = try socket.sendAll(request, answers: &received)
+            let answers = try socket.answers(2, received: received)
+            try require(answers[1].status == 200, "client \(number) is not let wait")
             return socket
         }
         let watchers = try daemon.number("watchers")
@@ -84,11 +81,11 @@ struct WaitersCrowd: CrowdKind {
         ]
     }
 
-    mutating func leave() throws -> [String] {
+    mutating func leave() throws {
         sockets = []
-        let areGone = try Clock.wait(milliseconds: 20_000) { try daemon.number("watchers") == 0 }
-        try require(areGone, "the daemon still counts waiters that have gone")
-        return []
+        try Clock.wait(
+            milliseconds: 20_000, orThrow: "the daemon still counts waiters that have gone"
+        ) { try daemon.number("watchers") == 0 }
     }
 
     /// Replaces a payload over and over. Returns by how much the file has grown, in bytes.
@@ -118,38 +115,16 @@ struct WaitersCrowd: CrowdKind {
             let request = PutRequest(
                 id: "of \(number)", mediaType: "image/jpeg", owner: "owner \(number)")
             _ = try connection.put(request, [UInt8(number & 255)].span.bytes)
-            var bytes: [UInt8] = []
-            let isOpen = try sockets[number].receive(into: &bytes) {
-                !Self.frames(in: $0).isEmpty
-            }
-            try require(isOpen, "client \(number) was closed")
+            let heard = try sockets[number].answers()[0]
             delays.append(Clock.nanoseconds() - start)
-            let heard = Self.frames(in: bytes)
-            let text = String(decoding: heard[0].content.dropFirst(40), as: UTF8.self)
             try require(
-                heard.count == 1 && heard[0].content.starts(with: [1, 0, 0, 0, 0])
-                    && text.contains("\"id\":\"of \(number)\""),
-                "client \(number) heard of something else: \(text)")
+                heard.frameFields.starts(with: [1, 0, 0, 0, 0])
+                    && heard.text.contains("\"id\":\"of \(number)\""),
+                "client \(number) heard of something else: \(heard.text)")
         }
         for (number, socket) in sockets.enumerated() {
             try require(!socket.hasInput(), "client \(number) heard more than its own")
         }
         return delays
-    }
-
-    /// The whole frames at the start of `bytes`, with their heads and bodies.
-    private static func frames(in bytes: [UInt8]) -> [(status: UInt16, content: [UInt8])] {
-        var frames: [(UInt16, [UInt8])] = []
-        var rest = bytes[...]
-        while let frame = try? ResponseFrame.parse(rest.span.bytes) {
-            let count =
-                Wire.frameHeaderByteCount + Int(frame.headByteCount)
-                + Int(clamping: frame.bodyByteCount)
-            guard rest.count >= count else { break }
-            frames.append(
-                (frame.status, Array(rest.prefix(count).dropFirst(Wire.frameHeaderByteCount))))
-            rest = rest.dropFirst(count)
-        }
-        return frames
     }
 }

@@ -1,25 +1,28 @@
-import ArgumentParser
 import BlobStore
 import Hashing
-import FoundationEssentials
 import Glibc
 import TestSupport
 
 import struct BlobStore.Digest
 
-/// The process that makes the images of a plan and opens them. It is another one than the
-/// scenario's because an image may end it: a line says which image it has begun, another what came
-/// of it.
-struct CutCheck: ParsableCommand {
-    static let configuration = CommandConfiguration(
-        commandName: "cuts-check", abstract: "Checks the images of a plan of cuts.",
-        shouldDisplay: false)
+/// The process that makes the images of a plan and opens them. It is another one than the scenario's because an image
+/// may end it: a line says which image it has begun, another what came of it.
+struct CutCheck {
+    private let plan: String
+    private let first: Int
+    private let count: Int
+    private let faultCountMax: Int
+    private let keepsImage: Bool
 
-    @Argument(help: "The plan.") var plan: String
-    @Option(help: "The first of its cuts.") var from = 0
-    @Option(help: "How many.") var count = Int.max
-    @Option(help: "End behind so many that are not right.") var faults = Int.max
-    @Flag(help: "Leave the last image behind.") var keepImage = false
+    /// Takes the plan's path, the first of its cuts, how many, after how many wrong images it ends, and `keep` to
+    /// leave the last one behind.
+    init(_ arguments: ArraySlice<String>) throws {
+        let words = Array(arguments)
+        let numbers = words.dropFirst().prefix(3).compactMap { Int($0) }
+        try require(numbers.count == 3, "cuts-check PLAN FROM COUNT FAULTS [keep]")
+        (plan, first, count, faultCountMax) = (words[0], numbers[0], numbers[1], numbers[2])
+        keepsImage = words.count > 4
+    }
 
     func run() throws {
         let plan = try CutPlan.read(plan)
@@ -28,13 +31,13 @@ struct CutCheck: ParsableCommand {
         let base = "\(plan.folder)/base"
         mkdir(base, 0o700)
         var disk = try CutDisk(history, trace, on: plan.base, base: base)
-        let last = min(plan.cuts.count, count < plan.cuts.count ? from + count : plan.cuts.count)
         var faultCount = 0
-        for index in from..<last where faultCount < faults {
+        let last = min(plan.cuts.count, first + count)
+        for index in first..<last where faultCount < faultCountMax {
             let cut = plan.cuts[index]
             var generator = SeededGenerator(seed: cut.seed)
             let folder = "\(plan.folder)/image"
-            try? FileManager.default.removeItem(atPath: folder)
+            Files.remove(folder)
             say("begin \(index)")
             let left = try disk.cut(at: cut.place, into: folder, using: &generator)
             say("left \(left.words)")
@@ -48,7 +51,7 @@ struct CutCheck: ParsableCommand {
                 faultCount += 1
                 say("fault \(error)")
             }
-            if !keepImage { try? FileManager.default.removeItem(atPath: folder) }
+            if !keepsImage { Files.remove(folder) }
         }
         say("end")
     }

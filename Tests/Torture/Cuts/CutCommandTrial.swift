@@ -10,9 +10,6 @@ struct CutCommandTrial {
     private let blobd: String
     private let log: String
 
-    /// Behind so many faults a recording is not looked at any more.
-    private static let faultCountMax = 3
-
     init(_ command: CutCommand, of source: CutSource, in folder: String, blobd: String, log: String)
     {
         self.command = command
@@ -47,39 +44,34 @@ struct CutCommandTrial {
 
     // MARK: - Power cuts
 
-    /// Records one run, and checks `count` images of it.
+    /// Records one run, and has `count` images of it checked.
     func cut(
-        _ count: Int, _ recorder: Recorder, ignoring ignored: IgnoredSyncs,
+        _ count: Int, _ recorder: Recorder, _ jury: inout CutJury,
         using generator: inout SeededGenerator
-    ) throws -> CutJury {
+    ) throws {
         try require(mkdir(folder, 0o700) == 0, "\(folder): \(TestSupport.words(errno))")
         let data = try prepare("data")
         _ = try prepare("before")
-        let base = try BaseFile.all(
-            Files.names(in: data).sorted(), in: data, copies: "\(folder)/before")
+        let base = try BaseFile.all(Files.names(in: data), in: data, copies: "\(folder)/before")
         let own = try Recorder(recorder, folder: folder)
-        let ending = try runToEnd(own.prefix(watching: data) + words(data), log: log)
-        try require(ending == .exited(0), "\(command) ended with \(ending)")
-        return try CutJury.check(
-            count, of: own.trace, on: base, ignoring: ignored, changes,
+        try runToTheEnd(data, prefix: own.prefix(watching: data))
+        try jury.check(
+            count, of: own.trace, on: base, changes,
             starts: [0..<Trace.byteCount(at: own.trace)], mayBeAbsent: command == .restore,
-            in: folder, untilFaults: Self.faultCountMax, using: &generator)
+            in: folder, "\(command): ", using: &generator)
     }
 
     // MARK: - Kills
 
     /// Kills it at random moments.
     ///
-    /// - Returns: how often, and how often the store was whole then; a restored one is absent else.
-    func kill(
-        _ count: Int, using generator: inout SeededGenerator
-    ) throws -> (count: Int, wholeCount: Int) {
-        guard count > 0 else { return (0, 0) }
+    /// - Returns: how often the store was whole then. A restored one is absent otherwise.
+    func kill(_ count: Int, using generator: inout SeededGenerator) throws -> Int {
         let begin = Clock.milliseconds()
         let data = try prepare("timed")
         try runToTheEnd(data)
         let microseconds = max(1, Clock.milliseconds() - begin) * 1_000
-        try FileManager.default.removeItem(atPath: data)
+        Files.remove(data)
         var wholeCount = 0
         for number in 0..<count {
             let data = try prepare("killed-\(number)")
@@ -97,13 +89,13 @@ struct CutCommandTrial {
             } catch {
                 throw TestFailure("\(command) that was killed after \(pause) µs: \(error)")
             }
-            try FileManager.default.removeItem(atPath: data)
+            Files.remove(data)
         }
-        return (count, wholeCount)
+        return wholeCount
     }
 
-    private func runToTheEnd(_ data: String) throws {
-        let ending = try runToEnd(words(data), log: log)
+    private func runToTheEnd(_ data: String, prefix: [String] = []) throws {
+        let ending = try runToEnd(prefix + words(data), log: log)
         try require(ending == .exited(0), "\(command) ended with \(ending)")
     }
 }

@@ -30,7 +30,7 @@ struct CutRecording {
 
     /// The daemon frees, sweeps and punches holes as eagerly as it can.
     private static let arguments = [
-        DaemonFlag.sweep, "10ms", DaemonFlag.grace, "1ms", DaemonFlag.keepFree, "0",
+        "--sweep-interval", "10ms", "--zero-copy-grace", "1ms", "--keep-free", "0",
     ]
 
     /// - Parameter before: what the store in `data` has.
@@ -57,8 +57,10 @@ struct CutRecording {
                 daemon.kill()
                 try trace.complete(in: data)
             }
+            // Without its log, each answer waits for LMDB's commit.
+            let log = life % 2 == 1 ? ["--no-write-ahead-log"] : []
             var daemon = try DaemonUnderTest.serving(
-                bench, data: data, prefix: prefix, arguments: Self.arguments)
+                bench, data: data, prefix: prefix, arguments: Self.arguments + log)
             let now = Trace.byteCount(at: recorder.trace)
             if life == 0 { ready = now }
             starts.append(begin..<now)
@@ -106,10 +108,8 @@ struct CutRecording {
         let stop = StopSign()
         let round = plan.firstLife + life
         let crowd = Publisher.crowd(publishing, using: &bench.generator)
-        let (socket, seed) = (bench.socket, bench.seed)
-        let threads = try Threads.start(crowd.count) { number in
-            try crowd[number].work(at: [socket], seed: seed, round: round, until: stop)
-        }
+        let threads = try Publisher.start(
+            crowd, at: [bench.socket], seed: bench.seed, round: round, until: stop)
         let end =
             Clock.milliseconds() + Int.random(in: plan.milliseconds, using: &bench.generator)
         let limit = Trace.byteCount(at: recorder.trace) + plan.byteCountMax

@@ -56,8 +56,6 @@ struct IgnoredSyncs: Codable, Sendable {
     /// Only from this place of the trace on.
     var from = 0
 
-    var isAny: Bool { calls || writes }
-
     func contains(_ note: TraceNote, call: TraceNote) -> Bool {
         guard call.start >= from, file == nil || file == call.name else { return false }
         return note.kind == .synced ? writes : calls

@@ -22,8 +22,7 @@ struct Recorder {
     init(folder: String, log: String) throws {
         library = "\(folder)/recorder.so"
         trace = "\(folder)/trace"
-        let source = "\(folder)/recorder.c"
-        try Files.write(Array(Self.source.utf8), to: source)
+        let source = "\(Files.package)/Tests/Torture/Cuts/recorder.c"
         try Files.write([], to: trace)
         let compile = ["cc", "-shared", "-fPIC", "-O1", "-Wall", "-pthread"]
         let ending = try runToEnd(compile + ["-o", library, source], log: log)

@@ -1,5 +1,4 @@
 import BlobClient
-import Bytes
 import TestSupport
 
 /// A leader beside the daemon that a scenario treats badly, which follows it.
@@ -7,15 +6,14 @@ final class FollowedLeader {
     private let host: Host
 
     /// Starts it below the bench's folder. It acknowledges what is in the bucket.
-    init(
-        _ shard: ShardUnderTest, _ bench: Workbench, idleMilliseconds: Int
-    ) throws {
-        host = try shard.serve(
-            "leader", "--replicate", bench,
+    init(_ shard: ShardUnderTest, _ bench: Workbench, idleMilliseconds: Int) throws {
+        host = Host(
+            "leader", "--replicate", of: shard, in: bench,
             arguments: [
-                "--ack", "replicated", DaemonFlag.sweep, "10ms",
-                DaemonFlag.idle, "\(10 * idleMilliseconds)ms",
+                "--ack", "replicated", "--sweep-interval", "10ms", "--idle-timeout",
+                "\(10 * idleMilliseconds)ms",
             ])
+        try host.start()
     }
 
     var socket: String { host.socket }
@@ -25,10 +23,12 @@ final class FollowedLeader {
         try settle([host], withinSeconds: 120, when)
         let goal = host.report?.sequence ?? 0
         var connection = try follower.connect()
-        let isThere = try Clock.wait(milliseconds: 120_000) {
+        try Clock.wait(
+            milliseconds: 120_000,
+            orThrow: "\(when): batch \(goal) does not come to the follower within 120 s"
+        ) {
             try connection.call(.replication).sequence ?? 0 >= goal
         }
-        try require(isThere, "\(when): batch \(goal) does not come to the follower within 120 s")
     }
 
     /// Waits until its follower has everything, compares that with what was acknowledged, and ends.
@@ -47,10 +47,8 @@ final class FollowedLeader {
                 default: throw TestFailure("\(edition.name) at the follower: \(error)")
                 }
             }
-            let words = edition.words()
-            let bytes = words.span.bytes.extracting(first: edition.byteCount).array()
             try require(
-                !edition.isDeletion && found.bytes == bytes,
+                !edition.isDeletion && found.bytes == edition.payload.bytes(),
                 "\(edition.name) is not edition \(edition.number) at the follower")
         }
         try host.stop()

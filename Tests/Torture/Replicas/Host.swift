@@ -26,8 +26,7 @@ final class Host {
         through proxy: FaultyProxy? = nil, prefix: [String] = [], arguments: [String] = []
     ) {
         self.name = name
-        bench = ShardUnderTest.part(name, of: round)
-        mkdir(bench.folder, 0o755)
+        bench = Workbench(name, of: round)
         self.prefix = prefix + (proxy.map { ["env", "AWS_ENDPOINT_URL=\($0.url)"] } ?? [])
         self.arguments = [flag, shard.url, "--advertise", name] + arguments
     }
@@ -57,11 +56,13 @@ final class Host {
     /// Starts the daemon and waits until it serves. One that exits by itself is started again.
     func start(withinMilliseconds limit: Int = 60_000) throws {
         try begin()
-        let serves = try Clock.wait(milliseconds: limit) {
+        try Clock.wait(
+            milliseconds: limit,
+            orThrow: "\(name) does not serve within \(limit / 1_000) s of its start"
+        ) {
             try keepRunning()
             return isAnswering
         }
-        try require(serves, "\(name) does not serve within \(limit / 1_000) s of its start")
     }
 
     /// Starts a daemon that has exited by itself again, as systemd does.
@@ -90,8 +91,7 @@ final class Host {
         signal(SIGSTOP)
         defer { signal(SIGCONT) }
         Files.remove(folder)
-        let end = try runToEnd(["cp", "-a", bench.data, folder], log: bench.log)
-        try require(end == .exited(0), "the folder of \(name) was not copied: \(end)")
+        try copy(bench.data, to: folder, log: bench.log)
     }
 
     /// Compares every stored byte, after the daemon has stopped.

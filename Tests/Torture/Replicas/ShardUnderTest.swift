@@ -1,4 +1,3 @@
-import BlobClient
 import Glibc
 import ObjectStore
 import Replication
@@ -30,23 +29,5 @@ struct ShardUnderTest {
         try S3Bucket(
             try ObjectBucket(url, environment: ProcessEnvironment(server.variables)),
             stop: StopSignal())
-    }
-
-    /// A host in a folder of its own below the bench's, whose daemon serves.
-    ///
-    /// - Parameter flag: `--replicate` or `--follow`.
-    func serve(
-        _ name: String, _ flag: String, _ bench: Workbench, through proxy: FaultyProxy? = nil,
-        prefix: [String] = [], arguments: [String] = [], withinMilliseconds limit: Int = 60_000
-    ) throws -> Host {
-        let host = Host(
-            name, flag, of: self, in: bench, through: proxy, prefix: prefix, arguments: arguments)
-        try host.start(withinMilliseconds: limit)
-        return host
-    }
-
-    /// The part of a bench that one daemon has.
-    static func part(_ name: String, of bench: Workbench) -> Workbench {
-        Workbench(folder: bench.folder + "/" + name, blobd: bench.blobd)
     }
 }

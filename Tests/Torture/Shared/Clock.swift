@@ -1,4 +1,5 @@
 import Glibc
+import TestSupport
 
 /// Time for measuring and for deadlines.
 enum Clock {
@@ -14,7 +15,7 @@ enum Clock {
 
     /// Lets so many microseconds pass.
     static func pause(microseconds: Int) {
-        usleep(UInt32(clamping: microseconds))
+        if microseconds > 0 { usleep(UInt32(clamping: microseconds)) }
     }
 
     /// Asks again every 10 ms until `condition` holds. Returns false when it does not within the
@@ -26,6 +27,15 @@ enum Clock {
             pause(microseconds: 10_000)
         }
         return true
+    }
+
+    /// Asks again like ``wait(milliseconds:until:)``, and throws when the condition does not hold within the time.
+    static func wait(
+        milliseconds: Int, orThrow words: @autoclosure () -> String,
+        until condition: () throws -> Bool
+    ) throws {
+        let isDone = try wait(milliseconds: milliseconds, until: condition)
+        try require(isDone, words())
     }
 }
 

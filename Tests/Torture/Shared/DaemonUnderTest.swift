@@ -123,6 +123,12 @@ func runToEnd(_ command: [String], log: String) throws -> ProcessEnd {
     reap(try spawn(command, output: .file(log), errors: .output))
 }
 
+/// Copies a folder.
+func copy(_ folder: String, to copy: String, log: String) throws {
+    let end = try runToEnd(["cp", "-a", folder, copy], log: log)
+    try require(end == .exited(0), "\(folder) was not copied: \(end)")
+}
+
 /// Runs `blobd verify` and throws unless it finds everything in order.
 func verify(_ bench: borrowing Workbench, data: String? = nil, _ when: String) throws {
     let command = [bench.blobd, "verify", "--data", data ?? bench.data]

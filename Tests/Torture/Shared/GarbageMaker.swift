@@ -40,8 +40,8 @@ struct GarbageMaker {
     mutating func next() -> Conversation {
         guard hasCutEverywhere else { return truncated() }
         return switch Int.random(in: 0..<100, using: &generator) {
-        case 0..<25: orderlyFrames()
-        case 25..<40: orderlyRequests()
+        case 0..<25: orderly(true)
+        case 25..<40: orderly(false)
         case 40..<70: truncated()
         case 70..<90: wild()
         default: noise()
@@ -50,42 +50,31 @@ struct GarbageMaker {
 
     // MARK: Kinds
 
-    /// Frames whose lengths are right and whose contents are not.
-    private mutating func orderlyFrames() -> Conversation {
-        var talk = Conversation(bytes: helloFrame, messageCount: 0)
-        for _ in 0..<Int.random(in: 1...60, using: &generator) {
-            var frame = frames[Int.random(in: 0..<frames.count, using: &generator)]
-            for _ in 0..<Int.random(in: 0...3, using: &generator) {
-                // Mostly a byte of the texts; else the opcode, the request id, or any byte behind
-                // the header, which ends the connection more often.
-                let places =
-                    generator.chance(80)
-                    ? Array(max(24, frame.count - 16)..<max(25, frame.count))
-                    : [1, 4, 5, 6, 7] + Array(24..<max(25, frame.count))
-                let place = places[Int.random(in: 0..<places.count, using: &generator)]
-                guard place < frame.count else { continue }
-                frame[place] =
-                    generator.chance(30) ? 0 : UInt8.random(in: 0...255, using: &generator)
-            }
-            talk.bytes += frame
-            talk.messageCount += 1
-        }
-        return talk
-    }
-
-    /// Requests that are whole; some ask for things that make no sense.
-    private mutating func orderlyRequests() -> Conversation {
-        var talk = Conversation(bytes: [], messageCount: 0)
-        for _ in 0..<Int.random(in: 1...30, using: &generator) {
-            var request = requests[Int.random(in: 0..<requests.count, using: &generator)]
-            if generator.chance(50), let space = request.firstIndex(of: 0x20) {
+    /// Several messages that are whole, and of which some ask for things that make no sense.
+    private mutating func orderly(_ isFrames: Bool) -> Conversation {
+        var talk = Conversation(bytes: isFrames ? helloFrame : [], messageCount: 0)
+        for _ in 0..<Int.random(in: 1...(isFrames ? 60 : 30), using: &generator) {
+            var message = (isFrames ? frames : requests).randomElement(using: &generator) ?? []
+            if isFrames {
+                for _ in 0..<Int.random(in: 0...3, using: &generator) {
+                    // Mostly a byte of the texts; else the opcode, the request id, or any byte after the header,
+                    // which ends the connection more often.
+                    let places =
+                        (generator.chance(80) ? [] : [1, 4, 5, 6, 7] + Array(24..<message.count))
+                        + Array(max(24, message.count - 16)..<max(25, message.count))
+                    let place = places.randomElement(using: &generator) ?? 0
+                    guard place < message.count else { continue }
+                    message[place] =
+                        generator.chance(30) ? 0 : UInt8.random(in: 0...255, using: &generator)
+                }
+            } else if generator.chance(50), let space = message.firstIndex(of: 0x20) {
                 // One letter of the target becomes another visible one.
                 let place = space + 2 + Int.random(in: 0..<24, using: &generator)
-                if place < request.count, request[place] > 0x20 {
-                    request[place] = UInt8.random(in: 0x21...0x7E, using: &generator)
+                if place < message.count, message[place] > 0x20 {
+                    message[place] = UInt8.random(in: 0x21...0x7E, using: &generator)
                 }
             }
-            talk.bytes += request
+            talk.bytes += message
             talk.messageCount += 1
         }
         return talk
@@ -110,7 +99,7 @@ struct GarbageMaker {
     private mutating func wild() -> Conversation {
         let isFrame = generator.chance(50)
         let source = isFrame ? frames : requests
-        var bytes = source[Int.random(in: 0..<source.count, using: &generator)]
+        var bytes = source.randomElement(using: &generator) ?? []
         for _ in 0..<Int.random(in: 1...6, using: &generator) where !bytes.isEmpty {
             let place = Int.random(in: 0..<bytes.count, using: &generator)
             switch Int.random(in: 0..<6, using: &generator) {
@@ -122,7 +111,7 @@ struct GarbageMaker {
                 let end = min(bytes.count, place + Int.random(in: 1...200, using: &generator))
                 bytes.insert(contentsOf: bytes[place..<end], at: place)
             default:
-                let other = source[Int.random(in: 0..<source.count, using: &generator)]
+                let other = source.randomElement(using: &generator) ?? []
                 bytes.replaceSubrange(place..., with: other.suffix(other.count / 2))
             }
         }
@@ -178,25 +167,20 @@ struct GarbageMaker {
         try add(.getBlob) { (out) throws(ProtocolError) in
             try GetBlob.Request.compose(digest: digest.span.bytes, range: nil, into: &out)
         }
-        for method in [Call.Method.get, .delete] {
+        let (item, owner) = ("/v1/notifications/garbage-1", "/v1/users/o/")
+        let calls: [(Call.Method, String)] = [
+            (.get, item), (.delete, item), (.get, owner + "changes?since=0&limit=7"),
+            (.get, "/v1/stats"), (.get, "/v1/notifications?limit=3&after=a"),
+        ]
+        for (method, target) in calls {
             try add(.call) { (out) throws(ProtocolError) in
-                try Call.Request.compose(method, target: "/v1/notifications/garbage-1", into: &out)
+                try Call.Request.compose(method, target: target, into: &out)
             }
-        }
-        let owner = "/v1/users/o/"
-        try add(.call) { (out) throws(ProtocolError) in
-            try Call.Request.compose(.get, target: owner + "changes?since=0&limit=7", into: &out)
         }
         let patch = Array(#"{"read":true,"data":{"a":[1,2.5,null]}}"#.utf8)
         try add(.call, body: patch) { (out) throws(ProtocolError) in
             try Call.Request.compose(
-                .patch, target: "/v1/notifications/garbage-1", device: "tv",
-                mediaType: "application/json", into: &out)
-        }
-        for target in ["/v1/stats", "/v1/notifications?limit=3&after=a"] {
-            try add(.call) { (out) throws(ProtocolError) in
-                try Call.Request.compose(.get, target: target, into: &out)
-            }
+                .patch, target: item, device: "tv", mediaType: "application/json", into: &out)
         }
         return frames
     }

@@ -22,7 +22,7 @@ final class Ledger: Sendable {
         var changes: [String: [SentChange]] = [:]
         /// The round of the last change of each id.
         var rounds: [String: Int] = [:]
-        var acknowledgedCount = 0
+        var answers: [(id: String, change: SentChange)] = []
     }
 
     private let state = Mutex(State())
@@ -32,10 +32,10 @@ final class Ledger: Sendable {
     /// - Parameters:
     ///   - before: what is there already.
     ///   - keepsHistory: whether what was acknowledged before the last change of an id is wanted, too.
-    ///   - moment: what time it is. Without history only the order counts.
+    ///   - moment: what time it is.
     init(
         _ before: [String: [SentChange]] = [:], keepsHistory: Bool = false,
-        moment: @escaping @Sendable () -> Int = { 0 }
+        moment: @escaping @Sendable () -> Int = { Clock.nanoseconds() }
     ) {
         (self.keepsHistory, self.moment) = (keepsHistory, moment)
         state.withLock { $0.changes = before }
@@ -45,7 +45,12 @@ final class Ledger: Sendable {
     var changes: [String: [SentChange]] { state.withLock { $0.changes } }
 
     /// How many changes were answered.
-    var acknowledgedCount: Int { state.withLock { $0.acknowledgedCount } }
+    var acknowledgedCount: Int { state.withLock { $0.answers.count } }
+
+    /// A change that was answered, in the order of answers; nil: not so many were yet.
+    func answer(_ index: Int) -> (id: String, change: SentChange)? {
+        state.withLock { $0.answers.indices.contains(index) ? $0.answers[index] : nil }
+    }
 
     func expectation(of id: String) -> Expectation { Expectation(changes[id] ?? [], at: .max) }
 
@@ -68,7 +73,7 @@ final class Ledger: Sendable {
             guard var last = state.changes[id]?.popLast() else { return nil }
             last.answeredAt = now
             state.changes[id] = (keepsHistory ? state.changes[id] ?? [] : []) + [last]
-            state.acknowledgedCount += 1
+            state.answers.append((id, last))
             return last
         }
         try require(

@@ -32,6 +32,8 @@ final class Publisher: Sendable {
         var burstPercent = 0
         /// Whether what each publishes is an owner's.
         var hasOwners = false
+        /// From one change to the next, in microseconds; 0: as soon as it is answered.
+        var every = 0
         /// How long each rests after an answer, in microseconds.
         var rest: @Sendable (inout SeededGenerator) -> Int = { _ in 0 }
         /// Makes a payload that nobody else publishes; nil: any of these sizes.
@@ -54,8 +56,9 @@ final class Publisher: Sendable {
 
     private let number: Int
     private let plan: Plan
-    private let ledger: Ledger
     private let refusals = Atomic(0)
+    /// Ids that were never used before.
+    private let newIDs = Atomic(0)
 
     init(number: Int, plan: Plan) {
         self.number = number
@@ -83,7 +86,20 @@ final class Publisher: Sendable {
     /// How many it has refused.
     var refusedCount: Int { refusals.load(ordering: .relaxed) }
 
+    /// What it sent and what was answered.
+    let ledger: Ledger
+
     // MARK: Changing
+
+    /// Starts a thread for each; see ``work(at:seed:round:until:)``.
+    static func start(
+        _ crowd: [Publisher], at sockets: [String], seed: UInt64, round: Int = 0,
+        until stop: StopSign
+    ) throws -> Threads {
+        try Threads.start(crowd.count) { index in
+            try crowd[index].work(at: sockets, seed: seed, round: round, until: stop)
+        }
+    }
 
     /// Changes until the connection ends, or until `stop` when it persists. Throws only when a
     /// daemon answers something wrong.
@@ -91,6 +107,7 @@ final class Publisher: Sendable {
         var generator = SeededGenerator(seed: seed, thread: number, round: round)
         var turn = number
         var left = plan.changesMax
+        var next = Clock.nanoseconds()
         repeat {
             turn += 1
             guard
@@ -104,8 +121,11 @@ final class Publisher: Sendable {
                 while !stop.isUp, left > 0 {
                     left -= try changeSome(
                         &connection, atMost: left, round: round, using: &generator)
-                    let rest = plan.rest(&generator)
-                    if rest > 0 { Clock.pause(microseconds: rest) }
+                    // By the clock and not by pauses, so that the rate holds. What is late by a tenth of a second
+                    // is left out.
+                    next = max(next + plan.every * 1_000, Clock.nanoseconds() - 100_000_000)
+                    let wait = plan.every > 0 ? (next - Clock.nanoseconds()) / 1_000 : 0
+                    Clock.pause(microseconds: max(wait, plan.rest(&generator)))
                 }
             } catch let error as ClientError {
                 switch error {
@@ -116,6 +136,20 @@ final class Publisher: Sendable {
                 }
             }
         } while plan.persists && !stop.isUp && left > 0
+    }
+
+    /// Works for a while.
+    ///
+    /// - Returns: the 99th percentile of the answers' times, in microseconds, and how many changes were refused.
+    func work(at socket: String, milliseconds: Int) throws -> (p99: Int, refused: Int) {
+        let (first, refusedBefore) = (acknowledgedCount, refusedCount)
+        try work(
+            at: [socket], seed: UInt64(first), until: StopSign(afterMilliseconds: milliseconds))
+        let times = (first..<acknowledgedCount).compactMap { index -> Int? in
+            guard let (_, change) = ledger.answer(index) else { return nil }
+            return ((change.answeredAt ?? 0) - change.sentAt) / 1_000
+        }
+        return (percentile(99, of: times), refusedCount - refusedBefore)
     }
 
     /// - Returns: how many changes were acknowledged.
@@ -129,11 +163,11 @@ final class Publisher: Sendable {
             isBurst
             ? 12
             : generator.chance(50) ? 1 : Int.random(in: 1...plan.pipelineMax, using: &generator)
-        for index in 0..<min(wanted, limit) {
+        for _ in 0..<min(wanted, limit) {
             let isNew = generator.chance(plan.newPercent)
             let id =
                 isNew
-                ? "\(plan.name)\(number)-\(round)-\(generator.next() % 1_000_000)-\(index)"
+                ? "\(plan.name)\(number)-new-\(newIDs.add(1, ordering: .relaxed).newValue)"
                 : "\(plan.name)\(number)-\(generator.below(plan.idCount))"
             // One change of an id at a time: an answer acknowledges the last one.
             guard !ids.contains(id) else { continue }
@@ -232,6 +266,23 @@ final class Publisher: Sendable {
         return (counts.sum, faults.withLock { $0 })
     }
 
+    /// How many changes of ids that were used once are missing, and how long before a moment the first of them was
+    /// acknowledged, in milliseconds. None may be there after one that is not.
+    func missing(
+        at socket: String, since nanoseconds: Int
+    ) throws -> (count: Int, milliseconds: Int) {
+        var connection = try BlobConnection.connect(to: socket)
+        var first: (index: Int, at: Int)?
+        for index in 0..<acknowledgedCount {
+            guard let (id, change) = ledger.answer(index) else { break }
+            let isThere = try content(of: id, &connection) != nil
+            if !isThere, first == nil { first = (index, change.answeredAt ?? 0) }
+            try require(!isThere || first == nil, "\(id) is there, and one before it is not")
+        }
+        guard let first else { return (0, 0) }
+        return (acknowledgedCount - first.index, max(0, nanoseconds - first.at) / 1_000_000)
+    }
+
     /// The ids of which a daemon does not have what was acknowledged.
     func missingIDs(at socket: String) throws -> [String] {
         var connection = try BlobConnection.connect(to: socket)
@@ -244,24 +295,26 @@ final class Publisher: Sendable {
     /// Throws unless a daemon has what was there at one moment of a time, by the ledger's clock. Its history must be
     /// kept, and one change sent at a time.
     ///
-    /// - Returns: how many notifications were looked at.
-    func checkOneMoment(of time: ClosedRange<Int>, at socket: String) throws -> Int {
+    /// - Returns: what each of its notifications is there; nil: absent.
+    func checkOneMoment(
+        of time: ClosedRange<Int>, at socket: String
+    ) throws -> [String: String?] {
         var connection = try BlobConnection.connect(to: socket)
         let changes = ledger.changes
-        var found: [String: String] = [:]
-        for id in changes.keys { found[id] = try content(of: id, &connection) }
+        var found: [String: String?] = [:]
+        for id in changes.keys { found[id] = .some(try content(of: id, &connection)) }
         // After each answer everything is known. The last change may have been done before its answer came.
         let moments = changes.values.joined().compactMap(\.answeredAt).sorted()
         let first = moments.lastIndex { $0 <= time.lowerBound } ?? 0
         let last = moments.firstIndex { $0 > time.upperBound } ?? moments.count - 1
         let isRight = moments[first...last].contains { moment in
-            changes.allSatisfy { Expectation($0.value, at: moment).allows(found[$0.key]) }
+            changes.allSatisfy { Expectation($0.value, at: moment).allows(found[$0.key] ?? nil) }
         }
         try require(
             isRight,
             "the notifications of \(plan.name)\(number) are those of no moment among \(last - first + 1)"
         )
-        return changes.count
+        return found
     }
 
     private func faults(
@@ -289,16 +342,16 @@ final class Publisher: Sendable {
         }
         return (ids.count, faults)
     }
+}
 
-    /// The digest of what the daemon has under an id; nil: nothing. The connection compares the bytes with their digest.
-    private func content(of id: String, _ connection: inout BlobConnection) throws -> String? {
-        do throws(ClientError) {
-            return try connection.get(id).info.digest.description
-        } catch .notFound {
-            return nil
-        } catch {
-            throw TestFailure("\(id) cannot be fetched: \(error)")
-        }
+/// The digest of what a daemon has under an id; nil: nothing. The connection compares the bytes with their digest.
+func content(of id: String, _ connection: inout BlobConnection) throws -> String? {
+    do throws(ClientError) {
+        return try connection.get(id).info.digest.description
+    } catch .notFound {
+        return nil
+    } catch {
+        throw TestFailure("\(id) cannot be fetched: \(error)")
     }
 }
 

@@ -135,4 +135,29 @@ final class RawSocket: Sendable {
         }
         return true
     }
+
+    /// Receives so many whole answers, and nothing after them.
+    ///
+    /// - Parameter received: what of them has come before.
+    func answers(
+        _ count: Int = 1, received: [UInt8] = [], milliseconds: Int = 30_000
+    ) throws -> [WholeAnswer] {
+        var bytes = received
+        var answers = try WholeAnswer.all(in: bytes) ?? []
+        while answers.count < count {
+            let had = bytes.count
+            let isOpen = try receive(into: &bytes, milliseconds: milliseconds) { $0.count > had }
+            try require(isOpen, "the connection ended with \(had) bytes of an answer")
+            answers = try WholeAnswer.all(in: bytes) ?? []
+        }
+        try require(answers.count == count, "\(answers.count) answers came instead of \(count)")
+        return answers
+    }
+
+    /// Sends a request and receives its answer, also one that comes before all is sent.
+    func ask(_ request: [UInt8], milliseconds: Int = 30_000) throws -> WholeAnswer {
+        var received: [UInt8] = []
+        _ = try sendAll(request, answers: &received, milliseconds: milliseconds)
+        return try answers(received: received, milliseconds: milliseconds)[0]
+    }
 }

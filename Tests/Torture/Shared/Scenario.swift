@@ -1,33 +1,22 @@
-import ArgumentParser
 import Glibc
 import TestSupport
 
-/// What every scenario can be told.
-struct ScenarioOptions: ParsableArguments {
-    @Option(help: ArgumentHelp("Repeat the random choices of a run.", valueName: "number"))
-    var seed: UInt64?
+/// What people are told of a scenario.
+struct About: Sendable {
+    let name: String
+    let line: String
+    let details: String
 
-    @Option(
-        help: ArgumentHelp(
-            "The daemon. Without it: the one beside this program.", valueName: "path"))
-    var blobd: String?
-
-    @Option(help: ArgumentHelp("Where the scenario makes its folder.", valueName: "folder"))
-    var scratch: String = "/tmp"
-
-    @Flag(help: "A run of a few seconds, for the suite. Times are reported and not judged.")
-    var short = false
-
-    @Flag(help: "Leave the folder with the store and the daemon's log behind.")
-    var keep = false
+    init(_ name: String, _ line: String, _ details: String) {
+        (self.name, self.line, self.details) = (name, line, details)
+    }
 }
 
-/// One way of treating a daemon badly.
-protocol Scenario: ParsableCommand {
-    var options: ScenarioOptions { get }
+/// One way of treating a daemon badly. What it can be told are its properties that are a ``Setting``.
+protocol Scenario {
+    static var about: About { get }
 
-    /// The longest a run may take, in seconds. After that the program ends as failed.
-    var secondsMax: UInt32 { get }
+    init()
 
     /// Does it. Returns the figures for the last line, or throws a ``TestFailure``.
     func torture(_ bench: inout Workbench) throws -> [String]
@@ -35,26 +24,25 @@ protocol Scenario: ParsableCommand {
 
 extension Scenario {
     /// Prints the seed, does the scenario, prints the verdict and removes the folder.
-    func run() throws {
-        let name = Self.configuration.commandName ?? "\(Self.self)"
-        let seed = options.seed ?? UInt64.random(in: 0...9_999_999)
+    func run(_ common: CommonSettings) throws -> Bool {
+        let name = Self.about.name
+        let seed = UInt64(common.seed) ?? UInt64.random(in: 0...9_999_999)
         say("\(name): seed \(seed)")
-        limitTime(to: secondsMax)
-        var bench = try Workbench(seed: seed, options: options, name: name)
+        limitTime(to: common.short ? 600 : 4 * 3_600)
+        var bench = try Workbench(seed, common, name)
         let start = Clock.milliseconds()
+        defer { bench.remove() }
         do {
             let figures = try torture(&bench)
-            bench.remove()
-            say(
-                "passed \(name): \(figures.joined(separator: "; ")); \((Clock.milliseconds() - start) / 1_000) s"
-            )
+            let seconds = (Clock.milliseconds() - start) / 1_000
+            say("passed \(name): \(figures.joined(separator: "; ")); \(seconds) s")
+            return true
         } catch {
             say("failed \(name): \(error)")
             say(bench.logTail())
-            let again = "--seed \(seed)\(options.short ? " --short" : "")"
+            let again = "--seed \(seed)\(common.short ? " --short" : "")"
             say("again: blobd-torture \(name) \(again)  (with the same counts)")
-            bench.remove()
-            throw ExitCode(1)
+            return false
         }
     }
 }
@@ -77,6 +65,17 @@ private func limitTime(to seconds: UInt32) {
     alarm(seconds)
 }
 
+/// What every scenario can be told.
+struct CommonSettings {
+    @Setting("", "Repeat the random choices of a run.") var seed: String
+    @Setting(false, "A run of a few seconds, for the suite. Times are not judged.") var short: Bool
+    @Setting(false, "Leave the folder with the store and the daemon's log behind.") var keep: Bool
+    @Setting("moto", "The bucket's server, of those that have one: moto or rgw.")
+    var server: String
+    @Setting("", "The daemon. Without it: the one in this program's folder.") var blobd: String
+    @Setting("/tmp", "Where the scenario makes its folder.") var scratch: String
+}
+
 /// The folder of one scenario and where its random choices come from.
 struct Workbench {
     /// The seed all choices come from.
@@ -87,24 +86,29 @@ struct Workbench {
     let blobd: String
     /// The scenario's own choices. Threads make generators of their own from ``seed``.
     var generator: SeededGenerator
-    private let isKept: Bool
+    /// Whether it is a short run, in which times are not judged.
+    let isShort: Bool
+    let isKept: Bool
+    /// The kind of the bucket's server.
+    let server: String
 
-    init(seed: UInt64, options: ScenarioOptions, name: String) throws {
+    init(_ seed: UInt64, _ common: CommonSettings, _ name: String) throws {
         self.seed = seed
         generator = SeededGenerator(seed: seed)
-        isKept = options.keep
-        blobd = try options.blobd ?? programBeside("blobd")
+        (isShort, isKept, server) = (common.short, common.keep, common.server)
+        blobd = try common.blobd.isEmpty ? programBeside("blobd") : common.blobd
         try require(access(blobd, X_OK) == 0, "there is no program at \(blobd)")
-        folder = try Files.makeFolder(in: options.scratch, "torture-\(name)")
+        folder = try Files.makeFolder(in: common.scratch, "torture-\(name)")
     }
 
-    /// A part of another one's folder, for one of several daemons at the same time.
-    init(folder: String, blobd: String) {
-        seed = 0
-        generator = SeededGenerator(seed: 0)
-        isKept = true
-        self.blobd = blobd
-        self.folder = folder
+    /// A part of another one's folder, for one of several daemons at the same time. It is made if need be.
+    init(_ name: String, of whole: borrowing Workbench, seed: UInt64 = 0) {
+        self.seed = seed
+        generator = SeededGenerator(seed: seed)
+        (isShort, isKept, server) = (whole.isShort, whole.isKept, whole.server)
+        blobd = whole.blobd
+        folder = "\(whole.folder)/\(name)"
+        mkdir(folder, 0o755)
     }
 
     /// Where the daemon keeps its store.
@@ -122,10 +126,6 @@ struct Workbench {
 
     /// Removes the folder, unless it is to be kept.
     func remove() {
-        if isKept {
-            say("kept: \(folder)")
-        } else {
-            Files.remove(folder)
-        }
+        if isKept { say("kept: \(folder)") } else { Files.remove(folder) }
     }
 }

@@ -83,9 +83,17 @@ final class Threads: Sendable {
 /// A stop flag for several threads.
 final class StopSign: Sendable {
     private let value = Atomic<Bool>(false)
+    private let deadline: Int
+
+    /// One that is put up, or goes up by itself after a while.
+    init(afterMilliseconds milliseconds: Int? = nil) {
+        deadline = milliseconds.map { Clock.milliseconds() + $0 } ?? .max
+    }
 
     /// Whether to stop.
-    var isUp: Bool { value.load(ordering: .relaxed) }
+    var isUp: Bool {
+        value.load(ordering: .relaxed) || deadline < .max && Clock.milliseconds() >= deadline
+    }
 
     /// Tells all to stop.
     func putUp() { value.store(true, ordering: .relaxed) }

@@ -88,34 +88,6 @@ import Testing
         }
     }
 
-    @Test("A device that followed a feed before the restore reads its history anew")
-    func resync() throws {
-        let daemon = try DaemonProcess()
-        let folder = TemporaryFolder()
-        try daemon.put("1", [1], query: "?owner=ann")
-        #expect(try daemon.run("backup", "\(folder)/b").status == 0)
-        try daemon.put("2", [2], query: "?owner=ann")
-        let page = try daemon.request("GET", "/v1/users/ann/changes")
-        let cursor = try #require(page.member("next"))
-        let history = try daemon.request("GET", "/v1/users/ann/notifications?limit=1")
-        let copy = try Self.restored("\(folder)/b")
-        let answer = try copy.request("GET", "/v1/users/ann/changes?since=\(cursor)")
-        #expect(answer.status == 410)
-        #expect(answer.code == "resync")
-        #expect(answer.member("history") == "/v1/users/ann/notifications")
-        // What it asks for then.
-        let anew = try copy.request("GET", "/v1/users/ann/notifications")
-        #expect(anew.status == 200)
-        #expect(!anew.text.contains("\"id\":\"2\""))
-        if let before = history.member("next"), before != "null" {
-            let older = try copy.request("GET", "/v1/users/ann/notifications?before=\(before)")
-            #expect(older.status == 200)
-        }
-        // Another's cursor is still a mistake.
-        let mistake = try copy.request("GET", "/v1/users/bob/changes?since=\(cursor)")
-        #expect(mistake.code == "bad_cursor")
-    }
-
     @Test("A slow client holds the payloads of its moment, and up no other backup; a stop cuts it")
     func slowClient() throws {
         let daemon = try DaemonProcess()
@@ -209,45 +181,6 @@ import Testing
         #expect(folder.names == ["b"])
         let result = try blobd(["restore", "\(folder)/b", "--data", "\(folder)/data"])
         #expect(result.status == 0, "\(result.errors)")
-    }
-
-    @Test("Bad targets and sources: a clear error, and nothing is changed")
-    func badInput() throws {
-        let daemon = try DaemonProcess()
-        let folder = TemporaryFolder()
-        try daemon.put("a", [UInt8](repeating: 7, count: 500_000))
-        let file = "\(folder)/b"
-        #expect(try daemon.run("backup", file).status == 0)
-        let whole = try Files.read(file)
-        let again = try daemon.run("backup", file)
-        #expect(again.status == 2)
-        #expect(again.errors.contains("exists; give a new name"))
-        #expect(try Files.read(file) == whole)
-        let gone = try daemon.run("backup", "\(folder)/none/b")
-        #expect(gone.status == 2)
-        #expect(gone.errors.contains("No such file or directory"))
-        // A full disk, in the words of a limit, whose signal a sanitizer takes for its own.
-        if !hasSanitizer {
-            let script = "ulimit -f 100; trap '' XFSZ; exec \"$0\" backup \"$1\" --socket \"$2\""
-            let (end, _, errors) = try run(
-                ["/bin/sh", "-c", script, DaemonProcess.program, "\(folder)/c", daemon.socketPath])
-            #expect(end.code == 1)
-            #expect(errors.contains("File too large"))
-            #expect(!Files.exists("\(folder)/c"))
-        }
-        let busy = try blobd(["backup", "\(folder)/d", "--data", daemon.dataPath])
-        #expect(busy.status == 1)
-        #expect(busy.errors.contains("another process uses it"))
-        let short = try blobd(
-            ["restore", "-", "--data", "\(folder)/r"], input: Array(whole.dropLast(10)))
-        #expect(short.status == 1)
-        #expect(short.errors.contains("standard input ends too early"))
-        let foreign = try blobd(["restore", DaemonProcess.program, "--data", "\(folder)/r"])
-        #expect(foreign.errors.contains("is not a backup of a store"))
-        let over = try blobd(["restore", file, "--data", daemon.dataPath])
-        #expect(over.status == 1)
-        #expect(try daemon.request("GET", "/v1/notifications/a/payload").status == 200)
-        #expect(!Files.names(in: "\(folder)/r").contains("data.mdb"))
     }
 
     @Test("Compacting needs a stopped daemon; killed, it leaves the old file or the new")

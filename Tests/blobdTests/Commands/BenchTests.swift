@@ -87,33 +87,6 @@ import Testing
         #expect(hopeless.text.contains("the rate was not reached"))
     }
 
-    @Test("People get two tables", arguments: ["100", "30"])
-    func tables(reads: String) throws {
-        let daemon = try DaemonProcess()
-        let result = try daemon.run(
-            "bench", "--seconds", "0.2", "--warm-up", "0", "--reads", reads)
-        #expect(result.status == 0 && result.errors == "")
-        let lines = result.text.split(separator: "\n", omittingEmptySubsequences: false)
-        #expect(lines.first?.split(separator: " ").first == "dialect")
-        #expect(lines.contains { $0.hasPrefix("latency, µs") && $0.contains("p99.99") })
-        #expect(lines.count(where: { $0.contains("· publish") }) == (reads == "30" ? 2 : 0))
-        // A table for a terminal of 100 columns.
-        #expect(lines.prefix(8).allSatisfy { $0.count <= 100 })
-    }
-
-    @Test("One wrong byte, and there is no figure")
-    func wrongByte() throws {
-        let daemon = try DaemonProcess()
-        // In the second body of the connection that fetches.
-        let relay = try FaultyRelay(to: daemon.socketPath, faultAt: 100_000)
-        let result = try blobd(
-            ["bench", "--size", "64KiB", "--seconds", "1", "--warm-up", "0"], socket: relay.path)
-        #expect(result.status == 1)
-        #expect(result.output == [])
-        #expect(result.errors.contains("of 65536 is "), "\(result.errors)")
-        #expect(result.errors.contains("no figures"))
-    }
-
     @Test(
         "Numbers have three digits",
         arguments: [

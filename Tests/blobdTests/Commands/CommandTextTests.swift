@@ -7,37 +7,25 @@ import Testing
 
 /// What the commands read from the command line, and what they write for people.
 @Suite struct CommandTextTests {
-    @Test(arguments: [
-        ("1", 1), ("90", 90), ("90s", 90), ("15m", 900), ("24h", 86_400), ("30d", 2_592_000),
-        ("007", 7), ("9223372036854775807", Int64.max),
-    ])
-    func lifetimesAreSeconds(text: String, seconds: Int64) {
-        #expect(CommandLineText.seconds(text) == seconds)
-    }
-
-    @Test(arguments: [
-        "", "0", "0d", "s", "-5", "+5", "1.5h", "5 m", " 5", "5w", "5mm", "٣", "5\u{301}", "1e3",
-        "9223372036854775808", "9223372036854775807m", "106751991167301d",
-    ])
-    func everythingElseIsNoLifetime(text: String) {
-        #expect(CommandLineText.seconds(text) == nil)
-    }
-
-    @Test(arguments: [
-        ("0", 0), ("65536", 65_536), ("512KiB", 512 << 10), ("64MiB", 64 << 20), ("2GiB", 2 << 30),
-        ("1TiB", 1 << 40), ("1KB", 1_000), ("10MB", 10_000_000), ("3GB", 3_000_000_000),
-        ("2TB", 2_000_000_000_000),
-    ])
-    func sizesAreBytes(text: String, byteCount: Int) {
-        #expect(ByteCountText(argument: text)?.byteCount == byteCount)
-    }
-
-    @Test(arguments: [
-        "", "MB", "-1", "1.5MB", "1 MB", "1mb", "1M", "1MiBs", "9223372036854775808", "9223373TB",
-        "8388608TiB",
-    ])
-    func everythingElseIsNoSize(text: String) {
-        #expect(ByteCountText(argument: text) == nil)
+    @Test func lifetimesAreSecondsAndSizesAreBytes() {
+        for (text, seconds) in [
+            ("1", 1), ("90", 90), ("90s", 90), ("15m", 900), ("24h", 86_400), ("30d", 2_592_000),
+            ("007", 7), ("9223372036854775807", Int64.max),
+        ] { #expect(CommandLineText.seconds(text) == seconds, "\(text)") }
+        for text in [
+            "", "0", "0d", "s", "-5", "+5", "1.5h", "5 m", " 5", "5w", "5mm", "٣", "5\u{301}",
+            "1e3",
+            "9223372036854775808", "9223372036854775807m", "106751991167301d",
+        ] { #expect(CommandLineText.seconds(text) == nil, "\(text)") }
+        for (text, byteCount) in [
+            ("0", 0), ("65536", 65_536), ("512KiB", 512 << 10), ("64MiB", 64 << 20),
+            ("2GiB", 2 << 30), ("1TiB", 1 << 40), ("1KB", 1_000), ("10MB", 10_000_000),
+            ("3GB", 3_000_000_000), ("2TB", 2_000_000_000_000),
+        ] { #expect(ByteCountText(argument: text)?.byteCount == byteCount, "\(text)") }
+        for text in [
+            "", "MB", "-1", "1.5MB", "1 MB", "1mb", "1M", "1MiBs", "9223372036854775808",
+            "9223373TB", "8388608TiB",
+        ] { #expect(ByteCountText(argument: text) == nil, "\(text)") }
     }
 
     @Test func timesGoBothWays() throws {
@@ -46,40 +34,28 @@ import Testing
         #expect(CommandLineText.text(milliseconds: 1_796_083_200_000) == "2026-12-01T00:00:00.000Z")
     }
 
-    @Test(arguments: [
-        ("photo.jpg", "image/jpeg"), ("/a.b/PHOTO.JPEG", "image/jpeg"), ("a.png", "image/png"),
-        ("chime.wav", "audio/wav"), ("badge.svg", "image/svg+xml"),
-        ("x.tar.gz", "application/gzip"),
-    ])
-    func endingsSuggestTypes(name: String, mediaType: String) {
-        #expect(MediaTypes.suggested(by: name) == mediaType)
+    @Test func endingsSuggestTypes() {
+        for (name, mediaType) in [
+            ("photo.jpg", "image/jpeg"), ("/a.b/PHOTO.JPEG", "image/jpeg"), ("a.png", "image/png"),
+            ("chime.wav", "audio/wav"), ("badge.svg", "image/svg+xml"),
+            ("x.tar.gz", "application/gzip"), ("", nil), ("-", nil), ("photo", nil),
+            ("dir.png/photo", nil), ("photo.", nil), ("photo.xyz", nil),
+        ] { #expect(MediaTypes.suggested(by: name) == mediaType, "\(name)") }
     }
 
-    @Test(arguments: ["", "-", "photo", "dir.png/photo", "photo.", "photo.xyz"])
-    func otherNamesSuggestNothing(name: String) {
-        #expect(MediaTypes.suggested(by: name) == nil)
-    }
-
-    @Test(arguments: [
-        (0, "0 B"), (999, "999 B"), (1_000, "1.0 kB"), (122_201, "122.2 kB"), (999_949, "999.9 kB"),
-        (999_950, "1.0 MB"), (67_108_864, "67.1 MB"), (1_222_010_000, "1.2 GB"),
-        (Int.max, "9.2 EB"),
-    ])
-    func byteCountsAreReadable(count: Int, text: String) {
-        #expect(HumanText.bytes(count) == text)
-    }
-
-    @Test(arguments: [
-        (0, "0 s"), (-5, "0 s"), (1_999, "1 s"), (60_000, "1 min"), (90_000, "1 min 30 s"),
-        (86_399_999, "23 h 59 min"), (86_400_000, "1 d"), (2_592_000_000, "30 d"),
-    ])
-    func durationsHaveTwoUnits(milliseconds: Int64, text: String) {
-        #expect(HumanText.duration(milliseconds: milliseconds) == text)
-    }
-
-    @Test(arguments: [(0, "0"), (999, "999"), (1_000, "1,000"), (-1_234_567, "-1,234,567")])
-    func numbersHaveGroups(number: Int, text: String) {
-        #expect(HumanText.count(number) == text)
+    @Test func figuresAreReadable() {
+        for (count, text) in [
+            (0, "0 B"), (999, "999 B"), (1_000, "1.0 kB"), (122_201, "122.2 kB"),
+            (999_949, "999.9 kB"), (999_950, "1.0 MB"), (67_108_864, "67.1 MB"),
+            (1_222_010_000, "1.2 GB"), (Int.max, "9.2 EB"),
+        ] { #expect(HumanText.bytes(count) == text) }
+        for (milliseconds, text) in [
+            (0, "0 s"), (-5, "0 s"), (1_999, "1 s"), (60_000, "1 min"), (90_000, "1 min 30 s"),
+            (86_399_999, "23 h 59 min"), (86_400_000, "1 d"), (2_592_000_000, "30 d"),
+        ] as [(Int64, String)] { #expect(HumanText.duration(milliseconds: milliseconds) == text) }
+        for (number, text) in [
+            (0, "0"), (999, "999"), (1_000, "1,000"), (-1_234_567, "-1,234,567"),
+        ] { #expect(HumanText.count(number) == text) }
     }
 
     @Test func whatAStrangerStoredCannotSteerATerminal() {

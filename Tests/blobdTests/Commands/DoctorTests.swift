@@ -5,7 +5,7 @@ import Testing
 
 @testable import blobd
 
-/// `blobd doctor`.
+/// `blobd doctor` of what is wrong; what is well is in the session `doctor.txt`.
 @Suite(.waiting) struct DoctorTests {
     /// The findings of a run, by what was checked.
     private static func findings(
@@ -27,23 +27,6 @@ import Testing
             findings[check] = Finding(check: check, state: state, seen: seen, advice: advice)
         }
         return findings
-    }
-
-    @Test("A daemon that is well has no problems")
-    func well() throws {
-        let folder = TemporaryFolder()
-        let daemon = try DaemonProcess(in: folder)
-        #expect(try daemon.put("1", [1]).status == 201)
-        let findings = try Self.findings([
-            "--data", daemon.dataPath, "--socket", daemon.socketPath, "--nginx", "/dev/null",
-        ])
-        for check in ["configuration", "data directory", "store", "socket", "daemon", "publishing"]
-        {
-            #expect(
-                findings[check]?.state == .ok, "\(check): \(String(describing: findings[check]))")
-        }
-        let text = try blobd(["doctor", "--data", daemon.dataPath, "--socket", daemon.socketPath])
-        #expect(text.text.contains("checks, ") && !text.text.contains("\u{1B}"))
     }
 
     @Test(
@@ -134,59 +117,6 @@ import Testing
             """
         #expect(DaemonNumber.number(inLocks: text, ofInode: 131) == 13)
         #expect(DaemonNumber.number(inLocks: text, ofInode: 5) == nil)
-    }
-
-    /// It said PROBLEM of settings that it was not given, and exited with 1.
-    @Test("Without a configuration a daemon that is well has no problems")
-    func withoutConfiguration() throws {
-        let daemon = try DaemonProcess()
-        // Nothing names the store's directory.
-        let (end, output, errors) = try run(
-            [DaemonProcess.program, "doctor", "--nginx", "/dev/null"],
-            environment: ["BLOBD_SOCKET": daemon.socketPath])
-        let text = String(decoding: output, as: UTF8.self)
-        #expect(text.contains("not checked: `data` is not set"), "\(text)")
-        let problems = text.split(separator: "\n").filter { $0.hasPrefix("PROBLEM") }
-        // The machine may have problems of its own.
-        #expect(problems.allSatisfy { !$0.contains("data directory") && !$0.contains("socket") })
-        #expect((end == .exited(0)) == problems.isEmpty, "\(text)\(errors)")
-        #expect(text.contains("daemon") && text.contains("it answers at \(daemon.socketPath)"))
-        let unsaid = try run([DaemonProcess.program, "doctor", "--nginx", "/dev/null"])
-        #expect(String(decoding: unsaid.output, as: UTF8.self).contains("/run/blobd/blobd.sock"))
-    }
-
-    @Test("A configuration with a mistake is a problem, and the rest is checked all the same")
-    func configuration() throws {
-        let folder = TemporaryFolder()
-        let daemon = try DaemonProcess(in: folder)
-        try Files.write(Array("max-paylaod: 1\n".utf8), to: "\(folder)/blobd.yaml")
-        let findings = try Self.findings([
-            "--config", "\(folder)/blobd.yaml", "--data", daemon.dataPath, "--socket",
-            daemon.socketPath, "--nginx", "/dev/null",
-        ])
-        #expect(findings["configuration"]?.state == .problem)
-        #expect(findings["configuration"]?.seen.contains("max-payload") == true)
-        #expect(findings["daemon"]?.state == .ok)
-    }
-
-    @Test("nginx's end: the socket, keep-alive, the user")
-    func nginx() throws {
-        let daemon = try DaemonProcess()
-        func findings(_ text: String) throws -> [String: Finding] {
-            let path = "\(daemon.folder)/nginx.conf"
-            try Files.write(Array(text.utf8), to: path)
-            return try Self.findings([
-                "--data", daemon.dataPath, "--socket", daemon.socketPath, "--nginx", path,
-            ])
-        }
-        let upstream = "upstream b { server unix:\(daemon.socketPath); keepalive 32; }\n"
-        let good = try findings("user root;\n\(upstream)proxy_http_version 1.1;\n")
-        #expect(good["nginx"]?.state == .ok && good["nginx keep-alive"] == nil)
-        #expect(good["nginx user"]?.state == .ok)
-        #expect(try findings(upstream)["nginx keep-alive"]?.state == .warning)
-        #expect(try findings("# \(upstream)")["nginx"]?.state == .problem)
-        let other = try findings("user nobody;\n\(upstream)")
-        #expect(other["nginx user"]?.state == .problem)
     }
 
     @Test("The innermost mount of a path is found, with its options")

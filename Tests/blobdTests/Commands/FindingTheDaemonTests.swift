@@ -23,20 +23,6 @@ import Testing
         }
     }
 
-    @Test("A command without --socket reaches the daemon that is configured here")
-    func byConfiguration() throws {
-        let daemon = try DaemonProcess()
-        let file = try daemon.folder.write(
-            "blobd.yaml", Array("socket: \(daemon.socketPath)\n".utf8))
-        let (end, _, errors) = try run(
-            [DaemonProcess.program, "ping"], environment: ["BLOBD_CONFIG": file])
-        #expect(end == .exited(0), "\(errors)")
-        let flag = try run(
-            [DaemonProcess.program, "ping", "--socket", "/nonexistent/s"],
-            environment: ["BLOBD_CONFIG": file])
-        #expect(flag.end == .exited(4) && flag.errors.contains("/nonexistent/s"))
-    }
-
     /// It said "Is it running? Start one" to a user who had no permission.
     @Test(
         "Without permission, the group and how to join it are named",

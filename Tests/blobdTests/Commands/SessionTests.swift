@@ -18,7 +18,7 @@ import Testing
             flags = words == ["none"] ? nil : words
         }
         let session = Session(title: file, lines: lines)
-        #expect(session.steps.count > 5, "the file was not read")
+        #expect(session.steps.count > 3, "the file was not read")
         for fault in try Self.run(session, flags, tellsCodes: true) { Issue.record("\(fault)") }
     }
 
@@ -36,7 +36,13 @@ import Testing
     ) throws -> [String] {
         let folder = TemporaryFolder()
         mkdir(folder.path("work"), 0o700)
-        let daemon = try flags.map { try DaemonProcess($0, in: folder) }
+        for (name, byte) in [("keys", "AB"), ("old", "CD")] {
+            let keys = "\(name == "keys" ? "new" : "old") \(String(repeating: byte, count: 22))\n"
+            chmod(try folder.write(name, Array(keys.utf8)), 0o600)
+        }
+        let daemon = try flags.map { flags in
+            try DaemonProcess(flags.map { $0.replacing("$FOLDER", with: folder.path) }, in: folder)
+        }
         for (name, target) in [
             ("blobd.sock", folder.path("s")), ("data", folder.path("data")),
             ("photo.jpg", "\(Files.package)/Examples/payloads/photo.jpg"),

@@ -90,20 +90,4 @@ import Testing
         let lines = TopScreen(width: 80, height: 40).lines(activity, history: [], title: "s")
         #expect(lines.allSatisfy { !$0.contains("\u{1B}") && !$0.contains("\u{202E}") })
     }
-
-    @Test("Without a terminal it prints one look; as JSON for programs")
-    func once() throws {
-        let daemon = try DaemonProcess()
-        #expect(try daemon.put("1", [1]).status == 201)
-        let text = try daemon.run("top", "--interval", "0.1")
-        #expect(text.status == 0 && text.text.hasPrefix("blobd "), "\(text.errors)")
-        #expect(!text.text.contains("\u{1B}"))
-        let json = try daemon.run("top", "--once", "--json", "--interval", "0.1")
-        let object = try #require(
-            try JSONSerialization.jsonObject(with: Data(json.output)) as? [String: Any])
-        #expect(object["notifications"] as? Int == 1)
-        #expect(try daemon.run("top", "--interval", "0").status == 2)
-        #expect(try daemon.run("top", "--json").status == 2)
-        #expect(try daemon.run("stats", "--watch", "0").status == 2)
-    }
 }

@@ -16,22 +16,10 @@ import Testing
             daemon = try DaemonProcess(["--config", path] + arguments, in: folder)
         }
 
-        /// Replaces the file at once, as an editor does.
-        func write(_ yaml: String) throws {
-            let new = try folder.write("new.yaml", Array(yaml.utf8))
-            rename(new, path)
-        }
+        func write(_ yaml: String) throws { try daemon.replace(path, yaml) }
 
-        /// Replaces the file, sends SIGHUP, and waits for what the log says of it.
         func reload(_ yaml: String, _ words: String) throws {
-            // A signal that is still on its way may read the new file, too.
-            let before = daemon.log.components(separatedBy: words).count
-            try write(yaml)
-            daemon.signal(SIGHUP)
-            let patience = Patience()
-            while daemon.log.components(separatedBy: words).count == before {
-                try patience.wait(orThrow: "\(words): \(daemon.log)")
-            }
+            try daemon.reload(path, yaml, words)
         }
 
         func put(_ byteCount: Int, _ query: String = "") throws -> Int {
@@ -42,7 +30,7 @@ import Testing
         }
     }
 
-    @Test("Limits of payloads, lifetimes and conditions")
+    @Test("Limits of payloads, lifetimes, conditions and quotas")
     func limitsOfRequests() throws {
         let site = try Site("max-payload: 1000\n")
         #expect(try site.put(1_000) == 201)
@@ -59,6 +47,14 @@ import Testing
         let patch = try site.daemon.request(
             "PATCH", "/v1/notifications/1", body: Array(#"{"message":"x"}"#.utf8))
         #expect(patch.status == 428)
+        // A quota below what is there refuses growth alone.
+        #expect(try site.daemon.put("2", [1]).status == 201)
+        try site.reload("max-notifications: 1\n", "max-notifications: 1, was 0")
+        let refused = try site.daemon.put("3", [1])
+        #expect(refused.status == 507 && refused.member("used") == "2", "\(refused.text)")
+        #expect(try site.put(3) == 200)
+        try site.reload("max-notifications: 0\n", "max-notifications: 0, was 1")
+        #expect(try site.daemon.put("3", [1]).status == 201)
         #expect(site.daemon.stop() == 0)
     }
 

@@ -31,7 +31,7 @@ import Testing
             return reader
         }
         let backup = {
-            let answer = BackupAnswer(.last, reply.form.entry)
+            let answer = BackupAnswer(.last, reply.form)
             answer.isDue = isDue
             return answer
         }

@@ -8,20 +8,6 @@ import Testing
 /// What a client is given time for. Deadlines are set short, and the test waits for what follows
 /// from them.
 @Suite(.waiting) struct DeadlineTests {
-    @Test("A head that is not finished in time is answered 408, and the connection ends")
-    func head() throws {
-        let daemon = try DaemonProcess(["--head-timeout", "300ms"])
-        let client = try daemon.connect()
-        client.send("GET /healthz HTTP/1.1\r\nHost:")
-        let answer = try client.answer()
-        #expect(answer.status == 408 && answer.code == "timeout")
-        #expect(try client.isClosed())
-        let binary = try daemon.connectBinary()
-        binary.send(Array(try getFrame("a").prefix(10)))
-        #expect(try binary.isClosed())
-        #expect(try daemon.statistic("timeouts") == 2)
-    }
-
     /// The time once began again with each byte, so that a head could be sent for ever.
     @Test("A head that comes byte by byte has the time of one head, over both dialects")
     func tricklingHead() throws {
@@ -40,29 +26,6 @@ import Testing
             #expect(sent < 400, "nothing ended the head")
         }
         #expect(try daemon.statistic("timeouts") == 2)
-    }
-
-    @Test("A connection without requests is closed")
-    func idle() throws {
-        let daemon = try DaemonProcess(["--idle-timeout", "300ms"])
-        let client = try daemon.connect()
-        #expect(try client.isClosed())
-        let used = try daemon.connect()
-        #expect(try used.request("GET", "/healthz").status == 200)
-        #expect(try used.isClosed())
-    }
-
-    @Test("A body slower than the least rate is given up, and nothing of it is kept")
-    func slowBody() throws {
-        let daemon = try DaemonProcess(["--rate-window", "300ms", "--min-rate", "100KiB"])
-        let client = try daemon.connect()
-        client.send(
-            "PUT /v1/notifications/s/payload HTTP/1.1\r\nHost: b\r\nContent-Length: 500000\r\n\r\nabc"
-        )
-        #expect(try client.answer().status == 408)
-        #expect(try client.isClosed())
-        try daemon.waitUntil("body_memory_bytes") { $0 == 0 }
-        #expect(try daemon.statistic("blobs") == 0)
     }
 
     @Test("An answer that is not read is aborted; its zero-copy pages are kept until they are read")

@@ -8,43 +8,6 @@ import Testing
 @Suite(.waiting) struct DrainingTests {
     private var random = SeededGenerator(seed: 41)
 
-    @Test("Beyond what a peer may have to drain, payloads are copied, and every byte is right")
-    mutating func copied() throws {
-        // 128 descriptors leave 8 for draining, of which a peer has 4.
-        let daemon = try DaemonProcess(
-            ["--workers", "1", "--sweep-interval", "50ms"], shell: "ulimit -n 128;")
-        let body = random.bytes(150_000)
-        try daemon.put("q", body)
-        var clients: [RawClient] = []
-        for _ in 0..<12 {
-            let client = try daemon.connectBinary()
-            client.send(try getFrame("q"))
-            client.endSending()
-            clients.append(client)
-        }
-        try daemon.waitUntil("draining") { $0 == 4 }
-        try daemon.waitUntil("connections") { $0 == 1 }
-        #expect(try daemon.statistic("leases") == 4)
-        #expect(try daemon.request("DELETE", "/v1/notifications/q").status == 204)
-        for round in 0..<12 {
-            for number in 0..<4 {
-                try daemon.put("other-\(number)", random.bytes(200_000 + round))
-            }
-        }
-        for client in clients {
-            #expect(try client.frameAnswer().body == body)
-            #expect(try client.isClosed())
-        }
-        try daemon.waitUntil("draining") { $0 == 0 }
-        try daemon.waitUntil("orphan_blobs") { $0 == 0 }
-        // They may be sent without a copy again.
-        try daemon.put("q", body)
-        let client = try daemon.connectBinary()
-        client.send(try getFrame("q"))
-        try daemon.waitUntil("leases") { $0 == 1 }
-        #expect(try client.frameAnswer().body == body)
-    }
-
     /// Copies take the kernel's memory, pages of the file none: with room for as much, each of
     /// thousands of clients that do not read held a MiB.
     @Test("The socket of a client that is sent copies holds less than one that is sent pages")

@@ -3,92 +3,107 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Whether the daemon can store a publish. `/healthz` was 200 while publishes got 507, in a store of
-/// `--map-size 16MiB` that was full.
-@Suite(.waiting) struct ReadinessTests {
-    /// Publishes until one is refused. Returns how many were stored.
-    private static func fill(_ daemon: DaemonProcess, _ byteCount: Int) throws -> Int {
-        var random = SeededGenerator(seed: UInt64(byteCount))
-        for number in 0..<10_000 {
-            let answer = try daemon.put("\(number)", random.bytes(byteCount))
-            guard answer.status != 201 else { continue }
-            #expect(answer.status == 507 && answer.code == "full")
-            return number
+/// Whether the daemon can store a publish. Full is a state: publishes are refused, everything else goes on. `/healthz` was
+/// 200 while publishes got 507, in a store of `--map-size 16MiB` that was full.
+@Suite(.waiting, .serialized) struct ReadinessTests {
+    /// What a store is full of.
+    enum Limit: CaseIterable {
+        /// The map of LMDB, filled with short payloads and with long ones.
+        case shortMap, longMap
+        /// A small file system.
+        case disk
+        /// The size limit of files, with the log and without it: a write over it ended the daemon by SIGXFSZ.
+        case fileSize, fileSizeWithoutLog
+
+        static let possible = allCases.filter {
+            ($0 != .disk || SmallDisk.isPossible)
+                && (![.fileSize, .fileSizeWithoutLog].contains($0)
+                    || access("/usr/bin/prlimit", X_OK) == 0)
         }
-        throw TestFailure("it was never full")
     }
 
     private static func expectNotReady(_ daemon: DaemonProcess) throws {
         for path in ["/readyz", "/healthz"] {
             let answer = try daemon.request("GET", path)
-            #expect(answer.status == 503, "\(path)")
-            #expect(answer.code == "unavailable", "\(answer.text)")
+            #expect(answer.status == 503 && answer.code == "unavailable", "\(answer.text)")
             #expect(answer.member("reason") == "full", "\(answer.text)")
             #expect(answer.text.contains("no space left"), "\(answer.text)")
         }
         #expect(try daemon.request("GET", "/livez").status == 200)
-        #expect(try daemon.request("HEAD", "/livez").status == 200)
         #expect(try daemon.connectBinary().exchange(frame(.ping)).status == 507)
-        let command = try blobd(["ping"], socket: daemon.socketPath)
+        let command = try daemon.run("ping")
         #expect(command.status == 1 && command.errors.contains("no space"), "\(command.errors)")
     }
 
-    private static func waitUntilReady(_ daemon: DaemonProcess) throws {
-        let patience = Patience()
-        while try daemon.request("GET", "/readyz").status != 200 {
-            try patience.wait(orThrow: "it does not get ready again")
-        }
-    }
-
     @Test(
-        "A full store is not ready from the first refusal on, and ready again when there is room",
-        arguments: [9_000, 1_000_000])
-    func mapFull(byteCount: Int) throws {
-        let daemon = try DaemonProcess(["--map-size", "16MiB"])
-        #expect(try daemon.request("GET", "/readyz").body == Array("ok\n".utf8))
-        let command = try blobd(["ping"], socket: daemon.socketPath)
-        #expect(command.status == 0 && command.text == "ok\n")
-        let count = try Self.fill(daemon, byteCount)
-        try Self.expectNotReady(daemon)
-        // Not stale either: a probe after another, with a refusal between them.
-        #expect(try daemon.put("more", [UInt8](repeating: 1, count: byteCount)).status == 507)
-        try Self.expectNotReady(daemon)
-
-        for number in 0..<count * 2 / 3 {
-            #expect(try daemon.request("DELETE", "/v1/notifications/\(number)").status == 204)
+        "A full store is not ready from the first refusal on, serves what it has, and is ready when there is room",
+        arguments: Limit.possible)
+    func full(limit: Limit) throws {
+        let disk = limit == .disk ? try SmallDisk(byteCount: 48 << 20) : nil
+        let (flags, sizes): ([String], [Int]) =
+            switch limit {
+            case .shortMap: (["--map-size", "16MiB"], [9_000])
+            case .longMap: (["--map-size", "16MiB"], [1_000_000])
+            case .disk: (["--max-payload", "2MiB"], [1_000_000])
+            case .fileSize: ([], [700, 30_000, 200_000])
+            case .fileSizeWithoutLog: (["--no-write-ahead-log"], [700, 30_000, 200_000])
+            }
+        let isFileSize = [.fileSize, .fileSizeWithoutLog].contains(limit)
+        let daemon = try DaemonProcess(
+            flags, in: disk?.folder,
+            under: isFileSize ? ["/usr/bin/prlimit", "--fsize=\(12 << 20)"] : [])
+        #expect(try daemon.request("GET", "/readyz").status == 200)
+        var random = SeededGenerator(seed: 5)
+        var stored: [(id: String, body: [UInt8])] = []
+        var refusedCount = 0
+        for number in 0..<10_000 where refusedCount < 3 {
+            let body = random.bytes(sizes[number % sizes.count])
+            let answer = try daemon.put("\(number)", body)
+            if answer.status == 201 {
+                stored.append(("\(number)", body))
+            } else {
+                #expect(answer.status == 507 && answer.code == "full", "\(answer.text)")
+                refusedCount += 1
+                if body.count == sizes.max() { try Self.expectNotReady(daemon) }
+            }
         }
-        try Self.waitUntilReady(daemon)
-        // It is no fake: the same publish goes well.
-        var random = SeededGenerator(seed: 99)
-        #expect(try daemon.put("again", random.bytes(byteCount)).status == 201)
-        #expect(try daemon.request("GET", "/healthz").status == 200)
+        #expect(refusedCount == 3 && stored.count > 8)
+        for (id, body) in stored {
+            #expect(try daemon.request("GET", "/v1/notifications/\(id)/payload").body == body)
+        }
+        for (id, _) in stored.prefix(stored.count * 2 / 3) {
+            #expect(try daemon.request("DELETE", "/v1/notifications/\(id)").status == 204)
+        }
+        try daemon.wait(for: "it does not get ready") {
+            try $0.request("GET", "/readyz").status == 200
+        }
+        // It is no fake: such a publish goes well.
+        #expect(try daemon.put("again", random.bytes(sizes[0])).status == 201)
+        #expect(try daemon.request("GET", "/healthz").body == Array("ok\n".utf8))
         #expect(daemon.stop() == 0)
+        let verified = try blobd(["verify", "--data", daemon.dataPath])
+        #expect(verified.status == 0, "\(verified.errors)")
     }
 
     @Test("A payload that would not fit an empty store says nothing of this one")
     func tooLarge() throws {
         let daemon = try DaemonProcess(["--map-size", "16MiB"])
-        var random = SeededGenerator(seed: 3)
-        #expect(try daemon.put("large", random.bytes(20_000_000)).status == 507)
+        #expect(try daemon.put("large", SeededGenerator.bytes(20_000_000)).status == 507)
         #expect(try daemon.request("GET", "/readyz").status == 200)
         #expect(try daemon.put("small", [1]).status == 201)
     }
 
     @Test(
-        "A full disk is not ready, and ready again when there is room",
+        "A start on a full disk ends with a message and an exit code",
         .enabled(if: SmallDisk.isPossible, "mounts a small disk"))
-    func diskFull() throws {
-        let disk = try SmallDisk(byteCount: 40 << 20)
-        let daemon = try DaemonProcess(["--max-payload", "2MiB"], in: disk.folder)
-        let count = try Self.fill(daemon, 1_000_000)
-        try Self.expectNotReady(daemon)
-        for number in 0..<count * 2 / 3 {
-            #expect(try daemon.request("DELETE", "/v1/notifications/\(number)").status == 204)
-        }
-        try Self.waitUntilReady(daemon)
-        var random = SeededGenerator(seed: 99)
-        #expect(try daemon.put("again", random.bytes(1_000_000)).status == 201)
-        #expect(daemon.stop() == 0)
+    func start() throws {
+        let disk = try SmallDisk(byteCount: 1 << 20)
+        try disk.fill(leaving: 0)
+        let result = try blobd([
+            "serve", "--data", "\(disk.path)/data", "--socket", "\(disk.path)/s",
+        ])
+        #expect(result.status == 1, "\(result.errors)")
+        #expect(result.errors.hasPrefix("blobd: "))
     }
 
     @Test("Probes write and sync nothing, however many there are")

@@ -10,16 +10,6 @@ import Testing
         return random.bytes(count)
     }
 
-    /// Changes a byte of a payload in the file.
-    private static func damage(_ payload: [UInt8], in dataPath: String) throws {
-        let path = "\(dataPath)/data.mdb"
-        let data = try Files.read(path)
-        guard let range = data.firstRange(of: Array(payload[150_000..<150_064])) else {
-            throw TestFailure("the payload is not in the file")
-        }
-        try Files.overwrite([data[range.lowerBound] ^ 0x10], at: range.lowerBound, in: path)
-    }
-
     private static func expectRefused(
         _ daemon: DaemonProcess, _ id: String, _ location: SourceLocation = #_sourceLocation
     ) throws {
@@ -62,7 +52,7 @@ import Testing
 
             // Behind the daemon's back, which has the file open and has verified it.
             #expect(try daemon.request("GET", "/v1/notifications/n0/payload").body == bytes)
-            try Self.damage(bytes, in: daemon.dataPath)
+            try daemon.damage(bytes)
             let found = try daemon.run("scrub", "--wait", "--json")
             #expect(found.status == 1, "\(found.errors)")
             #expect(jsonMember(found.text, "quarantined") == "1", "\(found.text)")
@@ -106,12 +96,13 @@ import Testing
             let daemon = try DaemonProcess(in: folder)
             #expect(try daemon.put("a", bytes).status == 201)
             #expect(daemon.stop() == 0)
+            try daemon.damage(bytes)
         }
-        try Self.damage(bytes, in: "\(folder)/data")
         let daemon = try DaemonProcess(["--sweep-interval", "20ms"], in: folder)
         try Self.expectRefused(daemon, "a")
         try daemon.waitUntil("quarantined") { $0 == 1 }
         try Self.expectRefused(daemon, "a")
+        #expect(try daemon.statistic("corrupt") == 4)
         #expect(try daemon.run("backup", "\(folder)/b").status == 1)
         #expect(!Files.exists("\(folder)/b"))
         #expect(try daemon.request("DELETE", "/v1/notifications/a").status == 204)
@@ -119,31 +110,5 @@ import Testing
         #expect(try daemon.run("backup", "\(folder)/b").status == 0)
         #expect(daemon.stop() == 0)
         #expect(try blobd(["verify", "--data", daemon.dataPath]).status == 0)
-    }
-
-    @Test("A round is asked for in both dialects", arguments: TestDialect.allCases)
-    func dialects(dialect: TestDialect) throws {
-        let daemon = try DaemonProcess()
-        let client = try ResourceClient(dialect, daemon)
-        let before = try client.perform(ResourceCall(.get, "/v1/scrub"))
-        #expect(before.status == 200 && before.text.contains(#""running":0"#), "\(before.text)")
-        #expect(!before.text.contains("last_ended_at"))
-        let started = try client.perform(ResourceCall(.post, "/v1/scrub", type: nil))
-        // A small store may be read by then.
-        let isBegun =
-            started.text.contains(#""running":1"#) || started.text.contains("last_ended_at")
-        #expect(started.status == 200 && isBegun, "\(started.text)")
-        let patience = Patience()
-        while true {
-            let text = try client.perform(ResourceCall(.get, "/v1/scrub")).text
-            if text.contains(#""running":0"#) {
-                #expect(text.contains("last_ended_at") && text.hasSuffix(#""quarantine":[]}"#))
-                break
-            }
-            try patience.wait(orThrow: "the round does not end: \(text)")
-        }
-        #expect(try client.perform(ResourceCall(.delete, "/v1/scrub")).status == 405)
-        let status = try daemon.run("scrub", "--status")
-        #expect(status.status == 0 && status.text.contains("no round is under way"))
     }
 }

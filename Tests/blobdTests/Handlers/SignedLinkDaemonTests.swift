@@ -4,7 +4,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Links by which devices fetch, and the socket that answers nothing else.
+/// The socket that answers links alone, and links that end. How they are used is in the session `links.txt`.
 @Suite(.waiting) struct SignedLinkDaemonTests {
     private static let keys = "new \(String(repeating: "AB", count: 22))\n"
     private static let oldKeys = "old \(String(repeating: "CD", count: 22))\n"
@@ -25,17 +25,8 @@ import Testing
                 in: folder)
         }
 
-        /// Replaces the file of keys, sends SIGHUP, and waits until the log says `words` once more.
         func reload(_ text: String, _ words: String) throws {
-            let before = daemon.log.split(separator: words).count
-            try Files.write(Array(text.utf8), to: keyPath)
-            daemon.signal(SIGHUP)
-            let patience = Patience()
-            while daemon.log.split(separator: words, omittingEmptySubsequences: false).count
-                <= before
-            {
-                try patience.wait(orThrow: "the keys are not read: \(daemon.log)")
-            }
+            try daemon.reload(keyPath, text, words)
         }
 
         /// A device that gets an owner's changes as they come.
@@ -62,100 +53,6 @@ import Testing
         }
 
         func device() throws -> RawClient { try RawClient(devicePath) }
-    }
-
-    @Test("A link fetches as the route for backends does, over both sockets")
-    func fetch() throws {
-        let site = try Site()
-        var random = SeededGenerator(seed: 107)
-        let (bytes, sound) = (random.bytes(200_000), random.bytes(5_000))
-        try site.daemon.put("4%202", bytes)
-        #expect(
-            try site.daemon.request(
-                "PUT", "/v1/notifications/4%202/parts/s%C3%A9", ["Content-Type": "audio/mpeg"],
-                body: sound
-            ).status == 201)
-        let link = try site.sign("4 2", "--ttl", "1h")
-        #expect(link.hasPrefix("/d/4%202?e="))
-        for client in [try site.daemon.connect(), try site.device()] {
-            let whole = try client.request("GET", link)
-            #expect(whole.status == 200 && whole.body == bytes)
-            let tag = try #require(whole["ETag"])
-            let range = try client.request("GET", link, ["Range": "bytes=10-19"])
-            #expect(range.status == 206 && range.body == Array(bytes[10..<20]))
-            let same = try client.request("GET", link, ["If-None-Match": tag])
-            #expect(same.status == 304)
-            let head = try client.request("HEAD", link)
-            #expect(head.status == 200 && head["Content-Length"] == "200000")
-            let part = try client.request("GET", try site.sign("4 2", "--part", "sé"))
-            #expect(part.body == sound && part["Content-Type"] == "audio/mpeg")
-            let missing = try client.request("GET", try site.sign("43"))
-            #expect(missing.status == 404)
-        }
-    }
-
-    @Test("Whatever is wrong with a link, the answer is the same")
-    func invalid() throws {
-        let site = try Site()
-        try site.daemon.put("42", [1, 2, 3])
-        let link = try site.sign("42")
-        let text = try #require(link.split(separator: "?").last)
-        let keys = try SigningKeys(parsing: Array(Self.keys.utf8))
-        let expired = SignedLink(to: .payload(id: "42"), expiresAt: 1_000, keys: keys).text
-        let foreign = SignedLink(
-            to: .payload(id: "42"), expiresAt: 4_000_000_000,
-            keys: try SigningKeys(parsing: Array(Self.oldKeys.utf8))
-        ).text
-        let client = try site.device()
-        var bodies: Set<[UInt8]> = []
-        for wrong in [
-            expired, foreign, "/d/42", "/d/42?", "/d/43?\(text)", "/d/42/parts/payload?\(text)",
-            "/d/%34%32?\(text)", "\(link)&e=1", "\(link)0", String(link.dropLast()),
-            "/d/none?e=1&k=new&sig=x", "/d/users/ann/changes?\(text)",
-            "/d/42?e=99999999999999999999&k=new&sig=x",
-        ] {
-            let answer = try client.request("GET", wrong)
-            #expect(answer.status == 403, "\(wrong)")
-            #expect(answer.code == "forbidden")
-            bodies.insert(answer.body)
-        }
-        #expect(bodies.count == 1)
-        #expect(try client.request("GET", link).status == 200)
-        // Without keys no link is valid.
-        let daemon = try DaemonProcess()
-        #expect(try daemon.request("GET", link).status == 403)
-    }
-
-    @Test("A device follows its feed by a link")
-    func feed() throws {
-        let site = try Site()
-        try site.daemon.put("1", [1], query: "?owner=ann%20b")
-        let link = try site.sign("--changes", "ann b")
-        #expect(link.hasPrefix("/d/users/ann%20b/changes?e="))
-        let client = try site.device()
-        let page = try client.request("GET", "\(link)&since=0&limit=10")
-        #expect(page.status == 200 && page.text.contains("\"id\":\"1\""))
-        let cursor = try #require(page.member("next"))
-        let other = try site.daemon.request("GET", "/v1/users/ann%20b/changes?since=\(cursor)")
-        #expect(other.status == 200)
-        client.sendRequest("GET", "\(link)&since=\(cursor)&wait=30")
-        try site.daemon.waitUntil("watchers") { $0 == 1 }
-        try site.daemon.put("2", [2], query: "?owner=ann%20b")
-        #expect(try client.answer().text.contains("\"id\":\"2\""))
-        #expect(try client.request("GET", "\(link)&since=0&x=1").code == "bad_query")
-        // A user whose name is that of a segment, and a notification that is called as they are.
-        try site.daemon.put("9", [9], query: "?owner=parts")
-        #expect(
-            try site.daemon.request(
-                "PUT", "/v1/notifications/users/parts/changes", body: [7, 7]
-            ).status == 201)
-        let feed = try client.request("GET", try site.sign("--changes", "parts"))
-        #expect(feed.status == 200 && feed.text.contains("\"id\":\"9\""), "\(feed.text)")
-        #expect(
-            try client.request("GET", try site.sign("users", "--part", "changes")).body == [7, 7])
-        // What a link adds is no parameter of the route for backends.
-        let plain = try site.daemon.request("GET", "/v1/users/ann%20b/changes?e=1")
-        #expect(plain.code == "bad_query")
     }
 
     @Test("The device socket answers links and /livez, and nothing else")
@@ -227,6 +124,7 @@ import Testing
         #expect(end.contains("event: problem") && end.contains("\"code\":\"forbidden\""), "\(end)")
         try site.daemon.waitUntil("watchers") { $0 == 1 }
         // The connection of a wait goes on, with another link.
+        #expect(try wait.request("GET", link).status == 403)
         #expect(try wait.request("GET", try site.sign("1")).status == 200)
         #expect(try lasting.change().words == "published 1")
         try site.daemon.put("2", [2], query: "?owner=ann")
@@ -251,34 +149,5 @@ import Testing
         try site.daemon.waitUntil("watchers") { $0 == 1 }
         try site.daemon.put("2", [2], query: "?owner=ann")
         #expect(try other.change().words == "published 2")
-    }
-
-    @Test("A push has a link that fetches, as long as its notification lives and no longer")
-    func pushes() throws {
-        let folder = TemporaryFolder()
-        try Files.write(Array(Self.keys.utf8), to: "\(folder)/keys")
-        chmod("\(folder)/keys", 0o600)
-        let base = "https://push.example.com"
-        let daemon = try DaemonProcess(
-            ["--signing-keys", "\(folder)/keys", "--link-base", base, "--link-ttl", "2h"],
-            in: folder)
-        let seconds = Int64(time(nil))
-        try daemon.put("a%20b", [1, 2, 3], query: "?ttl=60&message=hi")
-        for platform in ["apns", "fcm", "wns"] {
-            let push = try daemon.request(
-                "GET", "/v1/notifications/a%20b/envelope?platform=\(platform)")
-            let url = try #require(push.member("richUrl"), "\(push.text)")
-            #expect(url.hasPrefix("\(base)/d/a%20b?e="))
-            #expect(try daemon.request("GET", String(url.dropFirst(base.count))).body == [1, 2, 3])
-            let end = try #require(Int64(url.split(separator: "e=")[1].prefix { $0 != "&" }))
-            #expect((seconds + 58...seconds + 120).contains(end))
-        }
-        try daemon.put("long", [1], query: "?ttl=86400")
-        let long = try daemon.request("GET", "/v1/notifications/long/envelope?platform=apns")
-        let end = try #require(
-            long.member("richUrl").flatMap {
-                Int64($0.split(separator: "e=")[1].prefix { $0 != "&" })
-            })
-        #expect((seconds + 7_190...seconds + 7_300).contains(end))
     }
 }

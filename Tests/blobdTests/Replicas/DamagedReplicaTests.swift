@@ -10,42 +10,28 @@ struct DamagedReplicaTests {
         SeededGenerator.bytes(300_000, seed: UInt64(700 + number))
     }
 
-    private func daemon(_ arguments: String...) throws -> DaemonProcess {
-        let exports = try ObjectServer.shared(.moto).variables
-            .map { "export \($0)='\($1)';" }.joined()
-        return try DaemonProcess(arguments + ["--sweep-interval", "20ms"], shell: exports)
-    }
-
-    private func damage(_ payload: [UInt8], of daemon: DaemonProcess) throws {
-        let path = "\(daemon.dataPath)/data.mdb"
-        let data = try Files.read(path)
-        let place = try #require(data.firstRange(of: Array(payload[150_000..<150_064])))
-        try Files.overwrite([data[place.lowerBound] ^ 0x10], at: place.lowerBound, in: path)
-    }
-
     /// `scrub --wait` waited for ever on a follower, without a line in the log. On a leader the quarantine
     /// was shipped, and took the sound payloads of its followers away.
     @Test("Damaged payloads of a leader and a follower are found by scrub, and served again")
     func mended() throws {
-        let shard = "s3://test/damaged-\(UInt64.random(in: 0...(.max)))"
-        let leader = try daemon("--replicate", shard, "--ack", "replicated")
+        let shard = try ProxiedShard(isDirect: true)
+        let sweep = ["--sweep-interval", "20ms"]
+        let leader = try shard.daemon(
+            ["--replicate", shard.url, "--ack", "replicated"] + sweep)
         for number in 0..<Self.count {
             #expect(try leader.put("id-\(number)", Self.bytes(number)).status == 201)
         }
-        let follower = try daemon("--follow", shard)
-        let patience = Patience()
-        while try follower.request("HEAD", "/v1/notifications/id-3/payload").status != 200 {
-            try patience.wait(orThrow: "it does not follow: \(follower.log)")
+        let follower = try shard.daemon(["--follow", shard.url] + sweep)
+        try follower.wait(for: "it does not follow") {
+            try $0.request("HEAD", "/v1/notifications/id-3/payload").status == 200
         }
         for host in [follower, leader] {
-            for number in 0..<Self.count { try damage(Self.bytes(number), of: host) }
+            for number in 0..<Self.count { try host.damage(Self.bytes(number)) }
             let scrub = try host.run("scrub", "--wait", "--json")
             #expect(jsonMember(scrub.text, "corrupt_chunks") == "\(Self.count)", "\(scrub.text)")
             try host.waitUntil("quarantined") { $0 == 0 }
             #expect(host.log.contains("Quarantined sha256:"), "\(host.log)")
-            while !host.log.contains("Mended sha256:") {
-                try patience.wait(orThrow: "nothing is mended: \(host.log)")
-            }
+            try host.waitForLog("Mended sha256:")
             for other in [follower, leader] {
                 for number in 0..<Self.count {
                     let answer = try other.request("GET", "/v1/notifications/id-\(number)/payload")

@@ -16,8 +16,16 @@ struct ForeignObjectTests {
         let folder = TemporaryFolder()
         let follower: DaemonProcess
         let other: ProxiedShard
-        /// The last name of the log.
-        let last: Int
+        /// The number of the last segment, which the follower has.
+        var last: Int {
+            get throws {
+                let last = try shard.names("log/").count
+                try follower.wait(for: "it is not up to date") {
+                    try $0.replication("segment") == last
+                }
+                return last
+            }
+        }
 
         init() throws {
             shard = try ProxiedShard()
@@ -33,11 +41,6 @@ struct ForeignObjectTests {
             }
             another.stop()
             leader.stop()
-            last = try shard.names("log/").count
-            let goal = last
-            try follower.wait(for: "it is not up to date") {
-                try $0.replication("segment") == goal
-            }
         }
 
         func store(_ shard: ProxiedShard) throws -> String {
@@ -46,9 +49,10 @@ struct ForeignObjectTests {
 
         /// Starts the leader, and waits for its words. It takes what it need not replicate.
         func leader(saying words: String) throws -> DaemonProcess {
+            let offset = Files.text(folder.path("log")).utf8.count
             let leader = try shard.leader(in: folder, "--max-unreplicated", "1s")
-            try leader.waitForLog(words)
-            #expect(try leader.publish("local", ack: "local").status == 201)
+            try leader.waitForLog(words, behind: offset)
+            #expect(try leader.publish("local", ack: "local").status < 300)
             #expect(try leader.publish("2").code == "unreplicated")
             #expect(try leader.has("1") && leader.has("local"))
             return leader
@@ -64,82 +68,94 @@ struct ForeignObjectTests {
         }
     }
 
-    @Test("A newer store.json: the leader serves, and nobody begins with it")
-    func newerStore() throws {
-        let scene = try Scene()
-        let words = "the object store.json has the version 2; this program reads 1: use a newer one"
-        let old = try #require(try scene.shard.object("store.json"))
-        let text = String(decoding: old, as: UTF8.self)
-        #expect(text.contains("\"version\":1"))
-        try scene.shard.put(
-            "store.json",
-            Document.bytes([
-                JSONMember("version", .number(JSONNumber(2))),
-                JSONMember("store", .string(try scene.store(scene.shard))),
-            ]))
-        let leader = try scene.leader(saying: words)
-        let (status, log) = try scene.shard.refusal(["--follow", scene.shard.url])
-        #expect(status == 1 && log.contains(words), "\(log)")
-        for command in [["replicas"], ["restore", "--verify-only"]] {
-            let result = try scene.shard.command([command[0], scene.shard.url] + command[1...])
-            #expect(result.status == 1 && result.errors.contains(words), "\(result.errors)")
-        }
-        try scene.shard.put("store.json", old)
-        try scene.goOn(leader)
+    /// What is put below the prefix, and what is said of it.
+    private struct Foreign {
+        let name: String
+        let bytes: [UInt8]
+        let words: String
+        /// Whether the follower meets it, too, and a restore.
+        var isInLog = true
     }
 
-    @Test("A segment of a newer version: leader and follower stop before it")
-    func newerSegment() throws {
-        let scene = try Scene()
-        let name = ShardNames.log(UInt64(scene.last + 1))
-        var segment = try #require(try scene.shard.object(ShardNames.log(UInt64(scene.last))))
-        segment[8] = 2
-        try scene.shard.put(name, segment)
-        let words = "the object \(name) has the version 2; this program reads 1: use a newer one"
-        let leader = try scene.leader(saying: words)
-        try scene.follower.waitForLog(words)
-        #expect(try scene.follower.replication("segment") == scene.last)
-        let restored = try scene.shard.command("restore", scene.shard.url, "--verify-only")
-        #expect(restored.status == 1 && restored.errors.contains(words), "\(restored.errors)")
-        try scene.shard.delete(name)
-        try scene.goOn(leader)
+    private static func objects(_ scene: Scene) throws -> [Foreign] {
+        let last = try scene.last
+        let next = ShardNames.log(UInt64(last + 1))
+        let (own, theirs) = (try scene.store(scene.shard), try scene.store(scene.other))
+        var newer = try #require(try scene.shard.object(ShardNames.log(UInt64(last))))
+        newer[8] = 2
+        let first = try #require(try scene.other.object(ShardNames.log(1)))
+        return [
+            Foreign(
+                name: "store.json",
+                bytes: Document.bytes([
+                    ("version", .integer(2)), ("store", .string(own)),
+                ]),
+                words:
+                    "the object store.json has the version 2; this program reads 1: use a newer one",
+                isInLog: false),
+            Foreign(
+                name: "store.json", bytes: try #require(try scene.other.object("store.json")),
+                words: "\(scene.shard.url) has the store \(theirs), led by", isInLog: false),
+            Foreign(
+                name: next, bytes: newer,
+                words: "the object \(next) has the version 2; this program reads 1: use a newer one"
+            ),
+            // Where the other's log is shorter its number is another, too.
+            Foreign(name: next, bytes: first, words: "the object \(next)"),
+            // As the other shard would have it at this place.
+            Foreign(
+                name: next, bytes: try foreignSegment(scene, .batches, last + 1),
+                words:
+                    "the object \(next) is of the store \(theirs), and this shard is of \(own): another shard was copied here"
+            ),
+        ]
     }
 
-    @Test("A segment of another shard under the next name")
-    func foreignSegment() throws {
-        let scene = try Scene()
-        // Where the other's log is shorter its number is another, too.
-        let theirs = try #require(try scene.other.object(ShardNames.log(1)))
-        let name = ShardNames.log(UInt64(scene.last + 1))
-        try scene.shard.put(name, theirs)
-        let leader = try scene.leader(saying: "the object \(name)")
-        try scene.follower.waitForLog("the object \(name)")
-        #expect(try scene.follower.role() == "follower")
-        try scene.shard.delete(name)
-        try scene.goOn(leader)
-    }
-
-    @Test("Another shard copied over the end of this one")
-    func foreignTail() throws {
-        let scene = try Scene()
+    /// A segment of the other shard with the number that comes next in this one.
+    private static func foreignSegment(
+        _ scene: Scene, _ kind: Segment.Kind, _ number: Int
+    ) throws -> [UInt8] {
         let theirs = try Segment(try #require(try scene.other.object(ShardNames.log(1))))
-        let number = UInt64(scene.last + 1)
-        let name = ShardNames.log(number)
-        // As the other shard would have it at this place.
         let head = Segment.Head(
-            kind: .batches, storeID: theirs.head.storeID, epoch: 9, nonce: .random(),
-            behind: LogPosition(number: number - 1, hash: theirs.position.hash), sequence: 99,
-            time: theirs.head.time)
-        try scene.shard.put(name, Segment(head).bytes)
-        let words =
-            "the object \(name) is of the store \(try scene.store(scene.other)), and this shard is of \(try scene.store(scene.shard)): another shard was copied here"
-        let leader = try scene.leader(saying: words)
-        try scene.follower.waitForLog(words)
-        let restored = try scene.shard.command("restore", scene.shard.url, "--verify-only")
-        #expect(restored.status == 1 && restored.errors.contains(words), "\(restored.errors)")
-        // A running leader meets one, too.
-        try scene.shard.delete(name)
-        try scene.goOn(leader)
+            kind: kind, storeID: theirs.head.storeID, epoch: 9, nonce: .random(),
+            previous: LogPosition(number: UInt64(number - 1), hash: theirs.position.hash),
+            sequence: 99, time: theirs.head.time)
+        return Segment(head).bytes
+    }
+
+    @Test("The leader serves what it has, the follower stops before it, and nobody begins with it")
+    func foreign() throws {
+        let scene = try Scene()
+        for index in 0..<5 {
+            let last = try scene.last
+            let foreign = try Self.objects(scene)[index]
+            let old = try scene.shard.object(foreign.name)
+            let offset = scene.follower.log.utf8.count
+            try scene.shard.put(foreign.name, foreign.bytes)
+            let leader = try scene.leader(saying: foreign.words)
+            if foreign.isInLog {
+                try scene.follower.waitForLog(foreign.words, behind: offset)
+                #expect(try scene.follower.replication("segment") == last)
+            } else if foreign.words.contains("version") {
+                let (status, log) = try scene.shard.refusal(["--follow", scene.shard.url])
+                #expect(status == 1 && log.contains(foreign.words), "\(log)")
+                let replicas = try scene.shard.command("replicas", scene.shard.url)
+                #expect(replicas.status == 1 && replicas.errors.contains(foreign.words))
+            }
+            if foreign.isInLog || foreign.words.contains("version") {
+                let restored = try scene.shard.command("restore", scene.shard.url, "--verify-only")
+                #expect(
+                    restored.status == 1 && restored.errors.contains(foreign.words),
+                    "\(restored.errors)")
+            }
+            if let old {
+                try scene.shard.put(foreign.name, old)
+            } else {
+                try scene.shard.delete(foreign.name)
+            }
+            try scene.goOn(leader)
+            leader.stop()
+        }
     }
 
     @Test("A segment of another shard comes under the name that a running leader takes next")
@@ -147,18 +163,13 @@ struct ForeignObjectTests {
         let scene = try Scene()
         let leader = try scene.shard.leader(in: scene.folder, "--max-unreplicated", "1s")
         try leader.wait(for: "it publishes") { try $0.publish("2").status < 300 }
-        let theirs = try Segment(try #require(try scene.other.object(ShardNames.log(1))))
         // Its next names are held back until one of them is taken.
         scene.shard.fail { $0.isSegment("PUT") ? [.error(500, "InternalError")] : nil }
-        let number = UInt64(try scene.shard.names("log/").count + 1)
-        let name = ShardNames.log(number)
-        let head = Segment.Head(
-            kind: .fence, storeID: theirs.head.storeID, epoch: 9, nonce: .random(),
-            behind: LogPosition(number: number - 1, hash: theirs.position.hash), sequence: 99,
-            time: theirs.head.time)
-        try scene.shard.put(name, Segment(head).bytes)
+        let number = try scene.shard.names("log/").count + 1
+        let name = ShardNames.log(UInt64(number))
+        try scene.shard.put(name, try Self.foreignSegment(scene, .fence, number))
         scene.shard.mend()
-        try leader.waitForLog("the object \(name) is of the store \(theirs.head.storeID)")
+        try leader.waitForLog("the object \(name) is of the store \(try scene.store(scene.other))")
         #expect(try leader.role() == "leader")
         #expect(try leader.publish("local", ack: "local").status == 201)
         try scene.shard.delete(name)
@@ -190,16 +201,5 @@ struct ForeignObjectTests {
         let (status, log) = try scene.shard.refusal(["--follow", scene.shard.url])
         #expect(status == 1)
         #expect(log.contains("the object base/") && log.contains("is of the store"), "\(log)")
-    }
-
-    @Test("store.json of another shard: the leader says whose, and serves")
-    func foreignStore() throws {
-        let scene = try Scene()
-        let old = try #require(try scene.shard.object("store.json"))
-        try scene.shard.put("store.json", try #require(try scene.other.object("store.json")))
-        let leader = try scene.leader(
-            saying: "\(scene.shard.url) has the store \(try scene.store(scene.other)), led by")
-        try scene.shard.put("store.json", old)
-        try scene.goOn(leader)
     }
 }

@@ -29,21 +29,4 @@ struct PrefixNameTests {
         // The objects are below the prefix as it was written.
         #expect(try shard.names("epoch/").count >= 2)
     }
-
-    @Test(
-        "Control characters, empty and dot segments are refused at the start, with the reason",
-        arguments: ["a\u{1}b", "a\nb", "a//b", "a/../b", "./a", "a\u{7F}"])
-    func refused(name: String) throws {
-        let shard = try ProxiedShard(name)
-        for flag in ["--replicate", "--follow"] {
-            let (status, log) = try shard.refusal([flag, shard.url])
-            #expect(status == 2, "\(log)")
-            #expect(log.contains("\(flag) is "), "\(log)")
-        }
-        for command in [["replicas"], ["restore", "--verify-only"], ["probe"]] {
-            let result = try shard.command([command[0], shard.url] + command[1...])
-            #expect(result.status == 2, "\(result.errors)")
-            #expect(result.errors.contains("is no address of objects"), "\(result.errors)")
-        }
-    }
 }

@@ -15,15 +15,18 @@ final class ProxiedShard: Sendable {
     private let proxy: FaultyProxy
     private let variables: [String: String]
 
-    /// - Parameter prefix: nil: one that no other test has.
-    init(_ prefix: String? = nil) throws {
+    /// - Parameters:
+    ///   - prefix: nil: one that no other test has.
+    ///   - isDirect: whether its daemons ask the bucket itself, which is quicker.
+    init(_ prefix: String? = nil, isDirect: Bool = false) throws {
         let moto = try ObjectServer.shared(.moto)
         let prefix = prefix ?? "bad-\(UInt64.random(in: .min ... .max))"
         self.prefix = prefix
         url = "s3://test/\(prefix)"
         port = moto.port
         proxy = try FaultyProxy(to: port)
-        variables = moto.variables.merging(["AWS_ENDPOINT_URL": proxy.url]) { $1 }
+        let endpoint = isDirect ? [:] : ["AWS_ENDPOINT_URL": proxy.url]
+        variables = moto.variables.merging(endpoint) { $1 }
     }
 
     /// Answers otherwise from now on.
@@ -39,6 +42,9 @@ final class ProxiedShard: Sendable {
 
     /// What the bucket answers.
     func pass(_ request: ScriptedServer.Request) -> [UInt8] { forward(request, to: port) }
+
+    /// How often a long payload was asked for.
+    var blobGets: Int { proxy.requests.count(where: \.isForBlob) }
 
     /// Waits until somebody asks.
     func waitForRequest() throws { try proxy.waitForRequests(1) }
@@ -148,20 +154,5 @@ extension DaemonProcess {
     /// Whether it has what was published so.
     func has(_ id: String) throws -> Bool {
         try request("GET", "/v1/notifications/\(id)/payload").body == Array(id.utf8)
-    }
-
-    /// Waits until something is so.
-    func wait(for what: String, until condition: (DaemonProcess) throws -> Bool) throws {
-        let patience = Patience()
-        while try !condition(self) {
-            try patience.wait(orThrow: "\(what): \(log)")
-        }
-    }
-
-    /// Waits until it has written some words, behind so many bytes of its log.
-    func waitForLog(_ words: String, behind offset: Int = 0) throws {
-        try wait(for: "no \"\(words)\"") {
-            String(decoding: $0.log.utf8.dropFirst(offset), as: UTF8.self).contains(words)
-        }
     }
 }

@@ -145,45 +145,6 @@ struct RefusedStartTests {
         try again.wait(for: "no way back") { try $0.publish("3").status < 300 }
         #expect(try again.has("2"))
     }
-
-    @Test("Nothing is started where nobody listens")
-    func notReachable() throws {
-        let shard = try ProxiedShard()
-        for flag in ["--replicate", "--follow"] {
-            do {
-                _ = try shard.daemon(
-                    [flag, shard.url], ["AWS_ENDPOINT_URL": "http://127.0.0.1:1"])
-                Issue.record("it started")
-            } catch let failure as DaemonProcess.StartFailure {
-                #expect(failure.status == 1)
-                #expect(failure.log.contains("not reachable"), "\(failure.log)")
-                #expect(failure.log.contains("Is AWS_ENDPOINT_URL right?"))
-            }
-        }
-    }
-
-    @Test("--replicate and --follow are not given together")
-    func bothFlags() throws {
-        let shard = try ProxiedShard()
-        for other in ["\(shard.url)/other", shard.url] {
-            let (status, log) = try shard.refusal(["--replicate", shard.url, "--follow", other])
-            #expect(status == 2)
-            #expect(
-                log.contains(
-                    "--follow is \(other), and replicate is \(shard.url): give one of them"),
-                "\(log)")
-        }
-        #expect(try shard.names() == [])
-    }
-
-    @Test("A bad address is refused with what is wrong with it")
-    func badAddresses() throws {
-        let shard = try ProxiedShard()
-        for address in ["http://test/x", "s3://T/x", "s3://test/a//b", "s3://test/../b"] {
-            let (status, log) = try shard.refusal(["--follow", address])
-            #expect(status == 2 && log.contains(address), "\(log)")
-        }
-    }
 }
 
 extension ScriptedServer.Request {

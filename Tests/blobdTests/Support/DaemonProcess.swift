@@ -1,4 +1,4 @@
-import Glibc
+import Foundation
 import TestSupport
 
 /// A daemon of its own for one test: the built `blobd` that lies beside the test bundle, a
@@ -71,6 +71,49 @@ final class DaemonProcess: @unchecked Sendable {
 
     /// A new connection.
     func connect() throws -> RawClient { try RawClient(socketPath) }
+
+    /// Waits until something is so.
+    func wait(for what: String, until condition: (DaemonProcess) throws -> Bool) throws {
+        let patience = Patience()
+        while try !condition(self) {
+            try patience.wait(orThrow: "\(what): \(log)")
+        }
+    }
+
+    /// Waits until it has written some words, behind so many bytes of its log.
+    func waitForLog(_ words: String, behind offset: Int = 0) throws {
+        try wait(for: "no \"\(words)\"") {
+            String(decoding: $0.log.utf8.dropFirst(offset), as: UTF8.self).contains(words)
+        }
+    }
+
+    /// Changes a byte of a payload in the file, behind the daemon's back.
+    func damage(_ payload: [UInt8]) throws {
+        let path = "\(dataPath)/data.mdb"
+        let data = try Files.read(path)
+        guard let place = data.firstRange(of: Array(payload[150_000..<150_064])) else {
+            throw TestFailure("the payload is not in the file")
+        }
+        try Files.overwrite([data[place.lowerBound] ^ 0x10], at: place.lowerBound, in: path)
+    }
+
+    /// Replaces a file of the configuration at once, as an editor does, sends SIGHUP, and waits until the log says so.
+    func reload(_ path: String, _ text: String, _ words: String) throws {
+        // A signal that is still on its way may read the new file, too.
+        let before = log.components(separatedBy: words).count
+        try replace(path, text)
+        signal(SIGHUP)
+        try wait(for: "no \"\(words)\"") { $0.log.components(separatedBy: words).count > before }
+    }
+
+    /// Replaces a file at once, with its mode.
+    func replace(_ path: String, _ text: String) throws {
+        var status = stat()
+        stat(path, &status)
+        try Files.write(Array(text.utf8), to: "\(path).new")
+        chmod("\(path).new", status.st_mode & 0o777)
+        rename("\(path).new", path)
+    }
 
     /// The program under test.
     static let program = "\(Files.products)/blobd"

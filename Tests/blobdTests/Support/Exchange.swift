@@ -1,59 +1,101 @@
+import BlobJSON
 import BlobProtocol
+import Bytes
 import Foundation
 import TestSupport
-import Testing
 
 /// A request and what it is answered: a line of a table in `Tests/Exchanges`. Two blanks or more divide its columns.
 ///
 ///     PUT /v1/notifications/n  If-Match: "1"  {"ttl":0}  → 400 bad_ttl  limit=2592000
 ///
-/// The first column may begin with `[http]` or `[call]`, where only that dialect has the request. Then come fields, and
-/// the body. Right of the arrow stand the status, with the code of a problem, and what else must hold of the answer:
+/// In front may stand, in brackets: `http` or `call`, where only that dialect has the request; the name of a connection,
+/// where it is not the usual one; a number, of times that it is sent, each with its own `‹#›`; `until`, where it is asked
+/// again until the answer is so; `bytewise`. The method may be `FOLLOW`, a stream of events or a watch, and `RAW`, whose
+/// columns are sent as they are, `⏎` for the end of a line. Then come fields, and the body. A line without an answer sends
+/// and does not wait; one without a request takes the connection's next answer.
+///
+/// Right of the arrow stand the status, with the code of a problem, or `told published 1`, and what else must hold:
 ///
 /// | `Name: value` | the field has this value; `…` at its end is any text, and `-` alone means that there is none |
 /// | `name=value` | likewise a member of the JSON object |
+/// | `name<9` | the member is a number less than this one |
+/// | `lives: 60000` | from `created_at` to `expires_at` so many milliseconds go by |
 /// | `name>x`, `Name:>x` | the member, or the field, is called `$x` on the lines below |
-/// | `~text`, `!text`, `=text` | the body contains it, does not contain it, is it |
+/// | `changes: published 1, left 2`, `ids: 2 1` | all changes of the page, all elements of the list; `-`: none |
+/// | `~text`, `!text`, `=text` | the body contains it, does not contain it, is it, where `…` is any text |
 ///
-/// `‹m*9›` is nine times `m`, `\xFF` a byte. A body or a text may be made: `@bytes 200000`, `@lines 9000` and
+/// `‹m*9›` is nine times `m`, each with its number in the place of `##`; `\xFF` is a byte. A body or a text may be made: `@bytes 200000`, `@lines 9000` and
 /// `@text 5000`, with the first and the end of a range where two more numbers follow, and
 /// `@form {document} | name type bytes | …`. In front of any body may stand `@gzip`, `@deflate`, `@cut`, which leaves
 /// the last byte out, and `@more`, which adds one.
+///
+/// A line that begins with `@` is a step of ``ExchangeRun/perform(_:)``.
 struct Exchange {
     /// Where it stands, for messages.
     let place: String
     let dialect: TestDialect?
+    private(set) var connection = ""
+    private(set) var count = 1
+    private(set) var isRepeated = false
+    private(set) var isBytewise = false
     let request: [String]
     let answer: [String]
 
     init?(_ line: String, at place: String) throws {
         guard !line.isEmpty, !line.hasPrefix("#") else { return nil }
-        let halves = line.components(separatedBy: "→")
+        self.place = "\(place): \(line)"
+        guard !line.hasPrefix("@") else {
+            (request, answer, dialect) = ([line], [], nil)
+            return
+        }
+        var rest = Substring(line)
+        var only: TestDialect?
+        if let match = line.prefixMatch(of: #/\[([^\]]+)\]/#) {
+            rest = line[match.range.upperBound...]
+            for word in match.1.split(separator: " ").map(String.init) {
+                switch word {
+                case "until": isRepeated = true
+                case "bytewise": isBytewise = true
+                default:
+                    if let dialect = TestDialect(rawValue: word) {
+                        only = dialect
+                    } else if let number = Int(word) {
+                        count = number
+                    } else {
+                        connection = word
+                    }
+                }
+            }
+        }
+        dialect = only
+        let halves = String(rest).components(separatedBy: "→")
         guard halves.count == 2 else {
             throw TestFailure("\(place): there must be one → in \(line)")
         }
         func columns(_ text: String) -> [String] {
             text.components(separatedBy: "  ").map { $0.trimmingBlanks }.filter { !$0.isEmpty }
         }
-        var request = columns(halves[0])
-        dialect = TestDialect.allCases.first { request[0].hasPrefix("[\($0)] ") }
-        if let dialect { request[0].removeFirst(dialect.rawValue.count + 3) }
-        self.place = "\(place): \(line)"
-        self.request = request
+        request = columns(halves[0])
         answer = columns(halves[1])
     }
+
+    /// Whether it is no request, but a step of the run.
+    var isStep: Bool { request.first?.hasPrefix("@") == true }
+
+    /// Whether nothing may come of the request.
+    var isRefused: Bool { answer.first.map { $0.hasPrefix("4") || $0.hasPrefix("5") } ?? false }
 
     /// What a table was told by the answers so far.
     typealias Variables = [String: String]
 
     /// A text of the table with the variables' values and what is repeated.
-    private static func text(_ column: String, _ variables: Variables) -> String {
-        var text = column
+    static func text(_ column: String, _ variables: Variables) -> String {
+        var text = column.replacing("‹#›", with: variables["#"] ?? "")
         for (name, value) in variables.sorted(by: { $0.key.count > $1.key.count }) {
             text = text.replacing("$\(name)", with: value)
         }
-        return text.replacing(#/‹(.+?)\*(\d+)›/#) {
-            String(repeating: String($0.1), count: Int($0.2) ?? 0)
+        return text.replacing(#/‹(.+?)\*(\d+)›/#) { match in
+            (0..<(Int(match.2) ?? 0)).map { match.1.replacing("##", with: "\($0)") }.joined()
         }
     }
 
@@ -92,10 +134,16 @@ struct Exchange {
     }
 
     /// The request with these variables.
-    func call(_ variables: Variables) throws -> ExchangeRequest {
+    func call(_ variables: Variables) throws -> TestRequest {
         let words = request[0].split(separator: " ", maxSplits: 1)
-        var call = ExchangeRequest(
-            method: String(words[0]), target: Self.text(String(words[1]), variables))
+        guard words[0] != "RAW" else {
+            let columns = [String(words[1])] + request.dropFirst()
+            let bytes = columns.flatMap {
+                Self.bytes(Self.text($0, variables).replacing("⏎", with: "\r\n"))
+            }
+            return TestRequest("RAW", "", body: bytes)
+        }
+        var call = TestRequest(String(words[0]), Self.text(String(words[1]), variables))
         for column in request.dropFirst() {
             if let field = column.wholeMatch(of: #/([A-Z][A-Za-z-]+):( .*)?/#) {
                 let value = Self.text(String(field.2 ?? ""), variables)
@@ -119,8 +167,12 @@ struct Exchange {
     func faults(_ seen: HTTPAnswer, _ variables: inout Variables) -> [String] {
         var faults: [String] = []
         let code = seen.status < 400 ? nil : jsonMember(seen.text, "code")
-        let status = code.map { "\(seen.status) \($0)" } ?? "\(seen.status)"
-        if status != answer[0] && !(answer[0] == "2…" && seen.status / 100 == 2) {
+        let status =
+            seen.status == 0
+            ? seen.statusLine : code.map { "\(seen.status) \($0)" } ?? "\(seen.status)"
+        if status != Self.text(answer[0], variables)
+            && !(answer[0] == "2…" && seen.status / 100 == 2)
+        {
             faults.append("it is \(status)")
         }
         for column in answer.dropFirst() {
@@ -129,173 +181,73 @@ struct Exchange {
                     match.1.map { jsonMember(seen.text, String($0)) } ?? seen[String(match.3 ?? "")]
                 variables[String(match.2 ?? match.4 ?? "")] = value
                 if value == nil { faults.append("nothing for \(column)") }
+            } else if let match = column.wholeMatch(of: #/(changes|ids): (.*)/#) {
+                let found = match.1 == "ids" ? Self.ids(seen.body) : Self.changes(seen.body)
+                let wanted = Self.text(String(match.2), variables)
+                if found != (wanted == "-" ? "" : wanted) {
+                    faults.append("\(match.1) are \(found ?? "not there")")
+                }
             } else if let match = column.wholeMatch(of: #/([A-Z][A-Za-z-]+): (.*)/#) {
                 let found = seen[String(match.1)]
                 if !Self.holds(found, Self.text(String(match.2), variables)) {
                     faults.append("\(match.1) is \(found ?? "not there")")
                 }
+            } else if let match = column.wholeMatch(of: #/lives: (\d+)/#) {
+                if Self.life(seen) != Int64(match.1) { faults.append("it is not \(column)") }
+            } else if let match = column.wholeMatch(of: #/([a-z_]+)<(\d+)/#) {
+                let found = jsonMember(seen.text, String(match.1)).flatMap { Int($0) }
+                if found ?? .max >= Int(match.2) ?? 0 { faults.append("it is not \(column)") }
             } else if let match = column.wholeMatch(of: #/([a-z_]+)=(.*)/#) {
                 let found = jsonMember(seen.text, String(match.1))
                 if !Self.holds(found, Self.text(String(match.2), variables)) {
                     faults.append("\(match.1) is \(found ?? "not there")")
                 }
+            } else if column.hasPrefix("="), column.contains("…") {
+                let wanted = String(
+                    decoding: Self.unescaped(Self.text(String(column.dropFirst()), variables)),
+                    as: UTF8.self)
+                if !Session.matches(seen.text, [wanted]) {
+                    faults.append("the body is not \(column)")
+                }
             } else {
                 let bytes = Self.bytes(Self.text(String(column.dropFirst()), variables))
-                let isThere = bytes.isEmpty || seen.body.firstRange(of: bytes) != nil
-                switch column.first {
-                case "~" where isThere, "!" where !isThere: break
-                case "=" where seen.body == bytes: break
-                default: faults.append("the body is not \(column)")
-                }
+                let isSo =
+                    column.hasPrefix("=")
+                    ? seen.body == bytes
+                    : (seen.body.firstRange(of: bytes) != nil) == column.hasPrefix("~")
+                if !isSo { faults.append("the body is not \(column)") }
             }
         }
         return faults
+    }
+
+    /// `expires_at − created_at`, in milliseconds.
+    private static func life(_ record: HTTPAnswer) -> Int64? {
+        let moments = ["created_at", "expires_at"].compactMap { name in
+            record.member(name).flatMap { try? RFC3339.parse(Array($0.utf8).span.bytes) }
+        }
+        return moments.count == 2 ? moments[1] - moments[0] : nil
+    }
+
+    /// The words of a page's changes.
+    private static func changes(_ body: [UInt8]) -> String? {
+        (try? SeenPage(body))?.words.joined(separator: ", ")
+    }
+
+    /// The names of a list's elements.
+    private static func ids(_ body: [UInt8]) -> String? {
+        guard let page = try? SeenPage.document(body) else { return nil }
+        for name in ["notifications", "deleted", "categories"] {
+            guard case .array(let elements)? = page[name] else { continue }
+            return elements.compactMap { ($0["id"] ?? $0["name"])?.text }.joined(separator: " ")
+        }
+        return nil
     }
 
     private static func holds(_ found: String?, _ wanted: String) -> Bool {
         if wanted == "-" { return found == nil }
         guard wanted.hasSuffix("…") else { return found == wanted }
         return found?.hasPrefix(wanted.dropLast()) == true
-    }
-}
-
-/// A request of a table, before it is one of a dialect.
-struct ExchangeRequest {
-    var method: String
-    var target: String
-    var fields: [String: String] = [:]
-    var body: [UInt8]?
-
-    /// The same as a frame says it. Throws where none can.
-    func call() throws -> ResourceCall {
-        guard let method = Call.Method.allCases.first(where: { "\($0)".uppercased() == method })
-        else { throw TestFailure("\(method) cannot be called") }
-        var call = ResourceCall(
-            method, target, bytes: body ?? [], type: fields["Content-Type"],
-            device: fields["Blobd-Device"])
-        for (name, value) in fields {
-            let revision = UInt64(value.filter { $0 != "\"" })
-            switch (name, value, revision) {
-            case ("Content-Type", _, _), ("Blobd-Device", _, _): break
-            case ("If-Match", "*", _): call.condition = .exists
-            case ("If-None-Match", "*", _): call.condition = .absent
-            case ("If-Match", _, let revision?): call.condition = .revision(revision)
-            default: throw TestFailure("\(name): \(value) cannot be called")
-            }
-        }
-        return call
-    }
-}
-
-/// Sends the lines of a table to a daemon in one dialect, and compares.
-struct ExchangeRun {
-    let dialect: TestDialect
-    let daemon: DaemonProcess
-    private let counting: RawClient
-    private var http: RawClient
-    private let call: ResourceClient
-    private var variables: Exchange.Variables = [:]
-
-    init(_ dialect: TestDialect, _ daemon: DaemonProcess) throws {
-        self.dialect = dialect
-        self.daemon = daemon
-        counting = try daemon.connect()
-        http = try daemon.connect()
-        call = try ResourceClient(.call, daemon)
-    }
-
-    /// What a request that is refused must not move, and what may only become less meanwhile: the writer frees
-    /// what earlier lines removed.
-    private func counters() throws -> (fixed: [Int], falling: [Int]) {
-        let answer = try counting.request("GET", "/v1/stats")
-        func numbers(_ names: String...) throws -> [Int] {
-            try names.map { name in
-                guard let number = answer.member(name).flatMap({ Int($0) }) else {
-                    throw TestFailure("no \(name) in \(answer.text)")
-                }
-                return number
-            }
-        }
-        return (
-            try numbers(
-                "notifications", "parts", "revision", "tombstones", "held_blobs", "categories"),
-            try numbers("blobs", "bytes", "orphan_blobs")
-        )
-    }
-
-    /// What is wrong with the answer to a line.
-    mutating func faults(_ exchange: Exchange) throws -> [String] {
-        if let only = exchange.dialect, only != dialect { return [] }
-        let request = try exchange.call(variables)
-        let before = try counters()
-        let answer = try perform(request)
-        var faults = exchange.faults(answer, &variables)
-        if answer.status >= 400 {
-            let after = try counters()
-            let isSame = after.fixed == before.fixed
-            if !isSame || zip(after.falling, before.falling).contains(where: { $0 > $1 }) {
-                faults.append("it changed something")
-            }
-        }
-        return faults.map { "\(dialect), \(exchange.place)\n\($0): \(answer.text.prefix(500))" }
-    }
-
-    private mutating func perform(_ request: ExchangeRequest) throws -> HTTPAnswer {
-        guard dialect == .http else {
-            let reply = try call.perform(request.call())
-            var fields: [String: String] = [:]
-            fields["etag"] = reply.revision.map { "\"\($0)\"" }
-            fields["location"] = reply.location
-            return HTTPAnswer(
-                status: reply.status, statusLine: "", fields: fields, body: reply.body)
-        }
-        let answer = try http.request(
-            request.method, request.target, request.fields, body: request.body)
-        if answer["Connection"] == "close" { http = try daemon.connect() }
-        return answer
-    }
-}
-
-/// A table of exchanges. Its first lines may say `daemon: …`, the flags, and `dialects: http call`.
-struct ExchangeTable: Sendable, CustomTestStringConvertible {
-    let name: String
-    private static let folder = "\(Files.package)/Tests/Exchanges"
-
-    static let all = Files.names(in: folder).map { ExchangeTable(name: $0) }
-    var testDescription: String { name }
-
-    /// Runs all lines in each of the table's dialects, with a daemon for each. Returns what is wrong.
-    func run() throws -> (lineCount: Int, faults: [String]) {
-        var lines = Files.text("\(Self.folder)/\(name)").split(
-            separator: "\n", omittingEmptySubsequences: false
-        ).map(String.init)
-        func setting(_ key: String) -> [String] {
-            guard let index = lines.firstIndex(where: { $0.hasPrefix("\(key): ") }) else {
-                return []
-            }
-            let words = lines[index].split(separator: " ").dropFirst().map(String.init)
-            lines[index] = ""
-            return words
-        }
-        let arguments = setting("daemon")
-        let dialects = setting("dialects").compactMap { TestDialect(rawValue: $0) }
-        let exchanges = try lines.enumerated().compactMap { number, line in
-            try Exchange(line, at: "\(name):\(number + 1)")
-        }
-        var faults: [String] = []
-        for dialect in dialects {
-            let daemon = try DaemonProcess(arguments)
-            var run = try ExchangeRun(dialect, daemon)
-            for exchange in exchanges {
-                do {
-                    faults += try run.faults(exchange)
-                } catch {
-                    throw TestFailure("\(dialect), \(exchange.place): \(error)")
-                }
-            }
-            guard daemon.stop() == 0 else { throw TestFailure("the daemon failed: \(daemon.log)") }
-        }
-        return (dialects.count * exchanges.count, faults)
     }
 }
 

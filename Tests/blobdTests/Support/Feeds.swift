@@ -1,5 +1,4 @@
 import BlobJSON
-import BlobProtocol
 import TestSupport
 
 /// A change as a test sees it.
@@ -13,8 +12,13 @@ struct SeenChange: Equatable {
     var notification: JSONValue?
     /// Of a category: what is said of it. Its name is the id.
     var category: JSONValue?
+    /// All of it.
+    let text: String
 
     init(_ value: JSONValue) throws {
+        var bytes: [UInt8] = []
+        value.append(to: &bytes)
+        text = String(decoding: bytes, as: UTF8.self)
         category = value["category"]
         guard let kind = value["kind"]?.text, let id = (value["id"] ?? category?["name"])?.text,
             case .number(let revision)? = value["revision"], let number = revision.integer,
@@ -38,12 +42,17 @@ struct SeenPage {
     var next: String
     var hasMore: Bool
 
-    init(_ body: [UInt8]) throws {
+    /// A page of changes or of a list, as JSON.
+    static func document(_ body: [UInt8]) throws -> JSONValue {
         var limits = JSONLimits()
         limits.byteCountMax = 8 << 20
         limits.memberCountMax = .max
         limits.depthMax += 16
-        let value = try JSONValue.parse(body.span.bytes, limits: limits)
+        return try JSONValue.parse(body.span.bytes, limits: limits)
+    }
+
+    init(_ body: [UInt8]) throws {
+        let value = try Self.document(body)
         guard case .array(let changes)? = value["changes"], let next = value["next"]?.text,
             case .bool(let hasMore)? = value["more"]
         else { throw TestFailure("not a page: \(String(decoding: body, as: UTF8.self))") }
@@ -76,33 +85,19 @@ struct SeenEvent {
 }
 
 extension RawClient {
-    /// Asks for an owner's changes, and does not wait for the answer.
-    func sendChanges(of owner: String, since: String, query: String = "") {
-        sendRequest("GET", "/v1/users/\(owner)/changes?since=\(since)\(query)")
-    }
-
     /// A page of an owner's changes.
     func changes(of owner: String, since: String, query: String = "") throws -> SeenPage {
-        sendChanges(of: owner, since: since, query: query)
-        return try page()
-    }
-
-    /// The next answer, which is a page of changes.
-    func page() throws -> SeenPage {
-        let answer = try answer()
+        let answer = try request("GET", "/v1/users/\(owner)/changes?since=\(since)\(query)")
         guard answer.status == 200 else { throw TestFailure("\(answer.status) \(answer.text)") }
         return try SeenPage(answer.body)
     }
 
     /// Begins a stream of an owner's changes and receives its head.
-    func beginEvents(
-        of owner: String, since: String, _ fields: [String: String] = [:], query: String = ""
-    ) throws -> String {
-        let accept = ["Accept": "text/event-stream"]
-        sendRequest(
-            "GET", "/v1/users/\(owner)/changes?since=\(since)\(query)",
-            accept.merging(fields) { $1 })
-        return String(decoding: try receive(upTo: Array("\r\n\r\n".utf8)), as: UTF8.self)
+    func beginEvents(of owner: String, since: String) throws {
+        send(
+            try TestRequest("FOLLOW", "/v1/users/\(owner)/changes?since=\(since)").bytes(in: .http))
+        let head = try answer()
+        guard head.status == 200 else { throw TestFailure(head.text) }
     }
 
     /// The next event of a stream, or a sign of life.
@@ -136,57 +131,5 @@ extension RawClient {
             }
             return change
         }
-    }
-}
-
-/// A call's frame.
-func callFrame(
-    _ method: Call.Method, _ target: String, device: String? = nil, mediaType: String? = nil,
-    condition: Call.Condition = .none, body: String = "", requestID: UInt32 = 0
-) throws -> [UInt8] {
-    var head: [UInt8] = []
-    try Call.Request.compose(
-        method, target: target, device: device, mediaType: mediaType, condition: condition,
-        into: &head)
-    return frame(
-        .call, flags: condition.flags, id: requestID, head: head, body: Array(body.utf8))
-}
-
-/// A watch's frame.
-func watchFrame(
-    _ owner: String, since: String, limit: Int = 0, isRead: Bool? = nil,
-    actionState: UInt8? = nil, group: String = "", app: String = "", platform: String = "",
-    targetHost: String = "", requestID: UInt32 = 0
-) throws -> [UInt8] {
-    var head: [UInt8] = []
-    try Watch.Request.compose(
-        limit: limit, owner: owner, cursor: since, isRead: isRead, actionState: actionState,
-        group: group, app: app, platform: platform, targetHost: targetHost, into: &head)
-    return frame(.watch, id: requestID, head: head)
-}
-
-extension DaemonProcess {
-    /// A client that waits for an owner's next change.
-    func waiter(of owner: String) throws -> RawClient {
-        let client = try connect()
-        client.sendChanges(of: owner, since: "latest", query: "&wait=60")
-        return client
-    }
-
-    /// Changes a notification.
-    @discardableResult
-    func patch(_ id: String, _ document: String, device: String? = nil) throws -> HTTPAnswer {
-        var fields = ["Content-Type": "application/merge-patch+json"]
-        fields["Blobd-Device"] = device
-        return try request(
-            "PATCH", "/v1/notifications/\(id)", fields, body: Array(document.utf8))
-    }
-
-    /// Publishes a notification of text alone.
-    @discardableResult
-    func publish(_ id: String, _ document: String) throws -> HTTPAnswer {
-        try request(
-            "PUT", "/v1/notifications/\(id)", ["Content-Type": "application/json"],
-            body: Array(document.utf8))
     }
 }

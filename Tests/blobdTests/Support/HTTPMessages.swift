@@ -74,7 +74,8 @@ extension RawClient {
             fields[name] = fields[name].map { "\($0), \(value)" } ?? value
         }
         var body: [UInt8] = []
-        if !isHead, status >= 200, status != 204, status != 304 {
+        let isStream = fields["content-type"] == "text/event-stream"
+        if !isHead, !isStream, status >= 200, status != 204, status != 304 {
             guard let count = fields["content-length"].flatMap({ Int($0) }) else {
                 throw TestFailure("an answer without Content-Length: \(head)")
             }

@@ -36,8 +36,7 @@ struct Speaker {
 
     /// The bytes of a request without a body.
     func request(_ method: Call.Method, _ target: String) throws -> [UInt8] {
-        isBinary
-            ? try callFrame(method, target) : httpRequest("\(method)".uppercased(), target)
+        try TestRequest("\(method)".uppercased(), target).bytes(in: isBinary ? .call : .http)
     }
 
     /// The bytes of a delete.

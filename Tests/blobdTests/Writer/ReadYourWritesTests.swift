@@ -25,7 +25,7 @@ import Testing
         var random = SeededGenerator(seed: seed)
         let speakers = try (0..<4).map { _ in try Speaker(daemon, isBinary: isBinary) }
         let calls = try (0..<2).map { _ in
-            try ResourceClient(isBinary ? .call : .http, daemon)
+            try TestConnection(isBinary ? .call : .http, daemon)
         }
         var model: [String: Int] = [:]
         var owners: [String: String] = [:]
@@ -79,7 +79,7 @@ import Testing
                 // It may have come from one owner to the other.
                 for owner in ["anna", "ben"] {
                     let answer = try call.perform(
-                        ResourceCall(.get, "/v1/users/\(owner)/notifications?limit=100"))
+                        TestRequest("GET", "/v1/users/\(owner)/notifications?limit=100"))
                     #expect(answer.status == 200, name)
                     let isThere = digest != nil && owners[id] == owner
                     #expect(answer.text.contains("\"id\":\"\(id)\"") == isThere, name)
@@ -88,7 +88,7 @@ import Testing
             default:
                 let call = calls[step % 2]
                 let answer = try call.perform(
-                    ResourceCall(.get, "/v1/users/anna/changes?since=\(place)&limit=1000"))
+                    TestRequest("GET", "/v1/users/anna/changes?since=\(place)&limit=1000"))
                 let page = try SeenPage(answer.body)
                 if let digest, owners[id] == "anna" {
                     // The last change of all is this one.
@@ -101,52 +101,6 @@ import Testing
                 }
                 place = page.next
             }
-        }
-        #expect(daemon.stop() == 0)
-    }
-
-    @Test("A condition is judged by what was just acknowledged", arguments: workers)
-    func conditions(workers: String) throws {
-        let daemon = try DaemonProcess(["--workers", workers])
-        let clients = [try daemon.connect(), try daemon.connect()]
-        func put(_ number: Int, _ client: Int, _ fields: [String: String]) throws -> Int {
-            try clients[client].request(
-                "PUT", "/v1/notifications/x/payload", fields, body: Self.body(number)
-            ).status
-        }
-        func tag(_ number: Int) -> String {
-            "\"sha256:\(PayloadDigestText.of(Self.body(number)))\""
-        }
-        for round in 0..<40 {
-            let (first, second) = (round % 2, (round / 2) % 2)
-            #expect(try put(round, first, ["If-None-Match": "*"]) == 201)
-            #expect(try put(0, second, ["If-None-Match": "*"]) == 412)
-            #expect(try put(round + 1, second, ["If-Match": tag(round)]) == 200)
-            #expect(try put(round + 2, first, ["If-Match": tag(round)]) == 412)
-            #expect(try put(round + 2, second, ["If-Match": tag(round + 1)]) == 200)
-            let deleted = try clients[first].request("DELETE", "/v1/notifications/x")
-            #expect(deleted.status == 204)
-            #expect(try put(0, second, ["If-Match": "*"]) == 412)
-        }
-        // A body that comes after another publish: the condition is looked at again.
-        for round in 0..<30 {
-            let slow = try daemon.connect()
-            let body = Self.body(5_000 + round)
-            let isNew = round % 2 == 0
-            let id = "slow-\(round / 2)"
-            let condition =
-                isNew ? "If-None-Match: *" : "If-Match: \(tag(1_000 + round / 2))"
-            slow.send(
-                "PUT /v1/notifications/\(id)/payload HTTP/1.1\r\nHost: b\r\nExpect: 100-continue\r\n\(condition)\r\nContent-Length: \(body.count)\r\n\r\n"
-            )
-            let head = try slow.receive(upTo: Array("\r\n\r\n".utf8))
-            #expect(String(decoding: head, as: UTF8.self).contains(" 100 "))
-            let number = isNew ? 1_000 + round / 2 : 9_000 + round
-            #expect(try clients[round / 3 % 2].put(id, Self.body(number)).status < 300)
-            slow.send(body)
-            #expect(try slow.answer().status == 412, "round \(round)")
-            let found = try daemon.request("GET", "/v1/notifications/\(id)/payload")
-            #expect(found.body == Self.body(number))
         }
         #expect(daemon.stop() == 0)
     }
@@ -241,21 +195,6 @@ import Testing
         #expect(errorLog.withLock { $0 } == [])
         #expect(daemon.stop() == 0)
     }
-
-    @Test("How often the log was committed is counted from the daemon's start")
-    func commits() throws {
-        let folder = TemporaryFolder()
-        for _ in 0..<3 {
-            let daemon = try DaemonProcess(in: folder)
-            #expect(try daemon.statistic("log_commits") == 0)
-            try daemon.put("x", [1])
-            // Statistics cause no commit; who fetches what is pending does.
-            #expect(try daemon.request("GET", "/v1/notifications/x/payload").status == 200)
-            #expect(try daemon.statistic("log_commits") == 1)
-            #expect(try daemon.statistic("log_batches") == 0)
-            #expect(daemon.stop() == 0)
-        }
-    }
 }
 
 extension Speaker {
@@ -297,7 +236,9 @@ extension Speaker {
 
     fileprivate func list() throws -> String {
         if isBinary {
-            return try client.exchange(callFrame(.get, "/v1/notifications")).text
+            return try client.exchange(
+                TestRequest("GET", "/v1/notifications").bytes(in: .call)
+            ).text
         }
         // There is no list over HTTP; what owners have is the same.
         return try ["anna", "ben"].map {

@@ -2,18 +2,14 @@ internal import Glibc
 internal import LMDB
 internal import Synchronization
 
-/// The write-ahead log as those see it who do not write it: who opens a store, and who verifies it.
-///
-/// Who opens a store for reading has all that was acknowledged before: where a daemon has something in
-/// its log alone, opening waits for its commit, once. In the daemon itself nobody waits: it asks
-/// `pending`, and lets its writer commit.
+/// The write-ahead log as those see it who do not write it. Opening a store for reading waits once for the commit
+/// of what is in the log alone. In the daemon itself nobody waits: it asks `pending`, and lets its writer commit.
 struct LogReader: Sendable {
     let core: StoreCore
     let pending: PendingKeys
 
-    /// Whether the log has what `data.mdb` has not. All that was acknowledged before this is called
-    /// is in one of them: the first record of a transaction takes the place of that of the last one,
-    /// which is committed by then.
+    /// Whether the log has what `data.mdb` has not: the first record of a transaction takes the place of that of
+    /// the last one, which is committed by then.
     private func hasUncommittedLog() throws(StoreError) -> Bool {
         let state = try stateNow().state
         guard let state, state.isInUse,
@@ -23,8 +19,7 @@ struct LogReader: Sendable {
         return transaction > (try stateNow().last)
     }
 
-    /// Refuses a store whose log has what `data.mdb` has not and nobody is about to commit: its
-    /// daemon died, and has not been started since.
+    /// Refuses a store whose log has what nobody is about to commit: its daemon died.
     func requireCommitted() throws(StoreError) {
         let before = pending.commitCount
         for look in 0..<StoreLimits.commitIntervalMillisecondsMax {
@@ -60,11 +55,8 @@ struct LogReader: Sendable {
         }
     }
 
-    /// What the log has, for a process that reads beside a writer or alone.
-    ///
-    /// A writer may commit, and begin the log again, between two looks: what is wrong with the log must be so
-    /// three times, with no commit meanwhile. Throws ``StoreError/corrupt(_:)``, in the words of
-    /// ``lostChanges(_:)``.
+    /// What the log has, for a process that reads beside a writer, which may commit between two looks: what is
+    /// wrong with the log must be so three times, with no commit meanwhile.
     func contents() throws(StoreError) -> LogContents {
         var failures = 0
         for _ in 0..<Self.looksAtBusyLog {
@@ -111,18 +103,13 @@ struct LogReader: Sendable {
 struct LogContents {
     var records: [[UInt8]] = []
     var changeCount = 0
-    /// Whether another record was begun and is not whole. A change that was being written leaves
-    /// that, and so does one that was acknowledged and damaged: they cannot be told apart.
+    /// Whether another record was begun and is not whole: one that was being written, or one that was acknowledged
+    /// and damaged. They cannot be told apart.
     var isLastDropped = false
 }
 
 extension WriteAheadLog {
     /// Reads what the log of a store has behind the commit `last`.
-    ///
-    /// - Parameters:
-    ///   - state: what `data.mdb` says of it.
-    ///   - mark: what `changes.pending` said before this was called.
-    /// - Throws: ``StoreError/corrupt(_:)``: the log is missing, or it is not what `data.mdb` says.
     static func contents(
         in directory: String, _ state: LogState, behind last: UInt64, _ mark: PendingKeys.Mark
     ) throws(StoreError) -> LogContents {
@@ -153,9 +140,9 @@ extension WriteAheadLog {
         return contents
     }
 
-    /// Whether the log begins as `data.mdb` says: with a record of the next transaction, or with the last that
-    /// it had before. A write that was cut off leaves one of these two there, since a record's head is in one
-    /// sector. Returns false when the log was ended in order, so that all of it is committed.
+    /// Whether the log begins as `data.mdb` says: with a record of the next transaction, or with the last that it
+    /// had before. A write that was cut off leaves one of them, since a head is in one sector. Returns false when
+    /// the log was ended in order.
     private func beginsAs(_ state: LogState, behind last: UInt64) throws(StoreError) -> Bool {
         let byteCount = try byteCount()
         guard byteCount >= StoreLimits.logByteCount else {

@@ -1,11 +1,9 @@
 internal import Bytes
 internal import LMDB
 
-/// The head of a record of the log (`docs/FORMAT.md`): whose it is, and of which commit. Behind it
-/// come the operations of one batch of changes (`LMDB.OperationBuffer`), and zeros up to the next page.
-///
-/// A record counts while its transaction is the one behind the last commit: once that is committed,
-/// data.mdb has what it says.
+/// The head of a record of the log (`docs/FORMAT.md`). Behind it come the operations of one batch
+/// (`LMDB.OperationBuffer`), and zeros up to the next page. A record counts while its transaction is the one behind
+/// the last commit.
 struct LogRecord: Equatable {
     static let byteCount = 64
     /// Records begin at multiples of this, so that writing one never touches bytes of another.
@@ -13,10 +11,12 @@ struct LogRecord: Equatable {
     static let magic = Array("blobdlog".utf8)
     /// The version of the layout; of a record that refers to pages of `data.mdb`, which nobody else has.
     private static let version: UInt32 = 1
-    private static let versionWithPlaces: UInt32 = 2
+    private static let versionWithOverflow: UInt32 = 2
     private static let checkedFrom = 16
 
-    var logID: LogID
+    /// Which log it is in. A log has a new one whenever a process begins to log, and nobody is told it: bytes that
+    /// somebody has published cannot be taken for a record where old ones lie behind new ones.
+    var logID: Nonce
     /// The LMDB transaction that its changes belong to.
     var transaction: UInt64
     /// Its place among the records of that transaction, from 0.
@@ -24,10 +24,10 @@ struct LogRecord: Equatable {
     var operationCount: UInt32
     var operationByteCount: Int
     /// The changes that were acknowledged with it.
-    var changeCount: UInt32
-    var kind: Kind
+    var changeCount: UInt32 = 0
+    var kind = Kind.changes
     /// Whether long values may be in pages of `data.mdb`, and their places in the record.
-    var hasPlaces: Bool
+    var hasOverflow = false
 
     enum Kind: UInt32 {
         /// A batch of changes.
@@ -44,36 +44,23 @@ struct LogRecord: Equatable {
         (byteCount + alignment - 1) / alignment * alignment
     }
 
-    init(
-        logID: LogID, transaction: UInt64, index: UInt32, operationCount: UInt32,
-        operationByteCount: Int, changeCount: UInt32 = 0, kind: Kind = .changes,
-        hasPlaces: Bool = false
-    ) {
-        self.hasPlaces = hasPlaces
-        self.changeCount = changeCount
-        self.kind = kind
-        self.logID = logID
-        self.transaction = transaction
-        self.index = index
-        self.operationCount = operationCount
-        self.operationByteCount = operationByteCount
-    }
+}
 
-    /// Reads a head, whose checksum is not looked at; nil when it is none. `byteCountMax`: what the record may
-    /// take at the most, with its head.
+extension LogRecord {
+    /// Reads a head, whose checksum is not looked at; nil when it is none.
     init?(_ bytes: RawSpan, byteCountMax: Int) {
         guard bytes.byteCount >= Self.byteCount,
             bytes.extracting(first: 8).equals(Self.magic.span.bytes),
             case let version = bytes.integer(8, as: UInt32.self),
-            version == Self.version || version == Self.versionWithPlaces,
+            version == Self.version || version == Self.versionWithOverflow,
             let count = Int(exactly: bytes.integer(48, as: UInt64.self)),
             count <= byteCountMax - Self.byteCount,
             let kind = Kind(rawValue: bytes.integer(60))
         else { return nil }
         changeCount = bytes.integer(56)
         self.kind = kind
-        hasPlaces = version == Self.versionWithPlaces
-        logID = LogID(high: bytes.integer(16), low: bytes.integer(24))
+        hasOverflow = version == Self.versionWithOverflow
+        logID = bytes.words(16)
         transaction = bytes.integer(32)
         index = bytes.integer(40)
         operationCount = bytes.integer(44)
@@ -91,7 +78,7 @@ struct LogRecord: Equatable {
     func write(into target: inout MutableRawSpan) {
         let end = Self.byteCount + operationByteCount
         target.store(Self.magic.span.bytes, at: 0)
-        target.store(hasPlaces ? Self.versionWithPlaces : Self.version, at: 8)
+        target.store(hasOverflow ? Self.versionWithOverflow : Self.version, at: 8)
         target.store(logID.high, at: 16)
         target.store(logID.low, at: 24)
         target.store(transaction, at: 32)
@@ -109,7 +96,7 @@ extension PendingKeys {
     func insertKeys(of record: RawSpan, _ head: LogRecord, _ tables: Tables) {
         let operations = record.extracting(
             LogRecord.byteCount..<LogRecord.byteCount + head.operationByteCount)
-        var reader = OperationReader(operations, hasPlaces: head.hasPlaces)
+        var reader = OperationReader(operations, hasOverflow: head.hasOverflow)
         while let operation = reader.next() {
             switch operation.table {
             case Int(tables.notifications.number): insert(operation.key, .notification)
@@ -120,32 +107,25 @@ extension PendingKeys {
     }
 }
 
-/// What `data.mdb` says of the log: the value `log` of the table `meta`.
-///
-/// Each commit of what is in the log writes it, so it says at any moment with which record the log
-/// must begin. A log that does not was removed, emptied, or is another one. A store that was closed
-/// in order says that no log is in use, and is opened without one.
-struct LogState: Equatable, MetaValue {
-    var id: LogID
+/// The value `log` of the table `meta`. Each commit of what is in the log writes it, so it says with which record
+/// the log must begin. One that does not was removed, emptied, or is another one.
+struct LogState: Equatable {
+    var id: Nonce
     /// Whether the log may have changes that `data.mdb` has not.
     var isInUse: Bool
     /// The transaction of the record at the log's start; the next transaction's may have replaced it.
     var firstTransaction: UInt64
+}
 
+extension LogState: MetaValue {
     static let name = "log"
     /// The key is the name.
     private static let form = ValueForm(
         "the entry \"log\" of data.mdb is damaged", byteCount: 40, checksumAt: 32)
 
-    init(id: LogID, isInUse: Bool, firstTransaction: UInt64) {
-        self.id = id
-        self.isInUse = isInUse
-        self.firstTransaction = firstTransaction
-    }
-
     init(_ value: RawSpan) throws(StoreError) {
         try Self.form.check(value, key: Self.name.utf8.span.bytes)
-        id = LogID(high: value.integer(0), low: value.integer(8))
+        id = value.words(0)
         firstTransaction = value.integer(16)
         switch value.integer(24, as: UInt32.self) {
         case 0: isInUse = false
@@ -156,24 +136,11 @@ struct LogState: Equatable, MetaValue {
 
     var value: [UInt8] {
         var bytes: [UInt8] = []
-        bytes.append(littleEndian: id.high)
-        bytes.append(littleEndian: id.low)
+        bytes.append(words: id)
         bytes.append(littleEndian: firstTransaction)
         bytes.append(littleEndian: UInt32(isInUse ? 1 : 0))
         bytes.appendZeros(12)
         Self.form.seal(&bytes, key: Self.name.utf8.span.bytes)
         return bytes
-    }
-}
-
-/// Which log belongs to a store. It is made anew whenever a process begins to log, and told to
-/// nobody: bytes that somebody has published cannot be taken for a record where old ones lie behind
-/// new ones in the log.
-struct LogID: Equatable {
-    let high: UInt64
-    let low: UInt64
-
-    static func random() -> LogID {
-        LogID(high: .random(in: 0 ... .max), low: .random(in: 0 ... .max))
     }
 }

@@ -2,17 +2,13 @@ internal import Bytes
 internal import Glibc
 internal import Synchronization
 
-/// Which notifications, blobs and owners have changes that were acknowledged and are not in
-/// `data.mdb` yet.
+/// Which notifications, blobs and owners have changes that were acknowledged and are not in `data.mdb` yet: a Bloom
+/// filter in the memory of the process that writes. A reader there asks it first, and waits for a commit where the
+/// answer is "perhaps".
 ///
-/// It is a Bloom filter in the memory of the process that writes. A reader there asks it first;
-/// where the answer is "perhaps" they wait until the writer has committed, and where it is "no", a
-/// snapshot that is opened afterwards has all that was acknowledged before.
-///
-/// Other processes have a few counts, in the file `changes.pending`: those that open the store for
-/// reading wait once, for a commit, and who opens it for writing learns how many batches must be in
-/// the log. Nothing of the file needs to survive a power cut: it is cleared when the store is opened
-/// for writing, once all that the log has is committed.
+/// Other processes have counts, in the file `changes.pending`: who reads waits once for a commit, and who writes
+/// next learns how many batches must be in the log. It need not survive a power cut, and is cleared once all that
+/// the log has is committed.
 ///
 ///     word 0     how many batches are not committed; 0: all is
 ///     word 1     how often somebody has asked the writer for a commit
@@ -31,11 +27,8 @@ internal import Synchronization
     private static let filterByteCount = 8 << 10
     private static let byteCount = 4 << 10
 
-    /// Maps the file of a store.
-    ///
-    /// What an earlier writer left in it stays until ``clear()``: who opens the store for reading waits for it
-    /// meanwhile. `isWriter`: whether it must be writable. Who reads where there is no such file, and cannot
-    /// make one, takes it that nothing ever is pending.
+    /// Maps the file of a store. What an earlier writer left in it stays until ``clear()``. A reader that finds no
+    /// such file, and cannot make one, takes it that nothing ever is pending.
     init(_ directory: String, isWriter: Bool) throws(StoreError) {
         let path = "\(directory)/\(Self.fileName)"
         var descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o660)
@@ -85,11 +78,8 @@ internal import Synchronization
         get { words[0].load(ordering: .acquiring) == 0 }
     }
 
-    /// Whether a notification may have changes that are not committed. Where not, a snapshot that is
-    /// opened after this was asked has all of them that were acknowledged before. One load while
-    /// nothing is pending. Only in the process that writes.
-    ///
-    /// - Parameter id: as UTF-8.
+    /// Whether a notification may have changes that are not committed. Where not, a snapshot that is opened
+    /// afterwards has all of them that were acknowledged before. Only in the process that writes.
     @inline(__always)
     package func mayContain(_ id: RawSpan) -> Bool {
         isEmpty ? false : filterMayContain(.notification, id)
@@ -99,7 +89,6 @@ internal import Synchronization
         isEmpty ? false : filterMayContain(.blob, digest.rawWords.span.bytes)
     }
 
-    /// - Parameter owner: as UTF-8.
     package func mayContain(owner: RawSpan) -> Bool {
         isEmpty ? false : filterMayContain(.owner, owner)
     }
@@ -137,11 +126,7 @@ internal import Synchronization
         set(second)
     }
 
-    /// Counts one more batch, whose keys were inserted before.
-    ///
-    /// - Parameters:
-    ///   - transaction: which it is part of, and all others that are counted.
-    ///   - changeCount: changes in it.
+    /// Counts one more batch of a transaction, whose keys were inserted before.
     func addBatch(of transaction: UInt64, changeCount: Int) {
         let mark = mark
         let isFirst = mark.transaction != transaction
@@ -154,8 +139,7 @@ internal import Synchronization
         words[0].wrappingAdd(1, ordering: .releasing)
     }
 
-    /// Takes back the batch that was counted last: it does not come into the log. `mark`: before it was
-    /// counted.
+    /// Takes back the batch that was counted last: it does not come into the log.
     func removeBatch(behind mark: Mark) {
         words[4].store(UInt64(mark.changeCount), ordering: .relaxed)
         words[3].store(
@@ -163,12 +147,10 @@ internal import Synchronization
         words[0].wrappingSubtract(1, ordering: .releasing)
     }
 
-    /// Notes that the batches that were counted are on disk. Where the log has fewer of them after a crash, it was
-    /// damaged.
+    /// The batches that were counted are on disk. A log that has fewer after a crash was damaged.
     func noteSynced() { words[5].store(words[3].load(ordering: .relaxed), ordering: .relaxed) }
 
-    /// What was last counted. It outlives the process that counted, though not always the machine:
-    /// it may then be of any time before.
+    /// It outlives the process that counted, though not always the machine: it may be of any time before.
     struct Mark: Equatable {
         /// Which transaction the batches are part of.
         var transaction: UInt64 = 0

@@ -1,11 +1,8 @@
 internal import Glibc
 
-/// The file `changes.log`: changes that were acknowledged and are not in `data.mdb` yet.
-///
-/// It is allocated and written with zeros once, so that a record is on disk with one sync of its
-/// own blocks: nothing of the file system's is written with it. It has room for the records of one
-/// LMDB transaction, and begins again at its start with the next. So a record is never overwritten
-/// before the transaction that it belongs to is committed.
+/// The file `changes.log`: changes that were acknowledged and are not in `data.mdb` yet. It is written with zeros
+/// once, so that a record is on disk with one sync of its own blocks. It has room for the records of one LMDB
+/// transaction, and begins again at its start with the next, when those are committed.
 final class WriteAheadLog {
     static let fileName = "changes.log"
 
@@ -14,7 +11,7 @@ final class WriteAheadLog {
     /// Past the page cache, for records; nil where the file system has no such way.
     private var direct: DirectFile?
     let path: String
-    let id: LogID
+    let id: Nonce
     private(set) var offset = 0
     /// How many there are of the open transaction.
     private(set) var recordCount: UInt32 = 0
@@ -27,7 +24,7 @@ final class WriteAheadLog {
     }
 
     /// Opens the log in a store's folder; nil when there is none, and none is to be made.
-    init?(_ directory: String, of id: LogID, _ use: Use) throws(StoreError) {
+    init?(_ directory: String, of id: Nonce, _ use: Use) throws(StoreError) {
         path = "\(directory)/\(Self.fileName)"
         self.directory = directory
         self.id = id
@@ -79,10 +76,8 @@ final class WriteAheadLog {
 
     func hasRoom(_ byteCount: Int) -> Bool { byteCount <= StoreLimits.logByteCount - offset }
 
-    /// Writes a record and syncs it: one `pwrite`, one `fdatasync`. `record`: its bytes, of a multiple of
-    /// ``LogRecord/alignment``, which fit. Those that begin at a page of memory are not copied. Returns false
-    /// when the disk has no room for it. Its place is empty then. Throws ``StoreError/outcomeUnknown(_:)``: the
-    /// record is on disk, or it is not.
+    /// Writes a record of a multiple of ``LogRecord/alignment`` that fits, and syncs it. Returns false, with its
+    /// place empty, when the disk has no room for it.
     func append(_ record: RawSpan) throws(StoreError) -> Bool {
         precondition(hasRoom(record.byteCount) && record.byteCount % LogRecord.alignment == 0)
         do throws(StoreError) {
@@ -121,7 +116,7 @@ final class WriteAheadLog {
     }
 
     /// Puts a file with other records of the same transaction in the place of this one: after a crash there is
-    /// the one or the other. Three syncs. Throws ``StoreError/full``, with this one as it was.
+    /// the one or the other. Three syncs.
     func replaceRecords(by records: [[UInt8]]) throws(StoreError) {
         let new = "\(path).new"
         let flags = O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW
@@ -155,18 +150,14 @@ final class WriteAheadLog {
         direct = nil
     }
 
-    /// Writes what a log begins with before it has changes, and syncs it. Before `data.mdb` says that this log
-    /// is in use. `transaction`: that in which it does.
+    /// Writes what a log begins with before `data.mdb` says, in `transaction`, that it is in use.
     func begin(in transaction: UInt64) throws(StoreError) {
         try writeSign(.begun, transaction)
         try sync()
     }
 
-    /// Makes what is there unreadable, and says so at the start, for a store that has all of it: so
-    /// that its `data.mdb` can be replaced by a copy of another time.
-    ///
-    /// All of it: behind the records of the last transaction are those of earlier ones, and each of
-    /// them would be ahead of an older `data.mdb`.
+    /// Makes all that is there unreadable, and says so at the start, so that its `data.mdb` can be replaced by a
+    /// copy of another time: records of earlier transactions would be ahead of an older one.
     func end(in transaction: UInt64) throws(StoreError) {
         let count = try byteCount() - LogRecord.alignment
         if count > 0 {
@@ -194,12 +185,9 @@ final class WriteAheadLog {
         return first?.kind == .changes ? first?.transaction : nil
     }
 
-    /// The records of a transaction, whole ones in their order.
-    ///
-    /// A record that was being written when the power went is not whole; nobody was told of it. Once a record
-    /// was acknowledged the one before it is, too, so one that is missing before another is damage. Throws
-    /// ``StoreError/corrupt(_:)``; also when there is a record of a later transaction: `data.mdb` is older than
-    /// the log then.
+    /// The records of a transaction, whole ones in their order. One that was being written when the power went is
+    /// not whole, and nobody was told of it. One that is missing before another is damage. A record of a later
+    /// transaction means that `data.mdb` was restored from an older copy.
     func records(of transaction: UInt64) throws(StoreError) -> [[UInt8]] {
         var records: [[UInt8]] = []
         var offset = 0

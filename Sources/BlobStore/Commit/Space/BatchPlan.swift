@@ -24,8 +24,8 @@ struct BatchPlan {
         self.pageByteCount = pageByteCount
     }
 
-    /// The batch of `changes` that begins at `start`: up to the limits of a transaction, or to a change
-    /// that is written ahead. A blob that is stored, or comes twice, adds its bytes once or not at all.
+    /// The batch of `changes` that begins at `start`: up to the limits of a transaction, or to a change that is
+    /// written ahead. A blob that is stored, or comes twice, adds its bytes once or not at all.
     init(of changes: [CheckedChange], from start: Int, countMax: Int = .max, _ core: StoreCore) {
         self.init(from: start, pageByteCount: core.environment.pageByteCount)
         var digests: Set<Digest> = []
@@ -85,10 +85,8 @@ struct BatchPlan {
 
     var growth: Int { bookkeepingGrowth + chunkGrowth }
 
-    /// Adds the chunks of a blob that is new.
-    ///
-    /// New chunks have the highest keys: each goes behind the one before it where it fits, and else
-    /// begins a page. So the pages are counted by doing the same, and no mix of lengths takes more.
+    /// Adds the chunks of a blob that is new. They have the highest keys: each goes behind the one before it where
+    /// it fits, and else begins a page. So pages are counted by doing the same.
     mutating func addChunks(of payload: PreparedPayload) {
         let chunkCount = payload.chunkCount
         putCount += chunkCount
@@ -117,12 +115,9 @@ struct BatchPlan {
         2 + 8 + ChunkKey.byteCount + ChunkLayout.checksumByteCount + 1
 }
 
-/// What the batches of one transaction may add to the file, together.
-///
-/// A page is copied once in a transaction, however many changes touch it. So what many changes
-/// copy is no more than there is to copy. What they add to the tables beside that is
-/// reckoned with as if each were alone only until they are done; then the tables' own counts of
-/// their pages tell, which is a tenth of it.
+/// What the batches of one transaction may add to the file, together. A page is copied once, however many changes
+/// touch it. What they add to the tables is reckoned with as if each were alone only until they are done; then the
+/// tables' own counts of their pages tell, which is a tenth of it.
 struct OpenGrowth {
     /// Of the pages of new chunks.
     private var chunkByteCount = 0

@@ -12,22 +12,15 @@ public struct ReclaimResult: Sendable, Hashable {
     var awaitsCommit = false
 }
 
-/// Gives free pages of `data.mdb` back to the file system, by punching holes
-/// (`FALLOC_FL_PUNCH_HOLE`). The file keeps its size; `du` falls.
+/// Gives free pages of `data.mdb` back to the file system, by punching holes.
 ///
-/// A page may be punched when LMDB may write over it: it was freed by a commit before the last one, and
-/// before the oldest that a reader sees. Neither the tree of the last commit nor that of a reader has
-/// it. After a power cut the last commit is the one that counts, since its meta page was synced before
-/// it was acknowledged. An open transaction may have written to such pages already, so this runs while
-/// none is open.
-///
-/// Some free pages stay allocated, a small part of the store: otherwise a store that is published to
-/// and expires at the same rate would punch what it is about to write. The pages that were freed first
-/// stay: LMDB takes them next.
+/// A page may be punched when it was freed by a commit before the last one, and before the oldest that a reader
+/// sees. An open transaction may have written to such pages already, so this runs while none is open. Those that
+/// were freed first stay allocated, since LMDB takes them next: a store that is published to and expires at the
+/// same rate would punch what it is about to write.
 final class FreePageReclaimer: Sendable {
-    private let environment: Environment
-    private let tables: Tables
-    private let options: AdjustableOptions
+    private let core: StoreCore
+    private var environment: Environment { core.environment }
     private let state = Mutex(State())
 
     private struct State {
@@ -51,19 +44,13 @@ final class FreePageReclaimer: Sendable {
     /// How long the list is left alone after a walk that found nothing.
     private static let pause = Duration.seconds(10)
 
-    init(_ environment: Environment, _ tables: Tables, _ options: AdjustableOptions) {
-        self.environment = environment
-        self.tables = tables
-        self.options = options
-    }
+    init(_ core: StoreCore) { self.core = core }
 
     var allocatedByteCount: Int {
         FileExtent(environment.dataDescriptor)?.allocatedByteCount ?? 0
     }
 
-    /// Punches for about so long. Only while no transaction is open. `keptByteCount`: bytes of free pages that
-    /// stay allocated, if that is more than what stays anyway. Throws ``StoreError/corrupt(_:)`` when the free
-    /// list cannot be walked.
+    /// Punches for about so long, while no transaction is open.
     func reclaim(
         microsecondsMax: Int, keeping keptByteCount: Int
     ) throws(StoreError) -> ReclaimResult {
@@ -73,12 +60,13 @@ final class FreePageReclaimer: Sendable {
             return ReclaimResult()
         }
         let used = environment.usedByteCount
-        let inUse = used - (try environment.freeByteCount(tables))
+        let inUse = used - (try environment.freeByteCount(core.tables))
         // Behind the last page is what was allocated ahead.
         let end = max(0, file.byteCount - used)
         let excess = file.allocatedByteCount - inUse - end
         let most = max(
-            options.freeAllocatedByteCountMin, inUse / StoreLimits.freeAllocatedPart, keptByteCount)
+            core.adjustable.withLock { $0.freeAllocatedByteCountMin },
+            inUse / StoreLimits.freeAllocatedPart, keptByteCount)
         if excess > most { state.isReclaiming = true }
         if excess <= most / 2 { state.isReclaiming = false }
         guard state.isReclaiming, ContinuousClock.now >= state.nextWalk else {
@@ -102,19 +90,17 @@ final class FreePageReclaimer: Sendable {
         }
     }
 
-    /// Whether many of the pages wait for a commit alone: the last one has freed them, and no reader sees
-    /// them.
+    /// Whether the last commit has freed many pages, which no reader sees and the next commit makes free.
     private func lastCommitHasFreed(_ byteCount: Int) throws(LMDBError) -> Bool {
         let oldest = try environment.oldestReader()
-        let view = try environment.readers.begin()
+        let view = try environment.beginRead()
         guard oldest ?? .max >= view.id else { return false }
         var list = try FreeList(view)
         guard try list.move(before: .max), list.commit >= view.id else { return false }
         return list.count * environment.pageByteCount >= byteCount
     }
 
-    /// Punches free pages at once, so that the file system has room for those that were punched before
-    /// and are written now. Only while no transaction is open.
+    /// Punches free pages at once: room for those that were punched before and are written now.
     func reclaimForWriting(byteCount: Int) {
         state.withLock { state in
             state.position = nil
@@ -130,7 +116,7 @@ final class FreePageReclaimer: Sendable {
     ) throws(LMDBError) -> Int {
         let begin = ContinuousClock.now
         let oldest = try environment.oldestReader()
-        let view = try environment.readers.begin()
+        let view = try environment.beginRead()
         let end = min(view.id, oldest ?? .max)
         var list = try FreeList(view)
         var isThere = try list.move(before: min(state.position ?? end, end))

@@ -4,16 +4,14 @@ internal import Synchronization
 
 /// Room on the disk for `data.mdb` to grow into, had before it is needed.
 ///
-/// LMDB finds out in the middle of a commit that a disk is full, and says EIO. Here the room a
-/// change may need is allocated first, so that "full" is known before anything is written, and
-/// ``StoreLimits/reserveByteCount`` is kept back, so that deletes and expiry, which copy pages
-/// before they free any, always have some. Some of the disk is left to payloads on their way in:
-/// free pages in the file are of no use to a publisher whose bytes cannot be taken in.
+/// LMDB finds out in the middle of a commit that a disk is full, and says EIO. Here room is allocated first, so
+/// that "full" is known before anything is written. ``StoreLimits/reserveByteCount`` is kept back, so that deletes
+/// and expiry, which copy pages before they free any, have some; and some of the disk is left to payloads on their
+/// way in.
 final class SpaceReserve: Sendable {
-    let environment: Environment
-    private let tables: Tables
-    let byteCountMax: Int
-    private let payloadByteCountMax: Int
+    private let core: StoreCore
+    private var environment: Environment { core.environment }
+    private var byteCountMax: Int { core.options.mapByteCountMax }
     /// What is kept back: so many pages, however long they are.
     let reserveByteCount: Int
     let state = Mutex(State())
@@ -36,21 +34,17 @@ final class SpaceReserve: Sendable {
         min(max(stepByteCountRange.lowerBound, used / stepParts), stepByteCountRange.upperBound)
     }
 
-    /// Steps up to this size are written with zeros, where the changes are small: a write into
-    /// blocks that were written before is synced without a commit of the file system's journal.
-    /// Changes of many bytes would only be written twice.
+    /// Steps up to this size are written with zeros, where the changes are small: blocks that were written before
+    /// are synced without a commit of the file system's journal.
     private static let writtenStepByteCountMax = 1 << 20
     private static let writtenGrowthByteCountMax = 128 << 10
 
     /// The share of the disk that is left to payloads on their way in, at most one of the largest.
     private static let incomingShare = 8
 
-    init(_ environment: Environment, _ tables: Tables, _ options: StoreOptions) {
-        self.environment = environment
-        self.tables = tables
-        byteCountMax = options.mapByteCountMax
-        payloadByteCountMax = options.payloadByteCountMax
-        reserveByteCount = StoreLimits.reserveByteCount * environment.pageScale
+    init(_ core: StoreCore) {
+        self.core = core
+        reserveByteCount = StoreLimits.reserveByteCount * core.environment.pageScale
     }
 
     /// Where a change finds its room.
@@ -62,7 +56,7 @@ final class SpaceReserve: Sendable {
         case inFreePages
     }
 
-    /// Makes sure that there is room for `growth` bytes. Throws ``StoreError/full``.
+    /// Makes sure that there is room for `growth` bytes.
     @discardableResult
     func prepare(growth: Int) throws(StoreError) -> Room {
         let used = environment.usedByteCount
@@ -110,14 +104,14 @@ final class SpaceReserve: Sendable {
             && growth.copiedByteCount <= byteCountMax(StoreLimits.pendingCopiesRange)
     }
 
-    /// Allocates up to `end`; nil when there is no room. Where the file system cannot allocate
-    /// ahead, glibc writes a byte to each block.
+    /// Allocates up to `end`; nil when there is no room.
     private func allocate(to end: Int, from used: Int) -> Int? {
         let end = min(end, byteCountMax)
         let descriptor = environment.dataDescriptor
         let growth = end - fileByteCount
         if growth > 0, let disk = Disk(descriptor) {
-            let incoming = min(payloadByteCountMax, disk.byteCount / Self.incomingShare)
+            let incoming = min(
+                core.options.payloadByteCountMax, disk.byteCount / Self.incomingShare)
             guard disk.availableByteCount - growth >= incoming else { return nil }
         }
         while true {
@@ -129,8 +123,7 @@ final class SpaceReserve: Sendable {
         }
     }
 
-    /// Writes zeros to what has just been allocated. Where that fails the room is there all the
-    /// same; the next commit's sync takes the zeros along.
+    /// Writes zeros to what has just been allocated. Where that fails the room is there all the same.
     private func writeZeros(from start: Int, to end: Int) {
         guard start < end, end - start <= Self.writtenStepByteCountMax * 4 else { return }
         let zeros = [UInt8](repeating: 0, count: end - start)
@@ -154,9 +147,8 @@ final class SpaceReserve: Sendable {
         }
     }
 
-    /// Gives the file system back what is allocated behind the last page in use. LMDB takes free pages
-    /// first, and those that were given back (``FreePageReclaimer``) have no room of their own: on a
-    /// full disk this is theirs. Only while nothing is written.
+    /// Gives back what is allocated behind the last page in use: on a full disk it is for free pages that were
+    /// given back and are written again. Only while nothing is written.
     func releaseEnd() {
         let used = environment.usedByteCount
         state.withLock { state in
@@ -184,23 +176,27 @@ final class SpaceReserve: Sendable {
     /// Bytes of free pages that can be written to: those that are holes only as far as the disk has
     /// room for them.
     private func writableFreeByteCount() throws(StoreError) -> Int {
-        let free = try environment.freeByteCount(tables)
+        let free = try environment.freeByteCount(core.tables)
         guard let disk = Disk(environment.dataDescriptor),
             let holes = FileExtent(environment.dataDescriptor)?.holeByteCount
         else { return free }
         return free - max(0, min(free, holes) - disk.availableByteCount)
     }
 
-    /// Whether half of what is kept back for deletes is left, at the end of the file or in pages
-    /// that are free in it. What deletes leave behind, so that owners hear of them, may use the
-    /// other half only. Costs a `mdb_stat` a table, so ask when there is no room.
+    /// Whether half of what is kept back for deletes is left: what they leave behind, so that owners hear of them,
+    /// may use the other half only. Costs a `mdb_stat` a table.
     var hasHalfOfReserve: Bool {
-        let available = min(
-            Disk(environment.dataDescriptor)?.availableByteCount ?? 0,
-            FileSizeLimit.byteCount - min(FileSizeLimit.byteCount, fileByteCount))
-        let end = min(byteCountMax, fileByteCount + available)
+        let end = min(
+            byteCountMax, fileByteCount + (availableByteCount(behind: fileByteCount) ?? 0))
         let free = (try? writableFreeByteCount()) ?? 0
         return end - environment.usedByteCount + free >= reserveByteCount / 2
+    }
+
+    /// Bytes that disk and process allow a file that ends at `end` to grow by; nil: the disk does not say.
+    private func availableByteCount(behind end: Int) -> Int? {
+        Disk(environment.dataDescriptor).map {
+            min($0.availableByteCount, FileSizeLimit.byteCount - min(FileSizeLimit.byteCount, end))
+        }
     }
 
     /// LMDB may number pages at the end that it never writes; the file is made to cover them, so
@@ -218,10 +214,8 @@ final class SpaceReserve: Sendable {
     /// Whether the disk, or the size a file may have, leaves so little room that a commit of
     /// `byteCount` bytes may have failed for that alone.
     func isExhausted(byteCount: Int) -> Bool {
-        let rest = FileSizeLimit.byteCount - min(FileSizeLimit.byteCount, environment.usedByteCount)
-        if rest < byteCount + reserveByteCount { return true }
-        guard let disk = Disk(environment.dataDescriptor) else { return false }
-        return disk.availableByteCount < byteCount + reserveByteCount
+        let available = availableByteCount(behind: environment.usedByteCount)
+        return available.map { $0 < byteCount + reserveByteCount } ?? false
     }
 
     var fileByteCount: Int { FileExtent(environment.dataDescriptor)?.byteCount ?? 0 }
@@ -237,14 +231,13 @@ extension Environment {
     /// Pages of all tables. Costs a `mdb_stat` a table.
     func tablePageCount(_ tables: Tables) throws(StoreError) -> Int {
         try StoreError.converting { () throws(LMDBError) in
-            let transaction = try readers.begin()
+            let transaction = try beginRead()
             return try transaction.pageCount(of: tables.all)
         }
     }
 }
 
-/// What publishes were refused for want of room: what has to fit before the store counts as one that
-/// takes publishes again.
+/// What publishes were refused for want of room: it has to fit before the store takes publishes again.
 struct Refused: Equatable {
     /// The most that one would have added to `data.mdb`, in bytes; 0: none was refused.
     var growth = 0
@@ -258,8 +251,7 @@ extension SpaceReserve {
     /// What was refused and has not been found to fit since.
     var refused: Refused { state.withLock { $0.refused } }
 
-    /// Notes a publish that was refused, unless it would not fit an empty store either. `payloadByteCount`:
-    /// what it brings: where that is not kept in memory, it is on the same disk until the publish is done.
+    /// Notes a publish that was refused, unless it would not fit an empty store either.
     func noteRefused(growth: Int, payloadByteCount: Int) {
         let diskByteCount = Disk(environment.dataDescriptor)?.byteCount ?? .max
         let most = min(byteCountMax, diskByteCount, FileSizeLimit.byteCount)

@@ -1,7 +1,6 @@
 import BlobJSON
 import Glibc
 import LMDB
-import Synchronization
 import TestSupport
 import Testing
 
@@ -16,20 +15,6 @@ import Testing
 
     private static func bytes(_ number: Int, _ count: Int) -> [UInt8] {
         (0..<count).map { UInt8(truncatingIfNeeded: $0 &* 31 &+ number &+ $0 >> 8) }
-    }
-
-    /// Puts what is no record under an id, so that whatever touches that notification fails.
-    private static func damage(_ id: String, in store: BlobStore) throws {
-        try store.pipeline.whileWriting { () throws(StoreError) in
-            try store.pipeline.inTransaction(growth: 0, asOf: noon, isPublishing: true) {
-                (transaction) throws(StoreError) in
-                try transaction.transaction.set(
-                    Array(id.utf8).span.bytes, to: [UInt8]([1, 2, 3]).span.bytes,
-                    in: store.core.tables.notifications)
-                // So that the transaction counts as one that changed something.
-                transaction.counters.revision += 1
-            }
-        }
     }
 
     private static func expect(
@@ -79,10 +64,10 @@ import Testing
     func overfull(hasEarlier: Bool) throws {
         let text = String(repeating: "x", count: StoreLimits.dataByteCountMax - 20)
         for number in 0..<90 {
-            var draft = NotificationDraft(
-                id: "\(number)", expiry: .at(noon.adding(seconds: 60)))
-            draft.details.data = JSONFragment(.object([.init("t", .string(text))]))
-            _ = try store.apply([.publishNotification(draft)], asOf: noon, isCommitting: true)
+            let change = Change.notification("\(number)") {
+                $0.details.data = JSONFragment(.object([.init("t", .string(text))]))
+            }
+            _ = try store.apply([change], asOf: noon, isCommitting: true)
         }
         var ids = (0..<90).map { "\($0)" }
         for round in 0..<6 {
@@ -148,7 +133,7 @@ import Testing
     func failing(earlier: Int) throws {
         let folder = TemporaryFolder()
         let store = try folder.open()
-        try Self.damage("bad", in: store)
+        try store.damageRecord("bad")
         try store.beginLogging()
         var ids: [String] = []
         for number in 0..<earlier {
@@ -186,75 +171,6 @@ import Testing
         try expectAll(in: store, "at the end")
     }
 
-    @Test("A store that has the size it may have refuses, and keeps what it acknowledged")
-    func mapFull() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.openLogging { $0.mapByteCountMax = 8 << 20 }
-        try Self.fill(store, folder)
-    }
-
-    @Test(
-        "A disk without room refuses, and what was acknowledged stays",
-        .enabled(if: SmallDisk.isPossible, "only root can mount a small disk"))
-    func diskFull() throws {
-        let disk = try SmallDisk(byteCount: 20 << 20)
-        let path = disk.path + "/data"
-        let store = try BlobStore.open(at: path)
-        try store.beginLogging()
-        try Self.fill(store, nil)
-    }
-
-    private static func fill(_ store: BlobStore, _ folder: TemporaryFolder?) throws {
-        var acknowledged: [Int] = []
-        var refused = 0
-        var number = 0
-        while refused < 20, number < 5_000 {
-            let count = [300, 9_000, 60_000][number % 3]
-            let batch = (number..<number + 2)
-            let changes = try batch.map { one in
-                Change.publish(try store.publication("\(one)", bytes(one, count + one)))
-            }
-            for (one, outcome) in zip(batch, try store.apply(changes, asOf: noon)) {
-                if outcome.isDone {
-                    acknowledged.append(one)
-                } else {
-                    refused += 1
-                    #expect(outcome.error?.isFull == true, "\(outcome)")
-                }
-            }
-            number += 2
-        }
-        #expect(refused >= 20 && acknowledged.count > 40)
-        func expectAll(in store: BlobStore) throws {
-            for one in acknowledged {
-                let bytes = try store.ownedPayload(for: "\(one)", asOf: noon)
-                let first = [300, 9_000, 60_000][(one - one % 2) % 3]
-                #expect(bytes == Self.bytes(one, first + one), "\(one)")
-            }
-            #expect(try store.counters().notifications == UInt64(acknowledged.count))
-        }
-        if let folder {
-            try folder.copyOpened(mapByteCountMax: store.options.mapByteCountMax) {
-                try expectAll(in: $0)
-            }
-        }
-        try store.commitPending()
-        try expectAll(in: store)
-        // Deletes go on, and make room again.
-        let third = acknowledged.prefix(acknowledged.count / 3)
-        for one in third {
-            #expect(try store.delete("\(one)", asOf: noon))
-        }
-        try store.commitPending()
-        try store.freeAll()
-        acknowledged.removeFirst(third.count)
-        try expectAll(in: store)
-        let outcomes = try store.apply(
-            [.publish(try store.publication("again", [1]))], asOf: noon)
-        #expect(outcomes.allSatisfy { $0.isDone })
-        #expect(try store.verify().problems == [])
-    }
-
     @Test(
         "Without room for a log there is none, and batches are committed one by one",
         .enabled(if: SmallDisk.isPossible, "only root can mount a small disk"))
@@ -277,19 +193,19 @@ import Testing
 
     @Test("Who waits for a change in the log is told of it when a later batch fails")
     func failureNotifies() throws {
-        try Self.damage("bad", in: store)
+        try store.damageRecord("bad")
         let revision = try store.counters().revision
-        let rings = Counter()
+        let bell = Bell()
         let waiting = try store.feedWatch.register(Array("anna".utf8), behind: revision) {
-            rings.add()
+            bell.ring()
         }
         #expect(waiting != nil)
         _ = try store.apply(
             [.publish(try store.publication("a", [1], owner: "anna"))], asOf: noon)
-        #expect(rings.value == 0 && store.pendingChanges.isPending)
+        #expect(bell.rings == 0 && store.pendingChanges.isPending)
         // The open transaction goes; what the log has is replayed and committed.
         #expect(try store.apply(.delete(id: "bad")).error?.isCorrupt == true)
-        #expect(rings.value == 1 && !store.pendingChanges.isPending)
+        #expect(bell.rings == 1 && !store.pendingChanges.isPending)
         #expect(try store.changes(of: "anna", from: .beginning).changes.map(\.id) == ["a"])
     }
 
@@ -308,7 +224,7 @@ import Testing
     /// A replay that finds fewer records than were acknowledged once went on without them.
     @Test("A record that has gone from the log while the store is open is missed by the replay")
     func missingRecord() throws {
-        try Self.damage("bad", in: store)
+        try store.damageRecord("bad")
         try store.put("a", [1])
         try store.put("b", [2])
         try Self.eraseLastRecord(of: store, in: folder)
@@ -392,18 +308,6 @@ import Testing
         #expect(try store.lookUp("zoe") == .missing)
     }
 
-    @Test("What is due, and what is free, is found once it is committed")
-    func sweepOfUnsettled() throws {
-        try store.put("a", Self.bytes(1, 4_000), seconds: 5)
-        let later = noon.adding(seconds: 9)
-        _ = try store.sweepExpired(asOf: later, limit: 10)
-        try store.commitPending()
-        _ = try store.sweepExpired(asOf: later, limit: 10)
-        try store.freeAll()
-        let counters = try store.counters()
-        #expect(counters.notifications == 0 && counters.orphanBlobs == 0)
-    }
-
     @Test(
         "After the end of logging an older data.mdb can be put back; after a kill it is refused, and said what to do",
         arguments: [true, false])
@@ -438,21 +342,5 @@ import Testing
         try Self.expect(["old"], in: store)
         try store.put("new", [1])
         try folder.withCopy { try Self.expect(["old", "new"], in: $0) }
-    }
-}
-
-/// Counts calls from any thread.
-private final class Counter: Sendable {
-    private let count = Atomic(0)
-    var value: Int { count.load(ordering: .sequentiallyConsistent) }
-    func add() { count.add(1, ordering: .sequentiallyConsistent) }
-}
-
-extension TemporaryFolder {
-    fileprivate func copyOpened(
-        mapByteCountMax: Int, _ body: (BlobStore) throws -> Void
-    ) throws {
-        let copy = try copy()
-        try body(try copy.open { $0.mapByteCountMax = mapByteCountMax })
     }
 }

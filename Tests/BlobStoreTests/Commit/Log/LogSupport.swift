@@ -35,7 +35,7 @@ extension BlobStore {
     func contents() throws -> StoreContents {
         var contents = StoreContents()
         do {
-            let transaction = try core.environment.readers.begin()
+            let transaction = try core.environment.beginRead()
             let named = [
                 ("notifications", core.tables.notifications), ("blobs", core.tables.blobs),
                 ("chunks", core.tables.chunks), ("index", core.tables.index),
@@ -44,7 +44,7 @@ extension BlobStore {
             for (name, table) in named {
                 var entries: [[UInt8]] = []
                 var cursor = try transaction.cursor(in: table)
-                var isThere = try cursor.first()
+                var isThere = try cursor.go(.first)
                 while isThere {
                     entries.append(cursor.key.withUnsafeBytes { Array($0) })
                     if table == core.tables.orphans {
@@ -53,13 +53,27 @@ extension BlobStore {
                     } else {
                         entries.append(cursor.value.withUnsafeBytes { Array($0) })
                     }
-                    isThere = try cursor.next()
+                    isThere = try cursor.go(.next)
                 }
                 contents.entries[name] = entries
             }
         }
         contents.counters = try counters()
         return contents
+    }
+
+    /// Puts what is no record under an id, so that whatever touches that notification fails.
+    func damageRecord(_ id: String) throws {
+        try pipeline.whileWriting { () throws(StoreError) in
+            try pipeline.inTransaction(growth: 0, asOf: noon, isPublishing: true) {
+                (transaction) throws(StoreError) in
+                try transaction.transaction.set(
+                    Array(id.utf8).span.bytes, to: [UInt8]([1, 2, 3]).span.bytes,
+                    in: core.tables.notifications)
+                // So that the transaction counts as one that changed something.
+                transaction.counters.revision += 1
+            }
+        }
     }
 
     func mayBeUnsettled(_ id: String) -> Bool {

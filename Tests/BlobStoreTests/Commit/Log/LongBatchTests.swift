@@ -40,71 +40,13 @@ import Testing
         #expect(try store.verify().problems == [])
     }
 
-    @Test("Its record is short, and a kill loses nothing of it")
-    func killed() throws {
-        let ids = Self.ids("a", 20)
-        try publish(ids, 1, 16_384)
-        #expect(store.pendingChanges.isPending)
-        // 340 KB of payloads.
-        #expect(store.pendingChanges.byteCount < 40_000)
-        try folder.withCopy { try Self.expect(ids, 1, 16_384, in: $0) }
-        // The copy was made whole before it was replayed. Here it is committed.
-        try store.commitPending()
-        try Self.expect(ids, 1, 16_384, in: store)
-        try folder.withCopy { try Self.expect(ids, 1, 16_384, in: $0) }
-    }
-
-    @Test("Between two commits payloads are replaced and removed, and others use no page of theirs")
-    func replaced() throws {
-        let ids = Self.ids("a", 8)
-        for round in 0..<6 {
-            try publish(ids, round * 100, 60_000)
-            try store.put("short", [UInt8(round)])
-            try folder.withCopy { try Self.expect(ids, round * 100, 60_000, in: $0) }
-        }
-        try store.delete("a0", asOf: noon)
-        #expect(store.pendingChanges.batchCount > 6)
-        try folder.withCopy { copy in
-            let (found, problems) = (try copy.lookUp("a0"), try copy.verify().problems)
-            #expect(found == .missing && problems == [])
-        }
-        try store.commitPending()
-        try store.freeAll()
-        #expect(try store.lookUp("a0") == .missing)
-        #expect(try store.ownedPayload(for: "a1", asOf: noon) == Self.bytes(501, 60_001))
-        #expect(try store.verify().problems == [])
-    }
-
-    @Test("A change that is replaced in its own batch leaves its place alone")
-    func replacedInBatch() throws {
-        try publish(["a", "b", "a", "c", "a", "d", "e", "a"], 7, 50_000)
-        #expect(store.pendingChanges.isPending)
-        try folder.withCopy { copy in
-            let found = try copy.ownedPayload(for: "a", asOf: noon)
-            let problems = try copy.verify().problems
-            #expect(found == Self.bytes(14, 50_007) && problems == [])
-        }
-        try store.commitPending()
-        #expect(try store.ownedPayload(for: "a", asOf: noon) == Self.bytes(14, 50_007))
-        try store.freeAll()
-        #expect(try store.verify().problems == [])
-    }
-
     @Test(
         "A later batch that fails has the log made whole, and all that was acknowledged committed")
     func failed() throws {
         let ids = Self.ids("a", 10)
         try store.put("damaged", [1])
         try store.commitPending()
-        try store.pipeline.whileWriting { () throws(StoreError) in
-            try store.pipeline.inTransaction(growth: 0, asOf: noon, isPublishing: true) {
-                (transaction) throws(StoreError) in
-                try transaction.transaction.set(
-                    Array("damaged".utf8).span.bytes, to: [UInt8]([1, 2, 3]).span.bytes,
-                    in: store.core.tables.notifications)
-                transaction.counters.revision += 1
-            }
-        }
+        try store.damageRecord("damaged")
         for round in 0..<3 {
             try publish(ids, round, 40_000)
             #expect(store.pendingChanges.isPending)
@@ -132,7 +74,7 @@ import Testing
         let ids = Self.ids("a", 30)
         for round in 0..<3 { try publish(ids, round, 30_000) }
         try store.pipeline.whileWriting(committing: false) { () throws(StoreError) in
-            try store.pipeline.completeLog()
+            try store.pipeline.inlineOverflowValues()
         }
         let copy = try folder.copy()
         // What a replay that a power cut ended may have written over.
@@ -156,6 +98,7 @@ import Testing
     func damaged() throws {
         let ids = Self.ids("a", 12)
         try publish(ids, 3, 30_000)
+        #expect(store.pendingChanges.byteCount < 40_000, "of payloads it has the places")
         let copy = try folder.copy()
         let used = store.core.environment.usedByteCount
         let data = open("\(copy.path)/data.mdb", O_RDWR)

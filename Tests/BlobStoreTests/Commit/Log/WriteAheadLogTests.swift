@@ -6,11 +6,11 @@ import Testing
 
 /// The file `changes.log`: what is found in it after a crash, whatever that left.
 @Suite struct WriteAheadLogTests {
-    private static let logID = LogID(high: 7, low: 9)
+    private static let logID = Nonce(high: 7, low: 9)
 
     /// A record of so many pages, with bytes that say whose it is.
     private static func record(
-        _ transaction: UInt64, _ index: UInt32, pages: Int = 1, id: LogID = logID,
+        _ transaction: UInt64, _ index: UInt32, pages: Int = 1, id: Nonce = logID,
         missing: Int = 40
     ) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: pages * LogRecord.alignment)
@@ -34,7 +34,7 @@ import Testing
     }
 
     private static func open(
-        _ folder: TemporaryFolder, _ use: WriteAheadLog.Use = .creating, id: LogID = logID
+        _ folder: TemporaryFolder, _ use: WriteAheadLog.Use = .creating, id: Nonce = logID
     ) throws -> WriteAheadLog {
         try #require(try WriteAheadLog(folder.path, of: id, use))
     }
@@ -78,6 +78,29 @@ import Testing
         // The transaction is committed: data.mdb has them.
         #expect(try again.records(of: 8).isEmpty)
         #expect(try Files.byteCount(Self.path(folder)) == StoreLimits.logByteCount)
+    }
+
+    @Test(
+        "A record of an unknown kind, or longer than its place, is none, and it takes whole pages")
+    func heads() throws {
+        var bytes = Self.record(1, 2)
+        func parsed(_ byteCountMax: Int = 4_096, first count: Int = 4_096) -> LogRecord? {
+            LogRecord(bytes.span.bytes.extracting(first: count), byteCountMax: byteCountMax)
+        }
+        for kind in UInt8(0)...255 {
+            bytes[60] = kind
+            #expect((parsed() != nil) == (kind <= 2), "\(kind)")
+        }
+        bytes[60] = 0
+        for count in [4_033, 4_096, Int(Int32.max), Int.max, -1] as [Int] {
+            withUnsafeBytes(of: count.littleEndian) { bytes.replaceSubrange(48..<56, with: $0) }
+            #expect(parsed() == nil, "\(count)")
+        }
+        for (count, padded) in [(0, 4_096), (1, 4_096), (4_032, 4_096), (4_033, 8_192)] {
+            withUnsafeBytes(of: count.littleEndian) { bytes.replaceSubrange(48..<56, with: $0) }
+            #expect(parsed(8_192)?.paddedByteCount == padded)
+        }
+        #expect(parsed(63) == nil && parsed(0) == nil && parsed(first: 63) == nil)
     }
 
     @Test("A log without records, with zeros or with rubbish, has none")
@@ -205,7 +228,7 @@ import Testing
     func anotherStore() throws {
         let folder = TemporaryFolder()
         _ = try Self.log(folder, [(9, [1, 1])])
-        for id in [LogID(high: 7, low: 8), LogID(high: 9, low: 7)] {
+        for id in [Nonce(high: 7, low: 8), Nonce(high: 9, low: 7)] {
             let log = try Self.open(folder, .writing, id: id)
             for transaction in [UInt64(8), 9, 10] {
                 let records = try log.records(of: transaction)

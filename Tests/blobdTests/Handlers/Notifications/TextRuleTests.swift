@@ -81,7 +81,7 @@ import Testing
                 "PUT", target, ["Content-Type": multipartType],
                 body: multipartBody(document, files: [("payload", nil, [1])])))
         let called = try binary.exchange(
-            callFrame(.put, target, mediaType: "application/json", body: document))
+            TestRequest("PUT", target, document).bytes(in: .call))
         answers.append(("call", Int(called.status), called.text))
         if text.isPatched {
             add("patch", try http.request("PATCH", target, json, body: Array(document.utf8)))

@@ -3,7 +3,8 @@ import BlobProtocol
 import TestSupport
 import Testing
 
-/// The limits of devices by media type. The types that they take are in the table `profiles.txt`.
+/// The limits of devices by media type, in long bodies. The types that they take are in the table `profiles.txt`, the limits
+/// of heads in `framing.txt`.
 @Suite(.waiting) struct ProfileTests {
     private static let audioMax = WireLimits.iosAudioByteCountMax
 
@@ -16,57 +17,6 @@ import Testing
         #expect(answer.member("byte_count") == "\(byteCount)", name)
         #expect(answer.member("media_type") == mediaType, name)
         #expect(answer.member("profile") == "ios", name)
-    }
-
-    /// A head without its body: what is refused is refused before that is sent.
-    private func head(
-        _ client: RawClient, _ target: String, _ mediaType: String, _ byteCount: Int
-    ) throws -> HTTPAnswer? {
-        client.send(
-            "PUT \(target) HTTP/1.1\r\nHost: b\r\nExpect: 100-continue\r\nContent-Type: \(mediaType)\r\nContent-Length: \(byteCount)\r\n\r\n"
-        )
-        let head = try client.receive(upTo: Array("\r\n\r\n".utf8))
-        let line = String(decoding: head, as: UTF8.self).split(separator: "\r\n")[0]
-        guard !line.contains(" 100 ") else { return nil }
-        guard let start = String(decoding: head, as: UTF8.self).firstRange(of: "Content-Length: ")
-        else { throw TestFailure("no length") }
-        let text = String(decoding: head, as: UTF8.self)[start.upperBound...]
-        let body = try client.receive(try #require(Int(text.prefix { $0.isNumber })))
-        return HTTPAnswer(
-            status: Int(line.split(separator: " ")[1]) ?? 0, statusLine: String(line),
-            fields: ["content-type": "application/problem+json"], body: body)
-    }
-
-    @Test("Each limit holds to the byte, by the type alone, before the body is read")
-    func heads() throws {
-        for isOfDaemon in [false, true] {
-            let daemon = try DaemonProcess(isOfDaemon ? ["--profile", "ios"] : [])
-            let query = isOfDaemon ? "" : "?profile=ios"
-            for (mediaType, limit) in [
-                ("image/png", 10_000_000), ("IMAGE/png;q=1", 10_000_000), ("image/gif", 10_000_000),
-                ("audio/wav", 5_000_000), ("audio/x-m4a", 5_000_000), ("video/mp4", 50_000_000),
-                ("video/mpeg", 50_000_000), ("video/x-msvideo", 50_000_000),
-            ] {
-                for (path, over) in [("payload", 0), ("payload", 1), ("parts/a", 1)] {
-                    let target = "/v1/notifications/a/\(path)\(query)"
-                    let byteCount = limit + over
-                    let answer = try head(try daemon.connect(), target, mediaType, byteCount)
-                    if over > 0 {
-                        let answer = try #require(answer, "\(mediaType)")
-                        expectTooLarge(answer, byteCount, mediaType, limit: limit, "\(mediaType)")
-                    } else {
-                        #expect(answer == nil, "\(mediaType), \(byteCount)")
-                    }
-                }
-            }
-            // Without a profile everything is taken.
-            if !isOfDaemon {
-                let answer = try head(
-                    try daemon.connect(), "/v1/notifications/a/payload", "audio/wav", 6_000_000)
-                #expect(answer == nil)
-            }
-            #expect(daemon.stop() == 0)
-        }
     }
 
     @Test("Chunked bodies, documents, forms, batches and the binary protocol have the same limits")
@@ -127,9 +77,9 @@ import Testing
         draft.mediaType = Array("image/png".utf8)
         #expect(try binary.exchange(try putFrame(draft, body: large)).status == 201)
         let call = try binary.exchange(
-            callFrame(
-                .put, "/v1/notifications/f", mediaType: "application/json",
-                body: String(decoding: document("audio/wav"), as: UTF8.self)))
+            TestRequest(
+                "PUT", "/v1/notifications/f", String(decoding: document("audio/wav"), as: UTF8.self)
+            ).bytes(in: .call))
         #expect(call.status == 422 && call.code == "attachment_too_large")
         for id in ["b", "c", "f"] {
             #expect(try client.request("GET", "/v1/notifications/\(id)").status == 404)

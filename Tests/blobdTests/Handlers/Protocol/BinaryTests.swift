@@ -3,70 +3,127 @@ import TestSupport
 import Testing
 
 @testable import BlobServer
-@testable import blobd
 
 /// The binary protocol beyond the transcripts of its document.
 @Suite(.waiting) struct BinaryTests {
     let daemon: DaemonProcess
 
     init() throws {
-        daemon = try DaemonProcess()
+        daemon = try DaemonProcess(["--max-payload", "1MiB"])
         try daemon.put("a", [1, 2, 3], query: "?ttl=3600")
     }
 
-    /// A frame of an operation that no version knows.
-    private static func unknownFrame(body: [UInt8]) -> [UInt8] {
-        var bytes: [UInt8] = []
-        RequestFrame(
-            opcode: 99, flags: [], requestID: 7, headByteCount: 2,
-            bodyByteCount: UInt64(body.count)
-        ).compose(into: &bytes)
-        return bytes + [0xFF, 0xFF] + body
+    /// A get of `a`, or another frame with some of its bytes changed.
+    private func changed(_ changes: [Int: UInt8], of frame: [UInt8]? = nil) throws -> [UInt8] {
+        var bytes = try frame ?? getFrame("a")
+        for (place, byte) in changes { bytes[place] = byte }
+        return bytes
     }
 
-    @Test("Operations that are calls are none, and a body where none should be is thrown away")
-    func calls() throws {
-        let client = try daemon.connectBinary()
-        for opcode: UInt8 in 6...9 {
-            var bytes = try getFrame("a")
-            bytes[1] = opcode
-            #expect(try client.exchange(bytes).code == "method_not_allowed")
+    /// The head of a get of a range, or with nothing in the place of its count.
+    private func rangeHead(count: UInt8 = 1) throws -> [UInt8] {
+        var head: [UInt8] = []
+        try Get.Request.compose(id: "a", range: WireRange(first: 1, count: 1), into: &head)
+        head[8] = count
+        return head
+    }
+
+    private func put(_ draft: Put.Draft, _ byteCount: Int) throws -> [UInt8] {
+        try putFrame(draft, body: [UInt8](repeating: 1, count: byteCount))
+    }
+
+    /// Frames that are refused: with a status and a code, and whether the connection goes on after their bodies.
+    private func refused() throws -> [(bytes: [UInt8], words: String, goesOn: Bool)] {
+        func watch(_ bytes: [UInt8], _ text: String = "o0") -> [UInt8] {
+            frame(.watch, head: [0, 0, 1, 1] + bytes + Array(text.utf8))
         }
-        let body = try client.exchange(callFrame(.get, "/v1/notifications/a", body: "x"))
-        #expect(body.status == 400)
-        #expect(try client.exchange(getFrame("a")).body == [1, 2, 3])
+        func head(_ draft: Put.Draft) throws -> [UInt8] {
+            var head: [UInt8] = []
+            try draft.compose(into: &head)
+            return head
+        }
+        let ttl = try head(Put.Draft(id: "b", ttlSeconds: 60))
+        let expiry = try head(Put.Draft(id: "b", expiryMilliseconds: 4_000_000_000_000))
+        // An operation that no version knows, with a body over the limit for payloads, behind which the daemon closed.
+        let unknown = try changed(
+            [1: 99], of: frame(.put, id: 7, body: .init(repeating: 0xB1, count: 3 << 20)))
+        return [
+            // Operations that are calls, and a body where none should be.
+            (try changed([1: 6]), "405 method_not_allowed", true),
+            (try changed([1: 7]), "405 method_not_allowed", true),
+            (try changed([1: 8]), "405 method_not_allowed", true),
+            (try changed([1: 9]), "405 method_not_allowed", true),
+            (unknown, "405 method_not_allowed", true),
+            (
+                try TestRequest("GET", "/v1/notifications/a", body: [1]).bytes(in: .call),
+                "400 malformed", true
+            ),
+            (try put(Put.Draft(id: "b", ttlSeconds: 2_592_001), 100_000), "400 bad_ttl", true),
+            (
+                try put(Put.Draft(id: "b", expiryMilliseconds: 1_000), 100_000), "400 bad_expiry",
+                true
+            ),
+            (try changed([48: 1], of: getFrame("x")), "400 bad_id", true),
+            (try getFrame("none"), "404 not_found", true),
+            // A range of no bytes, and those behind the end.
+            (frame(.get, flags: .rangeGiven, head: try rangeHead(count: 0)), "400 malformed", true),
+            (
+                frame(
+                    .getBlob, flags: .rangeGiven,
+                    head: try rangeHead(count: 0).prefix(16) + [UInt8](repeating: 7, count: 32)),
+                "400 malformed", true
+            ),
+            (try getFrame("a", range: WireRange(first: 3, count: 1)), "416 bad_range", true),
+            (
+                try getFrame("a", range: WireRange(first: .max - 1, count: .max - 1)),
+                "416 bad_range", true
+            ),
+            // Filters and limits of watches.
+            (watch([3, 0, 0, 0]), "400 bad_query", true),
+            (watch([255, 0, 0, 0]), "400 bad_query", true),
+            (watch([0, 5, 0, 0]), "400 bad_action_state", true),
+            (watch([0, 0, 1, 0], "o0\n"), "400 bad_group", true),
+            (watch([0, 0, 0, 3], "o0a/b"), "400 bad_app", true),
+            (watch([0, 0, 0, 4], "o0app"), "400 malformed", true),
+            // A reserved field, and a field without its flag.
+            (try changed([12: 1]), "400 reserved", false),
+            (frame(.put, head: ttl, body: [1]), "400 reserved", false),
+            (frame(.put, head: expiry, body: [1]), "400 reserved", false),
+            (frame(.get, head: try rangeHead()), "400 reserved", false),
+            // A body over the limit is taken to its end. The connection was closed when 16 MiB had come.
+            (try put(Put.Draft(id: "b"), 24 << 20), "413 payload_too_large", false),
+            (helloFrame, "400 malformed", false),
+        ]
     }
 
-    // It was answered 405, and the connection went on without hello.
-    @Test("An unknown opcode as the first frame is 400, and the daemon closes")
-    func unknownFirst() throws {
-        let client = try daemon.connect()
-        let answer = try client.exchange(Self.unknownFrame(body: [1]))
-        #expect(answer.status == 400 && answer.code == "malformed")
-        #expect(answer.frame.opcode == 99 && answer.frame.requestID == 7)
-        #expect(try client.isClosed())
-    }
-
-    // Behind one with a body over the limit for payloads the daemon closed.
-    @Test("An unknown opcode is 405, and the connection goes on behind its body, however long")
-    func unknownLong() throws {
-        let daemon = try DaemonProcess(["--max-payload", "1MiB"])
-        let client = try daemon.connectBinary()
-        let body = [UInt8](repeating: 0xB1, count: 3 << 20)
-        let answer = try client.exchange(Self.unknownFrame(body: body))
-        #expect(answer.status == 405 && answer.code == "method_not_allowed")
-        #expect(answer.frame.requestID == 7)
-        #expect(try client.exchange(frame(.ping, body: [9])).body == [9])
-        // A known one with such a body ends it.
-        let large = try client.exchange(
-            try putFrame(Put.Draft(id: "x"), body: []).replacingBodyByteCount(3 << 20))
-        #expect(large.status == 413)
-        #expect(try client.isClosed())
+    @Test(
+        "What is refused says why, and the connection goes on after its body where its end is known"
+    )
+    func refusals() throws {
+        for (number, (bytes, words, goesOn)) in try refused().enumerated() {
+            let client = try daemon.connectBinary()
+            let answer = try client.exchange(bytes)
+            #expect("\(answer.status) \(answer.code ?? "")" == words, "\(number)")
+            #expect(answer.frame.opcode == bytes[1], "\(number)")
+            if goesOn {
+                #expect(try client.exchange(frame(.ping, body: [9])).body == [9], "\(number)")
+                #expect(try client.exchange(getFrame("a")).body == [1, 2, 3], "\(number)")
+            } else {
+                #expect(try client.isClosed(), "\(number)")
+            }
+        }
+        // Before hello nothing is answered, not even what no version knows: the connection went on without one.
+        for bytes in [try getFrame("a"), try changed([1: 99])] {
+            let client = try daemon.connect()
+            #expect(try client.exchange(bytes).code == "malformed")
+            #expect(try client.isClosed())
+        }
+        #expect(try daemon.statistic("notifications") == 1)
     }
 
     @Test("A put that is cut short by the end of the input is 400 and stores nothing")
     func halfClosed() throws {
-        let put = try putFrame(Put.Draft(id: "a"), body: [UInt8](repeating: 9, count: 1_000))
+        let put = try put(Put.Draft(id: "a"), 1_000)
         let inBody = try daemon.connectBinary()
         inBody.send(Array(put.dropLast()))
         inBody.endSending()
@@ -86,44 +143,6 @@ import Testing
         whole.endSending()
         #expect(try whole.frameAnswer().body == [1, 2, 3])
         #expect(try whole.isClosed())
-        #expect(try daemon.statistic("publishes") == 1)
-    }
-
-    @Test("A range of 0 bytes is 400, and the connection goes on")
-    func emptyRange() throws {
-        var head: [UInt8] = []
-        try Get.Request.compose(id: "a", range: WireRange(first: 1, count: 1), into: &head)
-        head[8] = 0
-        var blobHead = Array(head.prefix(16))
-        blobHead += [UInt8](repeating: 7, count: 32)
-        let client = try daemon.connectBinary()
-        for bytes in [
-            frame(.get, flags: .rangeGiven, head: head),
-            frame(.getBlob, flags: .rangeGiven, head: blobHead),
-        ] {
-            let answer = try client.exchange(bytes)
-            #expect(answer.status == 400 && answer.code == "malformed")
-        }
-        #expect(try client.exchange(try getFrame("a")).body == [1, 2, 3])
-    }
-
-    @Test("A field without its flag is a reserved field: 400, and the daemon closes")
-    func withoutFlag() throws {
-        var ttl: [UInt8] = []
-        try Put.Draft(id: "b", ttlSeconds: 60).compose(into: &ttl)
-        var expiry: [UInt8] = []
-        try Put.Draft(id: "b", expiryMilliseconds: 4_000_000_000_000).compose(into: &expiry)
-        var range: [UInt8] = []
-        try Get.Request.compose(id: "a", range: WireRange(first: 1, count: 1), into: &range)
-        for bytes in [
-            frame(.put, head: ttl, body: [1]), frame(.put, head: expiry, body: [1]),
-            frame(.get, head: range),
-        ] {
-            let client = try daemon.connectBinary()
-            let answer = try client.exchange(bytes)
-            #expect(answer.status == 400 && answer.code == "reserved")
-            #expect(try client.isClosed())
-        }
         #expect(try daemon.statistic("publishes") == 1)
     }
 
@@ -155,19 +174,13 @@ import Testing
     @Test("The 65th request waits and is answered: no error, in both dialects")
     func manyInFlight() throws {
         let count = 1_000
-        let binary = try daemon.connectBinary()
-        var frames: [UInt8] = []
-        for number in 0..<count { frames += try getFrame("a", requestID: UInt32(number)) }
-        binary.send(frames)
-        for number in 0..<count {
-            let answer = try binary.frameAnswer()
-            #expect(answer.status == 200 && answer.frame.requestID == UInt32(number))
+        for isBinary in [true, false] {
+            let speaker = try Speaker(daemon, isBinary: isBinary)
+            // In one piece: sent one by one, answers that nobody reads fill the socket, and then both sides wait.
+            let request = try speaker.getRequest("a")
+            speaker.client.send(Array(repeatElement(request, count: count).joined()))
+            for _ in 0..<count { #expect(try speaker.answer().body == [1, 2, 3]) }
         }
-        let http = try daemon.connect()
-        // In one piece: sent one by one, answers that nobody reads fill the socket, and then both sides wait.
-        let request = httpRequest("GET", "/v1/notifications/a/payload")
-        http.send(Array(repeatElement(request, count: count).joined()))
-        for _ in 0..<count { #expect(try http.answer().body == [1, 2, 3]) }
     }
 
     @Test("Who does not read is not served on: the requests behind stay where they are")
@@ -177,7 +190,8 @@ import Testing
         // 3 MB of answers, more than a socket holds.
         var frames: [UInt8] = []
         for _ in 0..<200 { frames += try getFrame("large") }
-        client.send(frames + (try callFrame(.delete, "/v1/notifications/a")))
+        let delete = TestRequest("DELETE", "/v1/notifications/a")
+        client.send(try frames + delete.bytes(in: .call))
         try daemon.waitUntil("bytes_sent") { $0 > 100_000 }
         #expect(try daemon.request("GET", "/v1/notifications/a").status == 200)
         for _ in 0..<200 { #expect(try client.frameAnswer().body.count == 16_000) }
@@ -197,17 +211,37 @@ import Testing
         #expect(hello.requestsInFlightMax == 64)
     }
 
-    @Test("A range past the end is 416; one that reaches past it gets what there is")
-    func ranges() throws {
-        try daemon.put("r", Array(0..<100))
+    @Test(
+        "A get in another form has the same answer; a range that reaches past the end has what there is"
+    )
+    func forms() throws {
         let client = try daemon.connectBinary()
-        let past = try client.exchange(try getFrame("r", range: WireRange(first: 100, count: 1)))
-        #expect(past.status == 416 && past.code == "bad_range")
-        let huge = WireRange(first: .max - 1, count: .max - 1)
-        #expect(try client.exchange(try getFrame("r", range: huge)).status == 416)
+        let bodies = [
+            "1": SeededGenerator.bytes(1), "copied": SeededGenerator.bytes(16_384),
+            "linked": SeededGenerator.bytes(65_536), "long": SeededGenerator.bytes(300_001),
+            "empty": [], "text": shrinkingText(9_000),
+        ]
+        for (id, body) in bodies {
+            try daemon.put(id, body, type: id == "text" ? "text/plain" : "image/png")
+            for acceptsGzip in [false, true] {
+                // The part named.
+                var head: [UInt8] = []
+                try Get.Request.compose(id: id, part: "payload", into: &head)
+                let flags = Get.flags(acceptsGzip: acceptsGzip)
+                let named = try client.exchange(frame(.get, flags: flags, id: 77, head: head))
+                #expect(named.status == 200)
+                for _ in 0..<2 {
+                    let answer = try client.exchange(
+                        try getFrame(id, acceptsGzip: acceptsGzip, requestID: 77))
+                    #expect(answer.frame == named.frame && answer.head == named.head, "\(id)")
+                    #expect(answer.body == named.body, "\(id)")
+                    if !acceptsGzip || id != "text" { #expect(answer.body == body, "\(id)") }
+                }
+            }
+        }
         let tail = try client.exchange(
-            try getFrame("r", range: WireRange(first: 90, count: .max - 1)))
-        #expect(tail.status == 206 && tail.body == Array(90..<100))
+            try getFrame("copied", range: WireRange(first: 16_380, count: .max - 1)))
+        #expect(tail.status == 206 && tail.body == bodies["copied"]?.suffix(4))
     }
 
     @Test("One sync serves many publishers")
@@ -221,14 +255,5 @@ import Testing
         }
         #expect(try daemon.statistic("publishes") == 1 + 320)
         #expect(try daemon.statistic("syncs") < 320)
-    }
-}
-
-extension [UInt8] {
-    /// The frame with another size of the body, which is not there.
-    fileprivate func replacingBodyByteCount(_ count: UInt64) -> [UInt8] {
-        var bytes = self
-        for index in 0..<8 { bytes[16 + index] = UInt8(truncatingIfNeeded: count >> (8 * index)) }
-        return bytes
     }
 }

@@ -1,0 +1,223 @@
+import Glibc
+import TestSupport
+import Testing
+
+/// Sends the lines of a table to a daemon in one dialect, and compares.
+struct ExchangeRun {
+    let dialect: TestDialect
+    private var daemon: DaemonProcess
+    private var flags: [String]
+    private var connections: [String: TestConnection] = [:]
+    /// The names of connections that the daemon has closed after an answer.
+    private var ended: Set<String> = []
+    private var variables: Exchange.Variables = [:]
+    /// The documents that were answered, by their lines, without what depends on the clock and the store.
+    private(set) var documents: [String: String] = [:]
+
+    init(_ dialect: TestDialect, _ flags: [String]) throws {
+        self.dialect = dialect
+        self.flags = flags
+        daemon = try Self.start(flags)
+    }
+
+    /// - Parameter flags: the daemon's, behind `nofile=128` where it may have so many descriptors.
+    private static func start(
+        _ flags: [String], in folder: TemporaryFolder? = nil
+    ) throws -> DaemonProcess {
+        let limits = flags.filter { $0.hasPrefix("nofile=") }
+        let shell = limits.map { "ulimit -n \($0.dropFirst(7));" }.joined()
+        return try DaemonProcess(flags.filter { !limits.contains($0) }, in: folder, shell: shell)
+    }
+
+    /// The connections of a name, or of those that begin with what stands before `*`.
+    private func named(_ name: String) -> [String] {
+        name.hasSuffix("*")
+            ? connections.keys.filter { $0.hasPrefix(name.dropLast()) } : [name]
+    }
+
+    /// What a request that is refused must not move, and what may only become less meanwhile: the writer frees
+    /// what earlier lines removed.
+    private func counters() throws -> (fixed: [Int], falling: [Int]) {
+        let answer = try daemon.request("GET", "/v1/stats")
+        func numbers(_ names: String...) throws -> [Int] {
+            try names.map { name in
+                guard let number = answer.member(name).flatMap({ Int($0) }) else {
+                    throw TestFailure("no \(name) in \(answer.text)")
+                }
+                return number
+            }
+        }
+        return (
+            try numbers(
+                "notifications", "parts", "revision", "tombstones", "held_blobs", "categories"),
+            try numbers("blobs", "bytes", "orphan_blobs")
+        )
+    }
+
+    /// What is wrong with what comes of a line.
+    mutating func faults(_ exchange: Exchange) throws -> [String] {
+        if let only = exchange.dialect, only != dialect { return [] }
+        guard !exchange.isStep else {
+            try perform(exchange.request[0])
+            return []
+        }
+        for number in 0..<exchange.count {
+            variables["#"] = "\(number)"
+            let patience = Patience()
+            var faults = try ask(exchange)
+            while exchange.isRepeated, !faults.isEmpty {
+                try patience.wait(orThrow: "\(faults)")
+                faults = try ask(exchange)
+            }
+            if !faults.isEmpty { return faults.map { "\(dialect), \(exchange.place)\n\($0)" } }
+        }
+        return []
+    }
+
+    private mutating func ask(_ exchange: Exchange) throws -> [String] {
+        let name = Exchange.text(exchange.connection, variables)
+        let connection = try connections[name] ?? TestConnection(dialect, daemon)
+        connections[name] = connection
+        let before = exchange.isRefused && !exchange.request.isEmpty ? try counters() : nil
+        if !exchange.request.isEmpty {
+            try connection.send(try exchange.call(variables), isBytewise: exchange.isBytewise)
+        }
+        guard !exchange.answer.isEmpty else { return [] }
+        let answer = try connection.answer()
+        var faults = exchange.faults(answer, &variables)
+        if let before {
+            let after = try counters()
+            let isSame = after.fixed == before.fixed
+            if !isSame || zip(after.falling, before.falling).contains(where: { $0 > $1 }) {
+                faults.append("it changed something")
+            }
+        }
+        if connection.isOver {
+            connections[name] = nil
+            ended.insert(name)
+            // A stream of events that is not followed goes on, and so may a frame's connection.
+            let isToEnd = answer["Connection"] == "close" && answer["Content-Length"] != nil
+            if try isToEnd && !connection.raw.isClosed() {
+                faults.append("the connection is not closed")
+            }
+        }
+        if exchange.dialect == nil, answer.status < 400 {
+            documents[exchange.place] = Self.fixed(answer.text)
+        }
+        return faults.map { "\($0): \(answer.text.prefix(500))" }
+    }
+
+    /// A document with a fixed text in the place of every time and cursor.
+    private static func fixed(_ text: String) -> String {
+        text.replacing(
+            #/"(created_at|expires_at|expired_at|at|held_until|remembered_until|cursor|next)":"[^"]*"/#
+        ) { "\"\($0.1)\":…" }
+    }
+
+    /// Performs a step of a table:
+    ///
+    /// | `@daemon FLAGS` | another daemon with an empty store |
+    /// | `@restart FLAGS`, `@kill FLAGS` | stops it, or kills it, and starts it again |
+    /// | `@stop` | stops it; its connections can still be read |
+    /// | `@signal HUP`, `@gone`, `@ended 0` | sends it a signal; waits until its socket has gone, or for its exit code |
+    /// | `@start FLAGS` | starts it again after its end |
+    /// | `@until watchers 2` | waits until a statistic has this value, or `>0`, more than that |
+    /// | `@log words` | waits until its log says so |
+    /// | `@open a`, `@close a`, `@end a` | makes a connection, closes it, or ends sending on it; `a*`: on all so called |
+    /// | `@closed a` | the daemon has closed the connection, without another byte |
+    private mutating func perform(_ line: String) throws {
+        let words = line.split(separator: " ").map(String.init)
+        let name = words.count > 1 ? words[1] : ""
+        switch words[0] {
+        case "@daemon", "@restart", "@kill":
+            let folder = words[0] == "@daemon" ? nil : daemon.folder
+            connections = [:]
+            if words[0] == "@kill" { daemon.signal(SIGKILL) }
+            let end = words[0] == "@kill" ? daemon.wait() : daemon.stop()
+            try require(end == (words[0] == "@kill" ? 137 : 0), "exit code \(end): \(daemon.log)")
+            if words.count > 1 || folder == nil { flags = Array(words.dropFirst()) }
+            daemon = try Self.start(flags, in: folder)
+        case "@start":
+            flags = Array(words.dropFirst())
+            (connections, daemon) = ([:], try Self.start(flags, in: daemon.folder))
+        case "@gone": try daemon.wait(for: "the socket stays") { !Files.exists($0.socketPath) }
+        case "@ended":
+            let code = daemon.wait()
+            try require("\(code)" == name, "exit code \(code): \(daemon.log)")
+        case "@stop": try require(daemon.stop() == 0, "it does not stop: \(daemon.log)")
+        case "@signal":
+            let numbers = [
+                "HUP": SIGHUP, "STOP": SIGSTOP, "CONT": SIGCONT, "TERM": SIGTERM, "INT": SIGINT,
+            ]
+            daemon.signal(numbers[name] ?? SIGCONT)
+        case "@until":
+            let number = Int(words[2].drop { $0 == ">" }) ?? -1
+            let isMore = words[2].hasPrefix(">")
+            try daemon.waitUntil(name) { isMore ? $0 > number : $0 == number }
+        case "@log":
+            let text = Exchange.text(String(line.dropFirst(5)), variables)
+            try daemon.wait(for: "no \"\(text)\"") { $0.log.contains(text) }
+        case "@open": connections[name] = try TestConnection(dialect, daemon)
+        case "@close": for name in named(name) { connections[name] = nil }
+        case "@end": for name in named(name) { connections[name]?.raw.endSending() }
+        case "@closed":
+            let isClosed = try connections[name]?.raw.isClosed() ?? ended.contains(name)
+            try require(isClosed, "\(name) is not closed")
+            connections[name] = nil
+        default: throw TestFailure("no step is \(line)")
+        }
+    }
+
+    /// The daemon ends as it should.
+    func end() throws { try require(daemon.stop() == 0, "the daemon failed: \(daemon.log)") }
+}
+
+/// A table of exchanges. Its first lines may say `daemon: …`, the flags, and `dialects: http call`.
+struct ExchangeTable: Sendable, CustomTestStringConvertible {
+    let name: String
+    private static let folder = "\(Files.package)/Tests/Exchanges"
+
+    static let all = Files.names(in: folder).map { ExchangeTable(name: $0) }
+    var testDescription: String { name }
+
+    /// Runs all lines in each of the table's dialects, with a daemon for each. Returns what is wrong. What both dialects
+    /// are asked, both answer alike.
+    func run() throws -> (lineCount: Int, faults: [String]) {
+        var lines = Files.text("\(Self.folder)/\(name)").split(
+            separator: "\n", omittingEmptySubsequences: false
+        ).map(String.init)
+        func setting(_ key: String) -> [String] {
+            guard let index = lines.firstIndex(where: { $0.hasPrefix("\(key): ") }) else {
+                return []
+            }
+            let words = lines[index].split(separator: " ").dropFirst().map(String.init)
+            lines[index] = ""
+            return words
+        }
+        let arguments = setting("daemon")
+        let dialects = setting("dialects").compactMap { TestDialect(rawValue: $0) }
+        let exchanges = try lines.enumerated().compactMap { number, line in
+            try Exchange(line, at: "\(name):\(number + 1)")
+        }
+        var faults: [String] = []
+        var runs: [ExchangeRun] = []
+        for dialect in dialects {
+            var run = try ExchangeRun(dialect, arguments)
+            for exchange in exchanges {
+                do {
+                    faults += try run.faults(exchange)
+                } catch {
+                    throw TestFailure("\(dialect), \(exchange.place): \(error)")
+                }
+            }
+            try run.end()
+            runs.append(run)
+        }
+        for (place, document) in runs.first?.documents ?? [:] {
+            for run in runs.dropFirst() where run.documents[place] != document {
+                faults.append("\(place)\n\(document)\n\(run.documents[place] ?? "nothing")")
+            }
+        }
+        return (dialects.count * exchanges.count, faults)
+    }
+}
