@@ -2,6 +2,11 @@
 
 import { element, log, size } from "./page.js"
 
+/** The address of this page's host at another port (Scripts/phones). */
+const neighbor = distance => `${location.protocol}//${location.hostname}:${Number(location.port) + distance}`
+const site = neighbor(1)
+const pushService = neighbor(2)
+
 export class Device {
     constructor(description) {
         Object.assign(this, description)
@@ -42,7 +47,7 @@ export class Device {
     }
 
     connect() {
-        this.pushes = new EventSource(`/api/push/${this.id}`)
+        this.pushes = new EventSource(`${pushService}/api/push/${this.id}`)
         this.pushes.onmessage = event => this.receive(JSON.parse(event.data), event.data.length)
         this.following = new AbortController()
         this.follow(this.following.signal)
@@ -88,8 +93,8 @@ export class Device {
         if (entry.picture) return null
         const begin = performance.now()
         const response = link
-            ? await fetch(new URL(link).pathname + new URL(link).search)
-            : await fetch(`/d/me/notifications/${encodeURIComponent(entry.id)}/payload`, { headers: this.headers })
+            ? await fetch(link)
+            : await fetch(`${site}/d/me/notifications/${encodeURIComponent(entry.id)}/payload`, { headers: this.headers })
         if (!response.ok) return null
         const bytes = await response.blob()
         log(`${this.name} fetched ${size(bytes.size)} in ${Math.round(performance.now() - begin)} ms`)
@@ -117,7 +122,7 @@ export class Device {
         while (!signal.aborted) {
             try {
                 this.cursor ??= (await this.call("GET", "changes?since=latest")).next
-                const response = await fetch(`/d/me/changes?since=${this.cursor}`, {
+                const response = await fetch(`${site}/d/me/changes?since=${this.cursor}`, {
                     headers: { ...this.headers, Accept: "text/event-stream" }, signal })
                 if (!response.ok) throw new Error(`the feed answers ${response.status}`)
                 for await (const event of events(response.body)) {
@@ -152,7 +157,7 @@ export class Device {
 
     /** Calls blobd; null where the notification is gone. */
     async call(method, path, document) {
-        const response = await fetch(`/d/me/${path}`, {
+        const response = await fetch(`${site}/d/me/${path}`, {
             method, headers: document ? { ...this.headers, "Content-Type": "application/json" } : this.headers,
             body: document && JSON.stringify(document) })
         if (response.status === 404) return null

@@ -127,7 +127,7 @@ def send_to_many(query, picture, media_type):
         lines = [
             json.dumps({
                 "id": f"many-{number}", "owner": f"user-{number}", "message": query.get("message", "Hello"), "ttl": 600,
-                "parts": {"payload": {"digest": digest, "media_type": media_type}}})
+                "parts": [{"name": "payload", "digest": digest, "media_type": media_type}]})
             for number in range(first, min(first + BATCH_LINES, count))]
         answer = blobd("POST", "/v1/notifications:batch", "\n".join(lines).encode(), Content_Type="application/x-ndjson")
         stored += sum(json.loads(line)["status"] < 300 for line in answer.splitlines())

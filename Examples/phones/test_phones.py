@@ -29,7 +29,7 @@ class PhoneTests(unittest.TestCase):
         self.page = context.new_page()
         self.problems = []
         self.page.on("pageerror", lambda error: self.problems.append(str(error)))
-        self.page.on("request", lambda request: request.url.startswith((SITE, "blob:", "data:")) or self.problems.append(request.url))
+        self.page.on("request", lambda request: request.url.startswith(("http://127.0.0.1:", "blob:", "data:")) or self.problems.append(request.url))
         self.page.goto(SITE)
         expect(self.page.locator(".device")).to_have_count(4)
         # All push services and feeds are connected.
@@ -129,7 +129,7 @@ class PhoneTests(unittest.TestCase):
         with tempfile.NamedTemporaryFile(suffix=".png") as file:
             self.page.locator("#devices").screenshot(path=file.name)
             self.page.locator("#file").set_input_files(file.name)
-        self.send(owner="bob", message="For Bob alone")
+            self.send(owner="bob", message="For Bob alone")
         expect(self.notifications(BOB).filter(has_text="For Bob alone").locator("img")).to_be_visible()
         self.assertEqual(self.notifications(ANN).filter(has_text="For Bob alone").count(), 0)
 
