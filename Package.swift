@@ -65,7 +65,7 @@ let package = Package(
             ],
             swiftSettings: borrowing),
         .target(
-            name: "BlobProtocol", dependencies: ["Bytes", "Hashing", "Notifications"],
+            name: "BlobProtocol", dependencies: ["BlobJSON", "Bytes", "Hashing", "Notifications"],
             swiftSettings: borrowing),
         .target(
             name: "BlobClient",
@@ -144,6 +144,14 @@ let package = Package(
             name: "blobd-client-example", dependencies: ["BlobClient", "BlobProtocol"],
             path: "Examples/clients/swift", swiftSettings: common),
 
+        // The device's part of Examples/ios, and the program by which a test tries it.
+        .target(
+            name: "RichPush", dependencies: ["Hashing"], path: "Examples/ios/Sources/RichPush",
+            swiftSettings: common),
+        .executableTarget(
+            name: "rich-push", dependencies: ["RichPush"], path: "Examples/ios/Sources/rich-push",
+            swiftSettings: common),
+
         .testTarget(
             name: "BlobJSONTests", dependencies: ["BlobJSON", "TestSupport"],
             swiftSettings: borrowing),
@@ -189,7 +197,7 @@ let package = Package(
                 "blobd", "BlobJSON", "BlobStore", "BlobClient", "BlobProtocol", "BlobServer",
                 "Bytes", "LoadGenerator", "CLinux", "Notifications", "ObjectStore", "Replication",
                 "TestSupport",
-                "blobd-client-example",
+                "blobd-client-example", "rich-push",
                 .product(name: "Logging", package: "swift-log"),
             ],
             swiftSettings: borrowing),

@@ -109,3 +109,21 @@ wait_for_daemon() {
     cat "$3" >&2
     exit 1
 }
+
+# Installs what a requirements file names from PyPI: install_python NAME FILE. Sets VENV to its folder, .build/NAME-venv.
+install_python() {
+    VENV="$ROOT/.build/$1-venv"
+    cmp -s "$2" "$VENV/installed" && return
+    install_missing 'python3-venv:python3 -c "import ensurepip, venv"'
+    say "Installing into $VENV: $(paste -sd' ' "$2") …"
+    mkdir -p "$ROOT/.build"
+    # Two at once would write the same files.
+    exec 7>"$VENV.lock"
+    flock 7
+    if ! cmp -s "$2" "$VENV/installed"; then
+        python3 -m venv "$VENV" >&2
+        "$VENV/bin/pip" install --quiet --disable-pip-version-check -r "$2" >&2
+        cp "$2" "$VENV/installed"
+    fi
+    exec 7>&-
+}

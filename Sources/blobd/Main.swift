@@ -42,7 +42,7 @@ struct Blobd: ParsableCommand {
             TopCommand.self,
             DoctorCommand.self,
             PingCommand.self,
-            SignCommand.self,
+            SignCommand.self, TokenCommand.self,
             ProbeCommand.self,
             PromoteCommand.self,
             VerifyCommand.self,

@@ -4,6 +4,7 @@ import base64
 import collections
 import hashlib
 import hmac
+import json
 import os
 import random
 import time
@@ -84,6 +85,8 @@ def before_call(context, case, kwargs):
         body["action"] = RANDOM.choice(("default", "dismiss"))
     if case.path.startswith("/d/") and "sig" in query and likely(0.8):
         sign(query, case.formatted_path)
+    if case.path.startswith("/d/me/"):
+        kwargs.setdefault("headers", {})["Authorization"] = "Bearer " + token()
 
 
 def sign(query, path):
@@ -91,6 +94,14 @@ def sign(query, path):
     text = f"GET\n{path}\n{query['e']}\n{KEY_ID}".encode()
     code = hmac.new(base64.b64decode(KEY), text, hashlib.sha256).digest()
     query["sig"] = base64.urlsafe_b64encode(code).decode().rstrip("=")
+
+
+def token():
+    claims = {"sub": RANDOM.choice(("a", "b c", "d")), "exp": int(time.time()) + 60, "scope": RANDOM.choice(("read", "write"))}
+    pieces = [json.dumps(part).encode() for part in ({"alg": "HS256", "kid": KEY_ID}, claims)]
+    text = b".".join(base64.urlsafe_b64encode(piece).rstrip(b"=") for piece in pieces)
+    code = hmac.new(base64.b64decode(KEY), text, hashlib.sha256).digest()
+    return (text + b"." + base64.urlsafe_b64encode(code).rstrip(b"=")).decode()
 
 
 @schemathesis.serializer("application/x-ndjson")

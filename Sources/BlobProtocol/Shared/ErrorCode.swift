@@ -9,8 +9,9 @@ public enum ErrorCode: RawRepresentable, CaseIterable, Hashable, Sendable {
     case badResponse, badActions, badOptions, unknownCategory, unknownAction, unknownDigest
     case digestMismatch, badMultipart, partMissing, partUnexpected, tooManyParts, badCursor
     case badLimit, badWait, badPlatform, badProfile, badTargetHost
-    // 403 to 431: what it asks for.
-    case forbidden, notFound, methodNotAllowed, notAcceptable, timeout, expired, lengthRequired
+    // 401 to 431: what it asks for.
+    case badToken, insufficientScope, forbidden, notFound, methodNotAllowed, notAcceptable
+    case timeout, expired, lengthRequired
     case preconditionFailed, preconditionRequired, payloadTooLarge, uriTooLong
     case unsupportedContentCoding, badRange, expectationFailed, tooManyRequests, headersTooLarge
     case responseConflict, resync, recordTooLarge, unsupportedMediaType, envelopeTooLarge
@@ -86,6 +87,8 @@ public enum ErrorCode: RawRepresentable, CaseIterable, Hashable, Sendable {
         case .badPlatform: ("bad_platform", 400, "Bad platform")
         case .badProfile: ("bad_profile", 400, "Bad profile")
         case .badTargetHost: ("bad_target_host", 400, "Bad target host")
+        case .badToken: ("bad_token", 401, "Bad token")
+        case .insufficientScope: ("insufficient_scope", 403, "Insufficient scope")
         case .forbidden: ("forbidden", 403, "Forbidden")
         case .notFound: ("not_found", 404, "Not found")
         case .methodNotAllowed: ("method_not_allowed", 405, "Method not allowed")

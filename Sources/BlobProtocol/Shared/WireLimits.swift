@@ -88,6 +88,8 @@ public enum WireLimits {
     public static var groupByteCountMax: Int { TextKind.group.byteCountMax }
     /// The largest JSON document, in bytes. Larger: 413.
     public static let documentByteCountMax = 65_536
+    /// The largest JSON document that a device sends with a token, in bytes.
+    public static let deviceDocumentByteCountMax = 4_096
     /// The largest batch, in bytes. Larger: 413.
     public static let batchByteCountMax = 8 << 20
     /// The most lines of a batch. More: 413.

@@ -22,7 +22,7 @@ extension Worker {
     ) {
         reader.isDue = false
         do throws(ProtocolError) {
-            guard handler.isPermitted(reader) else { throw .linkNotValid }
+            if let refusal = handler.refusal(of: reader) { throw refusal }
             try handler.requireAnswerMemory()
             let page = try handler.look(reader)
             if !page.changes.isEmpty || now >= reader.end || isStopping {
@@ -46,7 +46,7 @@ extension Worker {
         reader.isDue = false
         do throws(ProtocolError) {
             guard !isStopping else { throw .stopping }
-            guard handler.isPermitted(reader) else { throw .linkNotValid }
+            if let refusal = handler.refusal(of: reader) { throw refusal }
             if reader.isBegun, answerMemory.isUsedUp {
                 // It is looked at again at the next tick.
                 reader.end = now
@@ -92,8 +92,8 @@ extension Worker {
     func checkReader(
         _ reader: FeedReader, _ connection: Connection, _ batch: inout AnswerBatch
     ) -> Bool {
-        if !handler.isPermitted(reader) {
-            refuse(reader, .linkNotValid, connection, &batch)
+        if let refusal = handler.refusal(of: reader) {
+            refuse(reader, refusal, connection, &batch)
         } else if now >= reader.end, connection.output.isEmpty {
             continueFeed(connection, &batch)
         } else {

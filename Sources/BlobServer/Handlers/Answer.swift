@@ -172,14 +172,15 @@ extension RequestHandler {
         return step
     }
 
+    /// A notification that exists for the request. To a device, another's is as if there were none.
     func record(
-        _ id: RawSpan, in snapshot: borrowing Snapshot
+        _ id: RawSpan, for request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> Record {
-        let lookup = try asked(try snapshot.record(for: id, asOf: now))
-        switch lookup {
-        case .missing: throw .notFound("notification")
-        case .expired(let moment): throw .expired("notification", at: moment)
-        case .found(let record): return record
+        let scope = request.scope
+        switch try asked(try snapshot.record(for: id, asOf: now)) {
+        case .found(let record) where scope?.contains(record) ?? true: return record
+        case .expired(let moment) where scope == nil: throw .expired("notification", at: moment)
+        case .found, .expired, .missing: throw .notFound("notification")
         }
     }
 

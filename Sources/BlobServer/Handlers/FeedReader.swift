@@ -40,51 +40,17 @@ struct FeedQuery: Sendable {
     var waitSeconds: Int
     /// What is told with its record, and what as left.
     var filter = RecordFilter()
-    /// The link without which it may not be read; nil: a backend asks.
-    var link: FeedLink?
-}
-
-/// A device's link by which a wait or a stream was asked for. Neither outlives it, or its key.
-struct FeedLink: Sendable {
-    /// As it was sent, which is what was signed.
-    private let path: [UInt8]
-    private let query: [UInt8]
-    private let expiresAt: Int64
-    /// The keys that it was checked with last (``LinkKeys/Version``).
-    private var keysNumber: UInt64
-
-    init?(path: RawSpan, query: RawSpan, asOf now: Timestamp, _ keys: LinkKeys) {
-        let version = keys.version
-        guard let known = version.keys,
-            let expiresAt = SignedLink.expiry(
-                path: path, query: query, now: now.milliseconds / 1_000, keys: known)
-        else { return nil }
-        self.path = path.array()
-        self.query = query.array()
-        self.expiresAt = expiresAt
-        keysNumber = version.number
-    }
-
-    /// Whether it is valid now. Computes a signature only where keys have been read since the last call.
-    mutating func isValid(asOf now: Timestamp, _ keys: LinkKeys) -> Bool {
-        let seconds = now.milliseconds / 1_000
-        guard seconds < expiresAt else { return false }
-        let version = keys.version
-        guard version.number != keysNumber else { return true }
-        guard let known = version.keys,
-            SignedLink.isValid(
-                path: path.span.bytes, query: query.span.bytes, now: seconds, keys: known)
-        else { return false }
-        keysNumber = version.number
-        return true
-    }
+    /// What a device showed, without which it may not be read; nil: a backend asks.
+    var grant: DeviceGrant?
 }
 
 // An owner's changes, waited for or sent as they come. `Worker+Feeds.swift` says when.
 
 extension RequestHandler {
-    func isPermitted(_ reader: FeedReader) -> Bool {
-        reader.query.link?.isValid(asOf: now, links) ?? true
+    /// Why the reader may not go on: what its device showed is not valid any more; nil: it may.
+    func refusal(of reader: FeedReader) -> ProtocolError? {
+        guard reader.query.grant?.isValid(asOf: now, links) == false else { return nil }
+        return reader.query.grant?.refusal
     }
 
     /// Looks after a reader's cursor, in a new snapshot, and moves the cursor.

@@ -134,8 +134,5 @@ extension ProtocolError {
         return error
     }
 
-    /// Whatever is wrong with a link, the answer is the same.
-    static let linkNotValid = ProtocolError(.forbidden, "the link is not valid")
-
     static let stopping = ProtocolError(.stopping, "the daemon is stopping; try again")
 }

@@ -60,7 +60,7 @@ extension ChangeTransaction {
     }
 
     mutating func patch(_ patch: NotificationPatch) throws(StoreError) -> Outcome {
-        let live = live(try existing(patch.id))
+        let live = live(try existing(patch.id), in: patch.scope)
         let record: Record
         do throws(StoreError) {
             try check(patch, for: live?.app)
@@ -114,9 +114,10 @@ extension ChangeTransaction {
         return try record(id)
     }
 
-    /// One that has expired counts as not there.
-    borrowing func live(_ record: Record?) -> Record? {
-        isLive(record) ? record : nil
+    /// One that has expired counts as not there, and so does one outside of `scope`.
+    borrowing func live(_ record: Record?, in scope: NotificationScope? = nil) -> Record? {
+        guard isLive(record), let record, scope?.contains(record) ?? true else { return nil }
+        return record
     }
 
     /// Without a copy of the record.
@@ -181,7 +182,7 @@ extension Record {
 
 extension ChangeTransaction {
     mutating func respond(_ response: ActionResponse) throws(StoreError) -> Outcome {
-        let live = live(try existing(response.id))
+        let live = live(try existing(response.id), in: response.scope)
         do throws(StoreError) {
             guard let live else { return .notFound }
             if let earlier = live.details.responses.last(where: { $0.isRepeated(by: response) }) {

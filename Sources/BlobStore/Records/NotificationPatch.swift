@@ -49,6 +49,8 @@ public struct NotificationPatch: Sendable {
     public var device: String?
     /// What must hold of the one that is there.
     public var condition = Condition.none
+    /// The notifications that exist for this change; nil: all.
+    public var scope: NotificationScope?
 
     /// A patch that changes nothing yet.
     public init(id: String) { self.id = id }
@@ -80,6 +82,13 @@ extension NotificationPatch {
             case .owner, .app, .device: break
             }
         }
+    }
+
+    /// Whether it changes nothing but what became of the notification on the devices.
+    package var isOfStateAlone: Bool {
+        TextField.patched.allSatisfy { self[$0] == nil || self[$0] == .keep } && actions == .keep
+            && platforms == .keep && priority == .keep && displayTTLSeconds == .keep
+            && data == .keep && expiresAt == .keep
     }
 
     func check(asOf now: Timestamp) throws(StoreError) {

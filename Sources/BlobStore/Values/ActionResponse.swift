@@ -16,6 +16,8 @@ public struct ActionResponse: Sendable {
     public var contentExtension: ContentExtensionAnswer?
     /// The device it comes from.
     public var device: String?
+    /// The notifications that exist for this change; nil: all.
+    public var scope: NotificationScope?
 
     /// A response.
     public init(id: String, action: String, key: String? = nil) {

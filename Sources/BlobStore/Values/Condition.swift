@@ -1,3 +1,5 @@
+internal import Bytes
+
 /// What must hold of what is stored for a change to be made, judged in its transaction. The condition of a
 /// ``Publication`` is about its part, that of a category's change about the category, others about the
 /// notification. What has expired is not there.
@@ -110,5 +112,25 @@ public struct Removal: Sendable {
         self.id = id
         self.device = device
         self.condition = condition
+    }
+}
+
+/// The notifications that exist for a change: those of one owner, or of one app of an owner.
+public struct NotificationScope: Sendable, Hashable {
+    /// Whose they are.
+    public var owner: String
+    /// Of which app; nil: of all.
+    public var app: String?
+
+    /// A scope.
+    public init(owner: String, app: String? = nil) {
+        self.owner = owner
+        self.app = app
+    }
+
+    /// Whether a notification is one of them. Names are compared by bytes.
+    package func contains(_ record: Record) -> Bool {
+        (record.owner?.isSame(as: owner) ?? false)
+            && (app.map { record.app?.isSame(as: $0) ?? false } ?? true)
     }
 }

@@ -84,12 +84,7 @@ struct SignCommand: ParsableCommand {
                     ? try JSONLine.object(["path": newKey, "key_id": id])
                     : "created \(newKey)  key \(id)\n")
         }
-        guard let path = signingKeys ?? getenv("BLOBD_SIGNING_KEYS").map({ String(cString: $0) })
-        else { throw CommandFailure(.badUsage, "no keys: use --signing-keys FILE") }
-        let keys: SigningKeys
-        do { keys = try SigningKeyFile.read(path) } catch {
-            throw CommandFailure(.badUsage, "\(error)")
-        }
+        let keys = try SigningKeyFile.ofCommand(signingKeys)
         let target = try target()
         let now = wallClockMilliseconds()
         let expiry = (now + Int64(ttl.milliseconds)) / 1_000
@@ -114,6 +109,15 @@ extension SignCommand {
         } catch {
             throw CommandFailure(.badUsage, error.detail)
         }
+    }
+}
+
+extension SigningKeyFile {
+    /// The keys of a command, from the file of its option or of the environment.
+    static func ofCommand(_ option: String?) throws(CommandFailure) -> SigningKeys {
+        guard let path = option ?? getenv("BLOBD_SIGNING_KEYS").map({ String(cString: $0) })
+        else { throw CommandFailure(.badUsage, "no keys: use --signing-keys FILE") }
+        do { return try read(path) } catch { throw CommandFailure(.badUsage, "\(error)") }
     }
 }
 

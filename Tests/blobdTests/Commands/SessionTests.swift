@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Commands as a user types them, with what they print and their exit codes: the files of `Tests/Sessions`, each with a
-/// daemon of its own, and `docs/HTTP.md`, each section with one. `Session` explains how they are written.
+/// daemon of its own, and the documents' examples, each section with one. `Session` explains how they are written.
 @Suite(.waiting) struct SessionTests {
     private static let folder = "\(Files.package)/Tests/Sessions"
 
@@ -22,9 +22,9 @@ import Testing
         for fault in try Self.run(session, flags, tellsCodes: true) { Issue.record("\(fault)") }
     }
 
-    private static let sections = Session.all(in: "docs/HTTP.md")
+    private static let sections = ["docs/HTTP.md", "docs/FIRST-PUSH.md"].flatMap(Session.all(in:))
 
-    @Test("The commands of HTTP.md do what it says", arguments: sections.indices)
+    @Test("The commands of HTTP.md and FIRST-PUSH.md do what they say", arguments: sections.indices)
     func document(section: Int) throws {
         #expect(Self.sections.count >= 8 && Self.sections.flatMap(\.steps).count >= 60)
         for fault in try Self.run(Self.sections[section], []) { Issue.record("\(fault)") }

@@ -82,7 +82,10 @@ import Testing
         ("BlobProtocol/Shared", []),
         ("BlobProtocol/Binary", ["BlobProtocol/Shared"]),
         ("BlobProtocol/HTTP", ["BlobProtocol/Shared"]),
-        ("BlobProtocol/Links", ["Hashing", "BlobProtocol/Shared", "BlobProtocol/HTTP"]),
+        (
+            "BlobProtocol/Links",
+            ["BlobJSON", "Hashing", "BlobProtocol/Shared", "BlobProtocol/HTTP"]
+        ),
 
         ("BlobClient", ["BlobProtocol", "BlobJSON", "Hashing", "Zlib"]),
 

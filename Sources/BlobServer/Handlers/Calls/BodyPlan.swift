@@ -19,6 +19,7 @@ struct BodyPlan: Sendable {
     var device: DeviceName?
     var condition = Condition.none
     var coding = BodyCoding.identity
+    var isOfDevice = false
     /// Longer bodies are refused before a byte is read, where the length is said.
     var byteCountMax: Int
 
@@ -31,7 +32,7 @@ struct BodyPlan: Sendable {
 
     var documentByteCountMax: Int {
         if case .batch = kind { return WireLimits.batchByteCountMax }
-        return WireLimits.documentByteCountMax
+        return isOfDevice ? WireLimits.deviceDocumentByteCountMax : WireLimits.documentByteCountMax
     }
 
     var tooLarge: ProtocolError {
@@ -61,7 +62,7 @@ extension BodyPlan {
     init(document kind: Kind, _ request: EndpointRequest) {
         self.init(
             kind: kind, device: request.device, condition: request.condition,
-            coding: request.coding, byteCountMax: 0)
+            coding: request.coding, isOfDevice: request.scope != nil, byteCountMax: 0)
         byteCountMax =
             coding == .identity
             ? documentByteCountMax : StoreLimits.codedByteCountMax(for: documentByteCountMax)

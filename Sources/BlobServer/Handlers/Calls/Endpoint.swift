@@ -73,6 +73,8 @@ final class Endpoint: Sendable {
 
         /// Its path and query are a signed link.
         static let signed = Rules(rawValue: 1 << 0)
+        /// It is a device's, whose token says which notifications exist.
+        static let token = Rules(rawValue: 1 << 4)
         /// Without this rule, a condition (RFC 9110, section 13.1) is refused, which would be ignored.
         static let conditions = Rules(rawValue: 1 << 1)
         /// It is no change, although it is no GET: a follower carries it out.

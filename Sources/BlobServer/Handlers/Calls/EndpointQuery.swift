@@ -56,13 +56,20 @@ struct EndpointQuery {
 
     func app() throws(ProtocolError) -> AppName? { try name("app") }
 
-    func filter() throws(ProtocolError) -> RecordFilter {
+    /// - Parameter scope: the notifications that exist for the request; nil: all.
+    func filter(in scope: NotificationScope?) throws(ProtocolError) -> RecordFilter {
         let group: GroupName? = try name("group")
         let platform: PlatformName? = try name("platform")
         let targetHost: TargetHost? = try name("target_host")
         var filter = RecordFilter(
             app: try app()?.text, isRead: try flag("read"), group: group?.text,
             platform: platform?.text, targetHost: targetHost?.text)
+        if let app = scope?.app {
+            try require(
+                filter.app == nil || filter.app == app, .badQuery,
+                "the token is for the app \(app.excerpt) only")
+            filter.app = app
+        }
         if let name = try text("action_state", .badActionState) {
             filter.actionState = try ActionState(onWire: name)
         }

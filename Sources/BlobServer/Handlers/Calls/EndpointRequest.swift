@@ -24,8 +24,8 @@ final class EndpointRequest {
     @exclusivity(unchecked) private(set) var device: DeviceName?
     /// What must hold of the notification or the category that is there.
     @exclusivity(unchecked) private(set) var condition = Condition.none
-    /// The signed link that it came by, whose parameters are in the query; nil: it came by none.
-    @exclusivity(unchecked) private(set) var link: FeedLink?
+    /// What a device showed: a signed link, whose parameters are in the query, or a token; nil: a backend asks.
+    @exclusivity(unchecked) private(set) var grant: DeviceGrant?
     @exclusivity(unchecked) private(set) var acceptsEvents = false
     /// The place in the feed that a stream was read up to.
     @exclusivity(unchecked) private(set) var lastEventID: [UInt8]?
@@ -51,17 +51,18 @@ final class EndpointRequest {
             slice = names.second
         }
         if let known = hasPayload ? Publication.parameters : endpoint.query {
-            self.query = try EndpointQuery(query, known, isLink: link != nil)
+            self.query = try EndpointQuery(query, known, isLink: endpoint.rules.contains(.signed))
         }
     }
 
     convenience init(
         _ endpoint: Endpoint, _ names: PathPattern.Match, _ head: HTTPRequestHead,
-        _ bytes: RawSpan, by link: FeedLink?
+        _ bytes: RawSpan, by grant: DeviceGrant?
     ) throws(ProtocolError) {
         if endpoint.body == .none { try head.checkNoBody() }
         self.init(endpoint)
-        self.link = link
+        self.grant = grant
+        if let token = grant?.token { owner = try OwnerID(onWire: token.owner) }
         if endpoint.body == .notification, endpoint.method == .post {
             hasPayload = try head.isRawPublish(in: bytes)
         } else {
@@ -87,10 +88,17 @@ final class EndpointRequest {
         if let contentType = head.contentType?.of(bytes) {
             mediaType = try MediaType(onWire: contentType)
         }
-        if !hasPayload, let name = try head.value(of: "blobd-device", in: bytes)?.of(bytes) {
+        if let token = grant?.token {
+            device = try token.device.map { (name) throws(ProtocolError) in
+                try DeviceName(onWire: name)
+            }
+        } else if !hasPayload, let name = try head.value(of: "blobd-device", in: bytes)?.of(bytes) {
             device = try DeviceName(onWire: name)
         }
     }
+
+    /// The notifications that exist for it; nil: all.
+    var scope: NotificationScope? { grant?.token?.notifications }
 
     /// A frame of `call`. Throws `not_found` for what frames do not have, and `method_not_allowed`.
     convenience init(_ call: Call.Request, _ head: RawSpan) throws(ProtocolError) {

@@ -4,7 +4,7 @@ extension Endpoint {
     /// Every HTTP call. The methods of a path stand together, in the order in which `Allow` lists them; a path that
     /// another pattern matches too stands before it. A test compares the table with `docs/openapi.json`.
     static let all: [Endpoint] = [
-        payloads, notifications, categories, owners, links, operation,
+        payloads, notifications, categories, owners, links, devices, operation,
     ].flatMap { $0 }
 
     /// The frame `put` is one, too.
@@ -120,6 +120,32 @@ extension Endpoint {
         Endpoint(.get, "/d/{id}", "linkedPayload", .fetch, on: .devices, also: .signed, .fetch),
         Endpoint(
             .get, "/d/{id}/parts/{name}", "linkedPart", .fetch, on: .devices, also: .signed, .fetch),
+    ]
+
+    /// Of the owner that a device's token names.
+    private static let devices = [
+        Endpoint(
+            .get, "/d/me/notifications", "ownHistory", .list,
+            query: filterParameters + ["limit", "before"], reads: .owner, on: .devices,
+            also: .token, .performInSnapshot(RequestHandler.getHistory)),
+        Endpoint(
+            .get, "/d/me/notifications/{id}", "ownNotification", .record, reads: .notification,
+            on: .devices, also: .token, .performInSnapshot(RequestHandler.getNotification)),
+        Endpoint(
+            .patch, "/d/me/notifications/{id}", "patchOwn", .patch, body: .patch, on: .devices,
+            also: [.token, .conditions], .perform(RequestHandler.patchNotification)),
+        Endpoint(
+            .get, "/d/me/notifications/{id}/payload", "ownPayload", .fetch, on: .devices,
+            also: .token, .fetch),
+        Endpoint(
+            .get, "/d/me/notifications/{id}/parts/{name}", "ownPart", .fetch, on: .devices,
+            also: .token, .fetch),
+        Endpoint(
+            .post, "/d/me/notifications/{id}/responses", "respondToOwn", .respond, body: .document,
+            on: .devices, also: .token, .perform(RequestHandler.postResponse)),
+        Endpoint(
+            .get, "/d/me/changes", "ownChanges", .changes, body: .none, query: feedParameters,
+            reads: .owner, on: .devices, also: .token, .perform(RequestHandler.getChanges)),
     ]
 
     private static let operation = [

@@ -23,7 +23,7 @@ extension RequestHandler {
         let token = try Self.token(query, for: platform)
         let isWhole = try Self.isWhole(query)
         let record = try record(
-            request.required(request.id).text.utf8.span.bytes, in: snapshot)
+            request.required(request.id).text.utf8.span.bytes, for: request, in: snapshot)
         let envelope: Envelope
         do throws(EnvelopeError) {
             envelope = try Envelope.render(

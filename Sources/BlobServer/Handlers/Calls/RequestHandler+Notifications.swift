@@ -24,7 +24,7 @@ extension RequestHandler {
         _ request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
         let id = try request.required(request.id)
-        let record = try record(id.text.utf8.span.bytes, in: snapshot)
+        let record = try record(id.text.utf8.span.bytes, for: request, in: snapshot)
         try asked(try request.condition.check(record))
         return .respond(.record(record))
     }
@@ -58,8 +58,13 @@ extension RequestHandler {
             !limits.requiresIfMatch || request.condition.namesWhatIsThere, .preconditionRequired,
             "this daemon requires If-Match to patch a notification: give its revision, or *")
         let id = try request.required(request.id)
+        let scope = request.scope
         return try receive(request, .nothing) { (reader, bytes, plan) throws(ProtocolError) in
             var patch = try reader.patch(bytes, plan)
+            try require(
+                scope == nil || patch.isOfStateAlone, .immutableMember,
+                "a device can change only read and action_state")
+            patch.scope = scope
             patch.id = id.text
             patch.condition = plan.condition
             return .apply(try reader.checked(try CheckedChange(.patch(patch), asOf: .now)))
@@ -81,8 +86,10 @@ extension RequestHandler {
 
     func postResponse(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         let id = try request.required(request.id)
+        let scope = request.scope
         return try receive(request, .responded) { (reader, bytes, plan) throws(ProtocolError) in
             var response = try ResponseDocument.parse(bytes, id: id)
+            response.scope = scope
             response.device = plan.device?.text
             return .apply(try reader.checked(try CheckedChange(.respond(response), asOf: .now)))
         }

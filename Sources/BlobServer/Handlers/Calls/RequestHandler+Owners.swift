@@ -23,7 +23,7 @@ extension RequestHandler {
             limit: try query.pageLimit(),
             waitSeconds: try query.number(
                 "wait", in: 0...WireLimits.waitSecondsMax, .badWait, default: 0),
-            filter: try query.filter(), link: request.link)
+            filter: try query.filter(in: request.scope), grant: request.grant)
     }
 
     /// A place in a feed: `0`, `latest`, or what an answer said. Throws `bad_cursor` for anything else, and `resync`
@@ -92,7 +92,7 @@ extension RequestHandler {
                 "invalid before \(before.span.bytes.excerpt()) for this owner: use next of a page of this owner's history"
             )
         }
-        query.filter = try request.query.filter()
+        query.filter = try request.query.filter(in: request.scope)
         query.byteCountMax = pageByteCountMax
         let page = try asked(try snapshot.history(of: owner.utf8.span.bytes, query, asOf: now))
         let status = query.filter.status

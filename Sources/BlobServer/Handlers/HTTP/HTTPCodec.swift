@@ -184,7 +184,7 @@ extension Record {
 }
 
 /// A field of an error's answer that says what could be asked for instead (RFC 9110, sections
-/// 15.5.6 and 15.5.16; RFC 5789, section 2.2).
+/// 15.5.2, 15.5.6 and 15.5.16; RFC 5789, section 2.2; RFC 6750, section 3).
 struct AnswerHint {
     let name: StaticString
     let value: String
@@ -192,6 +192,12 @@ struct AnswerHint {
     init?(_ error: ProtocolError, _ head: HTTPRequestHead, _ bytes: RawSpan) {
         let path = head.path.of(bytes)
         switch error.code {
+        case .badToken:
+            name = "WWW-Authenticate"
+            value = "Bearer"
+        case .insufficientScope:
+            name = "WWW-Authenticate"
+            value = "Bearer error=\"insufficient_scope\", scope=\"write\""
         case .methodNotAllowed:
             name = "Allow"
             value =

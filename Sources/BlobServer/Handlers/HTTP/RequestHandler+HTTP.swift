@@ -161,7 +161,17 @@ extension RequestHandler {
             default: break
             }
         }
-        return .call(try endpointRequest(request))
+        let call = try endpointRequest(request)
+        guard case .fetch = call.endpoint.action, let id = call.id, let scope = call.scope else {
+            return .call(call)
+        }
+        names = Array(id.text.utf8)
+        let part = Array((call.part?.text ?? "").utf8)
+        names += part
+        return .fetch(
+            .own(
+                id: Slice(offset: 0, count: names.count - part.count),
+                part: Slice(offset: names.count - part.count, count: part.count), scope))
     }
 
     @inline(never)
@@ -170,13 +180,19 @@ extension RequestHandler {
     ) throws(ProtocolError) -> EndpointRequest {
         let (endpoint, names) = try Endpoint.find(
             request.head.method, request.path, on: request.isDevice ? .deviceSocket : .mainSocket)
-        var link: FeedLink?
+        var grant: DeviceGrant?
         if endpoint.rules.contains(.signed) {
-            link = FeedLink(
+            grant = DeviceGrant(
                 path: request.path, query: request.head.query.of(request.bytes), asOf: now, links)
-            guard link != nil else { throw .linkNotValid }
+            guard grant != nil else { throw .linkNotValid }
+        } else if endpoint.rules.contains(.token) {
+            if let field = try request.head.value(of: "authorization", in: request.bytes) {
+                grant = DeviceGrant(authorization: field.of(request.bytes), asOf: now, links)
+            }
+            guard let token = grant?.token else { throw .tokenNotValid }
+            guard endpoint.method == .get || token.scope == .write else { throw .scopeTooSmall }
         }
-        return try EndpointRequest(endpoint, names, request.head, request.bytes, by: link)
+        return try EndpointRequest(endpoint, names, request.head, request.bytes, by: grant)
     }
 
     /// Refuses a link that is not valid before anything it names is looked at.

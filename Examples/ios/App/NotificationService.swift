@@ -1,0 +1,92 @@
+import Foundation
+import RichPush
+import UserNotifications
+
+/// The notification service extension: fetches the picture of an alert before iOS shows it.
+///
+/// iOS starts it for a push with `mutable-content`, which blobd's alerts have, and gives it about 30 seconds and 24 MB.
+final class NotificationService: UNNotificationServiceExtension {
+    private var delivery: Delivery?
+    private var work: Task<Void, Never>?
+
+    override func didReceive(
+        _ request: UNNotificationRequest,
+        withContentHandler contentHandler: @escaping (UNNotificationContent) -> Void
+    ) {
+        guard let push = RichPushMessage(userInfo: request.content.userInfo),
+            let content = request.content.mutableCopy() as? UNMutableNotificationContent
+        else { return contentHandler(request.content) }
+        let delivery = Delivery(content, contentHandler)
+        self.delivery = delivery
+        work = Task {
+            async let buttons: Void = delivery.addButtons(of: push)
+            await delivery.attachPicture(of: push)
+            await buttons
+            delivery.deliver()
+        }
+    }
+
+    /// The time is nearly over: what is there is shown.
+    override func serviceExtensionTimeWillExpire() {
+        work?.cancel()
+        delivery?.deliver()
+    }
+}
+
+/// What will be shown, and iOS's handler, which is called exactly once.
+///
+/// Shared between threads, and safe: both are used under the lock only.
+private final class Delivery: @unchecked Sendable {
+    private let lock = NSLock()
+    private let content: UNMutableNotificationContent
+    private var handler: ((UNNotificationContent) -> Void)?
+
+    init(
+        _ content: UNMutableNotificationContent,
+        _ handler: @escaping (UNNotificationContent) -> Void
+    ) {
+        self.content = content
+        self.handler = handler
+    }
+
+    /// Changes what will be shown, unless it is shown already.
+    private func change(_ body: (UNMutableNotificationContent) -> Void) {
+        lock.withLock { if handler != nil { body(content) } }
+    }
+
+    func deliver() {
+        lock.withLock {
+            handler?(content)
+            handler = nil
+        }
+    }
+
+    /// Without a picture the notification is shown as the push has it.
+    func attachPicture(of push: RichPushMessage) async {
+        guard let url = push.url,
+            let payload = try? await PayloadDownload().run(
+                url, into: FileManager.default.temporaryDirectory),
+            // iOS moves the file into its own store.
+            let attachment = try? UNNotificationAttachment(
+                identifier: push.id, url: payload.file, options: nil)
+        else { return }
+        change { $0.attachments = [attachment] }
+    }
+
+    /// The buttons of the notification, as a category of its own.
+    func addButtons(of push: RichPushMessage) async {
+        guard let client = Session.client,
+            let actions = try? await client.notification(push.id).actions, !actions.isEmpty
+        else { return }
+        let category = UNNotificationCategory(
+            identifier: "rich-\(push.id)",
+            actions: actions.map {
+                UNNotificationAction(identifier: $0.identifier, title: $0.title, options: [])
+            },
+            // A dismissal is told to the app, which withdraws the notification from the user's other devices.
+            intentIdentifiers: [], options: [.customDismissAction])
+        let center = UNUserNotificationCenter.current()
+        center.setNotificationCategories(await center.notificationCategories().union([category]))
+        change { $0.categoryIdentifier = category.identifier }
+    }
+}

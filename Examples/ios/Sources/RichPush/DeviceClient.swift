@@ -1,0 +1,128 @@
+public import Foundation
+
+#if canImport(FoundationNetworking)
+import FoundationNetworking
+#endif
+
+/// What a device asks blobd for in its user's name, with a token that the backend made (`blobd token`).
+public struct DeviceClient: Sendable {
+    /// The site of the device socket, such as `https://push.example.com`.
+    public let site: URL
+    private let token: String
+
+    /// A client of the user whom the token is for.
+    public init(site: URL, token: String) {
+        self.site = site
+        self.token = token
+    }
+
+    /// What went wrong.
+    public struct Failure: Error, Sendable, Hashable {
+        /// HTTP's status; 0: there was no answer.
+        public let status: Int
+        /// The daemon's words.
+        public let detail: String
+    }
+
+    /// A notification, as far as a device shows it.
+    public struct Notification: Sendable, Hashable, Decodable {
+        /// A button.
+        public struct Action: Sendable, Hashable, Decodable {
+            /// What is sent when it is tapped, and what is on it.
+            public let identifier, title: String
+        }
+
+        /// Its id.
+        public let id: String
+        /// What is shown.
+        public let title, message: String?
+        /// Its own buttons.
+        public let actions: [Action]?
+        /// Of the category whose actions count where the notification has none.
+        public let category: String?
+        /// Whether it was read on any device.
+        public let read: Bool
+        /// `none`, `activated` or `dismissed`.
+        public let actionState: String
+
+        private enum CodingKeys: String, CodingKey {
+            case id, title, message, actions, category, read
+            case actionState = "action_state"
+        }
+    }
+
+    /// A change of the user's notifications.
+    public struct Change: Sendable, Hashable, Decodable {
+        /// `published`, `updated`, `deleted`, `expired`, `left` or `category`.
+        public let kind: String
+        /// Of the notification.
+        public let id: String?
+        /// What it is now; nil where it is gone.
+        public let notification: Notification?
+    }
+
+    /// Changes, and the cursor after which the next ones are.
+    public struct Changes: Sendable, Hashable, Decodable {
+        /// In their order.
+        public let changes: [Change]
+        /// The cursor after them.
+        public let next: String
+    }
+
+    /// A notification. Throws a ``Failure`` with 404 where it is gone.
+    public func notification(_ id: String) async throws -> Notification {
+        try decode(try await call("GET", "notifications/\(Self.encoded(id))"))
+    }
+
+    /// The changes after a cursor: `0` for all, `latest` for none. Waits for one for so many seconds.
+    public func changes(since cursor: String, waitSeconds: Int = 0) async throws -> Changes {
+        try decode(
+            try await call("GET", "changes?since=\(Self.encoded(cursor))&wait=\(waitSeconds)"))
+    }
+
+    /// Records what the user chose: `default` for a tap on the notification, `dismiss`, or a button's identifier. With
+    /// a key, sending it again changes nothing.
+    public func respond(to id: String, action: String, key: String = UUID().uuidString) async throws
+    {
+        let body = try JSONEncoder().encode(["action": action, "key": key])
+        _ = try await call(
+            "POST", "notifications/\(Self.encoded(id))/responses", body, "application/json")
+    }
+
+    /// Marks a notification as read, for all devices of the user.
+    public func markAsRead(_ id: String) async throws {
+        _ = try await call(
+            "PATCH", "notifications/\(Self.encoded(id))", Data(#"{"read":true}"#.utf8),
+            "application/merge-patch+json")
+    }
+
+    private func call(
+        _ method: String, _ path: String, _ body: Data? = nil, _ type: String? = nil
+    ) async throws -> Data {
+        guard let url = URL(string: "\(site.absoluteString)/d/me/\(path)") else {
+            throw Failure(status: 0, detail: "\(site) is not an address")
+        }
+        var request = URLRequest(url: url)
+        request.httpMethod = method
+        request.httpBody = body
+        request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization")
+        if let type { request.setValue(type, forHTTPHeaderField: "Content-Type") }
+        let (data, response) = try await URLSession.shared.data(for: request)
+        let status = (response as? HTTPURLResponse)?.statusCode ?? 0
+        guard (200..<300).contains(status) else {
+            struct Problem: Decodable { let detail: String }
+            let problem = try? JSONDecoder().decode(Problem.self, from: data)
+            throw Failure(status: status, detail: problem?.detail ?? "")
+        }
+        return data
+    }
+
+    private func decode<Document: Decodable>(_ data: Data) throws -> Document {
+        try JSONDecoder().decode(Document.self, from: data)
+    }
+
+    private static func encoded(_ text: String) -> String {
+        text.addingPercentEncoding(
+            withAllowedCharacters: CharacterSet(charactersIn: "-._~").union(.alphanumerics)) ?? text
+    }
+}

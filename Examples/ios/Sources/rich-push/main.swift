@@ -1,0 +1,41 @@
+// The device's part on a terminal, for tests and for a try without a phone:
+//
+//     rich-push download LINK FOLDER [BYTES_MAX [SECONDS]]
+//     rich-push show|read|changes|respond SITE TOKEN ID|CURSOR [ACTION]
+
+import Foundation
+import RichPush
+
+let words = Array(CommandLine.arguments.dropFirst())
+do {
+    switch (words.first, words.count) {
+    case ("download", 3...5):
+        guard let url = URL(string: words[1]) else { fatalError("\(words[1]) is no link") }
+        var download = PayloadDownload()
+        download.pauseSeconds = 0.05
+        if words.count > 3 { download.byteCountMax = Int(words[3]) ?? 0 }
+        if words.count > 4 { download.seconds = Double(words[4]) ?? 0 }
+        let payload = try await download.run(url, into: URL(fileURLWithPath: words[2]))
+        print(payload.file.lastPathComponent, payload.mediaType, payload.byteCount)
+    case ("show"?, 4), ("read"?, 4), ("changes"?, 4), ("respond"?, 5):
+        guard let site = URL(string: words[1]) else { fatalError("\(words[1]) is no address") }
+        let client = DeviceClient(site: site, token: words[2])
+        switch words[0] {
+        case "show":
+            let notification = try await client.notification(words[3])
+            print(
+                notification.message ?? "", notification.read, notification.actionState,
+                (notification.actions ?? []).map(\.identifier).joined(separator: ","))
+        case "read": try await client.markAsRead(words[3])
+        case "changes":
+            let page = try await client.changes(since: words[3])
+            for change in page.changes { print(change.kind, change.id ?? "") }
+            print("next", page.next)
+        default: try await client.respond(to: words[3], action: words[4])
+        }
+    default: fatalError("see the first lines of main.swift")
+    }
+} catch {
+    print("failed: \(error)")
+    exit(1)
+}

@@ -1,0 +1,278 @@
+"""Tests of the package RichPush, through the program rich-push: test_device.py RICH_PUSH BLOBD.
+
+A server that misbehaves over TLS, and blobd behind nginx as docs/NGINX.md has it.
+"""
+import hashlib, http.server, os, re, shutil, signal, socket, ssl, subprocess, sys, tempfile, threading, time, unittest
+
+RICH_PUSH, BLOBD = sys.argv.pop(1), sys.argv.pop(1)
+PICTURE = b"\xff\xd8\xff\xe0" + os.urandom(300_000)
+OTHER = b"\xff\xd8\xff\xe0" + os.urandom(200_000)
+LONG_BYTES = 30_000_000
+
+
+def tag(content):
+    return f'"sha256:{hashlib.sha256(content).hexdigest()}"'
+
+
+class Faulty(http.server.BaseHTTPRequestHandler):
+    """Each path misbehaves in its own way. Requests are noted."""
+
+    protocol_version = "HTTP/1.1"
+    requests = []
+
+    def log_message(self, *_):
+        pass
+
+    def head(self, status, fields):
+        self.send_response(status)
+        for name, value in fields.items():
+            self.send_header(name, str(value))
+        self.end_headers()
+
+    def cut(self):
+        self.wfile.flush()
+        self.close_connection = True
+        self.connection.shutdown(socket.SHUT_RDWR)
+
+    def send(self, content, etag, upto=None):
+        """The content from where the request's range begins, cut before `upto`."""
+        found = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
+        if found and self.headers.get("If-Range", etag) == etag:
+            first, last = int(found[1]), min(int(found[2] or len(content)), len(content) - 1)
+            fields = {"Content-Range": f"bytes {first}-{last}/{len(content)}"}
+            self.head(206, fields | {"Content-Length": last + 1 - first, "Content-Type": "image/jpeg", "ETag": etag})
+        else:
+            first = 0
+            self.head(200, {"Content-Length": len(content), "Content-Type": "image/jpeg", "ETag": etag})
+        self.wfile.write(content[first:upto])
+        if upto is not None:
+            self.cut()
+
+    def do_GET(self):
+        name = self.path.strip("/")
+        Faulty.requests.append((name, self.headers.get("Range")))
+        number = sum(1 for request in Faulty.requests if request[0] == name)
+        if name == "ok":
+            self.send(PICTURE, tag(PICTURE))
+        elif name == "cut":  # Twice, each time a little further.
+            self.send(PICTURE, tag(PICTURE), 100_000 * number if number < 3 else None)
+        elif name == "cut-always":
+            self.send(PICTURE, tag(PICTURE), 1_000)
+        elif name == "changed":  # After a cut the link has another picture.
+            self.send(PICTURE if number == 1 else OTHER, tag(PICTURE if number == 1 else OTHER), 1_000 if number == 1 else None)
+        elif name == "wrong":
+            self.send(PICTURE, tag(OTHER))
+        elif name == "no-tag":
+            self.send(PICTURE, '"1"')
+        elif name == "slow":
+            self.head(200, {"Content-Length": len(PICTURE), "Content-Type": "image/jpeg", "ETag": tag(PICTURE)})
+            for index in range(100):
+                self.wfile.write(PICTURE[index : index + 1])
+                time.sleep(0.1)
+        elif name == "silent":
+            time.sleep(10)
+        elif name == "long":
+            self.head(200, {"Content-Length": LONG_BYTES, "Content-Type": "image/jpeg", "ETag": '"x"'})
+        elif name == "endless":  # Its length is not said.
+            self.head(200, {"Content-Type": "image/jpeg", "ETag": '"x"', "Connection": "close"})
+            for _ in range(400):
+                self.wfile.write(bytes(100_000))
+        elif name == "to-http":
+            self.head(302, {"Location": "http://127.0.0.1:1/ok", "Content-Length": 0})
+        elif name == "to-ok":
+            self.head(302, {"Location": "/ok", "Content-Length": 0})
+        elif name == "busy":
+            if number == 1:
+                self.head(503, {"Content-Length": 0})
+            else:
+                self.send(PICTURE, tag(PICTURE))
+        elif name.isdigit():
+            self.head(int(name), {"Content-Length": 0})
+
+
+class DeviceTests(unittest.TestCase):
+    @classmethod
+    def setUpClass(cls):
+        cls.work = tempfile.mkdtemp(prefix="device-")
+        path = lambda name: os.path.join(cls.work, name)
+        os.chmod(cls.work, 0o755)
+        subprocess.run(
+            ["openssl", "req", "-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:prime256v1", "-nodes", "-days", "1",
+             "-subj", "/CN=localhost", "-addext", "subjectAltName=DNS:localhost", "-keyout", path("key.pem"), "-out", path("cert.pem")],
+            check=True, capture_output=True)
+        context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+        context.load_cert_chain(path("cert.pem"), path("key.pem"))
+        server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Faulty)
+        server.handle_error = lambda *_: None
+        server.socket = context.wrap_socket(server.socket, server_side=True)
+        threading.Thread(target=server.serve_forever, daemon=True).start()
+        cls.server, cls.faulty = server, f"https://localhost:{server.server_port}"
+        cls.variables = dict(os.environ)
+        # Foundation trusts this file on Linux; the tool sees the servers' certificate in its place.
+        trusted = "/etc/ssl/certs/ca-certificates.crt"
+        cls.tool = ["unshare", "-m" if os.geteuid() == 0 else "-rm", "sh", "-c",
+                    f'mount --bind "{path("cert.pem")}" {trusted} && exec "$@"', "sh", RICH_PUSH]
+        cls.processes = []
+        cls.start_blobd()
+
+    @classmethod
+    def start_blobd(cls):
+        path = lambda name: os.path.join(cls.work, name)
+        subprocess.run([BLOBD, "sign", "--new-key", path("keys"), "--key-id", "a"], check=True, capture_output=True)
+        with socket.create_server(("127.0.0.1", 0)) as listener:
+            port = listener.getsockname()[1]
+        cls.site = f"https://localhost:{port}"
+        cls.processes.append(subprocess.Popen(
+            [BLOBD, "serve", "--data", path("data"), "--socket", path("s"), "--device-socket", path("d"),
+             "--device-socket-mode", "0666", "--signing-keys", path("keys"), "--link-base", cls.site, "--log-level", "error"],
+            stdout=subprocess.DEVNULL))
+        location = "proxy_pass http://blobd_devices; proxy_http_version 1.1; proxy_set_header Connection ''; proxy_set_header Host blobd; gzip off;"
+        with open(path("nginx.conf"), "w") as file:
+            file.write(f"""
+                {"user root;" if os.geteuid() == 0 else ""} pid {path("nginx.pid")}; error_log {path("error.log")}; daemon off; events {{ }}
+                http {{
+                    access_log off; client_body_temp_path {path("t")}; proxy_temp_path {path("t")}; fastcgi_temp_path {path("t")};
+                    uwsgi_temp_path {path("t")}; scgi_temp_path {path("t")};
+                    upstream blobd_devices {{ server unix:{path("d")}; keepalive 8; }}
+                    server {{
+                        listen 127.0.0.1:{port} ssl http2; ssl_certificate {path("cert.pem")}; ssl_certificate_key {path("key.pem")};
+                        location /d/me/ {{ limit_except GET PATCH POST {{ deny all; }} {location} }}
+                        location /d/ {{ limit_except GET {{ deny all; }} {location} }}
+                    }}
+                }}""")
+        nginx = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
+        cls.processes.append(subprocess.Popen([nginx, "-c", path("nginx.conf")], stderr=subprocess.DEVNULL))
+        deadline = time.monotonic() + 60
+        ask = ["curl", "-sk", "-o", path("live"), "-w", "%{http_code}", cls.site + "/d/me/changes"]
+        while subprocess.run(ask, capture_output=True, text=True).stdout in ("000", "502"):
+            assert time.monotonic() < deadline, "blobd or nginx does not answer"
+            time.sleep(0.02)
+
+    @classmethod
+    def tearDownClass(cls):
+        cls.server.shutdown()
+        for process in reversed(cls.processes):
+            process.send_signal(signal.SIGTERM)
+            process.wait(30)
+        shutil.rmtree(cls.work)
+
+    def setUp(self):
+        self.folder = tempfile.mkdtemp(dir=self.work)
+
+    def run_tool(self, *arguments, status=0):
+        done = subprocess.run([*self.tool, *arguments], env=self.variables, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, status, done.stdout + done.stderr)
+        return done.stdout
+
+    def blobd(self, *arguments, **options):
+        done = subprocess.run([BLOBD, *arguments], capture_output=True, text=True, **options)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout.strip()
+
+    def download(self, url, content, *limits):
+        name, media_type, count = self.run_tool("download", url, self.folder, *limits).split()
+        self.assertEqual(os.listdir(self.folder), [name])
+        with open(os.path.join(self.folder, name), "rb") as file:
+            self.assertTrue(file.read() == content)
+        self.assertEqual((media_type, int(count)), ("image/jpeg", len(content)))
+        self.assertTrue(name.endswith(".jpg"))
+
+    def fails(self, url, words, *limits):
+        self.assertIn(words, self.run_tool("download", url, self.folder, *limits, status=1))
+        self.assertEqual(os.listdir(self.folder), [])
+
+    def test_a_picture_is_downloaded_and_a_redirect_to_https_followed(self):
+        self.download(self.faulty + "/ok", PICTURE)
+        self.setUp()
+        self.download(self.faulty + "/to-ok", PICTURE)
+
+    def test_a_download_continues_where_it_was_cut(self):
+        self.download(self.faulty + "/cut", PICTURE)
+        ranges = [text for name, text in Faulty.requests if name == "cut"]
+        self.assertEqual(len(ranges), 3)
+        self.assertTrue(all(text and not text.startswith("bytes=0-") for text in ranges[1:]), ranges)
+
+    def test_a_picture_that_was_replaced_after_a_cut_is_downloaded_from_its_start(self):
+        self.download(self.faulty + "/changed", OTHER)
+
+    def test_a_busy_server_is_asked_again(self):
+        self.download(self.faulty + "/busy", PICTURE)
+
+    def test_attempts_end(self):
+        self.fails(self.faulty + "/cut-always", "broken")
+        self.assertEqual(len([name for name, _ in Faulty.requests if name == "cut-always"]), 4)
+
+    def test_bytes_without_the_right_digest_are_not_kept(self):
+        self.fails(self.faulty + "/wrong", "wrongDigest")
+        self.fails(self.faulty + "/no-tag", "wrongDigest")
+
+    def test_the_time_is_kept(self):
+        for name in ("slow", "silent"):
+            begin = time.monotonic()
+            self.fails(f"{self.faulty}/{name}", "timedOut", "1000000", "1")
+            self.assertLess(time.monotonic() - begin, 9)
+
+    def test_the_size_is_kept_whether_it_is_said_or_not(self):
+        self.fails(self.faulty + "/long", "tooLarge")
+        self.fails(self.faulty + "/endless", "tooLarge")
+
+    def test_only_https_is_used(self):
+        self.fails(self.faulty.replace("https", "http") + "/ok", "insecure")
+        self.fails(self.faulty + "/to-http", "insecure")
+
+    def test_refusals_are_told_and_not_repeated(self):
+        for status in ("403", "404", "410"):
+            self.fails(f"{self.faulty}/{status}", f"refused(status: {status})")
+            self.assertEqual(len([name for name, _ in Faulty.requests if name == status]), 1)
+
+    def put(self, notification, content):
+        path = os.path.join(self.work, "picture")
+        with open(path, "wb") as file:
+            file.write(content)
+        self.blobd("put", notification, path, "--type", "image/jpeg", "--owner", "ann", "--socket", os.path.join(self.work, "s"))
+
+    def sign(self, notification):
+        return self.blobd("sign", notification, "--signing-keys", os.path.join(self.work, "keys"), "--base", self.site)
+
+    def test_a_link_from_blobd_behind_nginx(self):
+        self.put("1", PICTURE)
+        self.download(self.sign("1"), PICTURE)
+        self.setUp()
+        self.fails(self.sign("none"), "refused(status: 404)")
+        self.fails(self.sign("1")[:-1], "refused(status: 403)")
+
+    def test_a_long_picture_takes_no_memory(self):
+        most = {}
+        for notification, size in (("short", 6_000_000), ("long", LONG_BYTES)):
+            self.put(notification, os.urandom(size))
+            self.setUp()
+            # A small parent: what a process had before it became the tool counts as the tool's.
+            small = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=2); " \
+                "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
+            command = [*self.tool, "download", self.sign(notification), self.folder, "50000000"]
+            done = subprocess.run([sys.executable, "-c", small, *command], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            most[notification] = int(done.stdout)
+        self.assertLess(most["long"] - most["short"], 6_000, most)
+
+    def test_a_device_reads_marks_and_responds_with_its_token(self):
+        document = '{"owner":"ann","message":"Dinner?","actions":[{"identifier":"yes","title":"Yes"}]}'
+        subprocess.run(
+            ["curl", "-sf", "--unix-socket", os.path.join(self.work, "s"), "-X", "PUT", "http://blobd/v1/notifications/2",
+             "-H", "Content-Type: application/json", "-d", document], check=True, capture_output=True)
+        token = self.blobd("token", "ann", "--scope", "write", "--device", "phone", "--signing-keys", os.path.join(self.work, "keys"))
+        self.assertEqual(self.run_tool("show", self.site, token, "2"), "Dinner? false none yes\n")
+        cursor = self.run_tool("changes", self.site, token, "latest").split()[-1]
+        self.run_tool("read", self.site, token, "2")
+        self.run_tool("respond", self.site, token, "2", "yes")
+        self.assertEqual(self.run_tool("show", self.site, token, "2"), "Dinner? true activated yes\n")
+        changes = self.run_tool("changes", self.site, token, cursor).splitlines()
+        self.assertEqual(changes[:-1], ["updated 2"])
+        weak = self.blobd("token", "ann", "--signing-keys", os.path.join(self.work, "keys"))
+        self.assertIn("403", self.run_tool("respond", self.site, weak, "2", "dismiss", status=1))
+        other = self.blobd("token", "bob", "--scope", "write", "--signing-keys", os.path.join(self.work, "keys"))
+        self.assertIn("404", self.run_tool("show", self.site, other, "2", status=1))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2, warnings="ignore")

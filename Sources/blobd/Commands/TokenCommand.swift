@@ -1,0 +1,74 @@
+public import ArgumentParser
+public import BlobProtocol
+import BlobServer
+import Notifications
+
+/// `blobd token`: makes a device's token.
+struct TokenCommand: ParsableCommand {
+    static let configuration = CommandConfiguration(
+        commandName: "token",
+        abstract: "Make a token with which a device acts for its user without a backend.",
+        discussion: """
+            Prints a JSON Web Token, which the device sends as "Authorization: Bearer TOKEN" to the paths under \
+            /d/me/. With it, the device reads its user's notifications and changes; with --scope write, it also \
+            marks them as read or dismissed, and responds. Anyone who has the token may do so. No daemon is needed.
+
+              blobd token ann --signing-keys keys --ttl 30d --scope write --device phone
+
+            Backends make tokens with their language's JWT library: HS256, signed with the decoded bytes of the \
+            key, whose id is "kid" in the header; "sub" is the user and "exp" the expiry in seconds since 1970.
+            """)
+
+    @Argument(help: .named("owner", "The user whose notifications the device may see."))
+    var owner: String
+
+    @Option(help: .named("time", "How long the token is valid."))
+    var ttl: DurationText = DurationText(seconds: 3_600)
+
+    @Option(help: .named("scope", "What the device may do: read, or write, which includes read."))
+    var scope: DeviceToken.Scope = .read
+
+    @Option(help: .named("name", "The device's name, which its changes carry."))
+    var device: String?
+
+    @Option(help: .named("name", "Restrict the token to the notifications of this app."))
+    var app: String?
+
+    @Option(
+        help: .named(
+            "file",
+            "The file of keys, of which the first signs. Default: the environment variable BLOBD_SIGNING_KEYS."
+        ))
+    var signingKeys: String?
+
+    @Flag(help: "Print the token and its expiry as JSON.")
+    var json = false
+
+    func validate() throws {
+        try require(ttl.milliseconds >= 1_000, "--ttl is under 1s")
+    }
+
+    func run() throws {
+        let keys = try SigningKeyFile.ofCommand(signingKeys)
+        do throws(ProtocolError) {
+            _ = try OwnerID(onWire: owner)
+            if let device { _ = try DeviceName(onWire: device) }
+            if let app { _ = try AppName(onWire: app) }
+        } catch {
+            throw CommandFailure(.badUsage, error.detail)
+        }
+        let expiry = (wallClockMilliseconds() + Int64(ttl.milliseconds)) / 1_000
+        let token = DeviceToken(
+            owner: owner, device: device, app: app, scope: scope, expiresAt: expiry
+        ).text(keys: keys)
+        try StandardOutput.write(
+            json
+                ? try JSONLine.object([
+                    "token": token,
+                    "expires_at": CommandLineText.text(milliseconds: expiry * 1_000),
+                ])
+                : token + "\n")
+    }
+}
+
+extension DeviceToken.Scope: ExpressibleByArgument {}
