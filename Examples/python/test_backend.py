@@ -45,8 +45,8 @@ class BackendTests(unittest.TestCase):
 
     @classmethod
     def tearDownClass(cls):
-        for process in cls.processes:
-            process.send_signal(signal.SIGTERM)
+        for process in reversed(cls.processes):
+            process.send_signal(signal.SIGTERM if process.args[0] == BLOBD else signal.SIGKILL)
             process.wait(30)
         cls.folder.cleanup()
 

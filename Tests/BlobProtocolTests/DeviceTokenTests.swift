@@ -69,7 +69,7 @@ import Testing
         "Claims that are missing, past, or of another type are refused",
         arguments: [
             #"{"exp":1800000001}"#, #"{"sub":"ann"}"#, #"{"sub":"","exp":1800000001}"#,
-            #"{"sub":7,"exp":1800000001}"#, #"{"sub":"a/b","exp":1800000001}"#,
+            #"{"sub":7,"exp":1800000001}"#, #"{"sub":"..","exp":1800000001}"#,
             #"{"sub":"ann","exp":1800000000}"#, #"{"sub":"ann","exp":"1800000001"}"#,
             #"{"sub":"ann","exp":null}"#, #"{"sub":"ann","exp":1e400}"#,
             #"{"sub":"ann","exp":1e30}"#, #"{"sub":"ann","exp":1800000001,"nbf":1800000001}"#,

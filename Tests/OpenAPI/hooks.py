@@ -86,7 +86,7 @@ def before_call(context, case, kwargs):
     if case.path.startswith("/d/") and "sig" in query and likely(0.8):
         sign(query, case.formatted_path)
     if case.path.startswith("/d/me/"):
-        kwargs.setdefault("headers", {})["Authorization"] = "Bearer " + token()
+        case.headers["Authorization"] = "Bearer " + token()
 
 
 def sign(query, path):

@@ -250,7 +250,7 @@ class DeviceTests(unittest.TestCase):
             small = "import resource, subprocess, sys; subprocess.run(sys.argv[1:], check=True, stdout=2); " \
                 "print(resource.getrusage(resource.RUSAGE_CHILDREN).ru_maxrss)"
             command = [*self.tool, "download", self.sign(notification), self.folder, "50000000"]
-            done = subprocess.run([sys.executable, "-c", small, *command], capture_output=True, text=True)
+            done = subprocess.run([sys.executable, "-c", small, *command], env=self.variables, capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stderr)
             most[notification] = int(done.stdout)
         self.assertLess(most["long"] - most["short"], 6_000, most)
