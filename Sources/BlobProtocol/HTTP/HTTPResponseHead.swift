@@ -95,6 +95,7 @@ public enum HTTPResponseHead {
         case 206: "HTTP/1.1 206 Partial Content\r\n"
         case 304: "HTTP/1.1 304 Not Modified\r\n"
         case 400: "HTTP/1.1 400 Bad Request\r\n"
+        case 401: "HTTP/1.1 401 Unauthorized\r\n"
         case 403: "HTTP/1.1 403 Forbidden\r\n"
         case 404: "HTTP/1.1 404 Not Found\r\n"
         case 405: "HTTP/1.1 405 Method Not Allowed\r\n"
