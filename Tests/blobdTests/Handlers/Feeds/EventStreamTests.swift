@@ -39,7 +39,7 @@ import Testing
 
     @Test("Who reads slowly gets later states, not a queue, and misses none of them")
     func slow() throws {
-        let daemon = try DaemonProcess()
+        let daemon = try DaemonProcess(["--min-rate", "0"])
         let ids = (0..<40).map { "n\($0)" }
         for id in ids { try daemon.put(id, [1], query: "?owner=anna") }
         let stream = try daemon.connect()
