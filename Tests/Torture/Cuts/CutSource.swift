@@ -57,7 +57,7 @@ struct CutSource {
         let syncs = try statistic("syncs", &connection)
         let changes = Publisher.acknowledgedCount(crowd)
         try require(
-            changes >= syncs * 3 / 2,
+            4 * changes >= 5 * syncs,
             "\(syncs) syncs for \(changes) changes of \(publishers) publishers")
         daemon.kill()
         stop.putUp()
