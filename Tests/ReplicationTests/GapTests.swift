@@ -51,12 +51,15 @@ import Testing
         #expect(try follower.contents() == leader.contents())
     }
 
-    @Test("Behind a gap a newer base is begun with")
-    func healed() throws {
+    @Test("At a gap or behind it a base is begun with", arguments: [0, 2] as [UInt64])
+    func healed(distance: UInt64) throws {
         let (leader, follower) = try shard()
-        leader.bucket.shared[ShardNames.log(try #require(leader.shipper).position.number - 2)] = nil
+        let missing = try #require(leader.shipper).position.number - distance
         try leader.writeBase()
-        #expect(throws: ReplicationError.tooOld(position: follower.log.position.number + 3)) {
+        try leader.store.put("later", [1])
+        try leader.ship()
+        leader.bucket.shared[ShardNames.log(missing)] = nil
+        #expect(throws: ReplicationError.tooOld(position: missing - 1)) {
             try follower.follow()
         }
     }

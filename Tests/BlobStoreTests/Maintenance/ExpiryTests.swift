@@ -90,4 +90,39 @@ import Testing
         let found = try store.lookUp("a", asOf: Timestamp(milliseconds: last.milliseconds - 1))
         #expect(found == .found)
     }
+
+    /// The expiry kept with a blob is the latest that any part was given. When the part that had it was deleted,
+    /// the blob stayed readable by its digest after all others had expired, until the sweeper came.
+    @Test("By digest a blob is found until the last that refers to it expires, swept or not")
+    func byDigest() throws {
+        let bytes = Array("one picture for all".utf8)
+        let digest = try store.put("long", bytes, seconds: 3_600).parts[0].digest
+        for (id, seconds) in [("a", 10), ("b", 20)] as [(String, Int64)] {
+            try store.put(id, bytes, seconds: seconds)
+        }
+        func isFound(after seconds: Int64) throws -> Bool {
+            try store.ownedPayload(digest: digest, asOf: noon.adding(seconds: seconds)) == bytes
+        }
+        #expect(try isFound(after: 20))
+        try store.delete("long", asOf: noon)
+        #expect(try isFound(after: 19))
+        #expect(try !isFound(after: 20))
+        // A patch gives it a later end than any part had.
+        _ = try store.patch("a") { $0.expiresAt = .set(noon.adding(seconds: 7_200)) }
+        #expect(try isFound(after: 7_199))
+        #expect(try !isFound(after: 7_200))
+    }
+
+    @Test("What only a hold kept is gone when the sweep has ended the hold")
+    func hold() throws {
+        let hold = BlobHold(try store.prepare([1, 2, 3]), seconds: 10)
+        _ = try store.apply([.hold(hold)], asOf: noon)
+        #expect(try store.counters().blobs == 1)
+        let end = noon.adding(seconds: 10)
+        #expect(try store.lookUp(hold.payload.digest, asOf: end) == .expired)
+        #expect(try store.sweepExpired(asOf: end, limit: 10) == SweepResult(holdsEnded: 1))
+        let after = try store.counters()
+        #expect([after.heldBlobs, after.blobs, after.bytes, after.orphanBlobs] == [0, 0, 0, 1])
+        #expect(try store.lookUp(hold.payload.digest, asOf: noon) == .missing)
+    }
 }

@@ -164,6 +164,18 @@ import Testing
         #expect(try store.verify().problems == [])
     }
 
+    @Test("A place before the removal of all that an owner had is refused, one at it is not")
+    func purged() throws {
+        for id in ["a", "b"] { try store.publish(id, owner: "anna") }
+        try store.deleteOwner("anna", asOf: noon)
+        let end = try store.counters().revision
+        for position in 0...end {
+            let place = FeedCursor(position: position, base: 0)
+            #expect(try Self.isRefused(store, "anna", place) == (position < end), "\(position)")
+            #expect(try !Self.isRefused(store, "ben", place))
+        }
+    }
+
     @Test("A place ahead of the store is refused: it was put back from a copy")
     func future() throws {
         let folder = TemporaryFolder()
