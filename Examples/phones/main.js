@@ -71,7 +71,7 @@ form.onsubmit = event => {
         const sent = await call("send", fields(), content)
         last = sent.id
         document.querySelector("#edit").disabled = false
-        log(`published ${sent.id}: ${size(content.size)} stored, ${sent.sent} pushes of at most ${size(sent.bytes)}`)
+        log(`published ${sent.id}: ${size(content.size)} stored, ${sent.sent === 1 ? "a push" : `${sent.sent} pushes`} of at most ${size(sent.bytes)}`)
         return `Sent to ${sent.sent} device${sent.sent === 1 ? "" : "s"}${sent.missed ? `, missed by ${sent.missed}` : ""}.`
     })
 }

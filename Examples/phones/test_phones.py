@@ -51,7 +51,7 @@ class PhoneTests(unittest.TestCase):
 
     def picture(self, name):
         if FOLDER:
-            self.page.screenshot(path=os.path.join(FOLDER, name + ".png"), full_page=True)
+            self.page.screenshot(path=os.path.join(FOLDER, name + ".png"), full_page=True, animations="disabled")
 
     def test_a_picture_reaches_all_devices_of_a_user_and_nobody_else(self):
         before = self.notifications(BOB).count()
