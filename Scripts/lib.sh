@@ -11,6 +11,13 @@ die() {
     exit 1
 }
 
+# For -h and --help: prints the comment at the script's top, and ends.
+help_above() {
+    case "${1:-}" in
+        -h | --help) sed -n '2,/^[^#]/s/^# \{0,1\}//p' "$0" && exit 0 ;;
+    esac
+}
+
 as_root() {
     if [ "$(id -u)" -eq 0 ]; then
         "$@"

@@ -45,6 +45,20 @@ import Testing
         #expect(try Self.compile("import BlobClient\nlet client = BlobClient()\n").status != 0)
     }
 
+    /// Some built for minutes, or installed packages, before they said how they are used.
+    @Test func everyScriptSaysHowItIsUsedAndDoesNothing() throws {
+        let folders = ["Scripts", "Benchmarks"].map { "\(Files.package)/\($0)" }
+        let found = try run(["find"] + folders + ["-maxdepth", "1", "-type", "f", "-executable"])
+        let scripts = String(decoding: found.output, as: UTF8.self).split(separator: "\n")
+        try #require(scripts.count > 15)
+        for script in scripts {
+            let (end, output, errors) = try run([String(script), "--help"])
+            let name = script.dropFirst(Files.package.count + 1)
+            #expect(end == .exited(0) && errors == "", "\(name): \(errors)")
+            #expect(String(decoding: output, as: UTF8.self).hasPrefix("Usage: \(name)"), "\(name)")
+        }
+    }
+
     @Test func theFilesOfTheReadmeAreWhereTheReaderStands() throws {
         let files =
             Self.blocks("console").joined().matches(
