@@ -6,12 +6,12 @@ package enum JSONText {
     }
 
     package static func append(_ texts: [String], to out: inout [UInt8]) {
-        out.append("[")
+        out.append(UInt8(ascii: "["))
         for (index, text) in texts.enumerated() {
-            if index > 0 { out.append(",") }
+            if index > 0 { out.append(UInt8(ascii: ",")) }
             append(text, to: &out)
         }
-        out.append("]")
+        out.append(UInt8(ascii: "]"))
     }
 
     /// Appends bytes, which must be UTF-8, in quotes.

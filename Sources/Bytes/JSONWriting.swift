@@ -3,22 +3,29 @@
 extension [UInt8] {
     /// Appends an object, whose members the closure appends.
     package mutating func object(_ members: (inout [UInt8]) -> Void) {
-        append("{")
+        append(UInt8(ascii: "{"))
         members(&self)
-        append("}")
+        append(UInt8(ascii: "}"))
     }
 
     /// Begins a member, whose value is appended next. Names need no escapes.
+    @inlinable
     package mutating func begin(_ name: String) {
         separate()
-        append("\"")
-        append(text: name)
-        append("\":")
+        let name = name.utf8.span
+        append(addingCapacity: name.count + 3) { room in
+            room.append(UInt8(ascii: "\""))
+            for index in name.indices { room.append(name[index]) }
+            room.append(UInt8(ascii: "\""))
+            room.append(UInt8(ascii: ":"))
+        }
     }
 
     /// Appends a comma, unless an object or a list has just begun.
-    private mutating func separate() {
-        if last != UInt8(ascii: "{"), last != UInt8(ascii: "[") { append(",") }
+    @inlinable
+    mutating func separate() {
+        let last = self[count - 1]
+        if last != UInt8(ascii: "{"), last != UInt8(ascii: "[") { append(UInt8(ascii: ",")) }
     }
 
     /// Adds a text; nothing where there is none.
@@ -53,9 +60,9 @@ extension [UInt8] {
     /// Adds a text that needs no escapes.
     package mutating func add(_ name: String, quoted append: (inout [UInt8]) -> Void) {
         begin(name)
-        self.append("\"")
+        self.append(UInt8(ascii: "\""))
         append(&self)
-        self.append("\"")
+        self.append(UInt8(ascii: "\""))
     }
 
     /// Adds a moment, in milliseconds since 1970.
@@ -64,17 +71,18 @@ extension [UInt8] {
     }
 
     /// Adds a list, whose elements the closure appends one by one.
+    @inlinable
     package mutating func add<Value>(
         _ name: String, _ elements: some Sequence<Value>,
         _ append: (Value, inout [UInt8]) -> Void
     ) {
         begin(name)
-        self.append("[")
+        self.append(UInt8(ascii: "["))
         for element in elements {
             separate()
             append(element, &self)
         }
-        self.append("]")
+        self.append(UInt8(ascii: "]"))
     }
 
     package mutating func add(_ name: String, _ texts: [String]) {

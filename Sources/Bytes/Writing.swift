@@ -3,13 +3,17 @@
 extension [UInt8] {
     @inlinable
     package mutating func append<T: FixedWidthInteger & BitwiseCopyable>(littleEndian value: T) {
-        Swift.withUnsafeBytes(of: value.littleEndian) { append(contentsOf: $0) }
+        append(addingCapacity: MemoryLayout<T>.size) { room in
+            for index in 0..<MemoryLayout<T>.size {
+                room.append(UInt8(truncatingIfNeeded: value >> (8 * index)))
+            }
+        }
     }
 
     /// Appends a big-endian integer: a key, whose order is the number's.
     @inlinable
     package mutating func append<T: FixedWidthInteger & BitwiseCopyable>(bigEndian value: T) {
-        Swift.withUnsafeBytes(of: value.bigEndian) { append(contentsOf: $0) }
+        append(littleEndian: value.byteSwapped)
     }
 
     /// Appends what ``Swift/RawSpan/words(_:as:)`` reads.
@@ -26,7 +30,9 @@ extension [UInt8] {
 
     /// Appends `count` zero bytes, as reserved fields want them.
     package mutating func appendZeros(_ count: Int) {
-        append(contentsOf: repeatElement(0, count: count))
+        append(addingCapacity: count) { room in
+            for _ in 0..<count { room.append(0) }
+        }
     }
 
     /// Appends the bytes of a literal, without making a `String`.
@@ -37,7 +43,7 @@ extension [UInt8] {
 
     @inlinable
     package mutating func append(text: String) {
-        append(contentsOf: text.utf8)
+        append(contentsOf: text.utf8.span.bytes)
     }
 
     /// Overwrites four bytes at `offset` with a little-endian integer.

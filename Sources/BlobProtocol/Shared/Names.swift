@@ -33,10 +33,13 @@ extension TextKind {
         var start = 0
         while start <= bytes.byteCount {
             let end = bytes.index(of: UInt8(ascii: "/"), from: start)
-            try require(
-                !bytes.extracting(start..<end).isDotSegment, code,
-                "the \(field) must not contain the dot segment "
-                    + "\(bytes.extracting(start..<end).text()) (byte \(start))")
+            let segment = bytes.extracting(start..<end)
+            guard !segment.isDotSegment else {
+                throw ProtocolError(
+                    code,
+                    "the \(field) must not contain the dot segment \(segment.text()) (byte \(start))"
+                )
+            }
             start = end + 1
         }
     }

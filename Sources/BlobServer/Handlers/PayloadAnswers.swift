@@ -17,8 +17,6 @@ extension RequestHandler {
             case .part(let id, let part):
                 lookup = try snapshot.payload(for: id.of(text), part: part.of(text), asOf: now)
             case .digest(let digest): lookup = try snapshot.blob(digest, asOf: now)
-            case .own(let id, let part, let scope):
-                lookup = try ownPayload(id.of(text), part.of(text), scope, in: snapshot)
             }
         } catch {
             throw .refused(problem(error))
@@ -28,19 +26,6 @@ extension RequestHandler {
         case .expired(let moment): throw .refused(.expired("payload", at: moment))
         case .found(let payload): return payload
         }
-    }
-
-    /// To a device, another's payload is as if there were none, and so is one that has expired.
-    @inline(never)
-    @_lifetime(borrow snapshot)
-    private func ownPayload(
-        _ id: RawSpan, _ part: RawSpan, _ scope: NotificationScope,
-        in snapshot: borrowing Snapshot
-    ) throws(StoreError) -> PayloadLookup {
-        guard case .found(let record) = try snapshot.record(for: id, asOf: now),
-            scope.contains(record)
-        else { return .missing }
-        return try snapshot.payload(for: id, part: part, asOf: now)
     }
 
     /// Looks up the first bytes, so that a damaged chunk is met before the head is written.

@@ -21,7 +21,7 @@ enum Request {
         of text: RawSpan, in snapshot: borrowing Snapshot, of store: BlobStore
     ) -> Readiness {
         switch self {
-        case .fetch(.part(let id, _)), .fetch(.own(let id, _, _)):
+        case .fetch(.part(let id, _)):
             store.readiness(of: .notification, id.of(text), in: snapshot)
         case .fetch(.digest(let digest)):
             store.readiness(of: .blob(digest), RawSpan(), in: snapshot)
@@ -31,11 +31,10 @@ enum Request {
     }
 }
 
+/// Plain bits: nothing is counted when it is handed on.
 enum PayloadKey {
     /// By its notification; an empty part is the one called `payload`.
     case part(id: Slice, part: Slice)
-    /// Likewise, if the notification is one that exists for a device.
-    indirect case own(id: Slice, part: Slice, NotificationScope)
     case digest(Digest)
 }
 

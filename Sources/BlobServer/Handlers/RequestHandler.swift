@@ -126,19 +126,50 @@ final class RequestHandler {
         if request.wait == .inVain { return refuse(.stopping, asked, request, into: &batch) }
         switch asked {
         case .fetch(let key):
-            do throws(FetchFailure) {
-                let status = try request.appendPayload(
-                    try payload(key, text, in: snapshot), self, in: snapshot, into: &batch)
-                requests.countFetch(status: status)
-                if observer.logsRequests {
-                    observer.logFetch(request.logged(asked), status: status, batch)
-                }
-                return request.stepAfterAnswer
-            } catch {
-                return step(after: error, asked, request, into: &batch, consumed: &consumed)
+            return fetch(key, text, asked, request, in: snapshot, into: &batch, consumed: &consumed)
+        case .call(let call):
+            if case .fetch = call.endpoint.action {
+                return fetch(call, request, in: snapshot, into: &batch, consumed: &consumed)
             }
-        case .call(let call): return perform(call, request, in: snapshot, into: &batch)
+            return perform(call, request, in: snapshot, into: &batch)
         }
+    }
+
+    @inline(__always)
+    private func fetch<Incoming: IncomingRequest & ~Escapable>(
+        _ key: PayloadKey, _ text: RawSpan, _ asked: Request, _ request: Incoming,
+        in snapshot: borrowing Snapshot, into batch: inout AnswerBatch, consumed: inout Int
+    ) -> Step {
+        do throws(FetchFailure) {
+            let status = try request.appendPayload(
+                try payload(key, text, in: snapshot), self, in: snapshot, into: &batch)
+            requests.countFetch(status: status)
+            if observer.logsRequests {
+                observer.logFetch(request.logged(asked), status: status, batch)
+            }
+            return request.stepAfterAnswer
+        } catch {
+            return step(after: error, asked, request, into: &batch, consumed: &consumed)
+        }
+    }
+
+    /// A device's fetch with a token, of a payload whose notification exists for it.
+    @inline(never)
+    private func fetch<Incoming: IncomingRequest & ~Escapable>(
+        _ call: EndpointRequest, _ request: Incoming, in snapshot: borrowing Snapshot,
+        into batch: inout AnswerBatch, consumed: inout Int
+    ) -> Step {
+        let names = Array((call.name + (call.part?.text ?? "")).utf8)
+        let id = Slice(offset: 0, count: call.name.utf8.count)
+        let part = Slice(offset: id.count, count: names.count - id.count)
+        do throws(ProtocolError) {
+            _ = try record(id.of(names.span.bytes), for: call, in: snapshot)
+        } catch {
+            return refuse(error, .call(call), request, into: &batch)
+        }
+        return fetch(
+            .part(id: id, part: part), names.span.bytes, .call(call), request, in: snapshot,
+            into: &batch, consumed: &consumed)
     }
 
     /// Where the blob is in the bucket and not here, the fetch waits for it, unless there is nothing to wait for.

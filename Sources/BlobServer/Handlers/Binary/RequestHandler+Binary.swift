@@ -54,7 +54,7 @@ struct BinaryRequest: IncomingRequest, ~Escapable {
     func logged(_ asked: Request?) -> LoggedRequest {
         var target = ""
         switch asked {
-        case .fetch(.part(let id, let part)), .fetch(.own(let id, let part, _)):
+        case .fetch(.part(let id, let part)):
             target = LoggedRequest.text(id.of(head))
             if !part.isEmpty { target += "/\(LoggedRequest.text(part.of(head)))" }
         case .fetch(.digest(let digest)): target = digest.description

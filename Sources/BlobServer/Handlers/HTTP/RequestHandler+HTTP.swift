@@ -161,17 +161,7 @@ extension RequestHandler {
             default: break
             }
         }
-        let call = try endpointRequest(request)
-        guard case .fetch = call.endpoint.action, let id = call.id, let scope = call.scope else {
-            return .call(call)
-        }
-        names = Array(id.text.utf8)
-        let part = Array((call.part?.text ?? "").utf8)
-        names += part
-        return .fetch(
-            .own(
-                id: Slice(offset: 0, count: names.count - part.count),
-                part: Slice(offset: names.count - part.count, count: part.count), scope))
+        return .call(try endpointRequest(request))
     }
 
     @inline(never)
