@@ -1,7 +1,7 @@
 internal import LMDB
 
 extension BlobStore {
-    /// Writes a backup: one moment of the store, checked as it is written. Publishing and reading go on meanwhile.
+    /// Writes a backup: one moment of the store, checked as it is written. Publishing and reading continue meanwhile.
     ///
     /// All tables but the payloads' bytes are read in one snapshot into an unnamed file in the store's folder,
     /// about 500 bytes for each notification. From then on no blob of that moment is freed until this returns,

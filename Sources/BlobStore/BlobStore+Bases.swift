@@ -78,7 +78,7 @@ extension BlobStore {
         }
     }
 
-    /// Numbers of long blobs that this store has, is about to have, or retired behind a batch, in order. 8 bytes of
+    /// Numbers of long blobs that this store has, is about to have, or retired after a batch, in order. 8 bytes of
     /// memory for each. They are read in the order of a blob's life, from snapshot to snapshot, so that none is
     /// missed.
     package func longBlobNumbers(retiredAfter sequence: UInt64) throws -> [UInt64] {

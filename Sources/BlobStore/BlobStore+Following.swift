@@ -50,7 +50,7 @@ extension BlobStore {
         replication.shard.withLock { $0.state = state }
     }
 
-    /// Applies some batches in one transaction. `state`: behind them.
+    /// Applies some batches in one transaction. `state`: after them.
     private func apply(
         _ part: ArraySlice<(batch: ReplicatedBatch, contents: [ArraySlice<UInt8>])>,
         _ longBlobs: [UInt64: LongBlob], _ state: ReplicationState

@@ -11,7 +11,7 @@ extension BlobStore {
         return core.replication.state
     }
 
-    /// The last segment that the file says is shipped or applied: a start reads the log behind it.
+    /// The last segment that the file says is shipped or applied: a start reads the log after it.
     package var savedSegment: UInt64 {
         core.replication.shard.withLock { $0.saved?.position.number ?? 0 }
     }
@@ -128,8 +128,8 @@ extension BlobStore {
         }
     }
 
-    /// Adds a run to those of this store, on disk: before an epoch is created with its nonce. Whatever becomes of
-    /// the run, the epoch is then known as this store's own. Returns the nonce for the run to use: that of the
+    /// Adds a run to those of this store, on disk: before an epoch is created with its nonce. Even if the run is
+    /// killed, the epoch is then known as this store's own. Returns the nonce for the run to use: that of the
     /// newest run where ``ReplicationState/nonceCountMax`` are remembered.
     package func prepareToLead(nonce: Nonce, asOf now: Timestamp) throws(StoreError) -> Nonce {
         let replication = core.replication
@@ -146,7 +146,7 @@ extension BlobStore {
     /// Makes this store the leader of an epoch, once its fence is in the log; from here on the run of the fence is
     /// the only one of this store. See `docs/REPLICATION.md`.
     ///
-    /// A new epoch's revisions and blob numbers begin behind a gap: what earlier leaders gave and did not ship is
+    /// A new epoch's revisions and blob numbers begin after a gap: what earlier leaders gave and did not ship is
     /// never given again. That it begins is its first batch. A leader of an earlier epoch keeps its outbox, and
     /// ships it in the new one. A follower's outbox is of a history that the shard does not have, and is removed
     /// first.
@@ -191,7 +191,7 @@ extension BlobStore {
         try loadCategoryEdits()
     }
 
-    /// Says that a leader takes changes before it is known whether it still leads. The next batch begins behind a
+    /// Says that a leader takes changes before it is known whether it still leads. The next batch begins after a
     /// random gap in the revisions, so that no cursor is good for this and another copy of the store. Once, after
     /// the opening.
     package func leadUnconfirmed() {
@@ -236,7 +236,7 @@ extension ChangeTransaction {
         unskipRevisions()
         let before = counters.revision
         if !isFirst {
-            // One gap for each epoch between: who took one of those may have given numbers behind the same
+            // One gap for each epoch between: who took one of those may have given numbers after the same
             // batch, and have left nothing in the log.
             let gap = StoreLimits.failoverGap &* (epoch &- (epochs.epochs.last?.epoch ?? 0))
             counters.revision += gap

@@ -152,7 +152,7 @@ extension BlobStore {
         pipeline.categoryEdits.store(isLeft, ordering: .relaxed)
     }
 
-    /// Tells all owners of all edits. Where there is no room for it, a later sweep goes on.
+    /// Tells all owners of all edits. Where there is no room for it, a later sweep continues.
     func announceAllCategoryEdits(asOf now: Timestamp) throws(StoreError) {
         do throws(StoreError) {
             while try announceCategoryEdits(asOf: now) {}
@@ -214,7 +214,7 @@ extension BlobStore {
         do throws(LMDBError) {
             var transaction = try core.environment.beginWrite()
             while rest > 0 {
-                // Behind all chunks: no blob has this number.
+                // After all chunks: no blob has this number.
                 let key = ChunkKey(number: .max, index: index)
                 try transaction.put(chunk.span.bytes, forKey: key.bytes, in: core.tables.chunks)
                 rest -= chunk.count

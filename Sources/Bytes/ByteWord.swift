@@ -105,7 +105,7 @@ package struct ByteWord {
         (bits | (bits &- 0x20 &* Self.ones) | (bits &+ Self.ones)) & Self.highs == 0
     }
 
-    /// Without the first `count`, less than eight; zeros behind the others.
+    /// Without the first `count`, less than eight; zeros after the others.
     @inlinable
     @inline(__always)
     func dropping(_ count: Int) -> ByteWord {
@@ -116,7 +116,7 @@ package struct ByteWord {
     @inline(__always)
     func has(_ byte: UInt8) -> Bool { position(of: byte) < 8 }
 
-    /// Which of them is the first that is `byte`; 8 when none is. That one becomes 0, and only behind
+    /// Which of them is the first that is `byte`; 8 when none is. That one becomes 0, and only after
     /// a 0 can another byte borrow.
     @inlinable
     @inline(__always)

@@ -15,7 +15,7 @@ package enum Decimal {
         byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
     }
 
-    /// Reads `1*DIGIT`: no sign, no blanks, nothing behind. Zeros may lead.
+    /// Reads `1*DIGIT`: no sign, no blanks, nothing after. Zeros may lead.
     package static func parse(_ text: RawSpan) -> Parsed {
         guard text.byteCount > 0 else { return .malformed }
         var value: UInt64 = 0

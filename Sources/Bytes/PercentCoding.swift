@@ -13,7 +13,7 @@ package enum PercentCoding {
 
     /// Appends the decoded bytes, at most as many as there are in `text`.
     ///
-    /// - Returns: where a `%` stands without two hexadecimal digits behind it; `out` then has the
+    /// - Returns: where a `%` stands without two hexadecimal digits after it; `out` then has the
     ///   bytes before it.
     package static func decode(
         _ text: RawSpan, plusIsSpace: Bool, into out: inout [UInt8]

@@ -68,7 +68,7 @@ package enum RFC3339 {
         return value
     }
 
-    /// Milliseconds behind the point, 0 when there is none; nil when no digit follows it.
+    /// Milliseconds after the point, 0 when there is none; nil when no digit follows it.
     private static func fraction(_ text: RawSpan, _ index: inout Int) -> Int? {
         guard text.byte(index) == UInt8(ascii: ".") else { return 0 }
         index += 1
@@ -83,7 +83,7 @@ package enum RFC3339 {
         return index > start ? value : nil
     }
 
-    /// The offset from UTC in seconds: `Z` or `±hh:mm`, and nothing behind it.
+    /// The offset from UTC in seconds: `Z` or `±hh:mm`, and nothing after it.
     private static func offset(_ text: RawSpan, _ index: Int) -> Int? {
         guard index < text.byteCount else { return nil }
         let sign: Int

@@ -2,7 +2,7 @@ internal import CCrypto
 
 /// SHA-256 (FIPS 180-4) of bytes that come in pieces of any size.
 ///
-/// A value of 112 bytes: it allocates nothing, and a copy goes on by itself.
+/// A value of 112 bytes: it allocates nothing, and a copy continues by itself.
 ///
 /// libcrypto's `SHA256_Init`, `SHA256_Update` and `SHA256_Final`. OpenSSL 3 prefers `EVP_Digest…`,
 /// which does the same with two allocations a digest and about 45 ns more, and reads OpenSSL's

@@ -51,7 +51,7 @@ internal import CLMDB
 
     package enum Step: Sendable {
         case first, last
-        /// The entry behind the current one.
+        /// The entry after the current one.
         case next
         /// The entry in front of it; the last one where it stands nowhere yet.
         case previous
@@ -90,7 +90,7 @@ internal import CLMDB
         return try unsafe arrive(code, key: found, value: value)
     }
 
-    /// The key the cursor stands at; empty before the first move, behind the end, and where the
+    /// The key the cursor stands at; empty before the first move, after the end, and where the
     /// page says a key that it cannot have.
     package var key: RawSpan {
         @_lifetime(borrow self)

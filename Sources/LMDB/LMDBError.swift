@@ -40,7 +40,7 @@ package struct LMDBError: Error, Equatable, CustomStringConvertible {
     package var isNotFound: Bool { code == MDB_NOTFOUND || code == MDB_INCOMPATIBLE }
 
     /// A meta page could not be written, so LMDB gives no more transactions (`MDB_PANIC`). The
-    /// process must open it anew.
+    /// process must open it again.
     package var isFatal: Bool { code == MDB_PANIC }
 
     /// Pages do not make sense (`MDB_CORRUPTED`, `MDB_PAGE_NOTFOUND`, `MDB_INVALID`,

@@ -120,7 +120,7 @@ struct LookupKey {
     }
 }
 
-/// The bytes of a key, and zeros behind them.
+/// The bytes of a key, and zeros after them.
 private struct LookupWords {
     var first: UInt64 = 0
     var second: UInt64 = 0

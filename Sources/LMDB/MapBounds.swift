@@ -117,7 +117,7 @@ internal import Synchronization
         guard unsafe state.pointee.mapByteCount != .max else { return true }
         let offset = unsafe address &- state.pointee.start
         guard unsafe offset < state.pointee.mapByteCount else {
-            // In memory. Whatever is longer than a page begins behind a header that says how many
+            // In memory. Whatever is longer than a page begins after a header that says how many
             // pages it has; what stands before any value is in its page.
             if byteCount <= page - PageLayout.headerByteCount { return true }
             return unsafe PageHeader(UnsafeRawPointer(start) - PageLayout.headerByteCount)
@@ -131,7 +131,7 @@ internal import Synchronization
         let number = UInt64(offset / UInt(page))
         let header = unsafe PageHeader(UnsafeRawPointer(start) - inPage)
         guard header.number == number else { return false }
-        // Behind the header of a leaf stands no value but the places of its nodes.
+        // After the header of a leaf stands no value but the places of its nodes.
         guard inPage == PageLayout.headerByteCount else {
             return header.isLeaf && inPage > PageLayout.headerByteCount
                 && byteCount <= page - inPage
@@ -176,7 +176,7 @@ internal import Synchronization
         return (try? PageEntry.ranges(on: bytes, page: bytes.integer(0), isLeaf: true)) != nil
     }
 
-    /// A transaction may have written pages behind the last one in use, ahead of its commit.
+    /// A transaction may have written pages after the last one in use, ahead of its commit.
     private func holdInFile(_ offset: UInt, _ byteCount: UInt) -> Bool {
         let bound = unsafe min(fileByteCount, state.pointee.mapByteCount)
         return offset <= bound && byteCount <= bound - offset

@@ -34,7 +34,7 @@ enum MappedValue {
         return unsafe _overrideLifetime(span, copying: ())
     }
 
-    /// Copies two spans one behind the other into memory liblmdb reserved (`MDB_RESERVE`).
+    /// Copies two spans one after the other into memory liblmdb reserved (`MDB_RESERVE`).
     @inline(__always)
     static func fill(_ reserved: MDB_val, with first: RawSpan, _ second: RawSpan) {
         precondition(unsafe reserved.mv_size == first.byteCount + second.byteCount)

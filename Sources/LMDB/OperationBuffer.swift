@@ -30,7 +30,7 @@ package struct OperationBuffer {
     static let operationHeaderByteCount = 8
     static let overflowByteCount = 16
 
-    /// The operations, behind as many bytes as were asked for in front of them.
+    /// The operations, after as many bytes as were asked for in front of them.
     package var bytes: RawSpan {
         @_lifetime(borrow self)
         get { unsafe all.span.bytes }

@@ -2,7 +2,7 @@ internal import CLMDB
 internal import CLinux
 internal import Glibc
 
-/// Where in the file a long value is: in pages of its own (`P_OVERFLOW`), behind their header.
+/// Where in the file a long value is: in pages of its own (`P_OVERFLOW`), after their header.
 package struct OverflowLocation: Equatable, Sendable {
     /// The number of its first page (`mp_pgno`).
     package let pageNumber: UInt64
@@ -67,7 +67,7 @@ package struct OverflowLocation: Equatable, Sendable {
             let bytes = unsafe value.mv_data
         else { return nil }
         precondition(unsafe value.mv_size == first.byteCount + rest.count)
-        // A value of a page and more is in pages of its own, behind the header of the first.
+        // A value of a page and more is in pages of its own, after the header of the first.
         let page = unsafe bytes - PageLayout.headerByteCount
         let flags = unsafe page.loadUnaligned(
             fromByteOffset: PageLayout.flagsOffset, as: UInt16.self)

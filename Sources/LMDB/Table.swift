@@ -35,7 +35,7 @@ package struct Table: Sendable, Equatable {
 
     /// No page has this number, and an empty table another.
     private static let unknown = UInt64.max - 1
-    /// The handles of named tables begin behind `FREE_DBI` and `MAIN_DBI`.
+    /// The handles of named tables begin after `FREE_DBI` and `MAIN_DBI`.
     private static let firstHandle: MDB_dbi = 2
 
     init(_ bounds: MapBounds) { search = TreeSearch(bounds: bounds) }

@@ -129,7 +129,7 @@ internal import CLMDB
 
         var count: Int { (end &- PageLayout.headerByteCount) >> 1 }
 
-        /// The place of entry `index`, which is less than ``count``: behind all places, with a
+        /// The place of entry `index`, which is less than ``count``: after all places, with a
         /// header and a key inside of the page.
         @inline(__always)
         func place(_ index: Int) throws(LMDBError) -> Int {

@@ -111,7 +111,7 @@ internal import Glibc
         return true
     }
 
-    /// Stores `first` and `second`, one behind the other, under `key` (`MDB_RESERVE`). A key behind all others is
+    /// Stores `first` and `second`, one after the other, under `key` (`MDB_RESERVE`). A key after all others is
     /// appended (`MDB_APPEND`): pages are then filled to the end.
     package mutating func put(
         _ first: RawSpan, _ second: RawSpan, forKey key: RawSpan, in table: Table
@@ -148,7 +148,7 @@ internal import Glibc
         let code = unsafe key.withMDBValue { key in
             let flags = UInt32(MDB_RESERVE)
             let code = unsafe mdb_cursor_put(cursor, &key, &reserved, flags | UInt32(MDB_APPEND))
-            // Not behind all others; nothing was changed.
+            // Not after all others; nothing was changed.
             guard code == MDB_KEYEXIST else { return code }
             return unsafe mdb_cursor_put(cursor, &key, &reserved, flags)
         }

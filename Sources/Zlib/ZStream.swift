@@ -10,7 +10,7 @@ package struct ZStream: ~Copyable {
         case none = -15
     }
 
-    /// What a deflating stream does behind the bytes of a call.
+    /// What a deflating stream does after the bytes of a call.
     package enum Flush: Sendable {
         /// Nothing.
         case none
@@ -21,11 +21,11 @@ package struct ZStream: ~Copyable {
     }
 
     package enum Outcome: Sendable {
-        /// It goes on. Where all the room was used, there may be more to come out.
+        /// It continues. Where all the room was used, there may be more to come out.
         case goesOn
         /// The stream has ended.
         case ended
-        /// Neither bytes nor room are left to go on with.
+        /// Neither bytes nor room are left to continue with.
         case stalled
         case noMemory
         /// The bytes are no such stream.

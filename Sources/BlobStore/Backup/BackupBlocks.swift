@@ -50,7 +50,7 @@ package struct BackupReader: ~Copyable {
         }
     }
 
-    /// The next block; nil behind the last one, when everything agrees with the end.
+    /// The next block; nil after the last one, when everything agrees with the end.
     mutating func nextBlock(from source: Source) throws -> Block? {
         var bytes: [UInt8] = []
         try Self.fill(&bytes, to: BackupFormat.blockHeadByteCount, from: source)

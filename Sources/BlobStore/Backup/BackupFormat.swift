@@ -46,7 +46,7 @@ public struct BackupHead: Sendable, Hashable {
     public let takenAt: Timestamp
     /// The last change that it has.
     public let revision: UInt64
-    /// Bytes behind the head, about.
+    /// Bytes after the head, about.
     public let byteCount: UInt64
 
     package static let byteCount = 64

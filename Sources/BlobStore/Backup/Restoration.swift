@@ -3,7 +3,7 @@ internal import LMDB
 
 /// Builds a store from a backup, in a folder that has none.
 ///
-/// It is another store, with an id of its own and revisions behind all that were given after the backup: what devices
+/// It is another store, with an id of its own and revisions after all that were given after the backup: what devices
 /// and caches remember of the time between is never taken for something of it.
 struct Restoration {
     private let environment: Environment
@@ -14,9 +14,9 @@ struct Restoration {
     private var predecessors = Predecessors()
 
     enum Identity {
-        /// Another one, whose feeds begin anew.
+        /// Another one, whose feeds start again.
         case new
-        /// The store itself, whose file is only written anew.
+        /// The store itself, whose file is rewritten.
         case same
         /// The store itself, as a follower that has applied the log up to a position.
         case follower(ReplicationState)
@@ -139,7 +139,7 @@ struct Restoration {
         do throws(LMDBError) { try transaction.commit() } catch { throw Creation.failure(error) }
     }
 
-    /// Puts an entry behind all others of its table.
+    /// Puts an entry after all others of its table.
     private mutating func put(
         _ key: RawSpan, _ value: RawSpan, of table: BackupTable,
         in transaction: inout WriteTransaction

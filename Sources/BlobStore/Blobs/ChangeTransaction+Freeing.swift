@@ -15,7 +15,7 @@ public struct FreeResult: Sendable, Hashable {
 /// Where changes that free on the side continue to look.
 struct FreeingProgress {
     var nextNumber: UInt64 = 0
-    /// Where freeing by itself goes on; 0 unless there were too many to look at.
+    /// Where freeing by itself continues; 0 unless there were too many to look at.
     var nextNumberAlone: UInt64 = 0
     /// The transaction in which the walk began at the first orphan, as long as every one that it came by has to
     /// wait; else 0.
@@ -30,7 +30,7 @@ struct ReadyOrphans {
     var ready: [(UInt64, BlobStateEntry)] = []
     /// Whether the table was walked to its end.
     var isAll = false
-    /// Behind the last one that was looked at.
+    /// After the last one that was looked at.
     var nextNumber: UInt64 = 0
     var lookedAt = 0
 }
@@ -74,7 +74,7 @@ extension TableReader where Self: ~Copyable {
                 result.isAll = false
                 return false
             }
-            // A damaged one is stepped over, so that it does not keep the others' space for ever;
+            // A damaged one is stepped over, so that the others are freed;
             // `verify` names it.
             if let (number, entry) = try? cursor.state() {
                 result.nextNumber = number &+ 1

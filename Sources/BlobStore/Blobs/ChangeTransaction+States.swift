@@ -208,7 +208,7 @@ extension ChangeTransaction {
 }
 
 extension Snapshot {
-    /// Notifications behind an id that refer to one of some blobs, and the last id that was looked at; nil: no
+    /// Notifications after an id that refer to one of some blobs, and the last id that was looked at; nil: no
     /// more.
     borrowing func ids(
         after id: [UInt8], referringTo numbers: Set<UInt64>, countMax: Int, matchCountMax: Int = 64

@@ -6,7 +6,7 @@ internal import Zlib
 public final class Inflater {
     private let blob: BlobReference
     private let stream: ZStream
-    /// Whether it began at a restart point, behind the container's head.
+    /// Whether it began at a restart point, after the container's head.
     private let isRestarted: Bool
     /// Stored bytes that are used up.
     private var storedOffset: Int

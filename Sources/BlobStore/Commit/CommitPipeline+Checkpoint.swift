@@ -83,7 +83,7 @@ extension CommitPipeline {
         _ = try setLogState(state.id, isInUse: false)
     }
 
-    /// Commits whether a log is in use, behind `body`. Returns the transaction's number.
+    /// Commits whether a log is in use, after `body`. Returns the transaction's number.
     func setLogState(
         _ id: Nonce, isInUse: Bool,
         _ body: (UInt64) throws(StoreError) -> Void = { (_) throws(StoreError) in () }

@@ -70,7 +70,7 @@ extension CommitPipeline {
         if isPublishing {
             if try space.prepare(growth: growth) == .inFreePages { try commitNothing(asOf: now) }
         } else {
-            // Deletes go on without space: on the reserve. Where there is space it is allocated before,
+            // Deletes continue without space: on the reserve. Where there is space it is allocated before,
             // so that the file covers its last page at the moment of the commit.
             let room = try? space.prepare(growth: growth)
             remembersRemovals = room != nil || space.hasHalfOfReserve

@@ -29,7 +29,7 @@ extension ChangeTransaction {
         }
     }
 
-    /// Begins the revisions of a leader that was started without its bucket behind a random gap: another copy of
+    /// Begins the revisions of a leader that was started without its bucket after a random gap: another copy of
     /// its store gives others, so that no cursor is good for both.
     private mutating func skipRevisions(of replication: Replication) {
         let (state, epochs) = replication.shard.withLock { ($0.state, $0.epochs) }
@@ -102,7 +102,7 @@ extension Snapshot {
         return batches
     }
 
-    /// Calls `body` with the batches that wait to be shipped behind a number, in order, as long as it returns true.
+    /// Calls `body` with the batches that wait to be shipped after a number, in order, as long as it returns true.
     borrowing func forEachBatch(
         after sequence: UInt64, _ body: (ReplicatedBatch) throws(StoreError) -> Bool
     ) throws(StoreError) {

@@ -116,7 +116,7 @@ struct PushTime {
     let end: Int64
 
     /// The display time from now, or the notification's expiry, whichever comes first. Both are
-    /// rounded down, so that no push comes behind it.
+    /// rounded down, so that no push comes after it.
     init(of record: Record, asOf now: Timestamp) {
         var end = record.expiresAt.milliseconds
         let seconds = record.details.displayTTLSeconds

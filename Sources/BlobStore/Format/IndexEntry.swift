@@ -57,10 +57,10 @@ enum IndexEntry {
     }
 }
 
-/// A key of the index that says what ends when. The byte behind the time tells notifications, whose
+/// A key of the index that says what ends when. The byte after the time tells notifications, whose
 /// ids never begin with a control character, from everything else.
 enum TimeEntry: Equatable {
-    /// The byte behind the byte 00 behind the time.
+    /// The byte after the byte 00 after the time.
     enum Kind: UInt8 {
         case tombstone = 1
         case hold = 2
@@ -76,7 +76,7 @@ enum TimeEntry: Equatable {
     /// a purge marker's retention ends.
     case mark(Timestamp, owner: String)
 
-    /// Takes a key apart; nil behind the times, where owners' keys and categories are.
+    /// Takes a key apart; nil after the times, where owners' keys and categories are.
     init?(_ key: RawSpan) throws(StoreError) {
         let damaged = StoreError.corrupt("an entry of the expiry table")
         guard key.byteCount > 0 else { throw damaged }

@@ -2,7 +2,7 @@ internal import Bytes
 internal import Hashing
 
 /// Keys of the index (LMDB table `expiry`), which `docs/FORMAT.md` draws. Owners have no control characters, so the
-/// byte 00 behind one ends it. The longest key has 395 bytes; LMDB takes 511.
+/// byte 00 after one ends it. The longest key has 395 bytes; LMDB takes 511.
 enum IndexKeys {
     /// The first byte of times: the years until 9999 leave the first two bytes 00.
     static let timesPrefix: UInt8 = 0
@@ -149,7 +149,7 @@ enum IndexKeys {
 
 /// A key of the index that belongs to an owner, taken apart.
 enum OwnerKey: Equatable {
-    /// The byte behind the owner.
+    /// The byte after the owner.
     enum Kind: UInt8 {
         case sequence = 1
         case group = 2

@@ -9,7 +9,7 @@ struct RecordView: ~Escapable {
     static let version: UInt8 = 1
     static let headerByteCount = 40
     static let partByteCount = 64
-    /// The checksum covers what stands before it and what stands behind it.
+    /// The checksum covers what stands before it and what stands after it.
     static let checksumOffset = 4
     static let checkedFrom = 8
 
@@ -142,7 +142,7 @@ struct RecordView: ~Escapable {
     }
 }
 
-/// The fields behind the part entries and their texts that are no texts (``TextField``), by tag: tag, two reserved
+/// The fields after the part entries and their texts that are no texts (``TextField``), by tag: tag, two reserved
 /// bytes, byte count, bytes.
 enum RecordField: UInt16, CaseIterable {
     case state = 6
@@ -163,7 +163,7 @@ struct PartView: ~Escapable {
     /// The entry: its length is known when this is compiled, so that reading from it checks nothing
     /// more.
     private let entry: RawSpan
-    /// The name, and the media type behind it.
+    /// The name, and the media type after it.
     private let texts: RawSpan
 
     /// The entry at `offset`, which is inside the record with all its bytes.

@@ -8,7 +8,7 @@ package struct ReplicatedBatch: Sendable {
     package let sequence: UInt64
     /// When it was done, by the leader's clock.
     package let time: Timestamp
-    /// The store's last revision behind it.
+    /// The store's last revision after it.
     package let revision: UInt64
     package let blobs: [BlobReference]
     /// Numbers of those that are shipped without their bytes: the leader's were damaged before it shipped them.

@@ -62,7 +62,7 @@ package struct ReplicationState: Equatable, Sendable, MetaValue {
     package private(set) var nonces: [Nonce]
     /// The last name of the log that is known to be in the bucket, or was applied. It may be behind.
     package var position: LogPosition
-    /// The last batch up to `position`, or behind it; a follower may have some of the next segment.
+    /// The last batch up to `position`, or after it; a follower may have some of the next segment.
     package var sequence: UInt64
 
     /// Runs that are remembered. One more reuses the nonce of the newest instead of forgetting an old one,
@@ -131,7 +131,7 @@ package struct ReplicationState: Equatable, Sendable, MetaValue {
 
 /// The value `epochs` of the table `meta`: where each leader's history begins. It is shipped with the changes.
 ///
-/// The numbers of an epoch begin behind a gap, and so do those of a leader that was started without its bucket.
+/// The numbers of an epoch begin after a gap, and so do those of a leader that was started without its bucket.
 /// Numbers in a gap were given by another leader, or another copy of this one, to changes that were lost.
 struct EpochList: Equatable, MetaValue {
     /// One epoch, or a start in it.
@@ -139,7 +139,7 @@ struct EpochList: Equatable, MetaValue {
         var epoch: UInt64
         /// The last revision before the gap.
         var revisionBefore: UInt64
-        /// The revision that the epoch begins behind.
+        /// The revision that the epoch begins after.
         var revision: UInt64
         /// The last batch before this epoch's first.
         var sequence: UInt64

@@ -15,7 +15,7 @@ protocol IndexValue {
 }
 
 /// A value whose fields are words of eight bytes, which stand in the file in their order and as they are in memory.
-/// Behind them are the checksum and zeros.
+/// After them are the checksum and zeros.
 protocol WordsValue: BitwiseCopyable {
     static var form: ValueForm { get }
     /// Whether it can be so.
@@ -61,7 +61,7 @@ struct ValueForm: Sendable {
     private let byteCounts: ClosedRange<Int>
     /// Negative: from the end.
     private let checksumOffset: Int
-    /// What stands here and behind is covered as well; nil: nothing.
+    /// What stands here and after is covered as well; nil: nothing.
     private let restOffset: Int?
 
     init(_ thing: StaticString, byteCount: Int, checksumAt offset: Int) {

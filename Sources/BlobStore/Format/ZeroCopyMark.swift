@@ -20,7 +20,7 @@ struct ZeroCopyMark: Equatable, MetaValue, WordsValue {
     static let name = "zero-copy"
     static let form = ValueForm("the zero-copy mark", byteCount: 48, checksumAt: 40)
 
-    /// The mark after a start of the same boot that comes behind the transaction `last`.
+    /// The mark after a start of the same boot that comes after the transaction `last`.
     func followed(by last: UInt64, at now: Int64, graceMilliseconds: Int64) -> ZeroCopyMark {
         var mark = self
         // A moment that has not come yet makes no sense: it counts as now.

@@ -74,7 +74,7 @@ struct LeaseCounts: ~Copyable {
         while true {
             index = (index &+ 1) & (capacity &- 1)
             guard slots[index].count > 0 else { break }
-            // Its home is not behind the hole: looked for from there, the hole would hide it.
+            // Its home is not after the hole: looked for from there, the hole would hide it.
             let distance = (index &- home(of: slots[index].number)) & (capacity &- 1)
             guard distance >= (index &- hole) & (capacity &- 1) else { continue }
             slots[hole] = slots[index]

@@ -88,7 +88,7 @@ struct WalkedTree {
     var leafCount: UInt64 = 0
     var overflowCount: UInt64 = 0
     var entryCount: UInt64 = 0
-    /// What comes now must have a key behind this one, or this one.
+    /// What comes now must have a key after this one, or this one.
     var floor: [UInt8] = []
     var mayBeFloor = true
 
@@ -103,7 +103,7 @@ struct WalkedTree {
         return floor.isEmpty || mayHave(key, behind: floor, orSame: mayBeFloor)
     }
 
-    /// Whether a key is behind another one. `orSame`: whether it may be that one.
+    /// Whether a key is after another one. `orSame`: whether it may be that one.
     func mayHave(_ key: RawSpan, behind other: RawSpan, orSame: Bool) -> Bool {
         guard !hasNumberKeys || (key.byteCount == 8 && other.byteCount == 8) else { return false }
         let order =

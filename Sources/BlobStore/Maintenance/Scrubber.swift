@@ -143,7 +143,7 @@ package struct Scrubber {
         return false
     }
 
-    /// The blob to go on with, and its next chunk. Without a blob where its entry is damaged.
+    /// The blob to continue with, and its next chunk. Without a blob where its entry is damaged.
     private mutating func nextBlob() throws(StoreError) -> ([UInt8], BlobReference?, Int)? {
         let key = position.key
         let digest = Array(key.prefix(Digest.byteCount))

@@ -160,7 +160,7 @@ struct OwnerRecount {
     var counted = OwnerUsage()
     var stored: OwnerUsage?
 
-    /// Goes on to the next entry, which is an owner's.
+    /// Moves on to the next entry, which is an owner's.
     mutating func begin(_ owner: String, _ report: inout VerifyReport) {
         if let own = self.owner, own.isSame(as: owner) { return }
         end(&report)

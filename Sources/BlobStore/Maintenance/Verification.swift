@@ -160,7 +160,7 @@ package struct Verifier {
             report.add("page 0: is not a meta page")
             return report
         }
-        // A meta page is written over two commits later; by then the snapshot is anew.
+        // A meta page is written over two commits later; by then there is a new snapshot.
         for _ in 0..<snapshotTriesMax {
             let report = try core.withSnapshot { (snapshot) throws(StoreError) -> VerifyReport? in
                 let transaction = snapshot.transaction.id

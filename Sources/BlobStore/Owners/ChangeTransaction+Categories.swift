@@ -103,7 +103,7 @@ extension ChangeTransaction {
         }
     }
 
-    /// Owners of live notifications behind the edit's place that show the category, each once, but for those who
+    /// Owners of live notifications after the edit's place that show the category, each once, but for those who
     /// have been told. A category of all apps is not shown by those of an app with its own one of that name. And
     /// the id of the last notification that was looked at; nil at the end.
     private borrowing func owners(

@@ -86,7 +86,7 @@ extension ChangeTransaction {
     }
 
     /// Everything of an owner up to the present revision is gone, without tombstones: who read its
-    /// feed before must read the history anew.
+    /// feed before must read the history again.
     mutating func markAccount(_ owner: String) throws(StoreError) {
         let key = IndexKeys.mark(owner)
         if let old = try purgeMarker(owner) { try removeIndex(IndexKeys.markEnd(old.end, owner)) }
@@ -192,7 +192,7 @@ extension ChangeTransaction {
     }
 
     private mutating func touch(_ owner: String) {
-        // Many changes of one owner come one behind the other.
+        // Many changes of one owner come one after the other.
         if let last = touchedOwners.last, last.isSame(as: owner) { return }
         touchedOwners.append(owner)
     }

@@ -21,7 +21,7 @@ public struct FeedChange: Sendable {
     public var category: Category?
     /// Of the kind `category`: the app whose notifications it is for; nil: all.
     public var app: String?
-    /// The cursor behind it.
+    /// The cursor after it.
     public var cursor: FeedCursor
 }
 
@@ -29,11 +29,11 @@ public struct FeedChange: Sendable {
 public struct FeedPage: Sendable {
     /// At most as many as were asked for.
     public var changes: [FeedChange]
-    /// Where to go on.
+    /// Where to continue.
     public var next: FeedCursor
-    /// Whether there is more behind it now. A page may be empty and have more.
+    /// Whether there is more after it now. A page may be empty and have more.
     public var hasMore: Bool
-    /// The store's revision in the snapshot it is from: what to wait behind.
+    /// The store's revision in the snapshot it is from: wait for changes after it.
     public var revision: UInt64
 }
 
@@ -75,9 +75,9 @@ public struct FeedCursor: Sendable, Hashable {
 public enum FeedStart: Sendable, Hashable {
     /// With everything there is.
     case beginning
-    /// Behind everything there is.
+    /// After everything there is.
     case latest
-    /// Behind what was read.
+    /// After what was read.
     case after(FeedCursor)
 }
 

@@ -100,7 +100,7 @@ public final class FeedWatch: Sendable {
         return .success(state.nextNumber)
     }
 
-    /// Calls `wake` once, after the first commit behind `revision` that concerns `owner`. Returns nil when there
+    /// Calls `wake` once, after the first commit after `revision` that concerns `owner`. Returns nil when there
     /// was such a commit already, or may have been: look again.
     ///
     /// - Throws: ``StoreError/tooManyWatchers(limit:of:)``.
@@ -222,7 +222,7 @@ public final class FeedRegistration: Sendable {
         watch.releaseSlot(self)
     }
 
-    /// Waits for the first commit behind the revision in which there was nothing more to read. Returns false when
+    /// Waits for the first commit after the revision in which there was nothing more to read. Returns false when
     /// there was such a commit already, or may have been: look again.
     public func wait(behind revision: UInt64) -> Bool { watch.wait(self, behind: revision) }
 

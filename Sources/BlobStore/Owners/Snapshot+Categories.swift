@@ -20,7 +20,7 @@ extension Snapshot {
         return all
     }
 
-    /// Categories behind `cursor`: at most ``StoreLimits/pageByteCountMax`` stored bytes of them.
+    /// Categories after `cursor`: at most ``StoreLimits/pageByteCountMax`` stored bytes of them.
     ///
     /// - Parameters:
     ///   - cursor: the name of the last one that was seen, or its name, `/` and its app; empty to begin.
@@ -56,7 +56,7 @@ extension Snapshot {
 public struct CategoryPage: Sendable {
     /// The categories.
     public var categories: [Category]
-    /// The cursor behind which to go on, a name, or a name, `/` and an app; nil when there are no
+    /// The cursor after which to continue, a name, or a name, `/` and an app; nil when there are no
     /// more.
     public var next: String?
 

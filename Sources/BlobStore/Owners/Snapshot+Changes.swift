@@ -2,7 +2,7 @@ internal import Bytes
 internal import LMDB
 
 extension Snapshot {
-    /// Changes of an owner's notifications behind `start`, in the order of their commits, each notification once.
+    /// Changes of an owner's notifications after `start`, in the order of their commits, each notification once.
     ///
     /// One seek, then one lookup for each notification that is there, all past what is remembered for fetches. A
     /// page has at most ``StoreLimits/pageByteCountMax`` stored bytes of records, and looks at
@@ -21,7 +21,7 @@ extension Snapshot {
         var page = FeedPage(
             changes: [], next: FeedCursor(position: counters.revision, base: 0), hasMore: false,
             revision: counters.revision)
-        // Nothing is behind the last change, so this is also right for what begins there.
+        // Nothing is after the last change, so this is also right for what begins there.
         let (first, overflow) = begin.position.addingReportingOverflow(1)
         guard !overflow, Self.mayBeOwner(owner) else { return page }
         let limit = min(max(limit, 1), StoreLimits.feedPageLimitMax)
@@ -67,7 +67,7 @@ extension Snapshot {
         return page
     }
 
-    /// Where to begin, once it is clear that nothing behind it was forgotten.
+    /// Where to begin, once it is clear that nothing after it was forgotten.
     private borrowing func cursor(
         of owner: RawSpan, from start: FeedStart, _ counters: Counters
     ) throws(StoreError) -> FeedCursor {

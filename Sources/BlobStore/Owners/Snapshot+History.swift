@@ -47,7 +47,7 @@ public struct HistoryPage: Sendable {
     public var records: [Record]
     /// Those that are not there any more, where these were asked for, newest first by when they were removed.
     public var deleted: [Tombstone] = []
-    /// Where to go on; nil at the end. A page may have fewer than the limit and yet not be the
+    /// Where to continue; nil at the end. A page may have fewer than the limit and yet not be the
     /// last.
     public var next: HistoryToken?
     /// The cursor of the feed at this moment: a reader that continues from the first page's misses nothing.

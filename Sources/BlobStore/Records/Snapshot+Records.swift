@@ -13,7 +13,7 @@ extension Snapshot {
         return .found(try view.record(id: id.text()))
     }
 
-    /// Copies of the records behind `id`, by the ids' bytes; expired ones are left out. A page has at most
+    /// Copies of the records after `id`, by the ids' bytes; expired ones are left out. A page has at most
     /// ``StoreLimits/pageByteCountMax`` stored bytes, and looks at ``StoreLimits/listEntriesLookedAtMax`` records.
     /// So it may have fewer than `limit`, or none, and yet not be the last: its `next` tells.
     public borrowing func records(
@@ -54,7 +54,7 @@ extension Cursor {
 public struct RecordPage: Sendable {
     /// At most as many as were asked for.
     public var records: [Record]
-    /// The id behind which to go on; nil when there are no more.
+    /// The id after which to continue; nil when there are no more.
     public var next: String?
 }
 

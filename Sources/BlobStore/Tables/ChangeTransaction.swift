@@ -35,7 +35,7 @@ struct ChangeTransaction: ~Copyable, TableReader {
     var destination = BatchDestination.checkpoint
     /// The number that this batch will have where changes are shipped; 0: they are not.
     var sequence: UInt64 = 0
-    /// The epochs with the one that this batch begins, or goes on with behind a gap; nil: it does neither.
+    /// The epochs with the one that this batch begins, or continues with after a gap; nil: it does neither.
     var newEpochs: EpochList?
     /// Whether the store belongs to a shard: blobs may be evicted then.
     let isReplicated: Bool

@@ -8,7 +8,7 @@ internal import Synchronization
 final class Evictions: Sendable {
     private enum Phase {
         case closed
-        /// Somebody who has a lease went on to read it: its chunks stay.
+        /// Somebody who has a lease continued to read it: its chunks stay.
         case kept
         case removing
     }

@@ -30,7 +30,7 @@ struct ReplicatedBatchWriter {
         }
     }
 
-    /// The batch. `counters`: behind it; those of orphans are left out.
+    /// The batch. `counters`: after it; those of orphans are left out.
     mutating func finish(
         sequence: UInt64, asOf now: Timestamp, _ counters: Counters, in meta: Table,
         storing blobs: [BlobReference]

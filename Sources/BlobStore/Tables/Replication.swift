@@ -18,7 +18,7 @@ final class Replication: Sendable {
     let isReplicated = Atomic(false)
     /// Whether changes are noted, to be shipped. One load where it is not.
     let capturesChanges = Atomic(false)
-    /// Whether this store leads without knowing whether it still does: the next batch begins behind a gap. For the
+    /// Whether this store leads without knowing whether it still does: the next batch begins after a gap. For the
     /// thread that writes.
     let isUnconfirmed = Atomic(false)
     let lastSequence = Atomic<UInt64>(0)
@@ -85,7 +85,7 @@ struct UnshippedBlobs {
     /// `UInt64.max`: there is none.
     var lowestNumber: UInt64 { first < batches.count ? batches[first].number : .max }
 
-    /// Adds the lowest number of the blobs of a batch behind all others.
+    /// Adds the lowest number of the blobs of a batch after all others.
     mutating func append(_ number: UInt64, of sequence: UInt64) {
         while batches.count > first, batches[batches.count - 1].number >= number {
             batches.removeLast()

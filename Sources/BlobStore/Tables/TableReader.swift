@@ -212,7 +212,7 @@ extension TableReader where Self: ~Copyable {
     borrowing func dueEntries(asOf now: Timestamp, limit: Int) throws(StoreError) -> [TimeEntry] {
         var entries: [TimeEntry] = []
         try walk(tables.index) { (cursor) throws(StoreError) in
-            // Owners' keys stand behind all times.
+            // Owners' keys stand after all times.
             guard entries.count < limit, let entry = try TimeEntry(cursor.key), entry.time <= now
             else { return false }
             entries.append(entry)

@@ -19,7 +19,7 @@ package final class WalkPosition: @unchecked Sendable {
         memory.storeBytes(of: page, as: UInt64.self)
     }
 
-    /// The walk is at an entry of a table, or goes on behind it.
+    /// The walk is at an entry of a table, or continues after it.
     package func note(_ table: StaticString, _ key: RawSpan) {
         let nameByteCount = min(table.utf8CodeUnitCount, Self.nameByteCountMax)
         let keyByteCount = min(key.byteCount, Self.keyByteCountMax)

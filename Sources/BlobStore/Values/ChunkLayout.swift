@@ -3,7 +3,7 @@
 /// copy out of it is one of whole cache lines.
 enum ChunkLayout {
     static let checksumByteCount = 4
-    /// Checksum and reserved bytes in front of those of a long chunk: behind LMDB's page header of
+    /// Checksum and reserved bytes in front of those of a long chunk: after LMDB's page header of
     /// 16, the bytes begin at 64.
     static let alignedPrefixByteCount = 48
     /// From how many stored bytes on a chunk is a long one, which has pages of its own.

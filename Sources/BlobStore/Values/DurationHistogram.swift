@@ -11,7 +11,7 @@ package final class DurationHistogram: Sendable {
         10_000_000_000,
     ]
 
-    /// How many fell into each bucket, and behind the last bound; not cumulative.
+    /// How many fell into each bucket, and after the last bound; not cumulative.
     private let buckets: InlineArray<20, Atomic<Int>> = .init { _ in Atomic(0) }
     private let sum = Atomic<Int>(0)
 
@@ -45,7 +45,7 @@ package final class DurationHistogram: Sendable {
 
 /// What histograms have come to, of one or of several.
 package struct DurationFigures: Sendable, Hashable {
-    /// How many fell into each bucket, and behind the last bound; not cumulative.
+    /// How many fell into each bucket, and after the last bound; not cumulative.
     package var counts = [Int](repeating: 0, count: DurationHistogram.bounds.count + 1)
     package var nanoseconds = 0
 

@@ -1,5 +1,5 @@
 /// How much a store, and each owner in it, may have. 0: no limit. A change is refused where it makes a count grow
-/// beyond its limit; what does not grow continues.
+/// beyond its limit; a change that does not grow it is accepted.
 public struct Quotas: Sendable, Hashable {
     /// Bytes of all blobs as stored: each once, compressed where it is. Those that nothing refers to, and
     /// that are about to be freed, do not count.

@@ -2,7 +2,7 @@ internal import Bytes
 @_exported public import Notifications
 
 /// A notification as the store knows it: everything about it but the bytes of its parts. A copy of
-/// its own, good for ever.
+/// its own, valid permanently.
 public struct Record: Sendable, Hashable {
     /// What it is found by.
     public var id: String

@@ -4,9 +4,9 @@ internal import Notifications
 
 /// Rules for what notifications say that do not depend on what is stored.
 enum Rules {
-    /// A moment at which something ends: behind the present, and one that RFC 3339 can write.
+    /// A moment at which something ends: after the present, and one that RFC 3339 can write.
     static func check(end moment: Timestamp, asOf now: Timestamp) throws(StoreError) {
-        // Not before 1970 either: such a key would sort behind all others.
+        // Not before 1970 either: such a key would sort after all others.
         guard moment > now, moment.milliseconds > 0,
             moment.milliseconds <= StoreLimits.expiryMillisecondsMax
         else {

@@ -8,8 +8,8 @@ public enum StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     case invalid(InvalidInput)
     /// There is no room: the disk, or the size the store may have, is used up. Reads, deletes and expiry continue.
     case full
-    /// The store, or the owner, may not have more; nothing was changed. Reads, deletes and what does not
-    /// grow go on.
+    /// The store, or the owner, may not have more; nothing was changed. Reads, deletes and changes
+    /// that do not grow it are accepted.
     case quotaExceeded(QuotaExcess)
     /// A checksum, a digest or a structure does not agree with itself. Nothing was returned. Run
     /// `verify`.
@@ -47,7 +47,7 @@ public enum StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     case unknownAction(String)
     /// The device used the key for another response.
     case responseConflict(key: String)
-    /// The place in the feed is too old, or of another time of the store: read the history anew.
+    /// The place in the feed is too old, or of another time of the store: read the history again.
     case resync
     /// A limit of watchers is reached; which one it is.
     case tooManyWatchers(limit: Int, of: WatcherLimit)

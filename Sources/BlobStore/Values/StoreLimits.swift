@@ -52,7 +52,7 @@ public enum StoreLimits {
     public static let restoredRevisionGap: UInt64 = 1 << 40
     /// Epochs of a shard that its stores remember. A cursor from before the oldest is answered with `resync`.
     public static let epochCountMax = 1_024
-    /// By so much the revisions and blob numbers of a new leader begin behind those that it found: more than
+    /// By so much the revisions and blob numbers of a new leader begin after those that it found: more than
     /// the leader before can have given and not shipped.
     public static let failoverGap: UInt64 = 1 << 32
     /// By up to so much, at random, the revisions of a leader begin later that is started without its bucket. A

@@ -51,7 +51,7 @@ extension Expiry {
     }
 }
 
-/// A moment of the machine's boot clock, which goes on whatever is done to the wall clock, and
+/// A moment of the machine's boot clock, which continues whatever is done to the wall clock, and
 /// which boot it belongs to.
 public struct BootTime: Sendable, Hashable {
     /// Which boot; a moment of another one says nothing about this one.

@@ -8,7 +8,7 @@ package struct ObjectStoreURL: Sendable, Hashable, CustomStringConvertible {
     /// Without a slash at its ends. Empty: keys are at the top of the bucket.
     package let prefix: String
 
-    /// How long a prefix may be, in bytes: keys have room behind it.
+    /// How long a prefix may be, in bytes: keys have room after it.
     package static let prefixByteCountMax = 512
 
     package var description: String {
@@ -92,11 +92,11 @@ package struct ObjectStoreURL: Sendable, Hashable, CustomStringConvertible {
 
 /// The server: scheme, host, port, and a path that some servers have in front of the bucket.
 package struct Endpoint: Sendable, Hashable, CustomStringConvertible {
-    /// `https://host:port`, without a slash behind it.
+    /// `https://host:port`, without a slash after it.
     package let origin: String
     /// As the `Host` header has it: without the port that the scheme has anyway.
     let host: String
-    /// Empty, or with a slash in front and none behind.
+    /// Empty, or with a slash in front and none after.
     let path: String
 
     package var description: String { origin + path }

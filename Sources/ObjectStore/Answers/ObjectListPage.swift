@@ -22,7 +22,7 @@ extension ObjectListPage {
     ///
     /// - Parameters:
     ///   - droppedByteCount: how much of that is the store's prefix.
-    ///   - startAfter: what all keys lie behind; nil: the listing begins at the first, or goes on.
+    ///   - startAfter: what all keys lie after; nil: the listing begins at the first, or continues.
     static func parse(
         _ bytes: [UInt8], prefix: String, droppedByteCount: Int, startAfter: String?
     ) -> Result<ObjectListPage, BadListing> {
@@ -52,7 +52,7 @@ extension ObjectListPage {
         switch root.text(of: "IsTruncated") {
         case "false": break
         case "true":
-            // An empty page that is not the last is allowed, one without a token would be asked for again for ever.
+            // An empty page that is not the last is allowed, one without a token would be requested again and again.
             guard let token = root.text(of: "NextContinuationToken"), !token.isEmpty else {
                 return .failure("a page that is not the last, without a token for the next")
             }

@@ -2,8 +2,8 @@ import Synchronization
 
 /// Holds the clients of a bucket back together while it fails.
 ///
-/// After a failure one of them asks at a time, behind a pause that doubles, and what becomes of that attempt holds for all
-/// that wait, as if each had asked. So a bucket that is away or answers rubbish is asked a few times a second at first
+/// After a failure one client asks at a time, each after a pause that doubles, and its outcome counts for all that
+/// wait, as if each had asked. So a bucket that is away or answers rubbish is asked a few times a second at first
 /// and every few seconds later, however many threads want something of it.
 final class CircuitBreaker: Sendable {
     enum Turn {

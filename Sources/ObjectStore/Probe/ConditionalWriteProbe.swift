@@ -140,7 +140,7 @@ private final class Race: Sendable {
     private let names: [String]
     private let racerCount: Int
     private let arrived = Atomic(0)
-    /// Whether everyone goes on alone, and asks no more: not all racers could be started.
+    /// Whether everyone continues alone, and asks no more: not all racers could be started.
     let isAbandoned = Atomic(false)
     private let state: Mutex<(outcomes: [[CreateOutcome?]], error: ObjectStoreError?)>
 

@@ -2,7 +2,7 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// Ends all requests and waits of the clients that have it, at once and for ever.
+/// Ends all requests and waits of the clients that have it, immediately and permanently.
 package final class StopSignal: Sendable {
     private let flag = Atomic(false)
     /// Readable from the stop on. -1 where there was no descriptor: then waits are cut into short ones.

@@ -15,7 +15,7 @@ package protocol Bucket: AnyObject {
     /// The bytes of a name; nil when there is none. Tried again where that may help.
     func get(_ name: String, byteCountMax: Int) throws(ReplicationError) -> [UInt8]?
 
-    /// Names that begin with a text, in order, behind one of them: at most about 1,000, and none at the end.
+    /// Names that begin with a text, in order, after one of them: at most about 1,000, and none at the end.
     func list(_ prefix: String, after name: String) throws(ReplicationError) -> [String]
 
     /// Waits a moment, longer with each attempt, before what was tried is tried again.

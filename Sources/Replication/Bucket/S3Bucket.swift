@@ -66,7 +66,7 @@ package final class S3Bucket: Bucket {
         }
         let round = SharedRound(count: count)
         withoutActuallyEscaping(body) { body in
-            // Fewer, where the system gives no more threads: this one goes on in any case.
+            // Fewer, where the system gives no more threads: this one continues in any case.
             let threads = helpers.prefix(max(0, helperCount)).compactMap { helper in
                 // Its thread alone uses it until that is joined.
                 nonisolated(unsafe) let helper = helper

@@ -69,7 +69,7 @@ package struct SegmentApplier {
             return try LongBlobs.bytes(of: blobs, in: store.id, on: bucket)
         } catch ReplicationError.damaged(let name, let why) {
             // From where this store is, and not from the last of several segments: the base may lie between. By
-            // its changes: a base has some that were shipped behind its segment.
+            // its changes: a base has some that were shipped after its segment.
             guard let state = store.replicationState,
                 let oldest = try? BaseManifest.numbers(on: bucket).first,
                 let base = try? BaseManifest.read(oldest, on: bucket),

@@ -19,7 +19,7 @@ package struct BaseWriter {
     package private(set) var manifest: BaseManifest?
 
     /// - Parameters:
-    ///   - position: a segment that is in the log, and behind which no base was begun: a name never has
+    ///   - position: a segment that is in the log, and after which no base was begun: a name never has
     ///     other bytes.
     ///   - uploadsAllBlobs: whether long blobs are uploaded, too: of a store that was not replicated before
     ///     they are not in the bucket. Those of later batches are.
@@ -63,7 +63,7 @@ package struct BaseWriter {
         var time = clock()
         try store.writeBase(asOf: time) {
             moment = $0
-            // Behind the last change of the moment, and not only behind the beginning.
+            // After the last change of the moment, and not only after the beginning.
             time = max(time, clock())
         } to: { bytes in
             part.append(contentsOf: bytes)
@@ -80,7 +80,7 @@ package struct BaseWriter {
 
     /// Makes the base count, when all that it has is in the log and this store leads still.
     ///
-    /// A leader that is paused here may create its manifest behind another leader's collection: of a base
+    /// A leader that is paused here may create its manifest after another leader's collection: of a base
     /// before that one's fence, some of whose parts or blobs may be gone. The next collection deletes it, since
     /// newer bases are kept; a restore that begins with it before that is refused, and names what is missing.
     package func finish(on bucket: some Bucket) throws(ReplicationError) -> Outcome {

@@ -3,13 +3,13 @@ package import BlobStore
 /// Deletes objects of blobs that no base and no segment within the retention names.
 ///
 /// An object is deleted when its number is below the next one of the oldest base that is kept, and this store
-/// neither has it, nor is about to, nor retired it behind that base.
+/// neither has it, nor is about to, nor retired it after that base.
 ///
-/// Garbage once is garbage for ever, so a collector may be paused anywhere, for however long. A number
-/// is given once in a shard: not again by this leader, and not by a later one, whose numbers begin behind a
+/// What is garbage stays garbage, so a collector may be paused anywhere, for however long. A number
+/// is given once in a shard: not again by this leader, and not by a later one, whose numbers begin after a
 /// gap for each epoch. The same content published again is another blob with another number. Every later
 /// leader has all that the oldest kept base has, because that is in the log, before any later fence; and
-/// whatever has a number below that base's next one and is neither in it nor was adopted behind it is never
+/// whatever has a number below that base's next one and is neither in it nor was adopted after it is never
 /// adopted. What a deposed leader uploads late has numbers in a gap: garbage, too.
 package struct BlobCollector {
     private let epoch: UInt64

@@ -3,7 +3,7 @@ package import BlobStore
 /// What a leader does in its bucket beside shipping: packs, bases, and deleting what nobody needs any more.
 ///
 /// It belongs to a thread of its own with a client of its own, since uploading a base takes long, and shipping
-/// goes on meanwhile. Whatever it throws may be tried again with the next step, but
+/// continues meanwhile. Whatever it throws may be tried again with the next step, but
 /// ``ReplicationError/deposed(epoch:leader:)``: then it ends.
 package struct BucketMaintenance {
     package enum Step: Sendable, Hashable {
@@ -15,7 +15,7 @@ package struct BucketMaintenance {
         case deletedHistory(Int)
         case deletedBlobs(Int)
         case prunedRetired(Int)
-        /// The bucket has lost a segment that this leader wrote. A base behind it is made.
+        /// The bucket has lost a segment that this leader wrote. A base after it is made.
         case lostSegment(UInt64)
         /// The wall clock was set by so many milliseconds: nothing is deleted for ten minutes.
         case clockJumped(milliseconds: Int64)
@@ -117,7 +117,7 @@ package struct BucketMaintenance {
     }
 
     /// Finds out whether a segment that cannot be packed is lost: the bucket said so several times, and lists
-    /// later ones. This store has all that it had: with a base behind it neither a follower nor a restore needs
+    /// later ones. This store has all that it had: with a base after it neither a follower nor a restore needs
     /// it, but for a restore to a moment before that base.
     private mutating func lostSegment(
         _ error: ReplicationError, on bucket: some Bucket
@@ -142,7 +142,7 @@ package struct BucketMaintenance {
                 || schedule.isDue(
                     behind: catalog.bases.last,
                     packedByteCount: packer.packedByteCount - packedBefore, asOf: clock()),
-            // A name never has other bytes: behind a base that was begun there, the next segment is waited
+            // A name never has other bytes: after a base that was begun there, the next segment is waited
             // for.
             !catalog.hasNames(position.number)
         else { return nil }

@@ -32,7 +32,7 @@ package struct Packer {
     private var cleansNext = false
     package private(set) var packedByteCount = 0
 
-    /// A packer of a leader, which goes on from what there is. A LIST of the packs and one of the log, and
+    /// A packer of a leader, which continues from what there is. A LIST of the packs and one of the log, and
     /// more where they have more than 1,000 names.
     package init(
         storeID: StoreID, epoch: UInt64, on bucket: some Bucket, asOf now: Timestamp
@@ -141,7 +141,7 @@ package struct Packer {
         return .packed(range, byteCount: bytes.count)
     }
 
-    /// Deletes some names of the oldest pack whose time has come. Fences stay for ever: a leader that was
+    /// Deletes some names of the oldest pack whose time has come. Fences are never deleted: a leader that was
     /// paused before it must find its next name taken, however late it wakes up.
     private mutating func clean(on bucket: some Bucket) throws(ReplicationError) -> Step {
         guard var cleanup = cleanups.first else { return .nothing }

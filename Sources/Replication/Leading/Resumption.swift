@@ -28,7 +28,7 @@ package enum Resumption {
         return true
     }
 
-    /// Reads the log behind the store's position. A request for each name.
+    /// Reads the log after the store's position. A request for each name.
     ///
     /// What the fences in the log say decides. An epoch that was created without a fence was never led in: its
     /// host was interrupted, and may lead later or never.

@@ -29,7 +29,7 @@ package struct BaseSchedule: Sendable, Hashable {
     /// none, and all are kept. All newer ones are kept.
     ///
     /// A base may bear a wrong time, of a clock that was wrong when it was made, and the present may be wrong, too.
-    /// So a base is as old as the bases behind it are apart, and from one to the next counts at most the interval:
+    /// So a base is as old as the bases after it are apart, and from one to the next counts at most the interval:
     /// a clock that was set forward ends the retention of no more than that, and one that was set back ends none.
     /// What lies in the future says nothing of the others.
     package func oldestKept(of bases: [BaseManifest], asOf now: Timestamp) -> BaseManifest? {
@@ -49,7 +49,7 @@ package struct BaseSchedule: Sendable, Hashable {
 
 /// Deletes bases and packs that no restore within the retention needs.
 ///
-/// What it deletes is behind a newer base that stays, and a later look never finds an older one to be needed
+/// What it deletes is after a newer base that stays, and a later look never finds an older one to be needed
 /// again. So it does no harm where it wakes up after another store took over: of that store's bases and
 /// packs it saw none, since a new epoch was created before them, and the epochs were read after the
 /// names.
@@ -78,7 +78,7 @@ struct HistoryCollector {
         guard let oldest = expired ?? catalog.bases.first else { return (nil, 0) }
         let end = oldest.position.number
         let damaged = catalog.damaged.keys.filter { $0 < end }.sorted()
-        // The retention may begin with one that cannot be read. What is behind it is kept until a good one is old
+        // The retention may begin with one that cannot be read. What is after it is kept until a good one is old
         // enough: it may have been the bucket's answer that was damaged.
         guard expired != nil || damaged.isEmpty else { return (nil, 0) }
         let old = catalog.bases.map(\.position.number).prefix { $0 < end }

@@ -1,6 +1,6 @@
 package import BlobStore
 
-/// Takes the lead of a shard: a new epoch, all of the log, and a fence behind it.
+/// Takes the lead of a shard: a new epoch, all of the log, and a fence after it.
 ///
 /// The leader before has one name in flight at the most, and skips none. So the first name that is free is the
 /// one that it would write next; once the fence has it, nothing of that leader can follow.
@@ -19,7 +19,7 @@ package struct TakeOver {
     /// Takes over. The store has all of the log then, and is not the leader yet: call `lead` next.
     ///
     /// - Parameters:
-    ///   - log: behind what this store has applied. It is moved on.
+    ///   - log: after what this store has applied. It is moved on.
     ///   - knownEpoch: the highest epoch that this store has seen: the new one is higher.
     ///   - apply: does what a segment says; false: this store cannot, and does not take over.
     package func run(
@@ -46,7 +46,7 @@ package struct TakeOver {
                 ShardNames.log(fence.head.number), fence.bytes,
                 byteCountMax: ReplicationLimits.segmentByteCountMax)
             // The place of the fence decides alone. A store that has created a newer epoch finds this fence. Where the
-            // name was free because it had been packed, the log goes on elsewhere.
+            // name was free because it had been packed, the log continues elsewhere.
             if other == nil, try !isPacked(fence.head.number, on: bucket) {
                 return .leads(
                     LogWriter(

@@ -2,8 +2,8 @@ package import BlobStore
 
 /// Reads the log of a shard, segment by segment: from its names, and from packs where those are deleted.
 ///
-/// A value: a copy reads the same again. Whoever must have applied a segment before it counts as read reads it with a
-/// copy, and keeps that then.
+/// A value: a copy reads the same segments again. A caller that must apply a segment before it counts as read reads
+/// with a copy, and keeps the copy afterwards.
 package struct LogFollower {
     private let storeID: StoreID
     package private(set) var position: LogPosition
@@ -75,7 +75,7 @@ package struct LogFollower {
     }
 
     /// Finds out whether a name that is in no pack is the end of the log: nil, or a gap. It may have been appended
-    /// since the last look, with others behind it. What is listed is there, whatever a GET says of it.
+    /// since the last look, with others after it. What is listed is there, whatever a GET says of it.
     private func readLate(on bucket: some Bucket) throws(ReplicationError) -> Segment? {
         let name = ShardNames.log(wanted)
         let listed = try bucket.list(ShardNames.logPrefix, after: ShardNames.log(position.number))
@@ -84,7 +84,7 @@ package struct LogFollower {
             if let segment = try Segment.read(wanted, on: bucket) { return segment }
             throw .damaged(name: name, why: "is listed, and cannot be read")
         }
-        // A store behind the gap goes on from a base that is on its other side.
+        // A store behind the gap continues from a base that is on its other side.
         if let newest = try BaseManifest.numbers(on: bucket).last, newest >= wanted {
             throw .tooOld(position: position.number)
         }

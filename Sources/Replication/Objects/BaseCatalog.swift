@@ -5,14 +5,14 @@ package struct BaseCatalog {
     /// Those that count: with a manifest and all their parts, in the order of their segments.
     package private(set) var bases: [BaseManifest] = []
     /// What is wrong with those whose manifest cannot be read, or whose parts are missing, by their segments. They
-    /// count for nothing, and everything else goes on with the others.
+    /// count for nothing, and everything else continues with the others.
     package private(set) var damaged: [UInt64: ObjectProblem] = [:]
     package var problems: [ObjectProblem] { damaged.sorted { $0.key < $1.key }.map(\.value) }
     private(set) var unfinished: [UInt64: [String]] = [:]
     private let storeID: String
     private var names: [UInt64: [String]] = [:]
     private var manifests: [UInt64: BaseManifest] = [:]
-    /// Segments behind which a base was begun here, whether its names have been seen or not.
+    /// Segments after which a base was begun here, whether its names have been seen or not.
     private var begun: Set<UInt64> = []
 
     /// - Parameter storeID: the shard's. A base of another store is damaged.
@@ -78,7 +78,7 @@ package struct BaseCatalog {
     /// when it arrives, and a listing may fail, too.
     mutating func begin(_ number: UInt64) { begun.insert(number) }
 
-    /// Whether something has, or may get, the names of a base behind a segment.
+    /// Whether something has, or may get, the names of a base after a segment.
     func hasNames(_ number: UInt64) -> Bool { names[number] != nil || begun.contains(number) }
 
     /// All names of a base, its manifest first: what is deleted half does not count.

@@ -12,7 +12,7 @@ package struct BaseManifest: Sendable, Hashable {
 
     package var storeID: String
     package var epoch: UInt64
-    /// The segment behind which a follower goes on.
+    /// The segment after which a follower continues.
     package var position: LogPosition
     /// The last batch that it has: those up to it are left out of the segments behind it.
     package var sequence: UInt64

@@ -1,7 +1,7 @@
 internal import BlobStore
 internal import Bytes
 
-/// A pack: segments, fences included, one behind the other as they were in the log.
+/// A pack: segments, fences included, one after the other as they were in the log.
 enum Pack {
     static let byteCountMax =
         ReplicationLimits.packByteCount + ReplicationLimits.segmentByteCountMax

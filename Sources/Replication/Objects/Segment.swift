@@ -13,20 +13,20 @@ internal import Hashing
 ///     40   number: the one in its name
 ///     48   nonce of the run that wrote it, 16 bytes
 ///     64   SHA-256 of the segment before it; zeros before the first
-///     96   sequence of the last batch behind this segment
+///     96   sequence of the last batch after this segment
 ///     104  batches, 4 bytes
 ///     108  reserved, 4 bytes
 ///     112  when it was written, by its writer's clock
 ///     120  bytes of the body
-///     128  body: each batch, and behind it the stored bytes of the blobs that are shipped with it
+///     128  body: each batch, and after it the stored bytes of the blobs that are shipped with it
 ///     …    SHA-256 of all before
 ///
-/// Integers are little-endian. The SHA-256 at the end is what the segment behind it names.
+/// Integers are little-endian. The SHA-256 at the end is what the segment after it names.
 package struct Segment: Sendable {
     package enum Kind: UInt8, Sendable {
         /// It has batches; none where it only says that its leader is alive.
         case batches = 0
-        /// A new leader begins here. What the leader before writes cannot come behind it.
+        /// A new leader begins here. What the leader before writes cannot come after it.
         case fence = 1
         /// The leader has shipped everything and leads no more.
         case end = 2
@@ -183,7 +183,7 @@ extension Segment {
     }
 
     /// - Throws: ``ReplicationError/damaged(name:why:)`` for one of another store,
-    ///   ``ReplicationError/forked(number:)`` for one that is behind another segment.
+    ///   ``ReplicationError/forked(number:)`` for one that is after another segment.
     package func require(
         of storeID: StoreID, behind position: LogPosition
     ) throws(ReplicationError) {

@@ -3,7 +3,7 @@ package import BlobStore
 /// The names of a shard's objects, below its prefix. A name always has the same bytes, and is never used
 /// again. Numbers have leading zeros, so that names sort by them.
 package enum ShardNames {
-    /// Which store it is. Created once, kept for ever.
+    /// Which store it is. Created once, kept permanently.
     package static let store = "store.json"
     package static let epochPrefix = "epoch/"
     package static let logPrefix = "log/"
@@ -22,7 +22,7 @@ package enum ShardNames {
         packPrefix + padded(range.lowerBound) + "-" + padded(range.upperBound)
     }
 
-    /// Before all packs that begin with a number or behind it, and behind all others.
+    /// Before all packs that begin with a number or after it, and after all others.
     static func packs(from number: UInt64) -> String { packPrefix + padded(number) }
 
     package static func packRange(_ name: String) -> ClosedRange<UInt64>? {
@@ -53,7 +53,7 @@ package enum ShardNames {
         blobs(from: number) + "-" + digest.description.dropFirst("sha256:".utf8.count)
     }
 
-    /// Before all blobs that have a number or a higher one, and behind all others.
+    /// Before all blobs that have a number or a higher one, and after all others.
     package static func blobs(from number: UInt64) -> String { blobPrefix + padded(number) }
 
     package static func blobParts(_ name: String) -> (number: UInt64, digest: Digest)? {

@@ -1,8 +1,8 @@
 internal import BlobStore
 internal import Synchronization
 
-/// Reads and checks everything in a bucket that a restore within the retention may need: each base, the log behind
-/// the oldest one, and each payload that any of them names. It goes on behind what is damaged.
+/// Reads and checks everything in a bucket that a restore within the retention may need: each base, the log after
+/// the oldest one, and each payload that any of them names. It continues after what is damaged.
 ///
 /// A leader may work in the bucket meanwhile. It takes about 100 bytes of memory for each payload.
 package struct BucketVerifier {
@@ -72,7 +72,7 @@ package struct BucketVerifier {
             try verifyBlobs(on: bucket)
         }
 
-        /// Whether the oldest base was deleted meanwhile: what was behind it may be, too.
+        /// Whether the oldest base was deleted meanwhile: what was after it may be, too.
         func isOutdated(on bucket: some Bucket) throws -> Bool {
             guard let oldest = catalog.bases.first?.position.number else { return false }
             return try !BaseManifest.numbers(on: bucket).contains(oldest)
@@ -260,7 +260,7 @@ private struct Chain {
         return isBehind ? nil : "does not continue the segment before it"
     }
 
-    /// Goes on with a later segment, if that is not reached yet: what it is behind is not known then.
+    /// Continues with a later segment, if that is not reached yet: what it is after is not known then.
     mutating func skip(to number: UInt64) {
         guard next < number else { return }
         next = number

@@ -1,7 +1,7 @@
 package import BlobStore
 internal import Bytes
 
-/// Makes a store of what a bucket has of a shard: as it was behind one batch.
+/// Makes a store of what a bucket has of a shard: as it was after one batch.
 ///
 /// The newest base at or before that batch, and then each segment up to it, in a work folder; everything is
 /// checked as it is read. The result is copied into a store of its own, as from a backup, and so needs
@@ -18,7 +18,7 @@ package struct Restorer {
         package var shardID: String
         package var base: UInt64
         package var sequence: UInt64
-        /// When that was done, by its leader's clock. Of a base without a batch behind it: when the base
+        /// When that was done, by its leader's clock. Of a base without a batch after it: when the base
         /// was made.
         package var time: Timestamp
         package var segment: UInt64
@@ -134,7 +134,7 @@ package struct Restorer {
         return (store, restored)
     }
 
-    /// Makes the store of the newest base at or before the target that is whole. The log goes on from any.
+    /// Makes the store of the newest base at or before the target that is whole. The log continues from any.
     private func seed(
         _ directory: String, _ catalog: BaseCatalog, from bucket: some Bucket
     ) throws -> (BaseManifest, skipped: [ObjectProblem]) {

@@ -2,7 +2,7 @@ package import BlobStore
 
 /// Blobs without objects of their own: their bytes are in bases, and in the segments that brought them.
 package enum ShortBlobs {
-    /// Looks for the stored bytes of blobs in the newest base and the segments behind it, then in the base before
+    /// Looks for the stored bytes of blobs in the newest base and the segments after it, then in the base before
     /// and the segments between, and so on. Reads all of that until everything is found: ask seldom, and for
     /// many at once.
     package static func find(

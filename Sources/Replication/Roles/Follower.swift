@@ -69,7 +69,7 @@ struct Follower {
             // A fence of this store's own: an earlier run took the lead and died before it knew.
             let isOwnFence =
                 last.kind == .fence && store.replicationState?.isOwn(last.nonce) == true
-            // What is new behind all that was there comes from a leader that is alive.
+            // What is new after all that was there comes from a leader that is alive.
             hasEnded = last.kind == .end
             // Who asked for the lead may have died since.
             let isArmed = hasEnded || isOwnFence || (claimsAt != nil && !hasCaughtUp)
@@ -93,7 +93,7 @@ struct Follower {
         return .next(.wait(milliseconds: ReplicationLimits.pollMilliseconds))
     }
 
-    /// Applies what is there behind the last segment: several together, in one commit, where there are more.
+    /// Applies what is there after the last segment: several together, in one commit, where there are more.
     private mutating func applyNext(
         on bucket: any Bucket, looksAtPacks: Bool
     ) throws -> Segment.Head? {

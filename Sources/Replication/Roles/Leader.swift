@@ -18,7 +18,7 @@ struct Leader {
     private var isHandingOver = false
     private var abandonedEpoch: (number: UInt64, since: Int64)?
 
-    /// - Parameter writer: behind the fence of this run, where it has taken the lead already.
+    /// - Parameter writer: after the fence of this run, where it has taken the lead already.
     init(_ store: BlobStore, _ host: any ReplicaHost, _ writer: LogWriter? = nil) {
         self.store = store
         self.host = host
@@ -47,8 +47,8 @@ struct Leader {
 
     // MARK: - Beginning
 
-    /// Finds out whether this store still leads, and what of it is in the log, and begins an epoch behind
-    /// that: a late request of an earlier run cannot get behind the fence, and nobody takes that run for this
+    /// Finds out whether this store still leads, and what of it is in the log, and begins an epoch after
+    /// that: a late request of an earlier run cannot get after the fence, and nobody takes that run for this
     /// one.
     private mutating func begin(on bucket: any Bucket) throws -> Replica.Outcome {
         try ShardCheck.run(store, host, on: bucket)
@@ -95,14 +95,14 @@ struct Leader {
         if shipper.hasEnded { return try handOver(on: bucket) }
         let wasHandingOver = isHandingOver
         if host.hasWaiters || wasHandingOver {
-            // What they wait for can be shipped when it is committed. Behind the first of these no change is taken
+            // What they wait for can be shipped when it is committed. After the first of these no change is taken
             // while this daemon hands over.
             try host.write { (store) throws(StoreError) in try store.commitPending() }
         }
         let begun = host.uptime
         let isAllShipped = store.shippedSequence == store.lastSequence
         // Before the epoch ends, too. The follower may have given up meanwhile: nobody would lead. Once its end may
-        // be in the log there is no way back: whoever finds it takes the lead, without what was changed here since.
+        // be in the log there is no way back: any host that finds it takes the lead, without what was changed here since.
         if !shipper.isEnding, begun >= nextHandoverLook || (wasHandingOver && isAllShipped) {
             try lookForHandover(on: bucket)
         }

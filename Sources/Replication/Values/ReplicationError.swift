@@ -8,9 +8,9 @@ package enum ReplicationError: Error, Sendable, Hashable, CustomStringConvertibl
     case damaged(name: String, why: String)
     case noShard
     case deposed(epoch: UInt64, leader: String)
-    /// The log does not go back to what this store has: it must be made anew from a base.
+    /// The log does not go back to what this store has: it must be rebuilt from a base.
     case tooOld(position: UInt64)
-    /// A segment is not behind the one before it, as this host has that: a store that has it must be made anew
+    /// A segment is not after the one before it, as this host has that: a store that has it must be rebuilt
     /// from a base.
     case forked(number: UInt64)
 

@@ -19,7 +19,7 @@ package enum ReplicationLimits {
     package static let packGraceMilliseconds: Int64 = 600_000
     /// How often in a row a segment is missing before it counts as lost.
     package static let lostSegmentLookCount = 3
-    /// Names that a leader reads for a pack, or deletes behind one, before it looks at anything else.
+    /// Names that a leader reads for a pack, or deletes after one, before it looks at anything else.
     package static let namesPerStep = 64
     /// The least that packs have before a base is made because of them, in bytes.
     package static let packsPerBaseByteCountMin = 64 << 20
@@ -30,7 +30,7 @@ package enum ReplicationLimits {
     /// at most 720 names an hour, with packs.
     package static let heartbeatMilliseconds = 5_200
     /// How long a follower waits before it looks for the next name again, in milliseconds: with another look
-    /// behind each sign of life at most 14,400 GET an hour.
+    /// after each sign of life at most 14,400 GET an hour.
     package static let pollMilliseconds = 265
     /// How long a follower finds no name before it looks whether the log was packed, in milliseconds.
     package static let packLookMilliseconds = 12_000

@@ -24,7 +24,7 @@ struct LogReader: Sendable {
         let before = pending.commitCount
         for look in 0..<StoreLimits.commitIntervalMillisecondsMax {
             guard try hasUncommittedLog() else { return }
-            // A writer that is at work sets the mark before it writes a record, clears it behind the
+            // A writer that is at work sets the mark before it writes a record, clears it after the
             // commit, and commits when it is asked.
             if pending.commitCount != before { return }
             if !pending.isEmpty {
@@ -109,7 +109,7 @@ struct LogContents {
 }
 
 extension WriteAheadLog {
-    /// Reads what the log of a store has behind the commit `last`.
+    /// Reads what the log of a store has after the commit `last`.
     static func contents(
         in directory: String, _ state: LogState, behind last: UInt64, _ mark: PendingKeys.Mark
     ) throws(StoreError) -> LogContents {

@@ -1,8 +1,8 @@
 internal import Bytes
 internal import LMDB
 
-/// The head of a record of the log (`docs/FORMAT.md`). Behind it come the operations of one batch
-/// (`LMDB.OperationBuffer`), and zeros up to the next page. A record counts while its transaction is the one behind
+/// The head of a record of the log (`docs/FORMAT.md`). After it come the operations of one batch
+/// (`LMDB.OperationBuffer`), and zeros up to the next page. A record counts while its transaction is the one after
 /// the last commit.
 struct LogRecord: Equatable {
     static let byteCount = 64
@@ -15,7 +15,7 @@ struct LogRecord: Equatable {
     private static let checkedFrom = 16
 
     /// Which log it is in. A log has a new one whenever a process begins to log, and nobody is told it: bytes that
-    /// somebody has published cannot be taken for a record where old ones lie behind new ones.
+    /// somebody has published cannot be taken for a record where old ones lie after new ones.
     var logID: Nonce
     /// The LMDB transaction that its changes belong to.
     var transaction: UInt64
@@ -73,7 +73,7 @@ extension LogRecord {
             == Checksum(record.extracting(droppingFirst: checkedFrom)).value
     }
 
-    /// Writes the head, and the checksum of everything behind it, into `record`: head, operations
+    /// Writes the head, and the checksum of everything after it, into `record`: head, operations
     /// and zeros.
     func write(into target: inout MutableRawSpan) {
         let end = Self.byteCount + operationByteCount

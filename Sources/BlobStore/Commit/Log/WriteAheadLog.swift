@@ -243,7 +243,7 @@ final class WriteAheadLog {
         return LogRecord(bytes.span.bytes, byteCountMax: byteCountMax - offset)
     }
 
-    /// The whole record at a place, without the zeros behind it; nil when there is none.
+    /// The whole record at a place, without the zeros after it; nil when there is none.
     private func record(at offset: Int, upTo end: Int) throws(StoreError) -> Found? {
         guard let head = try head(at: offset, upTo: end) else { return nil }
         let bytes = try read(LogRecord.byteCount + head.operationByteCount, at: offset)

@@ -10,7 +10,7 @@ struct BatchPlan {
     var bookkeepingGrowth = 0
     /// Bytes of the pages that their chunks take, each as if it were alone.
     private(set) var chunkGrowth = 0
-    /// What chunks add when they are put one behind the other, as they are.
+    /// What chunks add when they are put one after the other, as they are.
     private(set) var sharedChunkGrowth = 0
     var byteCount = 0
 
@@ -85,7 +85,7 @@ struct BatchPlan {
 
     var growth: Int { bookkeepingGrowth + chunkGrowth }
 
-    /// Adds the chunks of a blob that is new. They have the highest keys: each goes behind the one before it where
+    /// Adds the chunks of a blob that is new. They have the highest keys: each goes after the one before it where
     /// it fits, and else begins a page. So pages are counted by doing the same.
     mutating func addChunks(of payload: PreparedPayload) {
         let chunkCount = payload.chunkCount

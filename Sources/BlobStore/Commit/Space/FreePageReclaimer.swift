@@ -8,7 +8,7 @@ public struct ReclaimResult: Sendable, Hashable {
     public var byteCount = 0
     /// Whether there is more to give back, so that another step is worth while.
     public var more = false
-    /// Whether the last commit has freed pages, which are given back behind the next one.
+    /// Whether the last commit has freed pages, which are given back after the next one.
     var awaitsCommit = false
 }
 
@@ -24,7 +24,7 @@ final class FreePageReclaimer: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        /// Where the next step goes on: before the record of this commit; nil: at the end of the free
+        /// Where the next step continues: before the record of this commit; nil: at the end of the free
         /// list.
         var position: UInt64?
         /// Whether pages are punched until half of what may stay allocated is left.
@@ -61,7 +61,7 @@ final class FreePageReclaimer: Sendable {
         }
         let used = environment.usedByteCount
         let inUse = used - (try environment.freeByteCount(core.tables))
-        // Behind the last page is what was allocated ahead.
+        // After the last page is what was allocated ahead.
         let end = max(0, file.byteCount - used)
         let excess = file.allocatedByteCount - inUse - end
         let most = max(
@@ -146,7 +146,7 @@ final class FreePageReclaimer: Sendable {
         let descriptor = environment.dataDescriptor
         let lower = pages.lowerBound * environment.pageByteCount
         let byteCount = pages.count * environment.pageByteCount
-        // Never the meta pages, and nothing behind the last page in use.
+        // Never the meta pages, and nothing after the last page in use.
         guard pages.lowerBound >= 2, lower + byteCount <= environment.usedByteCount else {
             return 0
         }

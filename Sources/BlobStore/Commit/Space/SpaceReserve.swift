@@ -147,7 +147,7 @@ final class SpaceReserve: Sendable {
         }
     }
 
-    /// Gives back what is allocated behind the last page in use: on a full disk it is for free pages that were
+    /// Gives back what is allocated after the last page in use: on a full disk it is for free pages that were
     /// given back and are written again. Only while nothing is written.
     func releaseEnd() {
         let used = environment.usedByteCount
