@@ -21,7 +21,7 @@ extension BlobStore {
         try backUp(asOf: now, missing: nil, progress: progress, to: write)
     }
 
-    /// Like ``backUp(asOf:progress:to:)``, also of a store some of whose payloads are in the bucket alone, which
+    /// Like ``backUp(asOf:progress:to:)``, also of a store some of whose payloads are only in the bucket, which
     /// `source` gives; nil: while there are any the backup is refused.
     @discardableResult
     package func backUp(

@@ -7,7 +7,7 @@ extension BlobStore {
     /// Where pages are damaged nothing more is looked at: liblmdb does not check what they say, and a walk over
     /// their entries may be the end of the process. `blobd verify` does that in another.
     ///
-    /// The counting sees one snapshot. Blobs are read in a snapshot each, so that a verification beside a daemon
+    /// The counting sees one snapshot. Blobs are read in a snapshot each, so that a verification alongside a daemon
     /// does not make the file grow. Keeps about 150 bytes a blob in memory. Damage is in the report, not thrown.
     public func verify(
         progress: (VerifyProgress) -> Void = { _ in }

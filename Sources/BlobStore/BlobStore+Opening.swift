@@ -6,7 +6,7 @@ internal import Synchronization
 extension BlobStore {
     /// Opens the store in `directory` for reading and writing, creating both when they are not there. A second
     /// process is refused. A store that is damaged, of another format version, or not one at all is refused
-    /// untouched. What is in the log alone is committed; a log that is missing, cut short or another's is refused
+    /// untouched. What is only in the log is committed; a log that is missing, cut short or another's is refused
     /// where changes were pending in it (``StoreOptions/discardsLog``). In a store of format version 1 what each
     /// owner has is counted, once.
     ///
@@ -44,12 +44,12 @@ extension BlobStore {
         try store.loadCategoryEdits()
         try store.refuseUnreplicatedUse()
         try store.loadQuarantine()
-        // Only now: who reads beside waits for what an earlier writer acknowledged.
+        // Only now: who reads meanwhile waits for what an earlier writer acknowledged.
         store.pendingKeys.clear()
         return store
     }
 
-    /// Opens the store in `directory` for reading, beside a daemon or alone. It has all that a daemon acknowledged
+    /// Opens the store in `directory` for reading, alongside a daemon or alone. It has all that a daemon acknowledged
     /// before; what is acknowledged later is seen within 100 ms.
     ///
     /// LMDB's readers write themselves into `lock.mdb`. On a read-only mount it would leave that out without a

@@ -98,7 +98,7 @@ extension BlobStore {
 
     /// Blobs that gave way to others that are stored, and whether any gave way at all.
     private func healable() throws(StoreError) -> (numbers: Set<UInt64>, isAny: Bool) {
-        // What is in the log alone may be one of them.
+        // What is only in the log may be one of them.
         try pipeline.whileWriting { () throws(StoreError) in }
         let snapshot = try core.snapshot()
         let entries = try snapshot.quarantineEntries()

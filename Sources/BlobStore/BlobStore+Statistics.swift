@@ -86,7 +86,7 @@ extension BlobStore {
     /// How much there may be.
     public var quotas: Quotas { core.adjustable.withLock { $0.quotas } }
 
-    /// Changes how much there may be. A quota below what is there refuses growth alone.
+    /// Changes how much there may be. A quota below what is there refuses only growth.
     public func setQuotas(_ quotas: Quotas) { core.adjustable.withLock { $0.quotas = quotas } }
 
     /// Bytes that the file system of `data.mdb` has free; nil where that is not known. One `fstatvfs`.

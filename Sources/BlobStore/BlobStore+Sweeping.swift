@@ -8,7 +8,7 @@ public struct SweepResult: Sendable, Hashable {
     public var forgotten = 0
     /// Blobs that are not kept any longer without a reference.
     public var holdsEnded = 0
-    /// Whether there are more whose time is over.
+    /// Whether there are more that have expired.
     public var more = false
     /// Notifications, and other things, that were left, because what the store says of them does
     /// not agree with itself. They stay unreadable; `verify` names them.
@@ -18,7 +18,7 @@ public struct SweepResult: Sendable, Hashable {
 }
 
 extension BlobStore {
-    /// Removes notifications whose time is over at `now`, oldest expiry first, in one transaction. Reads never
+    /// Removes notifications that have expired at `now`, oldest expiry first, in one transaction. Reads never
     /// return them; this gives their space back, and tells their owners. Ends holds of blobs and the memory of
     /// earlier removals, too, and continues by one step to tell owners of a category's edit. Damaged ones are
     /// stepped over.

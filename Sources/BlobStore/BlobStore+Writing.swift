@@ -10,7 +10,7 @@ extension BlobStore {
     /// - Parameters:
     ///   - changes: applied in this order.
     ///   - now: the time of all of them.
-    ///   - freedByteCountMax: of what nothing refers to any more, as many stored bytes are freed beside the changes when
+    ///   - freedByteCountMax: as many stored bytes of unreferenced payloads are freed along with the changes when
     ///     it is worth while, without a sync of its own.
     ///   - bootMilliseconds: since the machine's start; nil: asked for.
     /// - Returns: an outcome for each change, in their order.
@@ -47,7 +47,7 @@ extension BlobStore {
     }
 
     /// Does changes that are checked. Owners are not told of a category's edit by it. `isCommitting`: whether they
-    /// are committed, with all that is in the log alone, even where the log would do.
+    /// are committed, with all that is only in the log, even where the log would do.
     package func apply(
         _ changes: [CheckedChange], asOf now: Timestamp, freeing freedByteCountMax: Int = 0,
         bootMilliseconds: Int64? = nil, isCommitting: Bool

@@ -205,7 +205,7 @@ internal import Synchronization
         roots.begin(commit, isSame: cache != nil)
     }
 
-    /// The view is over. Releasing: a thread that sees this sees what the view did.
+    /// The view has ended. Releasing: a thread that sees this sees what the view did.
     @inline(__always)
     borrowing func release() {
         mark.store(Self.idle, ordering: .releasing)

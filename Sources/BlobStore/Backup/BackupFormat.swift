@@ -149,7 +149,7 @@ enum BackupPurpose {
         }
     }
 
-    /// What it has of `meta` beside the counters, in the order of the names.
+    /// What it has of `meta` besides the counters, in the order of the names.
     var metaNames: [String] {
         switch self {
         case .backup, .copy: [FormatRecord.name, Predecessors.name]

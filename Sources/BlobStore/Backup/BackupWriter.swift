@@ -139,7 +139,7 @@ struct BackupWriter: ~Copyable {
         return begun
     }
 
-    /// Key, checksum and what else stands beside the bytes of a chunk.
+    /// Key, checksum and whatever else a chunk has besides its bytes.
     private static let bytesBesideChunk =
         BackupFormat.entryHeadByteCount + ChunkKey.byteCount + ChunkLayout.alignedPrefixByteCount
 
@@ -203,7 +203,7 @@ struct BackupWriter: ~Copyable {
         absent = Set((evicted + damaged).map(\.number))
         switch purpose {
         case .backup:
-            // What is in the bucket alone cannot be copied from here.
+            // What is only in the bucket cannot be copied from here.
             guard source == nil, !evicted.isEmpty else { break }
             throw .hasEvicted(
                 blobs: evicted.count,

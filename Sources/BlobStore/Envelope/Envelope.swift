@@ -46,7 +46,7 @@ public struct Envelope: Sendable, Hashable {
     public let mediaType: String
     /// What to send. It says whom to where FCM's token was given; else the sender adds that.
     public private(set) var bytes: [UInt8]
-    /// The fields of the request that carries it, beside those that say who sends it and to whom.
+    /// The fields of the request that carries it, besides those that say who sends it and to whom.
     public var headers: [PushHeader] = []
 
     init(mediaType: String, bytes: [UInt8]) {

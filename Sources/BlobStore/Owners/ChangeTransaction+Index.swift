@@ -101,7 +101,7 @@ extension ChangeTransaction {
 // had.
 
 extension ChangeTransaction {
-    /// The retention of a tombstone is over: places in the feed before it are too old from now on.
+    /// The retention of a tombstone has ended: places in the feed before it are too old from now on.
     mutating func forgetTombstone(owner: String, revision: UInt64) throws(StoreError) {
         try dropTombstone(owner: owner, revision: revision)
         counters.horizon = max(counters.horizon, revision)

@@ -40,7 +40,7 @@ final class Evictions: Sendable {
     let isEnabled: Bool
     private let leases: LeaseTable
     private let phases = Mutex<[UInt64: Phase]>([:])
-    /// Changed by the thread that writes alone; nil: nothing is being evicted.
+    /// Changed by the writing thread only; nil: nothing is being evicted.
     let run = Mutex<Run?>(nil)
     let countEver = Atomic(0)
 

@@ -167,7 +167,7 @@ struct DataFile {
 
     static let name = "data.mdb"
     static let lockName = "lock.mdb"
-    /// How many changes are in the log alone.
+    /// How many changes are only in the log.
     static let pendingName = "changes.pending"
 
     static func exists(_ path: String) -> Bool {

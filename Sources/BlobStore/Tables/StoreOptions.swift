@@ -25,7 +25,7 @@ public struct StoreOptions: Sendable {
     /// How much there may be.
     public var quotas = Quotas()
 
-    /// For reading: whether the store is opened as `data.mdb` has it, without what a daemon has in its log alone.
+    /// For reading: whether the store is opened as `data.mdb` has it, without what a daemon has only in its log.
     /// Else opening waits a moment for that, and a store whose daemon died with something in the log is refused.
     public var ignoresLog = false
 

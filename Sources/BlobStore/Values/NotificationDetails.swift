@@ -2,7 +2,7 @@ public import BlobJSON
 internal import Bytes
 public import Notifications
 
-/// What a notification says and what became of it, beside owner, message, rich type and parts.
+/// What a notification says and what became of it, besides owner, message, rich type and parts.
 public struct NotificationDetails: Sendable, Hashable {
     /// A line above the message, at most 256 bytes; nil: none.
     public var title: String?
@@ -42,7 +42,7 @@ public struct NotificationDetails: Sendable, Hashable {
     /// Nothing said.
     public init() {}
 
-    /// A text of it; nil: it is not said, or the record has it beside its details.
+    /// A text of it; nil: it is not said, or the record has it besides its details.
     package subscript(field: TextField) -> String? {
         get {
             switch field {
@@ -96,7 +96,7 @@ final class DetailsBox: Sendable, Hashable {
 }
 
 extension Record {
-    /// What it says and what became of it, beside its parts.
+    /// What it says and what became of it, besides its parts.
     public var details: NotificationDetails {
         get { box?.value ?? NotificationDetails() }
         set { box = newValue == NotificationDetails() ? nil : DetailsBox(newValue) }

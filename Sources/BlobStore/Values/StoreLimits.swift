@@ -163,7 +163,7 @@ public enum StoreLimits {
     public static let freeAllocatedPart = 24
     /// The least that may stay allocated for free pages, in bytes.
     public static let freeAllocatedByteCountMin = 2 << 20
-    /// Changes free something beside what they do when the orphans' stored bytes are at least this
+    /// Changes also free something when the orphans' stored bytes are at least this
     /// many, and at least this part of all live ones: many together touch fewer pages each.
     static let freedWithChangesByteCountMin = 512 << 10
     static let freedWithChangesPart: UInt64 = 32
@@ -177,14 +177,14 @@ public enum StoreLimits {
     /// written twice. It is committed, or the log has the places of its payloads.
     public static let loggedBatchByteCountMax = 256 << 10
     /// The log has the places of the payloads of such a batch where they have at most so many stored bytes,
-    /// on average. Where they are longer, the other pages of a commit are few beside them.
+    /// on average. Where they are longer, the other pages of a commit are few alongside them.
     public static let placedPayloadByteCountMax = 64 << 10
     /// Bytes of the puts and deletes of a batch that is logged.
     static let logRecordByteCountMax = 1 << 20
     /// Bytes by which what is in the log may make `data.mdb` longer before it is committed: a part of what
     /// the file has, within these bounds.
     static let pendingGrowthRange = 8 << 20...32 << 20
-    /// Bytes of the pages that its commit may copy beside that. The more publishes share a commit, the fewer pages
+    /// Bytes of the pages that its commit may copy besides that. The more publishes share a commit, the fewer pages
     /// each of them copies; who publishes meanwhile waits for longer.
     static let pendingCopiesRange = 16 << 20...32 << 20
     /// With a sixteenth, publishes of 16 KiB wrote a seventh more bytes and took a seventh more processor time.
@@ -205,7 +205,7 @@ public enum StoreLimits {
     static let reserveByteCount = 1 << 20
 }
 
-/// The most bytes that a part may have, beside the store's own limit.
+/// The most bytes that a part may have, besides the store's own limit.
 public struct PartLimit: Sendable, Hashable {
     /// Bytes as given.
     public var byteCountMax: Int

@@ -66,7 +66,7 @@ package struct ConditionalWriteProbe {
         for _ in 0..<racerCount { clients.append(try bucket.makeRacer(stop: stop)) }
         let race = Race(names, racerCount)
         let threads = clients.enumerated().compactMap { racer, client in
-            // Its thread alone uses it.
+            // Only its thread uses it.
             nonisolated(unsafe) let client = client
             return ClientThread { race.run(client, racer: racer) }
         }

@@ -68,7 +68,7 @@ package final class S3Bucket: Bucket {
         withoutActuallyEscaping(body) { body in
             // Fewer, where the system gives no more threads: this one continues in any case.
             let threads = helpers.prefix(max(0, helperCount)).compactMap { helper in
-                // Its thread alone uses it until that is joined.
+                // Only its thread uses it until that is joined.
                 nonisolated(unsafe) let helper = helper
                 return ClientThread { round.run(on: helper, body) }
             }

@@ -2,7 +2,7 @@ package import BlobStore
 internal import Bytes
 internal import Hashing
 
-/// Puts a base of a leader's store into the bucket, beside the thread that ships: ``upload(on:clock:)``, then
+/// Puts a base of a leader's store into the bucket, alongside the thread that ships: ``upload(on:clock:)``, then
 /// ``finish(on:)`` again and again until it is done.
 package struct BaseWriter {
     package enum Outcome: Sendable, Hashable {

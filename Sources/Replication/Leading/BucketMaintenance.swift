@@ -1,6 +1,6 @@
 package import BlobStore
 
-/// What a leader does in its bucket beside shipping: packs, bases, and deleting what nobody needs any more.
+/// What a leader does in its bucket besides shipping: packs, bases, and deleting what nobody needs any more.
 ///
 /// It belongs to a thread of its own with a client of its own, since uploading a base takes long, and shipping
 /// continues meanwhile. Whatever it throws may be tried again with the next step, but

@@ -5,7 +5,7 @@ package import BlobStore
 /// It reads the names of the log as they come: a GET for each, 8 % of what their PUTs cost at list prices, and at
 /// most a pack of memory. What is packed is so what is in the bucket, also after a start.
 ///
-/// A pack has what was in the log for good, and a name of the log is deleted only beside its pack. So a
+/// A pack has what was in the log for good, and a name of the log is deleted only while its pack is there. So a
 /// packer that was paused for however long, in whatever step, changes nothing that a later leader has: the
 /// segments it knows are before the fence, and never change.
 package struct Packer {

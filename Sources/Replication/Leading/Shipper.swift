@@ -55,7 +55,7 @@ package struct Shipper {
         }
     }
 
-    /// The batches with what is shipped beside them. Long blobs are uploaded first, once for all attempts.
+    /// The batches with what is shipped alongside them. Long blobs are uploaded first, once for all attempts.
     ///
     /// - Throws: the store's error where bytes are lost, when all that are lost have been looked at: the store says
     ///   so in their batches, and the next attempt ships those without them.

@@ -56,7 +56,7 @@ package struct Segment: Sendable {
     static let headByteCount = 128
     private static let digestByteCount = 32
 
-    /// Batches with the stored bytes that are shipped beside them. The objects of long blobs are in the bucket: what
+    /// Batches, and the stored bytes that are shipped with them. The objects of long blobs are in the bucket: what
     /// a segment names is there before it.
     package static func items(
         of batches: [ReplicatedBatch], bytes: (BlobReference) throws -> [UInt8]

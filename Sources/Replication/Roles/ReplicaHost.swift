@@ -45,7 +45,7 @@ package protocol ReplicaHost: ShardHost, StoreWriter {
 
     func takePromotion() -> (any PromotionRequest)?
 
-    /// The highest epoch that was seen in the bucket beside shipping; nil: none was.
+    /// The highest epoch that was seen in the bucket other than by shipping; nil: none.
     var newestEpoch: UInt64? { get }
 }
 

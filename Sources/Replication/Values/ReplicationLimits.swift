@@ -14,7 +14,7 @@ package enum ReplicationLimits {
     package static let packByteCount = 32 << 20
     /// How old the oldest segment becomes before it is packed, in milliseconds.
     package static let packMilliseconds = 300_000
-    /// How long the names of a pack's segments stay beside it, in milliseconds: a follower that is no
+    /// How long the names of a pack's segments stay alongside it, in milliseconds: a follower that is no
     /// further behind never needs packs.
     package static let packGraceMilliseconds: Int64 = 600_000
     /// How often in a row a segment is missing before it counts as lost.

@@ -3,7 +3,7 @@ internal import LMDB
 internal import Synchronization
 
 /// The write-ahead log as those see it who do not write it. Opening a store for reading waits once for the commit
-/// of what is in the log alone. In the daemon itself nobody waits: it asks `pending`, and lets its writer commit.
+/// of what is only in the log. In the daemon itself nobody waits: it asks `pending`, and lets its writer commit.
 struct LogReader: Sendable {
     let core: StoreCore
     let pending: PendingKeys
@@ -41,7 +41,7 @@ struct LogReader: Sendable {
         )
     }
 
-    /// Looks, a millisecond apart, at a log that is ahead without a mark. Beside a writer the commit
+    /// Looks, a millisecond apart, at a log that is ahead without a mark. Alongside a writer the commit
     /// is found by the second.
     private static let unmarkedLookCountMax = 100
 
@@ -55,7 +55,7 @@ struct LogReader: Sendable {
         }
     }
 
-    /// What the log has, for a process that reads beside a writer, which may commit between two looks: what is
+    /// What the log has, for a process that reads alongside a writer, which may commit between two looks: what is
     /// wrong with the log must be so three times, with no commit meanwhile.
     func contents() throws(StoreError) -> LogContents {
         var failures = 0

@@ -102,7 +102,7 @@ final class WriteAheadLog {
         } catch {
             guard case .full = error else { throw error }
         }
-        // The head alone says whether there is a record, and may be there.
+        // Only the head says whether there is a record, and may be there.
         let nothing = [UInt8](repeating: 0, count: LogRecord.alignment)
         try write(nothing.span.bytes, at: offset)
         try sync()

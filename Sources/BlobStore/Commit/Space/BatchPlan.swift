@@ -109,7 +109,7 @@ struct BatchPlan {
 
     /// LMDB's header of a page. Of the entries in what is left, two of the longest must fit.
     private static let pageHeaderByteCount = 16
-    /// What a short chunk takes in its page beside its bytes: LMDB's pointer and head of a node, the
+    /// What a short chunk takes in its page besides its bytes: LMDB's pointer and head of a node, the
     /// key, the checksum, and the byte that makes it even.
     private static let entryOverhead =
         2 + 8 + ChunkKey.byteCount + ChunkLayout.checksumByteCount + 1

@@ -6,7 +6,7 @@ internal import LMDB
 extension Change {
     /// In pages of this length; where a store's are longer, all of it is as much more.
     static let reckonedPageByteCount = 4_096
-    /// Pages of records, entries and branches that a change may copy, beside its chunks.
+    /// Pages of records, entries and branches that a change may copy, besides its chunks.
     static let bookkeepingByteCount = 32 << 10
     /// How many of these bytes are not copies of pages that are there.
     static let addedByteCount = 8 << 10
@@ -102,7 +102,7 @@ extension Change {
 }
 
 extension Environment {
-    /// Bytes of the pages that a change may copy or add, beside its chunks.
+    /// Bytes of the pages that a change may copy or add, besides its chunks.
     var bookkeepingGrowth: Int { Change.bookkeepingByteCount * pageScale }
 
     /// Bytes that some chunks of a blob, and what is noted of it, may add.

@@ -212,7 +212,7 @@ final class SpaceReserve: Sendable {
     }
 
     /// Whether the disk, or the size a file may have, leaves so little room that a commit of
-    /// `byteCount` bytes may have failed for that alone.
+    /// `byteCount` bytes may have failed only for that reason.
     func isExhausted(byteCount: Int) -> Bool {
         let available = availableByteCount(behind: environment.usedByteCount)
         return available.map { $0 < byteCount + reserveByteCount } ?? false
