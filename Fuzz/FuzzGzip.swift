@@ -29,7 +29,7 @@ public func fuzzGzip(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
     let all = UnsafeRawBufferPointer(start: start, count: count).bytes
     let bytes = array(all.extracting(droppingFirst: 1))
     let choice = all.unsafeLoad(fromByteOffset: 0, as: UInt8.self)
-    // The bytes themselves; behind a plain header; and what zlib makes of them, perhaps twice.
+    // The bytes themselves; after a plain header; and what zlib makes of them, perhaps twice.
     switch choice & 3 {
     case 0: check(bytes)
     case 1: check([0x1F, 0x8B, 8, 0, 0, 0, 0, 0, 0, 3] + bytes)

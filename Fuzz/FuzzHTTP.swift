@@ -60,7 +60,7 @@ private func checkHead(_ bytes: RawSpan) {
     }
 }
 
-/// A piece of a head is no head, and what comes behind a head does not change it: words of many bytes
+/// A piece of a head is no head, and what comes after a head does not change it: words of many bytes
 /// are read, some over the end of what they are about.
 private func checkPrefixes(
     _ bytes: RawSpan, _ whole: (head: HTTPRequestHead, consumed: Int)?
@@ -143,7 +143,7 @@ private func checkChunks(_ bytes: RawSpan) {
     }
 }
 
-/// The bytes as a trailer section: what is taken has a colon behind a token in every line.
+/// The bytes as a trailer section: what is taken has a colon after a token in every line.
 private func checkTrailers(_ bytes: RawSpan) {
     let start = Array("0\r\n".utf8)
     let body = start + bytes.array()

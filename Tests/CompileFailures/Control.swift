@@ -1,4 +1,4 @@
-// The control: what the files beside this one do wrong, done right. When this one fails to compile,
+// The control: what the files next to this one do wrong, done right. When this one fails to compile,
 // the others fail for the wrong reason.
 
 import BlobStore

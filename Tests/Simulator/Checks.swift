@@ -22,7 +22,7 @@ extension World {
         guard let store = host.store, host.isUp else { return false }
         enter(host)
         if store.pendingChanges.isPending {
-            // A reader waits for what is in the log alone: it asks for a commit, or comes after one.
+            // A reader waits for what is only in the log: it asks for a commit, or comes after one.
             guard !swarm.has(.commits) || chance.chance(50) else {
                 host.wantsCommit = true
                 return false

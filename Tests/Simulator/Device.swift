@@ -39,7 +39,7 @@ struct Device {
                     let revision = try store.withSnapshot { (snapshot) throws(StoreError) in
                         try snapshot.lastRevision()
                     }
-                    // What is in the log alone is committed first.
+                    // What is only in the log is committed first.
                     if found.position > revision, store.pendingChanges.isPending {
                         guard host.commit() else { return false }
                         continue

@@ -36,7 +36,7 @@ final class Host: ReplicaHost, @unchecked Sendable {
     var cutOffUntil: Int64 = 0
     /// Until then the process stands still.
     var pausedUntil: Int64 = 0
-    /// Whether a reader waits for what is in the log alone.
+    /// Whether a reader waits for what is only in the log.
     var wantsCommit = false
     /// Evicted payloads that somebody asked for.
     var wanted: [BlobReference] = []

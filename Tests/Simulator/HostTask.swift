@@ -176,7 +176,7 @@ extension Host {
         return 2_000
     }
 
-    /// Commits what is in the log alone; false where the process dies of that.
+    /// Commits what is only in the log; false where the process dies of that.
     func commit() -> Bool {
         do { try store?.commitPending() } catch { kill() }
         settle()

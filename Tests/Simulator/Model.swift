@@ -37,7 +37,7 @@ struct InFlight {
     }
 }
 
-/// What should be behind a batch.
+/// What should be after a batch.
 struct Batch {
     /// Tells this batch from all others, also from those of the same sequence on other hosts.
     var stamp: Int
@@ -53,7 +53,7 @@ struct Batch {
 struct Timeline {
     /// The last batch that is the shard's.
     var base: UInt64
-    /// The first one is behind the base.
+    /// The first one is after the base.
     var batches: [Batch] = []
     /// What it begins with.
     var first: Contents
@@ -62,7 +62,7 @@ struct Timeline {
 
     var contents: Contents? { batches.isEmpty ? first : batches[batches.count - 1].contents }
 
-    /// The contents behind a batch of this store's own.
+    /// The contents after a batch of this store's own.
     func batch(_ sequence: UInt64) -> Batch? {
         guard sequence > base, sequence <= last else { return nil }
         return batches[Int(sequence - base) - 1]

@@ -85,7 +85,7 @@ extension World {
             isAwaited: chance.chance(50))
     }
 
-    /// A long payload comes and goes; a base of the moment behind that is made before it is shipped; and then so much
+    /// A long payload comes and goes; a base of the moment after that is made before it is shipped; and then so much
     /// time passes that older bases and the payload are collected. All others stand still meanwhile, some at exactly the
     /// segment of that base: what follows it there names a payload that is gone.
     private func letPayloadVanish(_ host: Host) throws {
@@ -268,7 +268,7 @@ extension World {
         // Nobody is answered by a process that is dead.
         guard !host.disk.isFrozen else { return host.settle() }
         var contents = timeline.contents ?? timeline.first
-        // Behind each batch: a segment may end with any of them.
+        // After each batch: a segment may end with any of them.
         var steps: [Contents] = []
         for (plan, outcome) in zip(planned, outcomes) {
             switch outcome {

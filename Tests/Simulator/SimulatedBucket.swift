@@ -20,7 +20,7 @@ final class SimulatedObjects {
         if bytes.removeValue(forKey: name) != nil { names.remove(at: place(of: name)) }
     }
 
-    /// At most 50 names that begin with a text, behind one of them.
+    /// At most 50 names that begin with a text, after one of them.
     func list(_ prefix: String, after name: String) -> [String] {
         let rest = names[place(of: max(prefix, name))...].lazy.drop { $0 <= name }
         return Array(rest.prefix { $0.hasPrefix(prefix) }.prefix(50))
@@ -179,6 +179,6 @@ enum Fault: Equatable {
     case late(Int64)
     case absurd(Absurdity)
     case crashBefore, crashAfter
-    /// The process stands still, and goes on later.
+    /// The process stands still, and continues later.
     case pauses(Int64)
 }

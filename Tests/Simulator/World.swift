@@ -158,7 +158,7 @@ final class World {
         }
     }
 
-    /// Time passes, while the one that waits does nothing, and all others go on.
+    /// Time passes, while the one that waits does nothing, and all others continue.
     ///
     /// - Parameter paused: a host that stands still; nil: only the present step does.
     func pause(_ paused: Host?, _ milliseconds: Int64, of host: Host? = nil) {

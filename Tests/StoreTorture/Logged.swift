@@ -1,7 +1,7 @@
 import BlobStore
 import Glibc
 
-/// Changes that are acknowledged once they are in the log, and a reader beside them.
+/// Changes that are acknowledged once they are in the log, and a reader alongside them.
 enum Logged {
     /// The changes of a batch: two notifications of its own, and one that every batch replaces or
     /// removes. Of every seventh the log has the places of the payloads, and every eleventh is too long

@@ -4,7 +4,7 @@ import Synchronization
 import TestSupport
 import Testing
 
-/// `blobd backup` beside a daemon that publishes, and `blobd restore`.
+/// `blobd backup` alongside a daemon that publishes, and `blobd restore`.
 @Suite(.waiting) struct BackupCommandTests {
     private static func restored(_ file: String) throws -> DaemonProcess {
         let folder = TemporaryFolder()
@@ -79,7 +79,7 @@ import Testing
                 count += 1
             }
             #expect(count >= before[publisher].done && count <= behind[publisher].begun)
-            // Nothing behind the first that is missing.
+            // Nothing after the first that is missing.
             for number in count..<behind[publisher].begun + 10 {
                 let id = "\(publisher)-\(number)"
                 let status = try client.request("GET", "/v1/notifications/\(id)/payload").status

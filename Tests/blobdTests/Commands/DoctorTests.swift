@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    /// Its own were judged: those of a shell beside a daemon whose unit has others.
+    /// Its own were judged: those of a shell alongside a daemon whose unit has others.
     @Test("The limits are those of the daemon's process, also of one whose sockets are passed")
     func limits() throws {
         func descriptors(_ arguments: [String], _ shell: String) throws -> Finding? {

@@ -25,7 +25,7 @@ import Testing
         #expect(String(decoding: names, as: UTF8.self).contains(" \(byteCount) "))
     }
 
-    // A payload that was replaced behind the listing was taken for a notification that had gone: of 1,000 that were
+    // A payload that was replaced after the listing was taken for a notification that had gone: of 1,000 that were
     // there all the time 962 were left out, and the command succeeded.
     @Test("What is replaced while it is dumped is in the dump")
     func replaced() throws {

@@ -40,7 +40,7 @@ import Testing
         #expect(fetches.quantile(0.5) == 1_000)
         #expect(fetches.quantile(0.99) == 2_000)
         #expect(fetches.quantile(0.25) == 500)
-        // Behind the last bound nothing is known.
+        // After the last bound nothing is known.
         #expect(fetches.quantile(1) == 2_000)
         #expect(Durations(bounds: [1], counts: [0, 0]).quantile(0.5) == nil)
     }
@@ -53,7 +53,7 @@ import Testing
         #expect(activity.rate(of: "publishes") == 5)
     }
 
-    // A resize a millisecond behind the first look made one request a thousand a second.
+    // A resize a millisecond after the first look made one request a thousand a second.
     @Test("A frame that is asked for at once shows the figures of the last one")
     func frames() throws {
         let daemon = try DaemonProcess()

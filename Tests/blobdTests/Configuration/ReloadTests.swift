@@ -47,7 +47,7 @@ import Testing
         let patch = try site.daemon.request(
             "PATCH", "/v1/notifications/1", body: Array(#"{"message":"x"}"#.utf8))
         #expect(patch.status == 428)
-        // A quota below what is there refuses growth alone.
+        // A quota below what is there refuses only growth.
         #expect(try site.daemon.put("2", [1]).status == 201)
         try site.reload("max-notifications: 1\n", "max-notifications: 1, was 0")
         let refused = try site.daemon.put("3", [1])

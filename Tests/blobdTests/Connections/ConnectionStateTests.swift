@@ -86,7 +86,7 @@ import Testing
             filled.received(.moved(isFilled: true))
             short.received(.moved(isFilled: false))
             none.received(.blocked)
-            // A short read was all there was, unless the end stands behind it.
+            // A short read was all there was, unless the end stands after it.
             #expect(short.input == (input == .readable ? .blocked : input))
             #expect(filled.input == input)
             #expect(none.input == .blocked)

@@ -82,7 +82,7 @@ import Testing
         try daemon.waitUntil("body_spools") { $0 == 1 }
         var others: [RawClient] = []
         while !stalled.waitForInput(milliseconds: 10) {
-            // They go on, so that only the first does not move; a refused client tries again.
+            // They continue, so that only the first does not move; a refused client tries again.
             let client = try daemon.connect()
             client.send("PUT /v1/notifications/o/payload HTTP/1.1\r\n\(Self.longHead)")
             client.send([UInt8](repeating: 7, count: 200_000))

@@ -21,7 +21,7 @@ struct PeerTests {
 
     private func makeDaemon(_ arguments: [String]) throws -> DaemonProcess {
         let daemon = try DaemonProcess(arguments)
-        // The other user must reach the socket, and write its answer beside it.
+        // The other user must reach the socket, and write its answer next to it.
         chmod(daemon.folder.path, 0o777)
         return daemon
     }

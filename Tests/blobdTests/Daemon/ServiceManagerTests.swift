@@ -127,7 +127,7 @@ import Testing
         }
         // What was told before that line was.
         _ = manager.drain()
-        // The main thread goes on: a reload is told, and the watchdog is not.
+        // The main thread continues: a reload is told, and the watchdog is not.
         for _ in 0..<5 {
             daemon.signal(SIGHUP)
             #expect(try !manager.wait(for: "READY=1").contains("WATCHDOG=1"))

@@ -4,7 +4,7 @@ import Testing
 /// The socket is there only as it shall be: with its mode, bound under another name, listening.
 @Suite(.waiting, .enabled(if: Machine.canTrace, "strace is missing or not allowed"))
 struct SocketModeTests {
-    /// The mode was once set behind `listen`: for a moment every user that the umask allowed could connect.
+    /// The mode was once set after `listen`: for a moment every user that the umask allowed could connect.
     @Test("It has its mode and its group before it is bound and listens, and its name after that")
     func order() throws {
         let folder = TemporaryFolder()

@@ -106,7 +106,7 @@ import Testing
         #expect(!site.daemon.log.contains("ABAB"))
     }
 
-    // A stream went on until its client hung up, and kept one of the owner's places.
+    // A stream continued until its client hung up, and kept one of the owner's places.
     @Test("A stream and a wait end at the link's expiry")
     func expiry() throws {
         // No heartbeat: nothing else comes.
@@ -123,7 +123,7 @@ import Testing
         let end = String(decoding: try stream.receiveAll(), as: UTF8.self)
         #expect(end.contains("event: problem") && end.contains("\"code\":\"forbidden\""), "\(end)")
         try site.daemon.waitUntil("watchers") { $0 == 1 }
-        // The connection of a wait goes on, with another link.
+        // The connection of a wait continues, with another link.
         #expect(try wait.request("GET", link).status == 403)
         #expect(try wait.request("GET", try site.sign("1")).status == 200)
         #expect(try lasting.change().words == "published 1")

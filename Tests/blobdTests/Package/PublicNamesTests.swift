@@ -36,7 +36,7 @@ import Testing
         var names: Set<String> = []
         for case let file as URL in files where file.pathExtension == "swift" {
             for line in try Files.read(file.path).split(separator: UInt8(ascii: "\n")) {
-                // Of a declaration at a line's beginning, behind attributes and modifiers.
+                // Of a declaration at a line's beginning, after attributes and modifiers.
                 guard line.first == UInt8(ascii: "p") || line.first == UInt8(ascii: "@") else {
                     continue
                 }

@@ -94,7 +94,7 @@ import Testing
         #expect(Self.swift.contains(functions), "SWIFT.md has another text than this test")
     }
 
-    /// Compiles a program to SIL, behind which the compiler's checks of lifetimes are done.
+    /// Compiles a program to SIL, after which the compiler's checks of lifetimes are done.
     private static func compile(_ source: String) throws -> (status: Int32, output: String) {
         let folder = TemporaryFolder()
         let main = try folder.write("main.swift", Array(source.utf8))

@@ -8,14 +8,14 @@ import Testing
 ///
 /// A shard's life with its bucket is the simulator's (`SimulatorTests`); here are the scenarios that need processes, a
 /// kernel and a disk, and one of each kind of crowd. All others are campaigns. The runs wait more than they compute, so
-/// two go on at a time, on threads of their own, beside the other tests. What they measure is their own daemon's.
+/// two continue at a time, on threads of their own, alongside the other tests. What they measure is their own daemon's.
 @Suite struct TortureTests {
     private static let places = DispatchSemaphore(value: 2)
 
-    /// What a run needs beside the programs.
+    /// What a run needs besides the programs.
     private enum Need {
         case nothing, moto, mounts
-        /// No sanitizer: its memory is not the daemon's, and the recorder is not loaded beside it.
+        /// No sanitizer: its memory is not the daemon's, and the recorder is not loaded besides it.
         case plainBuild
 
         var isMet: Bool {

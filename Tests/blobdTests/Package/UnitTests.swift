@@ -32,7 +32,7 @@ import Testing
         #expect(reloads.last?.contains("kill -HUP $MAINPID") == true)
     }
 
-    /// `enable --now` of it failed beside a running daemon. A restart of the daemon opens it first, and a stop of
+    /// `enable --now` of it failed alongside a running daemon. A restart of the daemon opens it first, and a stop of
     /// the main socket closes it, so that no client starts the daemon again.
     @Test("The socket of devices is opened before the daemon starts, and closed with the main one")
     func deviceSocket() {

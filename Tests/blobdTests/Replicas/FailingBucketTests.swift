@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// A bucket that fails while daemons use it: nothing that was acknowledged is lost, what is acknowledged as
-/// replicated is in the bucket, the log names the failure, and all goes on when it is over.
+/// replicated is in the bucket, the log names the failure, and all continues when it is over.
 @Suite(.waiting, .enabled(if: ObjectServer.hasMoto, "moto cannot be installed"))
 struct FailingBucketTests {
     /// What fails, and the words that the log must have of it.

@@ -58,7 +58,7 @@ struct ForeignObjectTests {
             return leader
         }
 
-        /// All goes on.
+        /// All continues.
         func goOn(_ leader: DaemonProcess) throws {
             try leader.wait(for: "it does not go on") { try $0.publish("3").status < 300 }
             try follower.wait(for: "it does not follow") {

@@ -2,7 +2,7 @@ import Glibc
 import TestSupport
 import Testing
 
-/// `--local-bytes`: long payloads are in the bucket alone, and come back when they are asked for.
+/// `--local-bytes`: long payloads are only in the bucket, and come back when they are asked for.
 @Suite(.waiting, .enabled(if: ObjectServer.hasMoto, "moto cannot be installed"))
 struct LocalBytesTests {
     private static func bytes(_ number: Int) -> [UInt8] {

@@ -9,7 +9,7 @@ final class ProxiedShard: Sendable {
 
     /// `s3://test/…`.
     let url: String
-    /// The part behind the bucket.
+    /// The part of the path after the bucket.
     let prefix: String
     private let port: UInt16
     private let proxy: FaultyProxy

@@ -1,7 +1,7 @@
 import Foundation
 import TestSupport
 
-/// A daemon of its own for one test: the built `blobd` that lies beside the test bundle, a
+/// A daemon of its own for one test: the built `blobd` next to the test bundle, a
 /// temporary folder, a socket.
 ///
 /// It is ready when `init` returns, and killed when the last reference goes.
@@ -80,7 +80,7 @@ final class DaemonProcess: @unchecked Sendable {
         }
     }
 
-    /// Waits until it has written some words, behind so many bytes of its log.
+    /// Waits until it has written some words, after so many bytes of its log.
     func waitForLog(_ words: String, behind offset: Int = 0) throws {
         try wait(for: "no \"\(words)\"") {
             String(decoding: $0.log.utf8.dropFirst(offset), as: UTF8.self).contains(words)

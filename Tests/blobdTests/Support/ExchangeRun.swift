@@ -95,7 +95,7 @@ struct ExchangeRun {
         if connection.isOver {
             connections[name] = nil
             ended.insert(name)
-            // A stream of events that is not followed goes on, and so may a frame's connection.
+            // A stream of events that is not followed continues, and so may a frame's connection.
             let isToEnd = answer["Connection"] == "close" && answer["Content-Length"] != nil
             if try isToEnd && !connection.raw.isClosed() {
                 faults.append("the connection is not closed")

@@ -53,7 +53,7 @@ final class RawClient {
         max(0, bytes.withUnsafeBytes { clinux_send(descriptor, $0.baseAddress, $0.count) })
     }
 
-    /// Sends no more; reading goes on.
+    /// Sends no more; reading continues.
     func endSending() {
         shutdown(descriptor, Int32(SHUT_WR))
     }

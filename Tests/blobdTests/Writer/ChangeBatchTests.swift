@@ -41,7 +41,7 @@ import Testing
         }
     }
 
-    /// Their GETs were closed without an answer when another client's change was refused beside them.
+    /// Their GETs were closed without an answer when another client's change was refused alongside them.
     @Test("Who waits for a commit waits on where the changes of the batch are refused")
     func refused() throws {
         let batch = try Self.batch([.waitForCommit, .change("a"), .waitForCommit, .check])
@@ -50,7 +50,7 @@ import Testing
         #expect(inbox.takeAll().count == 2)
     }
 
-    /// A question was once counted as a change: the changes behind the cut then went to other waiters, and
+    /// A question was once counted as a change: the changes after the cut then went to other waiters, and
     /// each was told what had become of another's.
     @Test("Each part of a batch has just the changes of those who wait in it")
     func cut() throws {

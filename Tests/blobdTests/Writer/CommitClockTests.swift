@@ -4,12 +4,12 @@ import Testing
 @testable import BlobServer
 @testable import blobd
 
-/// When what is in the log alone is committed.
+/// When what is only in the log is committed.
 @Suite final class CommitClockTests {
     private var clock = CommitClock()
     private static let start: Int64 = 7_000_000_000
 
-    /// So many microseconds behind the start.
+    /// So many microseconds after the start.
     private func at(_ microseconds: Int) -> Instant {
         Instant(nanoseconds: Self.start + Int64(microseconds) * 1_000)
     }
@@ -138,7 +138,7 @@ import Testing
             }
             // Asking was not forgotten meanwhile.
             #expect(isOverdue(500 + early, asked: 2, hasWaiters: isLocal))
-            // A commit for another reason counts as well, also with something behind it.
+            // A commit for another reason counts as well, also with something after it.
             note(state(1), 500 + early, commits: 2)
             #expect(!isOverdue(499 + 2 * early, asked: 3, hasWaiters: isLocal))
             #expect(isOverdue(500 + 2 * early, asked: 3, hasWaiters: isLocal))

@@ -15,7 +15,7 @@ import Testing
         }
     }
 
-    /// The last batches of a look were once not in the segment that was read just behind it, because they were not
+    /// The last batches of a look were once not in the segment that was read just after it, because they were not
     /// committed yet. So that look was reached a segment later, and the next one was behind that: with answers
     /// that are 5 s late the lag was told as 15 to 25 s, and is 5 to 10.
     @Test("It is told right while segments take long, and do not have the last batches")

@@ -38,7 +38,7 @@ import Testing
         client.send(large)
         client.send("\r\n0\r\n\r\n")
         expectTooLarge(try client.answer(), large.count, "audio/wav", limit: Self.audioMax)
-        // The connection goes on.
+        // The connection continues.
         let held = try client.request(
             "PUT", "/v1/blobs/\(digest)", ["Content-Type": "audio/wav"], body: large)
         #expect(held.status == 201)

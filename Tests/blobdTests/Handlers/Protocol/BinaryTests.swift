@@ -32,7 +32,7 @@ import Testing
         try putFrame(draft, body: [UInt8](repeating: 1, count: byteCount))
     }
 
-    /// Frames that are refused: with a status and a code, and whether the connection goes on after their bodies.
+    /// Frames that are refused: with a status and a code, and whether the connection continues after their bodies.
     private func refused() throws -> [(bytes: [UInt8], words: String, goesOn: Bool)] {
         func watch(_ bytes: [UInt8], _ text: String = "o0") -> [UInt8] {
             frame(.watch, head: [0, 0, 1, 1] + bytes + Array(text.utf8))
@@ -44,7 +44,7 @@ import Testing
         }
         let ttl = try head(Put.Draft(id: "b", ttlSeconds: 60))
         let expiry = try head(Put.Draft(id: "b", expiryMilliseconds: 4_000_000_000_000))
-        // An operation that no version knows, with a body over the limit for payloads, behind which the daemon closed.
+        // An operation that no version knows, with a body over the limit for payloads, after which the daemon closed.
         let unknown = try changed(
             [1: 99], of: frame(.put, id: 7, body: .init(repeating: 0xB1, count: 3 << 20)))
         return [
@@ -65,7 +65,7 @@ import Testing
             ),
             (try changed([48: 1], of: getFrame("x")), "400 bad_id", true),
             (try getFrame("none"), "404 not_found", true),
-            // A range of no bytes, and those behind the end.
+            // A range of no bytes, and those after the end.
             (frame(.get, flags: .rangeGiven, head: try rangeHead(count: 0)), "400 malformed", true),
             (
                 frame(
@@ -112,7 +112,7 @@ import Testing
                 #expect(try client.isClosed(), "\(number)")
             }
         }
-        // Before hello nothing is answered, not even what no version knows: the connection went on without one.
+        // Before hello nothing is answered, not even what no version knows: the connection continued without one.
         for bytes in [try getFrame("a"), try changed([1: 99])] {
             let client = try daemon.connect()
             #expect(try client.exchange(bytes).code == "malformed")

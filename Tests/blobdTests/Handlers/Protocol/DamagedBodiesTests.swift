@@ -2,7 +2,7 @@ import BlobProtocol
 import TestSupport
 import Testing
 
-/// Good bodies with some bytes wrong, too few or too many: each is answered, and the daemon goes on.
+/// Good bodies with some bytes wrong, too few or too many: each is answered, and the daemon continues.
 @Suite(.waiting) struct DamagedBodiesTests {
     private static let document = #"""
         {"owner":"u","message":"Hé\u00e9llo","priority":"low","data":{"a":[1,2.5e3,null,true]},\#

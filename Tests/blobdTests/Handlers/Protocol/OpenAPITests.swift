@@ -7,7 +7,7 @@ import Testing
 
 @testable import BlobServer
 
-/// The OpenAPI document beside the code: the same calls, codes and limits.
+/// The OpenAPI document next to the code: the same calls, codes and limits.
 @Suite(.waiting) struct OpenAPITests {
     private static let text = Files.text("\(Files.package)/docs/openapi.json")
     let document = OpenAPI(text)
