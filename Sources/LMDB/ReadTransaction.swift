@@ -74,12 +74,16 @@ extension MDB_stat {
     static func pageCount(
         of tables: [Table], in transaction: OpaquePointer
     ) throws(LMDBError) -> Int {
-        var count = 0
-        for handle in [0, 1] + tables.map(\.handle) {
-            let table = unsafe try MDB_stat(transaction, handle)
-            count += table.ms_branch_pages + table.ms_leaf_pages + table.ms_overflow_pages
-        }
+        var count = unsafe try MDB_stat(transaction, 0).pageCount
+        count += unsafe try MDB_stat(transaction, 1).pageCount
+        for table in tables { count += unsafe try MDB_stat(transaction, table.handle).pageCount }
         return count
+    }
+
+    private var pageCount: Int {
+        // A damaged file may say any number. No map has more pages, and callers multiply.
+        func bounded(_ count: Int) -> Int { min(max(0, count), 1 << 34) }
+        return bounded(ms_branch_pages) + bounded(ms_leaf_pages) + bounded(ms_overflow_pages)
     }
 }
 

@@ -74,6 +74,21 @@ import Testing
         #expect(try environment.get("key-one", in: table) == Self.value)
     }
 
+    @Test("Page counts that no file has are counted up without a trap")
+    func pageCounts() throws {
+        let folder = TemporaryFolder()
+        do { _ = try folder.open().makeTable() }
+        let path = folder.path + "/data.mdb"
+        // A table's value: its flags and depth, then its branch, leaf and overflow pages (`MDB_db`).
+        for place in Self.entry("table", in: try Self.read(path)) {
+            for field in 1...3 { try Self.flip(62, at: place + 13 + 8 * field, in: path) }
+        }
+        let environment = try folder.open()
+        let tables = try environment.openTables(["table"])
+        let count = try environment.beginRead().pageCount(of: tables)
+        #expect(count > 1 << 34 && !count.multipliedReportingOverflow(by: 1 << 16).overflow)
+    }
+
     /// A cursor reports what it cannot read, and goes on behind it.
     private static func walk(_ environment: Environment, _ table: Table) throws {
         let transaction = try environment.beginRead()

@@ -165,7 +165,8 @@ extension AnsweredRequest {
             $0.add("bytes", byteCount)
             $0.begin("duration_ms")
             Milliseconds.append(nanoseconds, to: &$0)
-            if !request.userAgent.isEmpty { $0.add("user_agent", request.userAgent) }
+            let agent = request.userAgent
+            if !agent.isEmpty { $0.add("user_agent", agent) }
         }
     }
 
@@ -175,7 +176,8 @@ extension AnsweredRequest {
     ) {
         out.append(text: "unix: - \(request.userID) [")
         appendTime(to: &out)
-        let agent = request.userAgent.isEmpty ? "-" : Self.quoted(request.userAgent)
+        var agent = Self.quoted(request.userAgent)
+        if agent.isEmpty { agent = "-" }
         out.append(
             text: "] \"\(request.method) \(Self.quoted(request.target)) \(request.version)\" "
                 + "\(status) \(byteCount) \"-\" \"\(agent)\"")

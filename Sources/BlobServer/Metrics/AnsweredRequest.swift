@@ -9,14 +9,45 @@ struct LoggedRequest: Sendable {
     static let targetByteCountMax = 1_024
 
     /// HTTP's method, or the name of the binary operation.
-    var method: StaticString
-    /// The path and the query as they were sent, or an id.
-    var target: String
+    let method: StaticString
     /// `HTTP/1.1`, or `blobd`.
-    var version: StaticString
-    var userAgent = ""
-    var isDevice = false
-    var userID: UInt32 = 0
+    let version: StaticString
+    let isDevice: Bool
+    let userID: UInt32
+    /// An id; nil: the target is what was sent.
+    private let name: String?
+    // Most requests are not logged, and cost a copy of these, but no text.
+    private var sentTarget: [UInt8] = []
+    private var sentAgent: [UInt8] = []
+
+    init(
+        method: StaticString, target: String, version: StaticString, isDevice: Bool = false,
+        userID: UInt32 = 0
+    ) {
+        (self.method, self.version, name) = (method, version, target)
+        (self.isDevice, self.userID) = (isDevice, userID)
+    }
+
+    /// A request of HTTP, with its path and its query as they were sent.
+    init(
+        method: StaticString, sent target: RawSpan, agent: RawSpan, version: StaticString,
+        isDevice: Bool, userID: UInt32
+    ) {
+        (self.method, self.version, name) = (method, version, nil)
+        (self.isDevice, self.userID) = (isDevice, userID)
+        sentTarget = target.array()
+        sentAgent = agent.array()
+    }
+
+    /// An id, or the path and the query without that of a signed link (``LinkRedaction``).
+    var target: String {
+        if let name { return name }
+        let sent = sentTarget.span.bytes
+        let visible = LinkRedaction.visibleByteCount(of: sent, isDevice: isDevice)
+        return Self.text(sent.extracting(first: visible))
+    }
+
+    var userAgent: String { Self.text(sentAgent.span.bytes) }
 
     /// A text as it may be logged: of so many bytes, what is not printable ASCII as a question mark.
     static func text(_ bytes: RawSpan) -> String {

@@ -9,6 +9,8 @@ struct Tables: Sendable {
     let index: Table
     let orphans: Table
     let meta: Table
+    /// Those whose pages changes copy; to the end of the chunks' they only add.
+    let allButChunks: [Table]
 
     static let names: [StaticString] = [
         "notifications", "blobs", "chunks", "expiry", "orphans", "meta",
@@ -43,10 +45,8 @@ struct Tables: Sendable {
         index = tables[3]
         orphans = tables[4]
         meta = tables[5]
+        allButChunks = [notifications, blobs, index, orphans, meta]
     }
-
-    /// Those whose pages changes copy; to the end of the chunks' they only add.
-    var allButChunks: [Table] { [notifications, blobs, index, orphans, meta] }
 
     var all: [Table] { [notifications, blobs, chunks, index, orphans, meta] }
 }

@@ -102,7 +102,7 @@ struct Leader {
         let begun = host.uptime
         let isAllShipped = store.shippedSequence == store.lastSequence
         // Before the epoch ends, too. The follower may have given up meanwhile: nobody would lead. Once its end may
-        // be in the log there is no way back: any host that finds it takes the lead, without what was changed here since.
+        // be in the log there is no way back: a host that finds it takes the lead, without what was changed here since.
         if !shipper.isEnding, begun >= nextHandoverLook || (wasHandingOver && isAllShipped) {
             try lookForHandover(on: bucket)
         }

@@ -3,8 +3,8 @@ import Glibc
 import TestSupport
 import Testing
 
-/// Whether the daemon can store a publish. Full is a state: publishes are refused, everything else continues. `/healthz` was
-/// 200 while publishes got 507, in a store of `--map-size 16MiB` that was full.
+/// Whether the daemon can store a publish. Full is a state: publishes are refused, everything else continues.
+/// `/healthz` was 200 while publishes got 507, in a store of `--map-size 16MiB` that was full.
 @Suite(.waiting, .serialized) struct ReadinessTests {
     /// What a store is full of.
     enum Limit: CaseIterable {

@@ -15,7 +15,7 @@ import Testing
     /// What a run needs besides the programs.
     private enum Need {
         case nothing, moto, mounts
-        /// No sanitizer: its memory is not the daemon's, and the recorder is not loaded besides it.
+        /// No sanitizer: its memory is not the daemon's, and the recorder is not loaded with it.
         case plainBuild
 
         var isMet: Bool {
@@ -78,6 +78,18 @@ import Testing
         for text in expected {
             #expect(text.split(separator: "|").contains { words.contains($0) }, "\(words)")
         }
+    }
+
+    @Test("Every scenario that Scripts/torture runs exists")
+    func listed() throws {
+        let list = #"eval "$(sed -n '/^scenarios=(kill/,/)$/p' "$0")"; printf '%s\n' "${scenarios[@]}""#
+        let (_, output, _) = try run(["bash", "-c", list, "\(Files.package)/Scripts/torture"])
+        let names = Set(
+            String(decoding: output, as: UTF8.self).split(separator: "\n")
+                .compactMap { $0.split(separator: " ").first })
+        #expect(names.count > 20)
+        let help = Self.shell("'\(Files.products)/blobd-torture' help").words
+        for name in names { #expect(help.contains("\n  \(name) "), "\(name)") }
     }
 
     /// Runs a scenario as soon as fewer than two others run. It ends itself after a few minutes at most.

@@ -75,19 +75,13 @@ struct HTTPRequest: IncomingRequest, ~Escapable {
         return form.step(after: head)
     }
 
-    /// The query of a signed link is left out (``LinkRedaction``).
     func logged(_ asked: Request?) -> LoggedRequest {
-        let target = head.target.of(bytes)
-        let visible = LinkRedaction.visibleByteCount(of: target, isDevice: isDevice)
-        var logged = LoggedRequest(
-            method: head.method.name,
-            target: LoggedRequest.text(target.extracting(first: visible)),
+        var agent = RawSpan()
+        if let value = try? head.value(of: "user-agent", in: bytes) { agent = value.of(bytes) }
+        return LoggedRequest(
+            method: head.method.name, sent: head.target.of(bytes), agent: agent,
             version: head.minorVersion == 0 ? "HTTP/1.0" : "HTTP/1.1", isDevice: isDevice,
             userID: userID)
-        if let agent = try? head.value(of: "user-agent", in: bytes) {
-            logged.userAgent = LoggedRequest.text(agent.of(bytes))
-        }
-        return logged
     }
 }
 

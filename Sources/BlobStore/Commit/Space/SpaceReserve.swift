@@ -224,9 +224,8 @@ final class SpaceReserve: Sendable {
 extension Environment {
     /// Bytes of pages in the file that hold nothing. Costs a `mdb_stat` a table.
     func freeByteCount(_ tables: Tables) throws(StoreError) -> Int {
-        // Two meta pages, then what the tables have: in a damaged file, any number.
-        let pages = usedByteCount / pageByteCount - 2
-        return max(0, pages - min(pages, try tablePageCount(tables))) * pageByteCount
+        // Two meta pages, then what the tables have.
+        max(0, usedByteCount - (2 + (try tablePageCount(tables))) * pageByteCount)
     }
 
     /// Pages of all tables. Costs a `mdb_stat` a table.
