@@ -1,4 +1,4 @@
-/// The transcripts of `docs/PROTOCOL.md`, which explains how they are written.
+/// What is sent and received on a connection. `docs/PROTOCOL.md` and `Tests/Transcripts` explain how it is written.
 public struct Transcript: Sendable {
     /// What is sent and what comes back.
     public struct Exchange: Sendable {
@@ -25,9 +25,10 @@ public struct Transcript: Sendable {
         public var description: String
     }
 
-    /// The transcripts of `docs/PROTOCOL.md`.
+    /// The transcripts of `docs/PROTOCOL.md` and `Tests/Transcripts`.
     public static func all() throws -> [Transcript] {
-        try all(DocumentBlock.all(in: "docs/PROTOCOL.md"))
+        let documents = ["docs/PROTOCOL.md", "Tests/Transcripts/http.txt"]
+        return try all(documents.flatMap { DocumentBlock.all(in: $0) })
     }
 
     /// All transcripts of a document, one for each heading that has blocks.

@@ -2,17 +2,17 @@ import BlobProtocol
 import TestSupport
 import Testing
 
-/// The transcripts of `docs/PROTOCOL.md`, sent to a daemon with an empty store and default
+/// The transcripts of `docs/PROTOCOL.md` and `Tests/Transcripts`, sent to a daemon with an empty store and default
 /// settings.
 @Suite(.waiting) struct TranscriptTests {
     static let transcripts = (try? Transcript.all()) ?? []
 
-    @Test("The document has transcripts in both dialects")
+    @Test("There are transcripts in both dialects")
     func present() {
         #expect(Self.transcripts.count >= 5)
     }
 
-    @Test("A daemon answers as the document says", arguments: transcripts.indices)
+    @Test("A daemon answers as the transcripts say", arguments: transcripts.indices)
     func answers(_ index: Int) throws {
         let transcript = Self.transcripts[index]
         let daemon = try DaemonProcess()
