@@ -1,9 +1,11 @@
 import TestSupport
 
-/// The bytes that `docs/FORMAT.md` prints. They were computed apart from the code that writes them: when a test of them
-/// fails, the format has changed, and stores that exist can no longer be read.
+/// The bytes that `docs/FORMAT.md` prints, followed by those of ``FormatExamples``. They were computed apart from the
+/// code that writes them: if a test of them fails, the format has changed, and existing stores can no longer be read.
 enum FormatDocument {
-    private static let blocks = DocumentBlock.all(in: "docs/FORMAT.md", kind: "").byHeading
+    private static let blocks =
+        DocumentBlock.all(in: "docs/FORMAT.md", kind: "")
+        + DocumentBlock.all(ofText: FormatExamples.text)
 
     /// The bytes of an entry below a heading.
     ///
@@ -11,9 +13,9 @@ enum FormatDocument {
     ///   - label: `key` or `value`, where the document says which it is.
     ///   - index: which of those with this label, from 0.
     static func bytes(_ heading: String, _ label: String = "", _ index: Int = 0) -> [UInt8] {
-        let chapter = blocks.first { $0.heading == heading }?.blocks ?? []
-        let found = chapter.flatMap { entries(of: $0.lines) }.filter { $0.label == label }
-        precondition(index < found.count, "FORMAT.md prints no \(label) \(index) of \(heading)")
+        let found = blocks.filter { $0.heading == heading }
+            .flatMap { entries(of: $0.lines) }.filter { $0.label == label }
+        precondition(index < found.count, "no \(label) \(index) of \(heading) is printed")
         return found[index].bytes
     }
 

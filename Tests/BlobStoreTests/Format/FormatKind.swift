@@ -195,10 +195,10 @@ extension FormatKind {
             sequence(
                 "tombstone of an app's notification",
                 SequenceEntry(.deleted, id: "41", device: "phone", end: Golden.end, app: "mail"),
-                1, 2),
+                1, 3),
             sequence(
                 "line of a category's edit",
-                SequenceEntry(.category, id: "reply", device: nil, end: Golden.end), 2, 3),
+                SequenceEntry(.category, id: "reply", device: nil, end: Golden.end), 2, 2),
             FormatKind(
                 "tombstone index entry", TombstoneIndexEntry(revision: 13),
                 key: FormatDocument.bytes("Tombstone index entry", "key"),

@@ -5,7 +5,7 @@ import Testing
 
 @testable import BlobStore
 
-/// The bytes that `docs/FORMAT.md` prints, kind by kind; see ``FormatKind``.
+/// The bytes that `docs/FORMAT.md` and ``FormatExamples`` print, kind by kind; see ``FormatKind``.
 @Suite struct FormatTests {
     @Test("It is written and read as the document has it", arguments: FormatKind.all)
     func golden(kind: FormatKind) throws {

@@ -5,7 +5,7 @@ import TestSupport
 
 @testable import BlobStore
 
-/// The records that `docs/FORMAT.md` prints.
+/// The records that `docs/FORMAT.md` and ``FormatExamples`` print.
 enum RecordSamples {
     static let parts = Record(
         id: "42", owner: "anna", message: "Hi", richType: "img", createdAt: noon,
