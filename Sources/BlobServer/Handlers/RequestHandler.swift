@@ -282,12 +282,6 @@ final class RequestHandler {
         if let refusal = replica.refusal { throw refusal }
     }
 
-    /// Throws what a publish would be refused for, whatever it is, before the store is asked.
-    func requireReady() throws(ProtocolError) {
-        if isStopping { throw .stopping }
-        try requireWritable()
-    }
-
     var pageByteCountMax: Int { answerMemory.pageByteCountMax }
 
     /// What a client is told about an error of the store, which is logged when it is the store's own failure.

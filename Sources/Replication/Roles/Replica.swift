@@ -49,7 +49,8 @@ package struct Replica {
             return try roleStep(on: bucket)
         } catch let error as ReplicationError {
             switch error {
-            case .tooOld, .forked: return .mustRestart(why: "\(error): this store is rebuilt from the bucket")
+            case .tooOld, .forked:
+                return .mustRestart(why: "\(error): this store is rebuilt from the bucket")
             default: throw error
             }
         }

@@ -7,8 +7,9 @@ struct PingCommand: ParsableCommand {
         commandName: "ping",
         abstract: "Test whether the daemon can store a publish.",
         discussion: """
-            Prints ok if a publish can be stored. Otherwise prints the reason and exits with 1; without \
-            a daemon it exits with 4. Over HTTP: /readyz. /livez tests only that the daemon answers.
+            Prints ok if a publish can be stored, and on a follower if its store has room. Otherwise \
+            prints the reason and exits with 1; without a daemon it exits with 4. Over HTTP: /readyz, \
+            which is never ready on a follower. /livez tests only that the daemon answers.
 
               blobd ping --socket /run/blobd/blobd.sock
             """)

@@ -82,8 +82,9 @@ import Testing
 
     @Test("Every scenario that Scripts/torture runs exists")
     func listed() throws {
-        let list = #"eval "$(sed -n '/^scenarios=(kill/,/)$/p' "$0")"; printf '%s\n' "${scenarios[@]}""#
-        let (_, output, _) = try run(["bash", "-c", list, "\(Files.package)/Scripts/torture"])
+        let list = #"eval "$(sed -n '/^scenarios=(kill/,/)$/p' "$0")"; printf '%s\n' "#
+        let (_, output, _) = try run(
+            ["bash", "-c", list + #""${scenarios[@]}""#, "\(Files.package)/Scripts/torture"])
         let names = Set(
             String(decoding: output, as: UTF8.self).split(separator: "\n")
                 .compactMap { $0.split(separator: " ").first })

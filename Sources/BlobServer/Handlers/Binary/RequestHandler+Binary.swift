@@ -141,7 +141,6 @@ extension RequestHandler {
                 return .answered
             case .ping:
                 try Ping.check(head)
-                try requireReady()
                 // At most 1,024 bytes, so that the whole of it is waited for.
                 let end = headEnd + Int(frame.bodyByteCount)
                 guard bytes.byteCount >= end else {
