@@ -39,12 +39,27 @@ import Testing
             ["GOCACHE": cache.path, "GO111MODULE": "off", "GOFLAGS": ""])
     }
 
+    @Test(.enabled(if: has("ruby --version"), "ruby is not here")) func ruby() async throws {
+        try await check(["ruby", "\(Self.folder)/client.rb"])
+    }
+
+    @Test(
+        .enabled(
+            if: has("php -r 'exit(function_exists(\"curl_init\") ? 0 : 1);'"),
+            "php is not here")) func php() async throws
+    {
+        try await check(["php", "\(Self.folder)/client.php"])
+    }
+
     @Test func swift() async throws {
         try await check(["\(Files.products)/blobd-client-example"])
     }
 
     @Test func eachClientIsLinkedFromTheDocument() {
-        for name in ["client.py", "client.mjs", "Client.java", "client.go", "swift/main.swift"] {
+        for name in [
+            "client.py", "client.mjs", "Client.java", "client.go", "client.rb", "client.php",
+            "swift/main.swift",
+        ] {
             #expect(Self.document.contains("](../Examples/clients/\(name))"), "\(name)")
             #expect(Files.exists("\(Self.folder)/\(name)"))
         }
