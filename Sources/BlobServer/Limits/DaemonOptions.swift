@@ -96,4 +96,4 @@ package enum LogFormat: String, CaseIterable, Sendable {
     case journal
 }
 
-package let blobdVersion = "0.1.0"
+package let blobdVersion = "0.2.0"

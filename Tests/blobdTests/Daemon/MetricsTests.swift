@@ -153,6 +153,19 @@ import Testing
         #expect(end.code == 0, "\(String(decoding: output, as: UTF8.self)) \(errors)")
     }
 
+    @Test(
+        "A real Prometheus answers each query of the dashboard and of the alerts",
+        .enabled(if: isInstalled("prometheus"), "needs prometheus"))
+    func dashboard() throws {
+        let daemon = try DaemonProcess()
+        #expect(try daemon.put("1", [1]).status == 201)
+        #expect(try daemon.request("GET", "/api/notifications/1").status == 200)
+        #expect(try daemon.request("GET", "/api/notifications/2").status == 404)
+        let (end, output, errors) = try run(
+            ["timeout", "120", "\(Files.package)/Scripts/dashboard-check", daemon.socketPath])
+        #expect(end.code == 0, "\(String(decoding: output, as: UTF8.self)) \(errors)")
+    }
+
     @Test("promtool finds nothing to say", .enabled(if: isInstalled("promtool"), "needs promtool"))
     func promtool() throws {
         let daemon = try DaemonProcess()
