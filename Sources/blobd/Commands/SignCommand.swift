@@ -39,11 +39,7 @@ struct SignCommand: ParsableCommand {
     @Option(help: .named("time", "How long the link is valid."))
     var ttl: DurationText = DurationText(seconds: 3_600)
 
-    @Option(
-        help: .named(
-            "file",
-            "The file of keys, of which the first signs. Default: the environment variable BLOBD_SIGNING_KEYS."
-        ))
+    @Option(help: .named("file", SigningKeyFile.commandHelp))
     var signingKeys: String?
 
     @Option(
@@ -113,9 +109,15 @@ extension SignCommand {
 }
 
 extension SigningKeyFile {
-    /// The keys of a command, from the file of its option or of the environment.
+    static let commandHelp: String =
+        "The file of keys, of which the first signs. Default: BLOBD_SIGNING_KEYS, or that of \(ServeConfiguration.defaultPath)."
+
+    /// The keys of a command, from the file of its option or of the daemon's settings.
     static func ofCommand(_ option: String?) throws(CommandFailure) -> SigningKeys {
-        guard let path = option ?? getenv("BLOBD_SIGNING_KEYS").map({ String(cString: $0) })
+        let environment = ProcessInfo.processInfo.environment
+        guard
+            let path = option
+                ?? DaemonSetting.text("signing-keys", "BLOBD_SIGNING_KEYS", in: environment)
         else { throw CommandFailure(.badUsage, "no keys: use --signing-keys FILE") }
         do { return try read(path) } catch { throw CommandFailure(.badUsage, "\(error)") }
     }

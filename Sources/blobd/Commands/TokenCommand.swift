@@ -34,11 +34,7 @@ struct TokenCommand: ParsableCommand {
     @Option(help: .named("name", "Restrict the token to the notifications of this app."))
     var app: String?
 
-    @Option(
-        help: .named(
-            "file",
-            "The file of keys, of which the first signs. Default: the environment variable BLOBD_SIGNING_KEYS."
-        ))
+    @Option(help: .named("file", SigningKeyFile.commandHelp))
     var signingKeys: String?
 
     @Flag(help: "Print the token and its expiry as JSON.")

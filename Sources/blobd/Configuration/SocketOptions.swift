@@ -58,12 +58,20 @@ enum DaemonSocket {
     static let defaultPath = "/run/blobd/blobd.sock"
     static let variable = "BLOBD_SOCKET"
 
-    /// The path: that of the environment, or of the daemon's configuration, or the default. A configuration that
-    /// cannot be read is the daemon's concern, and names nothing.
     static func path(in environment: [String: String]) -> String {
-        if let path = environment[variable], !path.isEmpty { return path }
+        DaemonSetting.text("socket", variable, in: environment) ?? defaultPath
+    }
+}
+
+/// What a command takes from the daemon's settings.
+enum DaemonSetting {
+    /// A setting as the environment has it, or the daemon's configuration; nil: neither does. A configuration that
+    /// cannot be read is the daemon's concern.
+    static func text(
+        _ name: String, _ variable: String, in environment: [String: String]
+    ) -> String? {
+        if let text = environment[variable], !text.isEmpty { return text }
         let file = ServeConfiguration.path(in: environment)
-        let configured = file.flatMap { try? ConfigurationFile(reading: $0).text(of: "socket") }
-        return configured ?? defaultPath
+        return file.flatMap { try? ConfigurationFile(reading: $0).text(of: name) }
     }
 }
