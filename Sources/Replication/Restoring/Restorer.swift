@@ -209,7 +209,7 @@ package struct Restorer {
         guard found.isEmpty else { return Array(found) }
         let damaged = catalog.problems.map { "; \($0)" }.joined()
         throw .notRestorable(
-            "no base is at or before that: the oldest is of \(RFC3339.text(oldest.time.milliseconds)), behind the batch \(oldest.sequence)\(damaged)"
+            "no base is at or before that: the oldest is of \(RFC3339.text(oldest.time.milliseconds)), after batch \(oldest.sequence)\(damaged)"
         )
     }
 

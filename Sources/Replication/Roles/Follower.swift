@@ -140,7 +140,7 @@ struct Follower {
         let request = takeAsked()
         try? bucket.delete(ShardNames.handover(epoch))
         request?.refuse(
-            "the leader \(leader) did not hand over within \(ReplicationLimits.handoverMilliseconds / 1_000) s; where it is gone for good: --force"
+            "the leader \(leader) did not hand over within \(ReplicationLimits.handoverMilliseconds / 1_000) s; if it is gone for good, use --force"
         )
     }
 

@@ -24,12 +24,14 @@ package struct ReplicaStart {
     package func run(on bucket: any Bucket) throws -> BlobStore {
         if hasStore, let store = try openedStore(on: bucket) { return store }
         if !hasStore, host.settings.mayBegin {
+            // Before a store is made, which would be in the way of following that shard.
+            _ = try ShardCheck.hasShard(of: nil, in: directory, host, on: bucket)
             let store = try open()
             try begin(store, on: bucket)
             return store
         }
         try seed(
-            why: hasStore ? "its history is not the shard's any more" : "there is none yet",
+            why: hasStore ? "its history is not the shard's any more" : "the folder has no store yet",
             on: bucket)
         return try open()
     }
@@ -58,7 +60,7 @@ package struct ReplicaStart {
     private func begin(_ store: BlobStore, on bucket: any Bucket) throws {
         let name = host.settings.shardName
         // Where conditional creates are not kept, the first one would replace what another store has there.
-        if try !ShardCheck.hasShard(of: store, host, on: bucket) {
+        if try !ShardCheck.hasShard(of: store.id, in: directory, host, on: bucket) {
             try host.requireConditionalCreates()
             let document = StoreDocument(storeID: store.id.description)
             _ = try bucket.createUntilKnown(
@@ -128,7 +130,7 @@ package struct ReplicaStart {
                 }
                 host.log(
                     .notice,
-                    "Making the store in \(directory) of the base behind segment \(number): \(why)")
+                    "Building the store in \(directory) from the base after segment \(number): \(why)")
                 return try Seeder.seed(
                     directory, options: storeOptions, from: manifest,
                     leavesBlobs: host.settings.localByteCountMax != nil, asOf: host.now, on: bucket)
@@ -148,7 +150,7 @@ enum ShardCheck {
     /// process.
     static func run(_ store: BlobStore, _ host: any ShardHost, on bucket: any Bucket) throws {
         guard !host.isShardChecked else { return }
-        guard try hasShard(of: store, host, on: bucket) else {
+        guard try hasShard(of: store.id, in: store.directory, host, on: bucket) else {
             throw ReplicaFailure(
                 description:
                     "\(host.settings.shardName) has no shard, and \(store.directory) belongs to one: give the prefix that it had"
@@ -159,20 +161,23 @@ enum ShardCheck {
     }
 
     /// Whether the prefix has the shard of this store; false where it has none.
+    ///
+    /// - Parameter id: nil where there is no store yet.
+    /// - Throws: where it has the shard of another store.
     static func hasShard(
-        of store: BlobStore, _ host: any ShardHost, on bucket: any Bucket
+        of id: StoreID?, in directory: String, _ host: any ShardHost, on bucket: any Bucket
     ) throws -> Bool {
         let found: StoreDocument
         do throws(ReplicationError) { found = try StoreDocument.read(on: bucket) } catch {
             if case .noShard = error { return false }
             throw error
         }
-        guard found.storeID != store.id.description else { return true }
+        if let id, found.storeID == id.description { return true }
         let newest = try Epochs.newest(on: bucket)
         let leader = newest.map { ", led by \($0.document.host)" } ?? ""
         throw ReplicaFailure(
             description:
-                "\(host.settings.shardName) has the store \(found.storeID)\(leader), and \(store.directory) is \(store.id): to follow it give --follow and an empty --data; else use another prefix"
+                "\(host.settings.shardName) has the store \(found.storeID)\(leader), and \(directory) has \(id?.description ?? "none"): to follow that shard, use --follow with an empty --data; to replicate this store, use another prefix"
         )
     }
 }

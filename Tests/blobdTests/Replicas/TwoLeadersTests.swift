@@ -11,11 +11,15 @@ struct TwoLeadersTests {
         let first = try shard.leader()
         #expect(try first.publish("1").status == 201)
         // On another host: the same prefix, a folder of its own.
-        let (status, log) = try shard.refusal(["--replicate", shard.url])
+        let folder = TemporaryFolder()
+        let (status, log) = try shard.refusal(["--replicate", shard.url], in: folder)
         #expect(status == 1)
         #expect(log.contains("\(shard.url) has the store"), "\(log)")
         #expect(log.contains("led by host-a"))
-        #expect(log.contains("to follow it give --follow and an empty --data; else use another"))
+        #expect(log.contains("to follow that shard, use --follow with an empty --data; to"))
+        // What it is told to do works in the same folder: the refused start has left no store there.
+        let follower = try shard.follower(in: folder)
+        try follower.wait(for: "it does not follow") { try $0.has("1") }
         // On this host: the same folder, whichever flag it has.
         for flag in ["--replicate", "--follow"] {
             let (status, log) = try shard.refusal([flag, shard.url], in: first.folder)
@@ -119,7 +123,7 @@ struct TwoLeadersTests {
         let epochs = try other.names("epoch/")
         let follower = try other.follower(in: first.folder)
         try follower.waitForLog("\(other.url) has the store")
-        #expect(follower.log.contains("give --follow and an empty --data"))
+        #expect(follower.log.contains("use --follow with an empty --data"))
         #expect(try follower.has("1") && !follower.has("x"))
         try follower.wait(for: "it does not lag") { try $0.replication("lag_milliseconds") > 300 }
         // Who asks it for the lead is told, and it gets none.
