@@ -8,6 +8,8 @@ let package = Package(
         .package(name: "blobd", path: "../.."),
         .package(url: "https://github.com/hummingbird-project/hummingbird", from: "2.28.0"),
         .package(url: "https://github.com/apple/swift-http-types", from: "1.0.0"),
+        .package(url: "https://github.com/swift-server/async-http-client", from: "1.30.0"),
+        .package(url: "https://github.com/vapor/jwt-kit", from: "5.3.0"),
     ],
     targets: [
         .executableTarget(
@@ -17,5 +19,7 @@ let package = Package(
                 .product(name: "BlobProtocol", package: "blobd"),
                 .product(name: "Hummingbird", package: "hummingbird"),
                 .product(name: "HTTPTypes", package: "swift-http-types"),
+                .product(name: "AsyncHTTPClient", package: "async-http-client"),
+                .product(name: "JWTKit", package: "jwt-kit"),
             ])
     ])

@@ -44,7 +44,7 @@ class Service:
 
     def __init__(self, base_url):
         self.http = httpx.Client(http2=True, base_url=base_url, verify=CA, timeout=10)
-        self.lock, self.token, self.renew_at = Lock(), None, 0
+        self.lock, self.token, self.renew_at, self.has_accepted = Lock(), None, 0, False
 
     def bearer(self):
         with self.lock:
@@ -61,6 +61,7 @@ class Service:
                 problem, pause = str(error) or type(error).__name__, PAUSE * 2**attempt
             else:
                 if response.status_code == 200:
+                    self.has_accepted = True
                     return
                 problem, pause = f"{response.status_code} {response.text}", PAUSE * 2**attempt
                 if self.is_unregistered(response):
@@ -95,8 +96,9 @@ class APNs(Service):
         return self.http.post(f"/3/device/{device}", content=push["body"].encode(), headers=headers)
 
     def is_unregistered(self, response):
-        # BadDeviceToken is none of these: every token is bad at the other one of Apple's two servers.
-        return response.status_code == 410
+        # Every token is bad at the other one of Apple's two servers: a wrong APNS_URL must not drop every device.
+        is_bad = response.status_code == 400 and "BadDeviceToken" in response.text
+        return response.status_code == 410 or is_bad and self.has_accepted
 
     def is_token_refused(self, response):
         return response.status_code == 403 and "ExpiredProviderToken" in response.text

@@ -6,7 +6,7 @@ A device's token says how it is answered, after the checks: one that begins with
 token, `busy` is answered 429 with Retry-After once, `broken` 500 twice, `away` 503 always, `slow` after a second,
 `expired` that the provider's token has expired, once. Every push is a line of FOLDER/pushes.jsonl.
 """
-import base64, datetime, ipaddress, json, os, socket, ssl, sys, threading, time, uuid
+import base64, datetime, ipaddress, json, os, re, socket, ssl, sys, threading, time, uuid
 from urllib.parse import parse_qs
 
 import jwt
@@ -220,7 +220,10 @@ class FCM:
         message = json.loads(body)["message"]
         require(len(json.dumps(message.get("data", {}))) <= PUSH_BYTES_MAX, 400, "INVALID_ARGUMENT")
         require(all(isinstance(value, str) for value in message.get("data", {}).values()), 400, "INVALID_ARGUMENT")
-        require(message.get("android", {}).get("priority") in ("high", "normal"), 400, "INVALID_ARGUMENT")
+        android = message.get("android", {})
+        require(android.get("priority") in ("high", "normal"), 400, "INVALID_ARGUMENT")
+        ttl = re.fullmatch(r"([0-9]+)s", android.get("ttl", "2419200s"))
+        require(ttl and int(ttl[1]) <= 2_419_200, 400, "INVALID_ARGUMENT")
         token = message.get("token", "")
         require(token, 400, "INVALID_ARGUMENT")
         attempt = self.devices.attempt(token)

@@ -13,12 +13,17 @@ struct Backend {
     private let socketPath: String
     private let client: BlobdClient
     private let picture: [UInt8]
-    private let registrations = Registrations()
+    private let registrations: Registrations
+    private let pushes: Pushes
 
     /// - Parameter picture: the PNG of the tutorial's notification.
-    init(socketPath: String, picture: [UInt8]) {
+    init(
+        socketPath: String, picture: [UInt8], _ registrations: Registrations, _ pushes: Pushes
+    ) {
         self.socketPath = socketPath
         self.picture = picture
+        self.registrations = registrations
+        self.pushes = pushes
         client = BlobdClient(socketPath: socketPath)
     }
 
@@ -45,7 +50,7 @@ struct Backend {
         _ request: Request, _ context: UserContext
     ) async throws -> Response {
         let handle = request.uri.queryParameters["handle"].map(String.init)
-        let id = await registrations.makeID(for: context.user, handle: handle)
+        let id = try await registrations.makeID(for: context.user, handle: handle)
         return Response(
             status: .ok, headers: [.contentType: "application/json; charset=utf-8"],
             body: ResponseBody(byteBuffer: ByteBuffer(string: "\"\(id)\"")))
@@ -57,10 +62,13 @@ struct Backend {
     ) async throws -> Response {
         let id = try context.parameters.require("id")
         let said: DeviceRegistration = try await document(request)
-        guard let service = said.service, !said.handle.isEmpty else {
+        guard let service = said.service else {
             throw HTTPError(.badRequest, message: "there is no push service \(said.platform)")
         }
-        guard await registrations.update(id, of: context.user, said, service) else {
+        guard said.hasValidHandle else {
+            throw HTTPError(.badRequest, message: "the handle is not valid")
+        }
+        guard try await registrations.update(id, of: context.user, said, service) else {
             throw HTTPError(.gone)
         }
         return Response(status: .ok)
@@ -70,7 +78,9 @@ struct Backend {
         _ request: Request, _ context: UserContext
     ) async throws -> Response {
         let id = try context.parameters.require("id")
-        guard await registrations.remove(id, of: context.user) else { throw HTTPError(.notFound) }
+        guard try await registrations.remove(id, of: context.user) else {
+            throw HTTPError(.notFound)
+        }
         return Response(status: .ok)
     }
 
@@ -101,22 +111,42 @@ struct Backend {
         return Response(status: .ok)
     }
 
-    /// Stores a notification, and pushes it to a user's devices and to nobody else's.
+    /// Stores a notification, and pushes it to a user's devices and to nobody else's. Returns when each
+    /// push has been accepted or has failed for good; a large backend would queue them.
     private func publish(
         _ upload: NotificationUpload, to user: String, on service: EnvelopePlatform?,
         _ style: EnvelopeStyle
     ) async throws {
-        let id = try await carryOut { () throws(ClientError) in
-            try await client.call(.publish(upload)).notification.id
+        let notification = try await carryOut { () throws(ClientError) in
+            try await client.call(.publish(upload)).notification
         }
+        let expiry = try Date(
+            notification.expiresAt,
+            strategy: Date.ISO8601FormatStyle(includingFractionalSeconds: true))
+        var rendered: [Push] = []
         for device in await registrations.devices(of: user, on: service) {
+            // While an app is in the background, Android shows FCM's alerts itself, without the
+            // picture. A data message wakes the app, which shows both.
+            let isFCM = device.platform == .fcm
             let envelope = try await carryOut { () throws(ClientError) in
                 try await client.call(
                     ifPresent: .envelope(
-                        id, device.platform, style: style,
-                        token: device.platform == .fcm ? device.handle : nil))
+                        notification.id, device.platform, style: isFCM ? .silent : style,
+                        token: isFCM ? device.handle : nil))
             }
-            if let envelope { try Pushes.send(envelope, to: device) }
+            if let envelope {
+                rendered.append(Push(device: device, envelope: envelope, expiry: expiry))
+            }
+        }
+        try await withThrowingTaskGroup { group in
+            for push in rendered {
+                group.addTask {
+                    if case .unregistered = try await pushes.send(push) {
+                        try await registrations.remove(push.device)
+                    }
+                }
+            }
+            try await group.waitForAll()
         }
     }
 
