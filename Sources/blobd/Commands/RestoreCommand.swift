@@ -36,7 +36,9 @@ struct RestoreCommand: ParsableCommand {
 
     @Option(
         help: .named(
-            "time", "From a bucket: the last moment to restore, such as 2026-12-01T09:30:00Z."))
+            "time",
+            "From a bucket: the last moment to restore, such as 2026-12-01T09:30:00Z or 2026-12-01T09:30:00+01:00."
+        ))
     var at: String?
 
     @Option(help: .named("number", "From a bucket: the last batch to restore."))
@@ -87,7 +89,9 @@ struct RestoreCommand: ParsableCommand {
         guard let at else { return .end }
         guard let time = try? CommandLineText.time(at) else {
             throw CommandFailure(
-                .badUsage, "--at \(HumanText.line(at)) is no time such as 2026-12-01T09:30:00Z")
+                .badUsage,
+                "--at \(HumanText.line(at)) is not a time: write it like 2026-12-01T09:30:00Z or 2026-12-01T09:30:00+01:00"
+            )
         }
         return .time(Timestamp(milliseconds: time))
     }
