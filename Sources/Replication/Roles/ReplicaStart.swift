@@ -31,7 +31,8 @@ package struct ReplicaStart {
             return store
         }
         try seed(
-            why: hasStore ? "its history is not the shard's any more" : "the folder has no store yet",
+            why: hasStore
+                ? "its history is not the shard's any more" : "the folder has no store yet",
             on: bucket)
         return try open()
     }
@@ -130,7 +131,8 @@ package struct ReplicaStart {
                 }
                 host.log(
                     .notice,
-                    "Building the store in \(directory) from the base after segment \(number): \(why)")
+                    "Building the store in \(directory) from the base after segment \(number): \(why)"
+                )
                 return try Seeder.seed(
                     directory, options: storeOptions, from: manifest,
                     leavesBlobs: host.settings.localByteCountMax != nil, asOf: host.now, on: bucket)
