@@ -90,7 +90,7 @@ extension DaemonCall where Answer == [BatchResult] {
             read: { (answer) throws(ClientError) in
                 var results: [BatchResult] = []
                 for line in answer.body.split(separator: UInt8(ascii: "\n")) {
-                    results.append(try BatchResult(DocumentReader(Array(line))))
+                    results.append(try readDocument(Array(line), BatchResult.init))
                 }
                 return results
             })

@@ -76,8 +76,8 @@ extension DaemonCall where Answer == Int {
         Self(.delete, try .user(owner), device: device, reading: deletedCount)
     }
 
-    private static func deletedCount(_ reader: DocumentReader) throws(ClientError) -> Int {
-        try reader.integer("deleted")
+    private static func deletedCount(_ object: DocumentObject) throws(ProtocolError) -> Int {
+        try object.required("deleted")
     }
 }
 

@@ -1,3 +1,4 @@
+package import BlobJSON
 public import BlobProtocol
 import Bytes
 import Notifications
@@ -53,11 +54,11 @@ public struct DaemonCall<Answer>: Sendable {
     init(
         _ method: CallMethod, _ target: CallTarget, body: [UInt8] = [], mediaType: String? = nil,
         device: String? = nil, condition: CallCondition = .none,
-        reading object: @escaping @Sendable (DocumentReader) throws(ClientError) -> Answer
+        reading object: @escaping @Sendable (DocumentObject) throws(ProtocolError) -> Answer
     ) {
         self.init(
             method, target, body: body, mediaType: mediaType, device: device, condition: condition,
-            read: { (answer) throws(ClientError) in try object(DocumentReader(answer.body)) })
+            read: { (answer) throws(ClientError) in try readDocument(answer.body, object) })
     }
 }
 
@@ -71,6 +72,27 @@ extension DaemonCall where Answer == CallAnswer {
             method, CallTarget(target), body: body, mediaType: mediaType, device: device,
             condition: condition, read: { $0 })
         self.coding = coding
+    }
+}
+
+extension JSONLimits {
+    /// Of the daemon's answers.
+    package static var ofAnswers: JSONLimits {
+        var limits = JSONLimits()
+        limits.byteCountMax = BlobConnection.documentByteCountMax
+        limits.memberCountMax = .max
+        // A notification's data may be 64 deep, in a record in a change in a page.
+        limits.depthMax += 16
+        return limits
+    }
+}
+
+/// Reads an object that the daemon answered. Unknown members are ignored, so that a newer daemon may say more.
+func readDocument<Value>(
+    _ document: [UInt8], _ make: (DocumentObject) throws(ProtocolError) -> Value
+) throws(ClientError) -> Value {
+    try parsed(document) { (bytes) throws(ProtocolError) in
+        try make(DocumentObject(parsing: bytes, "the answer", limits: .ofAnswers))
     }
 }
 

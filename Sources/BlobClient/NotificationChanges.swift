@@ -172,13 +172,14 @@ public struct NotificationHistory: Sendable, Hashable {
     /// The feed's cursor at the time of this page. Changes from the first page's cursor on miss nothing.
     public let cursor: String
 
-    init(_ reader: DocumentReader) throws(ClientError) {
-        let isOfDeleted = reader.member("deleted") != nil
+    init(_ object: DocumentObject) throws(ProtocolError) {
+        let deleted = try object.objects("deleted", DeletedNotification.init)
         notifications =
-            isOfDeleted ? [] : try reader.list("notifications", NotificationRecord.init)
-        deleted = isOfDeleted ? try reader.list("deleted", DeletedNotification.init) : []
-        next = try reader.optionalText("next")
-        cursor = try reader.text("cursor")
+            deleted != nil
+            ? [] : try object.requiredObjects("notifications", NotificationRecord.init)
+        self.deleted = deleted ?? []
+        next = try object.text("next")
+        cursor = try object.required("cursor")
     }
 }
 
@@ -197,13 +198,13 @@ public struct DeletedNotification: Sendable, Hashable {
     /// Until when the daemon remembers it (RFC 3339).
     public let rememberedUntil: String
 
-    init(_ reader: DocumentReader) throws(ClientError) {
-        id = try reader.text("id")
-        kind = try reader.choice("kind")
-        revision = try reader.integer("revision")
-        device = try reader.optionalText("device")
-        app = try reader.optionalText("app")
-        rememberedUntil = try reader.text("remembered_until")
+    init(_ object: DocumentObject) throws(ProtocolError) {
+        id = try object.required("id")
+        kind = try object.required("kind", try object.choice("kind"))
+        revision = try object.required("revision")
+        device = try object.text("device")
+        app = try object.text("app")
+        rememberedUntil = try object.required("remembered_until")
     }
 }
 
@@ -229,33 +230,32 @@ public struct NotificationChange: Sendable, Hashable {
     /// Of the kind `category`: the app whose notifications it is for; nil: all.
     public let app: String?
 
-    init(_ reader: DocumentReader) throws(ClientError) {
-        cursor = try reader.text("cursor")
-        kind = try reader.choice("kind")
+    init(_ object: DocumentObject) throws(ProtocolError) {
+        cursor = try object.required("cursor")
+        kind = try object.required("kind", try object.choice("kind"))
         if kind == .category {
-            guard
-                let named = try reader.optionalObject("category", Self.namedCategory)
-            else { throw .protocolViolation("a change of a category has no category") }
+            let named = try object.required(
+                "category", try object.object("category", Self.namedCategory))
             id = named.name
             app = named.app
             category = named.category
         } else {
-            id = try reader.text("id")
+            id = try object.required("id")
             app = nil
             category = nil
         }
-        revision = try reader.integer("revision")
-        device = try reader.optionalText("device")
-        notification = try reader.optionalObject("notification", NotificationRecord.init)
+        revision = try object.required("revision")
+        device = try object.text("device")
+        notification = try object.object("notification", NotificationRecord.init)
     }
 
     private static func namedCategory(
-        _ reader: DocumentReader
-    ) throws(ClientError) -> (name: String, app: String?, category: NotificationCategory?) {
-        guard try reader.optionalFlag("deleted") != true else {
-            return (try reader.text("name"), try reader.optionalText("app"), nil)
+        _ object: DocumentObject
+    ) throws(ProtocolError) -> (name: String, app: String?, category: NotificationCategory?) {
+        guard try object.flag("deleted") != true else {
+            return (try object.required("name"), try object.text("app"), nil)
         }
-        let category = try NotificationCategory(reader)
+        let category = try NotificationCategory(object)
         return (category.name, category.app, category)
     }
 }
@@ -271,12 +271,12 @@ public struct ChangePage: Sendable, Hashable {
 
     /// Reads the document of a `WatchedPage`.
     public init(document: [UInt8]) throws(ClientError) {
-        try self.init(DocumentReader(document))
+        self = try readDocument(document, ChangePage.init(_:))
     }
 
-    init(_ reader: DocumentReader) throws(ClientError) {
-        changes = try reader.list("changes", NotificationChange.init)
-        next = try reader.text("next")
-        hasMore = try reader.optionalFlag("more") ?? false
+    init(_ object: DocumentObject) throws(ProtocolError) {
+        changes = try object.requiredObjects("changes", NotificationChange.init)
+        next = try object.required("next")
+        hasMore = try object.flag("more") ?? false
     }
 }

@@ -1,3 +1,5 @@
+import BlobProtocol
+
 /// The result of publishing a whole notification. It is on the daemon's disk.
 public struct PublishReceipt: Sendable, Hashable {
     /// The notification as it is now.
@@ -24,12 +26,12 @@ public struct BatchResult: Sendable, Hashable {
     /// What is wrong, in words, or nil.
     public let detail: String?
 
-    init(_ reader: DocumentReader) throws(ClientError) {
-        id = try reader.optionalText("id")
-        status = try reader.integer("status")
-        revision = try reader.optionalInteger("revision")
-        code = try reader.optionalText("code")
-        detail = try reader.optionalText("detail")
+    init(_ object: DocumentObject) throws(ProtocolError) {
+        id = try object.text("id")
+        status = try object.required("status")
+        revision = try object.integer("revision")
+        code = try object.text("code")
+        detail = try object.text("detail")
     }
 }
 
@@ -49,17 +51,18 @@ public struct HeldBlobReceipt: Sendable, Hashable {
     public let heldUntil: String
 
     init(_ answer: CallAnswer) throws(ClientError) {
-        let reader = try DocumentReader(answer.body)
-        let text = try reader.text("digest")
-        guard let digest = PayloadDigest(text) else {
-            throw .protocolViolation("invalid digest \(text)")
+        self = try readDocument(answer.body) { (object) throws(ProtocolError) in
+            try HeldBlobReceipt(object, isCreated: answer.status == 201)
         }
-        self.digest = digest
-        isCreated = answer.status == 201
-        byteCount = try reader.integer("byte_count")
-        storedByteCount = try reader.integer("stored_byte_count")
-        coding = try reader.text("coding")
-        heldUntil = try reader.text("held_until")
+    }
+
+    private init(_ object: DocumentObject, isCreated: Bool) throws(ProtocolError) {
+        digest = try Digest(onWire: try object.required("digest").utf8.span.bytes)
+        self.isCreated = isCreated
+        byteCount = try object.required("byte_count")
+        storedByteCount = try object.required("stored_byte_count")
+        coding = try object.required("coding")
+        heldUntil = try object.required("held_until")
     }
 }
 
@@ -83,9 +86,9 @@ public struct GroupReceipt: Sendable, Hashable {
     /// How many of them were changed.
     public let changedCount: Int
 
-    init(_ reader: DocumentReader) throws(ClientError) {
-        matchedCount = try reader.integer("matched")
-        changedCount = try reader.integer("changed")
+    init(_ object: DocumentObject) throws(ProtocolError) {
+        matchedCount = try object.required("matched")
+        changedCount = try object.required("changed")
     }
 }
 
@@ -111,10 +114,10 @@ public struct RenderedEnvelope: Sendable, Hashable {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
 
-    init(_ reader: DocumentReader) throws(ClientError) {
-        mediaType = try reader.text("media_type")
-        headers = try reader.textMembers("headers").map { Header(name: $0.name, value: $0.value) }
-        bytes = Array(try reader.text("body").utf8)
+    init(_ object: DocumentObject) throws(ProtocolError) {
+        mediaType = try object.required("media_type")
+        headers = try object.textMembers("headers").map { Header(name: $0.name, value: $0.value) }
+        bytes = Array(try object.required("body").utf8)
     }
 }
 
@@ -164,12 +167,12 @@ public struct NotificationCategory: Sendable, Hashable {
     /// How devices treat its notifications, without options that this client does not know.
     public let options: [Option]
 
-    init(_ reader: DocumentReader) throws(ClientError) {
-        name = try reader.text("name")
-        app = try reader.optionalText("app")
-        revision = try reader.optionalInteger("revision")
-        actions = try reader.list("actions", NotificationRecord.Action.init)
-        options = try reader.optionalTexts("options").compactMap { Option(rawValue: $0) }
+    init(_ object: DocumentObject) throws(ProtocolError) {
+        name = try object.required("name")
+        app = try object.text("app")
+        revision = try object.integer("revision")
+        actions = try object.requiredObjects("actions", NotificationRecord.Action.init)
+        options = (try object.texts("options") ?? []).compactMap { Option(rawValue: $0) }
     }
 }
 
@@ -181,7 +184,7 @@ public struct CategoryReceipt: Sendable, Hashable {
     public let isCreated: Bool
 
     init(_ answer: CallAnswer) throws(ClientError) {
-        category = try NotificationCategory(DocumentReader(answer.body))
+        category = try readDocument(answer.body, NotificationCategory.init)
         isCreated = answer.status == 201
     }
 }
@@ -193,8 +196,8 @@ public struct CategoryList: Sendable, Hashable {
     /// The cursor to continue after, or nil when this is the last page.
     public let next: String?
 
-    init(_ reader: DocumentReader) throws(ClientError) {
-        categories = try reader.list("categories", NotificationCategory.init)
-        next = try reader.optionalText("next")
+    init(_ object: DocumentObject) throws(ProtocolError) {
+        categories = try object.requiredObjects("categories", NotificationCategory.init)
+        next = try object.text("next")
     }
 }

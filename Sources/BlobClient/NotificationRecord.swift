@@ -1,4 +1,5 @@
 public import BlobJSON
+import BlobProtocol
 public import Notifications
 
 /// A notification as the daemon describes it. Times are RFC 3339 in UTC, as the daemon wrote them.
@@ -96,56 +97,48 @@ public struct NotificationRecord: Sendable, Hashable {
 
     /// Reads the document that `stat` and many other calls answer.
     public init(document: [UInt8]) throws(ClientError) {
-        try self.init(DocumentReader(document))
+        self = try readDocument(document, NotificationRecord.init(_:))
     }
 
-    init(_ reader: DocumentReader) throws(ClientError) {
-        id = try reader.text("id")
-        owner = try reader.optionalText("owner")
-        app = try reader.optionalText("app")
-        title = try reader.optionalText("title")
-        message = try reader.optionalText("message")
-        richType = try reader.optionalText("rich_type")
-        category = try reader.optionalText("category")
-        categoryRevision = try reader.optionalInteger("category_revision")
-        actions = try reader.optionalList("actions", Action.init)
-        group = try reader.optionalText("group")
-        platforms = try reader.optionalTexts("platforms")
-        targetHost = try reader.optionalText("target_host")
-        priority = try reader.optionalChoice("priority")
-        displayTTLSeconds = try reader.optionalInteger("display_ttl")
-        data = reader.member("data")
-        isRead = try reader.optionalFlag("read")
-        actionState = try reader.optionalChoice("action_state")
-        device = try reader.optionalText("device")
-        responses = try reader.optionalList("responses", Response.init) ?? []
-        createdAt = try reader.text("created_at")
-        expiresAt = try reader.text("expires_at")
-        revision = try reader.integer("revision")
-        parts = try reader.list("parts", Part.init)
+    init(_ object: DocumentObject) throws(ProtocolError) {
+        id = try object.required("id")
+        owner = try object.text("owner")
+        app = try object.text("app")
+        title = try object.text("title")
+        message = try object.text("message")
+        richType = try object.text("rich_type")
+        category = try object.text("category")
+        categoryRevision = try object.integer("category_revision")
+        actions = try object.objects("actions", Action.init)
+        group = try object.text("group")
+        platforms = try object.texts("platforms") ?? []
+        targetHost = try object.text("target_host")
+        priority = try object.choice("priority")
+        displayTTLSeconds = try object.integer("display_ttl")
+        data = object["data"]
+        isRead = try object.flag("read")
+        actionState = try object.choice("action_state")
+        device = try object.text("device")
+        responses = try object.objects("responses", Response.init) ?? []
+        createdAt = try object.required("created_at")
+        expiresAt = try object.required("expires_at")
+        revision = try object.required("revision")
+        parts = try object.requiredObjects("parts", Part.init)
     }
 }
 
 extension NotificationRecord.Part {
-    init(_ reader: DocumentReader) throws(ClientError) {
-        name = try reader.text("name")
-        mediaType = try reader.text("media_type")
-        digest = try reader.text("digest")
-        byteCount = try reader.integer("byte_count")
-        storedByteCount = try reader.integer("stored_byte_count")
-        coding = try reader.text("coding")
+    init(_ object: DocumentObject) throws(ProtocolError) {
+        name = try object.required("name")
+        mediaType = try object.required("media_type")
+        digest = try object.required("digest")
+        byteCount = try object.required("byte_count")
+        storedByteCount = try object.required("stored_byte_count")
+        coding = try object.required("coding")
     }
 }
 
 extension NotificationAction {
-    init(_ reader: DocumentReader) throws(ClientError) {
-        self.init(
-            identifier: try reader.text("identifier"), title: try reader.text("title"),
-            isForeground: try reader.optionalFlag("foreground") ?? false,
-            isDestructive: try reader.optionalFlag("destructive") ?? false,
-            requiresAuthentication: try reader.optionalFlag("authentication_required") ?? false)
-    }
-
     var json: JSONValue {
         var members = [
             JSONMember("identifier", .string(identifier)), JSONMember("title", .string(title)),
@@ -160,14 +153,14 @@ extension NotificationAction {
 }
 
 extension NotificationRecord.Response {
-    init(_ reader: DocumentReader) throws(ClientError) {
-        action = try reader.text("action")
-        key = try reader.optionalText("key")
-        device = try reader.optionalText("device")
-        at = try reader.optionalText("at")
-        revision = try reader.optionalInteger("revision")
-        staysOnScreen = try reader.optionalFlag("dismissed") == false
-        contentExtension = try reader.optionalChoice("extension")
+    init(_ object: DocumentObject) throws(ProtocolError) {
+        action = try object.required("action")
+        key = try object.text("key")
+        device = try object.text("device")
+        at = try object.text("at")
+        revision = try object.integer("revision")
+        staysOnScreen = try object.flag("dismissed") == false
+        contentExtension = try object.choice("extension")
     }
 }
 
@@ -178,8 +171,8 @@ public struct NotificationPage: Sendable, Hashable {
     /// The id to continue after, or nil when this is the last page.
     public let next: String?
 
-    init(_ reader: DocumentReader) throws(ClientError) {
-        notifications = try reader.list("notifications", NotificationRecord.init)
-        next = try reader.optionalText("next")
+    init(_ object: DocumentObject) throws(ProtocolError) {
+        notifications = try object.requiredObjects("notifications", NotificationRecord.init)
+        next = try object.text("next")
     }
 }

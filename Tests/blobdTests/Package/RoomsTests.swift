@@ -79,7 +79,7 @@ import Testing
         ),
         ("BlobStore", ["LMDB", "Hashing", "BlobStore"]),
 
-        ("BlobProtocol/Shared", []),
+        ("BlobProtocol/Shared", ["BlobJSON"]),
         ("BlobProtocol/Binary", ["BlobProtocol/Shared"]),
         ("BlobProtocol/HTTP", ["BlobProtocol/Shared"]),
         (

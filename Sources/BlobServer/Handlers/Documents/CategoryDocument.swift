@@ -31,7 +31,7 @@ enum CategoryDocument {
     static func parse(
         _ bytes: RawSpan, name: CategoryName, app: AppName?
     ) throws(ProtocolError) -> Category {
-        let object = try JSONObject(parsing: bytes, "the category")
+        let object = try DocumentObject(parsing: bytes, "the category")
         try object.check(["name", "app", "revision", "actions", "options"])
         _ = try object.number("revision", in: 0...Int64.max, .badDocument)
         if let said = try object.text("name"), !said.isSame(as: name.text) {
@@ -50,7 +50,7 @@ enum CategoryDocument {
             name: name.text, actions: actions, options: try options(object), app: app?.text)
     }
 
-    private static func options(_ object: JSONObject) throws(ProtocolError) -> CategoryOptions {
+    private static func options(_ object: DocumentObject) throws(ProtocolError) -> CategoryOptions {
         var options: CategoryOptions = []
         for element in try object.elements("options") ?? [] {
             guard case .string(let text) = element else {
@@ -81,8 +81,7 @@ enum ActionsDocument {
         }
     }
 
-    /// Flags that are not given are false. The store checks the names; here they are counted, so that no long list is
-    /// made for nothing.
+    /// The store checks the names; here they are counted, so that no long list is made for nothing.
     static func parse(_ elements: [JSONValue]) throws(ProtocolError) -> [NotificationAction] {
         let max = StoreLimits.actionCountMax
         try require(
@@ -90,17 +89,9 @@ enum ActionsDocument {
             "too many actions: \(elements.count); the limit is \(max)", limit: max)
         var actions: [NotificationAction] = []
         for (index, element) in elements.enumerated() {
-            let object = try JSONObject(element, "actions[\(index)]")
-            try object.check([
-                "identifier", "title", "foreground", "destructive", "authentication_required",
-            ])
-            actions.append(
-                NotificationAction(
-                    identifier: try object.required("identifier"),
-                    title: try object.required("title"),
-                    isForeground: try object.flag("foreground") ?? false,
-                    isDestructive: try object.flag("destructive") ?? false,
-                    requiresAuthentication: try object.flag("authentication_required") ?? false))
+            let object = try DocumentObject(element, "actions[\(index)]")
+            try object.check(NotificationAction.members)
+            actions.append(try NotificationAction(object))
         }
         return actions
     }

@@ -26,12 +26,12 @@ struct NotificationDocument: Sendable {
     init() {}
 
     init(parsing bytes: RawSpan, id: NotificationID?) throws(ProtocolError) {
-        let object = try JSONObject(parsing: bytes, "the notification")
+        let object = try DocumentObject(parsing: bytes, "the notification")
         try object.check(Self.known, immutable: ["created_at", "revision", "device", "responses"])
         self.id = try Self.id(object, in: id)
         for field in TextField.published { draft[field] = try object.text(field) }
         draft.details.actions = try object.actions()
-        draft.details.platforms = try object.platforms() ?? []
+        draft.details.platforms = try object.texts("platforms") ?? []
         draft.details.priority = try object.priority() ?? .high
         draft.details.displayTTLSeconds = try object.displayTTLSeconds() ?? 0
         draft.details.data = object["data"].map { JSONFragment($0) }
@@ -56,7 +56,7 @@ struct NotificationDocument: Sendable {
         ]
 
     private static func id(
-        _ object: JSONObject, in path: NotificationID?
+        _ object: DocumentObject, in path: NotificationID?
     ) throws(ProtocolError) -> NotificationID? {
         guard let id: NotificationID = try object.checked("id") else { return path }
         if let path, path != id {
@@ -71,7 +71,7 @@ struct NotificationDocument: Sendable {
         try checkCount(elements.count)
         var parts: [Part] = []
         for (index, element) in elements.enumerated() {
-            let object = try JSONObject(element, "parts[\(index)]")
+            let object = try DocumentObject(element, "parts[\(index)]")
             try object.check(["name", "media_type", "digest"])
             let (text, digest) = (try object.required("name"), try digest(object))
             let part = Part(
@@ -92,7 +92,7 @@ struct NotificationDocument: Sendable {
             "too many parts: \(count); the limit is \(max)", limit: max)
     }
 
-    private static func digest(_ object: JSONObject) throws(ProtocolError) -> Digest? {
+    private static func digest(_ object: DocumentObject) throws(ProtocolError) -> Digest? {
         guard let text = try object.text("digest") else { return nil }
         return try Digest(onWire: text.utf8.span.bytes)
     }

@@ -16,14 +16,14 @@ enum PatchDocument {
 
     /// The id is the caller's to set, and so is the check that the expiry may be chosen: it needs the time.
     static func parse(_ bytes: RawSpan) throws(ProtocolError) -> NotificationPatch {
-        let object = try JSONObject(parsing: bytes, "the patch")
+        let object = try DocumentObject(parsing: bytes, "the patch")
         try object.check(known, immutable: immutable)
         var patch = NotificationPatch(id: "")
         for field in TextField.patched {
             patch[field] = object.patch(field.member, try object.text(field))
         }
         patch.actions = object.patch("actions", try object.actions())
-        patch.platforms = object.patch("platforms", try object.platforms())
+        patch.platforms = object.patch("platforms", try object.texts("platforms"))
         patch.priority = object.patch("priority", try object.priority())
         patch.displayTTLSeconds = object.patch("display_ttl", try object.displayTTLSeconds())
         patch.data = object.patch("data", object["data"])
@@ -44,7 +44,7 @@ enum ResponseDocument {
     static func parse(
         _ bytes: RawSpan, id: NotificationID
     ) throws(ProtocolError) -> ActionResponse {
-        let object = try JSONObject(parsing: bytes, "the response")
+        let object = try DocumentObject(parsing: bytes, "the response")
         try object.check(["action", "key", "dismissed", "extension"])
         var response = ActionResponse(
             id: id.text, action: try object.required("action"), key: try object.text("key"))
@@ -56,7 +56,7 @@ enum ResponseDocument {
     }
 
     private static func contentExtension(
-        _ object: JSONObject
+        _ object: DocumentObject
     ) throws(ProtocolError) -> ContentExtensionAnswer? {
         guard let name = try object.text("extension") else { return nil }
         let known = ContentExtensionAnswer.allCases.map(\.name)
@@ -69,7 +69,7 @@ enum ResponseDocument {
 // What a document says of a notification's fields. Actions, platforms, data and some texts are checked with the
 // change.
 
-extension JSONObject {
+extension DocumentObject {
     func checked<Rule>(_ name: StaticString) throws(ProtocolError) -> CheckedText<Rule>? {
         guard let text = try text(name) else { return nil }
         return try CheckedText(onWire: text)
@@ -105,18 +105,6 @@ extension JSONObject {
         }
     }
 
-    func platforms() throws(ProtocolError) -> [String]? {
-        guard let elements = try elements("platforms", "an array of strings") else { return nil }
-        var platforms: [String] = []
-        for element in elements {
-            guard case .string(let platform) = element else {
-                throw .wrongType("platforms[\(platforms.count)]", "a string", element)
-            }
-            platforms.append(platform)
-        }
-        return platforms
-    }
-
     func expiryMilliseconds() throws(ProtocolError) -> Int64? {
         guard let text = try text("expires_at") else { return nil }
         return try RFC3339.parse(text.utf8.span.bytes)
@@ -136,8 +124,4 @@ extension ActionState {
             ActionState(name: name), .badActionState,
             "unknown action state \(name.excerpt); known are none, activated, dismissed, snoozed")
     }
-}
-
-extension String {
-    var excerpt: String { utf8.span.bytes.excerpt() }
 }
