@@ -1,5 +1,8 @@
 public import BlobProtocol
 
+/// What to store, besides the bytes; `patch` clears a value.
+public typealias PutRequest = Put.Draft
+
 // None of these may be called while pipelined requests are unanswered: their answers would come first.
 extension BlobConnection {
     /// Asks whether the store can commit. Throws `refused` (503 or 507) when it cannot.

@@ -22,10 +22,9 @@ extension BlobConnection {
     mutating func queuePutHead(
         _ request: PutRequest, byteCount: UInt64
     ) throws(ClientError) -> UInt32 {
-        let draft = try request.draft()
-        return try queue(.put, flags: draft.flags, bodyByteCount: byteCount) {
+        try queue(.put, flags: request.flags, bodyByteCount: byteCount) {
             (out) throws(ProtocolError) in
-            try draft.compose(into: &out)
+            try request.compose(into: &out)
         }
     }
 

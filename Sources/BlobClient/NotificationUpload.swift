@@ -1,5 +1,5 @@
 public import BlobJSON
-import BlobProtocol
+public import BlobProtocol
 import Bytes
 import Notifications
 
@@ -64,8 +64,8 @@ public struct NotificationUpload: Sendable, Hashable {
     /// What its owner did with it; nil: nothing.
     public var actionState: NotificationRecord.ActionState?
     /// How long it lives.
-    public var lifetime = PutRequest.Lifetime.standard
-    /// The devices that must accept its parts, `ios` or `android`, as in ``PutRequest/profile``. It is not
+    public var lifetime = Lifetime.standard
+    /// The devices that must accept its parts, `ios` or `android`, as in `PutRequest.profile`. It is not
     /// stored.
     public var profile: String?
     /// Its payloads, at most 32. A notification without title, message, data and parts is refused as
@@ -105,11 +105,8 @@ public struct NotificationUpload: Sendable, Hashable {
         document.add("data", data)
         document.add("read", isRead.map { .bool($0) })
         document.add("action_state", actionState?.name)
-        switch lifetime {
-        case .standard: break
-        case .seconds(let seconds): document.add("ttl", .number(JSONNumber(seconds)))
-        case .until(let milliseconds): document.add("expires_at", RFC3339.text(milliseconds))
-        }
+        document.add("ttl", lifetime.ttlSeconds.map { .number(JSONNumber($0)) })
+        document.add("expires_at", lifetime.expiryMilliseconds.map { RFC3339.text($0) })
         document.add("profile", profile)
         if !parts.isEmpty { document.add("parts", .array(parts.map(\.json))) }
         return document.value

@@ -6,8 +6,8 @@ import Notifications
 /// The heads of the binary operations: golden bytes, round trips and refusals.
 @Suite struct HeadTests {
     private static let put = Put.Draft(
-        id: "né", part: "p", mediaType: "a/b", owner: "o/o", richType: "rt", message: "m\nm",
-        ttlSeconds: 258)
+        id: "né", part: "p", mediaType: "a/b", owner: "o/o", message: "m\nm", richType: "rt",
+        lifetime: .seconds(258))
 
     @Test("put has its golden bytes")
     func goldenPut() throws {
@@ -28,7 +28,7 @@ import Notifications
 
     @Test("put with an app and a title has its golden bytes")
     func goldenPutWithTitle() throws {
-        let draft = Put.Draft(id: "a", message: "m", app: "mail", title: "Ann")
+        let draft = Put.Draft(id: "a", app: "mail", title: "Ann", message: "m")
         var out: [UInt8] = []
         try draft.compose(into: &out)
         let fixed = Self.zeros(16) + [1, 0, 0, 0, 0, 4, 1, 0, 3, 0] + Self.zeros(6)
@@ -41,16 +41,16 @@ import Notifications
     @Test("Drafts of all kinds come back as they were")
     func drafts() throws {
         for draft in [
-            Self.put, Put.Draft(id: nil), Put.Draft(id: "a", expiryMilliseconds: 0),
-            Put.Draft(id: "a", expiryMilliseconds: WireLimits.expiryMillisecondsMax),
+            Self.put, Put.Draft(id: nil), Put.Draft(id: "a", lifetime: .until(milliseconds: 0)),
+            Put.Draft(id: "a", lifetime: .until(milliseconds: WireLimits.expiryMillisecondsMax)),
             Put.Draft(
                 id: String(repeating: "a", count: 255), part: String(repeating: "b", count: 64),
                 mediaType: "a/" + String(repeating: "c", count: 253),
-                owner: String(repeating: "d", count: 255),
-                richType: String(repeating: "e", count: 255),
+                owner: String(repeating: "d", count: 255), app: String(repeating: "g", count: 64),
+                title: String(repeating: "h", count: 256),
                 message: String(repeating: "f", count: 4_096),
-                app: String(repeating: "g", count: 64), title: String(repeating: "h", count: 256),
-                ttlSeconds: .max),
+                richType: String(repeating: "e", count: 255),
+                lifetime: .seconds(.max)),
         ] {
             var out: [UInt8] = []
             try draft.compose(into: &out)
@@ -75,11 +75,14 @@ import Notifications
             (Put.Draft(id: "a", app: String(long.prefix(65))), .badApp),
             (Put.Draft(id: "a", title: "a\nb"), .badTitle),
             (Put.Draft(id: "a", title: long + "a"), .badTitle),
-            (Put.Draft(id: "a", ttlSeconds: 0), .badTTL),
-            (Put.Draft(id: "a", ttlSeconds: -1), .badTTL),
-            (Put.Draft(id: "a", expiryMilliseconds: -1), .badExpiry),
-            (Put.Draft(id: "a", expiryMilliseconds: .max), .badExpiry),
-            (Put.Draft(id: "a", ttlSeconds: 1, expiryMilliseconds: 1), .badExpiry),
+            (Put.Draft(id: "a", lifetime: .seconds(0)), .badTTL),
+            (Put.Draft(id: "a", lifetime: .seconds(-1)), .badTTL),
+            (Put.Draft(id: "a", lifetime: .until(milliseconds: -1)), .badExpiry),
+            (Put.Draft(id: "a", lifetime: .until(milliseconds: .max)), .badExpiry),
+            (
+                Put.Draft(id: "a", lifetime: Lifetime(ttlSeconds: 1, expiryMilliseconds: 1)),
+                .badExpiry
+            ),
         ] {
             var out: [UInt8] = []
             #expect(code { () throws(ProtocolError) in try draft.compose(into: &out) } == expected)

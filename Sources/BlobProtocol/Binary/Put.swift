@@ -68,50 +68,52 @@ public enum Put {
         }
     }
 
-    /// A put as a client writes it.
+    /// A put as a client writes it: what to store, besides the bytes. If the notification exists, nil keeps a value.
+    /// The limits (`WireLimits`) are checked before anything is sent.
     public struct Draft: Sendable, Hashable {
-        /// The lifetime in seconds, or nil.
-        public var ttlSeconds: Int64?
-        /// The expiry in milliseconds since 1970, or nil.
-        public var expiryMilliseconds: Int64?
-        /// How the body is coded; the payload is what is inside.
-        public var coding = WireCoding.identity
-        /// The id; empty: the daemon chooses one.
-        public var id: [UInt8]
-        /// The part's name; empty: `payload`.
-        public var part: [UInt8] = []
-        /// The media type; empty: `application/octet-stream`.
-        public var mediaType: [UInt8] = []
-        /// The owner; empty: none.
-        public var owner: [UInt8] = []
-        /// The rich type; empty: none.
-        public var richType: [UInt8] = []
-        /// The message; empty: none.
-        public var message: [UInt8] = []
-        /// The app; empty: none.
-        public var app: [UInt8] = []
-        /// The title; empty: none.
-        public var title: [UInt8] = []
-        /// The profile; empty: none.
-        public var profile: [UInt8] = []
+        /// The notification's id, 1…255 bytes of UTF-8 without control characters and `/`; nil: the daemon chooses
+        /// one.
+        public var id: String?
+        /// The part's name; nil: `payload`.
+        public var part: String?
+        /// The media type; nil: `application/octet-stream`.
+        public var mediaType: String?
+        /// The user the notification is for.
+        public var owner: String?
+        /// Which of the user's apps it is for, 1…64 bytes.
+        public var app: String?
+        /// A line above the text, at most 256 bytes.
+        public var title: String?
+        /// The notification's text, at most 4,096 bytes.
+        public var message: String?
+        /// What kind of rich notification it is, such as `img`.
+        public var richType: String?
+        /// How long it lives.
+        public var lifetime: Lifetime
+        /// The devices that must accept it, `ios` or `android`: otherwise it is refused with
+        /// `attachment_too_large` or `unsupported_attachment`. Nil: the daemon's own setting.
+        public var profile: String?
+        /// How the given bytes are coded. The payload, with its digest and length, is what they decode to.
+        public var coding: WireCoding
 
-        /// A draft with these texts in UTF-8. Nil and "" mean the same: absent.
+        /// A put.
         public init(
             id: String?, part: String? = nil, mediaType: String? = nil, owner: String? = nil,
-            richType: String? = nil, message: String? = nil, app: String? = nil,
-            title: String? = nil, ttlSeconds: Int64? = nil,
-            expiryMilliseconds: Int64? = nil
+            app: String? = nil, title: String? = nil, message: String? = nil,
+            richType: String? = nil, lifetime: Lifetime = .standard, profile: String? = nil,
+            coding: WireCoding = .identity
         ) {
-            self.id = Array((id ?? "").utf8)
-            self.part = Array((part ?? "").utf8)
-            self.mediaType = Array((mediaType ?? "").utf8)
-            self.owner = Array((owner ?? "").utf8)
-            self.richType = Array((richType ?? "").utf8)
-            self.message = Array((message ?? "").utf8)
-            self.app = Array((app ?? "").utf8)
-            self.title = Array((title ?? "").utf8)
-            self.ttlSeconds = ttlSeconds
-            self.expiryMilliseconds = expiryMilliseconds
+            self.id = id
+            self.part = part
+            self.mediaType = mediaType
+            self.owner = owner
+            self.app = app
+            self.title = title
+            self.message = message
+            self.richType = richType
+            self.lifetime = lifetime
+            self.profile = profile
+            self.coding = coding
         }
 
         /// A draft that says what `request` says.
@@ -119,51 +121,54 @@ public enum Put {
             let texts = request.texts
             self.init(
                 id: texts.id?.text, part: request.part?.text, mediaType: request.mediaType?.text,
-                owner: texts.owner?.text, richType: texts.richType?.text,
-                message: texts.message?.text, app: texts.app?.text, title: texts.title?.text,
-                ttlSeconds: request.lifetime.ttlSeconds,
-                expiryMilliseconds: request.lifetime.expiryMilliseconds)
-            profile = Array((request.profile?.rawValue ?? "").utf8)
-            coding = request.coding
+                owner: texts.owner?.text, app: texts.app?.text, title: texts.title?.text,
+                message: texts.message?.text, richType: texts.richType?.text,
+                lifetime: request.lifetime, profile: request.profile?.rawValue,
+                coding: request.coding)
         }
 
         /// The flags for the frame's header.
         public var flags: RequestFlags {
             var flags: RequestFlags = []
-            if ttlSeconds != nil { flags.insert(.ttlGiven) }
-            if expiryMilliseconds != nil { flags.insert(.expiryGiven) }
-            if id.isEmpty { flags.insert(.idAssigned) }
+            if lifetime.ttlSeconds != nil { flags.insert(.ttlGiven) }
+            if lifetime.expiryMilliseconds != nil { flags.insert(.expiryGiven) }
+            if id == nil { flags.insert(.idAssigned) }
             if coding == .gzip { flags.insert(.bodyIsGzip) }
             return flags
         }
 
-        /// Appends the head, after checking it as the daemon will.
+        /// Appends the head, after checking it as the daemon will. An empty text of the notification is none.
         public func compose(into out: inout [UInt8]) throws(ProtocolError) {
-            try Lifetime(ttlSeconds: ttlSeconds, expiryMilliseconds: expiryMilliseconds).check()
+            try lifetime.check()
+            for (text, kind) in [(id, TextKind.id), (part, .part), (mediaType, .mediaType)] {
+                if let text { try kind.check(text.utf8.span.bytes) }
+            }
             let texts = [
-                (id, TextKind.id), (part, .part), (mediaType, .mediaType), (owner, .owner),
-                (richType, .richType), (message, .message), (app, .app), (title, .title),
+                (owner, TextKind.owner), (richType, .richType), (message, .message), (app, .app),
+                (title, .title),
             ]
-            for (text, kind) in texts where !text.isEmpty { try kind.check(text.span.bytes) }
+            for case (let text?, let kind) in texts where !text.isEmpty {
+                try kind.check(text.utf8.span.bytes)
+            }
             // Which there are is for the daemon to say.
             try require(
-                profile.count <= Int(UInt8.max), .badProfile,
-                "unknown profile \(profile.span.bytes.excerpt())")
-            out.append(littleEndian: ttlSeconds ?? 0)
-            out.append(littleEndian: expiryMilliseconds ?? 0)
-            out.append(UInt8(id.count))
-            out.append(UInt8(part.count))
-            out.append(UInt8(mediaType.count))
-            out.append(UInt8(owner.count))
-            out.append(UInt8(richType.count))
-            out.append(UInt8(app.count))
-            out.append(littleEndian: UInt16(message.count))
-            out.append(littleEndian: UInt16(title.count))
-            out.append(UInt8(profile.count))
+                Self.count(profile) <= Int(UInt8.max), .badProfile,
+                "unknown profile \((profile ?? "").excerpt)")
+            out.append(littleEndian: lifetime.ttlSeconds ?? 0)
+            out.append(littleEndian: lifetime.expiryMilliseconds ?? 0)
+            for text in [id, part, mediaType, owner, richType, app] {
+                out.append(UInt8(Self.count(text)))
+            }
+            out.append(littleEndian: UInt16(Self.count(message)))
+            out.append(littleEndian: UInt16(Self.count(title)))
+            out.append(UInt8(Self.count(profile)))
             out.appendZeros(5)
-            for (text, _) in texts { out.append(contentsOf: text) }
-            out.append(contentsOf: profile)
+            for case let text? in [id, part, mediaType] + texts.map(\.0) + [profile] {
+                out.append(contentsOf: text.utf8)
+            }
         }
+
+        private static func count(_ text: String?) -> Int { text?.utf8.count ?? 0 }
     }
 
     /// What the daemon answers (`docs/PROTOCOL.md`): 201 for a new part, 200 for a replaced one.

@@ -76,6 +76,17 @@ public struct Lifetime: Sendable, Hashable {
         self.expiryMilliseconds = expiryMilliseconds
     }
 
+    /// An existing notification keeps its expiry; a new one gets the daemon's default.
+    public static let standard = Lifetime()
+
+    /// So many seconds from its arrival at the daemon, at least 1.
+    public static func seconds(_ count: Int64) -> Lifetime { Lifetime(ttlSeconds: count) }
+
+    /// Until a moment, in milliseconds since 1970-01-01T00:00:00Z.
+    public static func until(milliseconds: Int64) -> Lifetime {
+        Lifetime(expiryMilliseconds: milliseconds)
+    }
+
     /// The rules that need no clock and no setting.
     public func check() throws(ProtocolError) {
         if let ttlSeconds {

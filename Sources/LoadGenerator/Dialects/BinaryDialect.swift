@@ -40,7 +40,7 @@ public struct BinaryDialect: LoadDialect {
                 .put, flags: .ttlGiven, requestID: Self.requestID(of: item),
                 bodyByteCount: UInt64(item.byteCount), into: &bytes
             ) { (head: inout [UInt8]) throws(ProtocolError) in
-                try Put.Draft(id: item.id, ttlSeconds: ttlSeconds).compose(into: &head)
+                try Put.Draft(id: item.id, lifetime: .seconds(ttlSeconds)).compose(into: &head)
             }
         } catch {
             throw LoadFailure(.options, error.detail)

@@ -110,7 +110,7 @@ struct LifetimeOptions: ParsableArguments {
         _ = try lifetime()
     }
 
-    func lifetime() throws -> PutRequest.Lifetime {
+    func lifetime() throws -> Lifetime {
         if let ttl {
             guard let seconds = CommandLineText.seconds(ttl) else {
                 throw ValidationError(

@@ -108,11 +108,10 @@ struct PutCommand: ParsableCommand {
     private func putBlob(
         _ bytes: [UInt8], _ path: String, _ connection: inout BlobConnection
     ) throws {
-        var seconds: Int64?
-        if case .seconds(let given) = try life.lifetime() { seconds = given }
         let receipt = try connection.call(
             .storeBlob(
-                bytes, mediaType: mediaType(of: path), ttlSeconds: seconds, coding: coding))
+                bytes, mediaType: mediaType(of: path),
+                ttlSeconds: try life.lifetime().ttlSeconds, coding: coding))
         try StandardOutput.write(
             json
                 ? try JSONLine.object([

@@ -1,4 +1,5 @@
 import BlobClient
+import BlobProtocol
 import TestSupport
 
 /// What readers have in common, or publishers.

@@ -146,10 +146,9 @@ struct GarbageMaker {
             frames.append(frame + body)
         }
         try add(.ping, body: Array("anyone there".utf8))
-        var draft = Put.Draft(
+        let draft = Put.Draft(
             id: "garbage-1", part: "thumbnail", mediaType: "image/png", owner: "user-7",
-            richType: "img", message: "a message")
-        draft.ttlSeconds = 60
+            message: "a message", richType: "img", lifetime: .seconds(60))
         for body in [[UInt8](repeating: 7, count: 300), []] {
             try add(.put, draft.flags, body: body) { (out) throws(ProtocolError) in
                 try draft.compose(into: &out)

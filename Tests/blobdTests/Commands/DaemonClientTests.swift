@@ -1,4 +1,5 @@
 import BlobClient
+import BlobProtocol
 import TestSupport
 import Testing
 

@@ -22,7 +22,8 @@ struct Speaker {
     ) throws -> [UInt8] {
         if isBinary {
             return try putFrame(
-                Put.Draft(id: id, owner: owner, ttlSeconds: ttlSeconds), body: body)
+                Put.Draft(id: id, owner: owner, lifetime: Lifetime(ttlSeconds: ttlSeconds)),
+                body: body)
         }
         let ttl = ttlSeconds.map { "&ttl=\($0)" } ?? ""
         return httpRequest(

@@ -71,10 +71,10 @@ import Testing
         #expect(lines[0].contains("attachment_too_large") && lines[1].contains(#""status":201"#))
         let binary = try daemon.connectBinary()
         var draft = Put.Draft(id: "e", mediaType: "audio/wav")
-        draft.profile = Array("ios".utf8)
+        draft.profile = "ios"
         let put = try binary.exchange(try putFrame(draft, body: large))
         #expect(put.status == 422 && put.code == "attachment_too_large")
-        draft.mediaType = Array("image/png".utf8)
+        draft.mediaType = "image/png"
         #expect(try binary.exchange(try putFrame(draft, body: large)).status == 201)
         let call = try binary.exchange(
             TestRequest(

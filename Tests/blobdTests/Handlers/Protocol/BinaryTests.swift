@@ -42,8 +42,9 @@ import Testing
             try draft.compose(into: &head)
             return head
         }
-        let ttl = try head(Put.Draft(id: "b", ttlSeconds: 60))
-        let expiry = try head(Put.Draft(id: "b", expiryMilliseconds: 4_000_000_000_000))
+        let ttl = try head(Put.Draft(id: "b", lifetime: .seconds(60)))
+        let expiry = try head(
+            Put.Draft(id: "b", lifetime: .until(milliseconds: 4_000_000_000_000)))
         // An operation that no version knows, with a body over the limit for payloads, after which the daemon closed.
         let unknown = try changed(
             [1: 99], of: frame(.put, id: 7, body: .init(repeating: 0xB1, count: 3 << 20)))
@@ -58,10 +59,13 @@ import Testing
                 try TestRequest("GET", "/v1/notifications/a", body: [1]).bytes(in: .call),
                 "400 malformed", true
             ),
-            (try put(Put.Draft(id: "b", ttlSeconds: 2_592_001), 100_000), "400 bad_ttl", true),
             (
-                try put(Put.Draft(id: "b", expiryMilliseconds: 1_000), 100_000), "400 bad_expiry",
-                true
+                try put(Put.Draft(id: "b", lifetime: .seconds(2_592_001)), 100_000),
+                "400 bad_ttl", true
+            ),
+            (
+                try put(Put.Draft(id: "b", lifetime: .until(milliseconds: 1_000)), 100_000),
+                "400 bad_expiry", true
             ),
             (try changed([48: 1], of: getFrame("x")), "400 bad_id", true),
             (try getFrame("none"), "404 not_found", true),
