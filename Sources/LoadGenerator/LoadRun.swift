@@ -85,7 +85,7 @@ public struct LoadRun: Sendable {
         let begin = Engine.now()
         var engine = try Engine(
             workload, plan, path: options.socketPath, connections: connections, depth: depth,
-            check: options.check, receiveByteCount: options.receiveByteCount)
+            check: options.check)
         engine.beginCounting()
         try engine.start()
         var now = begin
@@ -127,7 +127,7 @@ public struct LoadRun: Sendable {
                 runStamp: .random(in: 1...(.max)), order: options.publishOrder,
                 schedule: options.rate.map { RateSchedule(rate: $0, start: begin) }),
             path: options.socketPath, connections: options.connections, depth: options.depth,
-            check: options.check, receiveByteCount: options.receiveByteCount)
+            check: options.check)
         let processes =
             options.serverProcesses.isEmpty
             ? engine.peerProcess.map { [$0] } ?? [] : options.serverProcesses

@@ -123,11 +123,12 @@ struct Wire: ~Copyable {
 /// A connection with what it needs, driven by hand and by the times that the test names.
 struct DrivenConnection: ~Copyable {
     let workload: Workload
-    var connection: LoadConnection
+    let connection: LoadConnection
     var plan: RequestPlan
     var record = LoadRecord()
-    private var input: ByteBuffer
-    private var output = ByteBuffer(capacity: LoadConnection.sendByteCount)
+    private var input = [UInt8](
+        repeating: 0, count: LoadLimits.answerHeadByteCountMax + 65_536)
+    private var output: [UInt8] = []
 
     init(
         _ dialect: some LoadDialect, _ payloads: LoadPayloads, _ plan: RequestPlan,
@@ -138,7 +139,6 @@ struct DrivenConnection: ~Copyable {
             LoadSocket(adopting: wire.connection), depth: depth, check: .all,
             opening: dialect.opening)
         self.plan = plan
-        input = ByteBuffer(capacity: LoadLimits.answerHeadByteCountMax + 65_536)
         record.isCounting = true
     }
 
@@ -148,7 +148,7 @@ struct DrivenConnection: ~Copyable {
 
     mutating func receive(now: Int64) throws(LoadFailure) {
         let range = try connection.receive(into: &input, waiting: false)
-        try connection.take(input, in: range, now: now, workload, &record)
+        try connection.take(input, range, now: now, workload, &record)
     }
 }
 

@@ -28,9 +28,6 @@ public struct LoadOptions: Sendable {
     /// The core to which the calling thread is pinned, permanently; nil: none.
     public var core: Int?
 
-    /// The most bytes that one `recv` may bring; within ``LoadLimits/receiveByteCount``.
-    public var receiveByteCount = LoadLimits.receiveByteCountUsual
-
     /// A run of five seconds after one of warm-up, with one connection and one request in flight.
     public init(socketPath: String) { self.socketPath = socketPath }
 
@@ -41,8 +38,6 @@ public struct LoadOptions: Sendable {
         try Self.check("seconds", seconds, LoadLimits.seconds)
         try Self.check("seconds of warm-up", warmUpSeconds, LoadLimits.warmUpSeconds)
         try Self.check("percent of reads", readPercent, LoadLimits.readPercent)
-        try Self.check(
-            "bytes of one receive", receiveByteCount, LoadLimits.receiveByteCount)
         if let rate { try Self.check("requests per second", rate, LoadLimits.rate) }
         if let core { try Self.check("core", core, LoadLimits.core) }
         try Self.check(
@@ -115,11 +110,9 @@ public enum LoadLimits {
     public static let requestByteCountMax = 8_192
     /// Bytes after the body of a publish.
     public static let publishTrailerByteCountMax = 64
-    /// Bytes that one `recv` may bring.
-    public static let receiveByteCount = (4 << 10)...(16 << 20)
-    /// The default: more than a Unix socket usually holds, and less than a core's second-level cache. A payload
-    /// of 1 MiB costs the generator a tenth more with 64 KiB, and no less with 1 MiB.
-    public static let receiveByteCountUsual = 256 << 10
+    /// Bytes that one `recv` may bring: more than a Unix socket usually holds, and less than a core's second-level
+    /// cache. A payload of 1 MiB costs the generator a tenth more with 64 KiB, and no less with 1 MiB.
+    static let receiveByteCount = 256 << 10
     /// Servers' processes whose time is counted.
     public static let serverProcessCountMax = 64
 }

@@ -3,15 +3,15 @@ internal import CLinux
 /// The loop: all connections of a run in one thread.
 ///
 /// A step of a connection is one `recv` and one `send`: every whole answer is checked, and as many new requests are
-/// sent together. The loop works in fixed memory, without allocations and reference counts.
+/// sent together. The loop allocates nothing.
 struct Engine: ~Copyable {
     private let workload: Workload
-    private var allConnections: FixedArray<LoadConnection>
+    private let allConnections: [LoadConnection]
     private let events: EventSet
     private var plan: RequestPlan
     private(set) var record = LoadRecord()
-    private var input: ByteBuffer
-    private var output: ByteBuffer
+    private var input: [UInt8]
+    private var output: [UInt8] = []
     private var nextConnection = 0
 
     /// The longest wait for events, in nanoseconds, so that the loop looks at the clock.
@@ -21,23 +21,22 @@ struct Engine: ~Copyable {
 
     init(
         _ workload: consuming Workload, _ plan: RequestPlan, path: String, connections: Int,
-        depth: Int, check: LoadCheck, receiveByteCount: Int
+        depth: Int, check: LoadCheck
     ) throws(LoadFailure) {
         let opening = workload.opening
         let events = try EventSet()
-        let allConnections = try FixedArray(count: connections) { (index) throws(LoadFailure) in
+        allConnections = try (0..<connections).map { (index) throws(LoadFailure) in
             let connection = LoadConnection(
                 try LoadSocket.connect(to: path), depth: depth, check: check, opening: opening)
             try events.add(connection.socket.descriptor, index: index)
             return connection
         }
-        self.allConnections = allConnections
         self.events = events
         self.workload = workload
         self.plan = plan
-        input = ByteBuffer(
-            capacity: LoadLimits.answerHeadByteCountMax + receiveByteCount)
-        output = ByteBuffer(capacity: LoadConnection.sendByteCount)
+        input = Array(
+            repeating: 0, count: LoadLimits.answerHeadByteCountMax + LoadLimits.receiveByteCount)
+        output.reserveCapacity(LoadConnection.sendByteCount)
     }
 
     var peerProcess: Int32? { allConnections[0].socket.peerProcess }
@@ -86,7 +85,7 @@ struct Engine: ~Copyable {
         let range = try allConnections[index].receive(into: &input, waiting: waiting)
         let now = Self.now()
         if !range.isEmpty {
-            try allConnections[index].take(input, in: range, now: now, workload, &record)
+            try allConnections[index].take(input, range, now: now, workload, &record)
         }
         try send(index, limit: isClosedLoop ? .max : 0, now: now)
         return now

@@ -1,10 +1,12 @@
+internal import Bytes
+
 /// One connection of a run: what it has in flight, what it has not sent yet, and the answer that is
 /// coming.
-struct LoadConnection: ~Copyable {
+final class LoadConnection {
     let socket: LoadSocket
-    private(set) var inFlight: InFlightRing
-    private var reader: AnswerReader
-    private var unsent = Unsent()
+    @exclusivity(unchecked) private(set) var inFlight: InFlightRing
+    @exclusivity(unchecked) private var reader: AnswerReader
+    @exclusivity(unchecked) private var unsent = Unsent()
     /// Whether requests may be sent: the opening, if there is one, was answered.
     private(set) var isOpen: Bool
     /// Whether the event set waits for room to send on this connection.
@@ -34,30 +36,28 @@ struct LoadConnection: ~Copyable {
 
     /// Receives once, in front of what the last input left over.
     ///
-    /// - Returns: the bytes of `buffer` that ``take(_:in:now:_:_:)`` is to see; empty when nothing
-    ///   came.
-    mutating func receive(
-        into buffer: inout ByteBuffer, waiting: Bool
+    /// - Returns: the bytes of `buffer` that ``take(_:_:now:_:_:)`` is to see; empty when nothing came.
+    func receive(
+        into buffer: inout [UInt8], waiting: Bool
     ) throws(LoadFailure) -> Range<Int> {
         let headroom = LoadLimits.answerHeadByteCountMax
         let count = try socket.receive(into: &buffer, from: headroom, waiting: waiting)
         guard count > 0 else { return 0..<0 }
-        let carried = reader.carry.count
-        if carried > 0 { buffer.copy(reader.carry.span.bytes, to: headroom - carried) }
-        return headroom - carried..<headroom + count
+        let start = headroom - reader.carry.count
+        for (index, byte) in reader.carry.enumerated() { buffer[start + index] = byte }
+        return start..<headroom + count
     }
 
-    /// Takes the bytes of `buffer` that came at `now`: every answer that is whole is counted.
-    mutating func take(
-        _ buffer: borrowing ByteBuffer, in range: Range<Int>, now: Int64,
-        _ workload: borrowing Workload, _ record: inout LoadRecord
+    /// Takes bytes that came at `now`: every answer that is whole is counted.
+    func take(
+        _ buffer: [UInt8], _ range: Range<Int>, now: Int64, _ workload: borrowing Workload,
+        _ record: inout LoadRecord
     ) throws(LoadFailure) {
-        let input = buffer.bytes(in: range)
+        let input = buffer.span.bytes.extracting(range)
         var offset = 0
         while offset < input.byteCount {
             guard isOpen else {
-                let opening = PlannedRequest(kind: .opening, index: 0, intendedAt: 0, stamp: 0)
-                guard try reader.take(input, from: &offset, to: opening, of: workload) else {
+                guard try reader.take(input, from: &offset, to: .opening, of: workload) else {
                     return
                 }
                 isOpen = true
@@ -79,9 +79,9 @@ struct LoadConnection: ~Copyable {
 
     /// Sends what waits and then up to `limit` new requests, as far as the depth, the plan and the
     /// socket allow, in as few calls as there are large bodies and full buffers.
-    mutating func send(
+    func send(
         limit: Int, now: Int64, _ workload: borrowing Workload, _ plan: inout RequestPlan,
-        through buffer: inout ByteBuffer
+        through buffer: inout [UInt8]
     ) throws(LoadFailure) {
         var limit = limit
         while true {
@@ -93,22 +93,23 @@ struct LoadConnection: ~Copyable {
             let total = buffer.count + unsent.byteCountBehind(workload)
             guard total > 0 else { return }
             let sent = try socket.send(
-                buffer.bytes, body: unsent.body(workload), trailer: unsent.trailer(workload))
+                buffer.span.bytes, body: unsent.body(workload),
+                trailer: unsent.trailer(workload))
             if sent < buffer.count {
-                unsent.keep(buffer.bytes.extracting(sent..<buffer.count))
+                unsent.keep(buffer.span.bytes.extracting(sent..<buffer.count))
             } else {
                 unsent.skipBody(sent - buffer.count, workload)
             }
-            buffer.removeAll()
+            buffer.removeAll(keepingCapacity: true)
             if sent < total { return }
         }
     }
 
-    private mutating func sendUnsent(_ workload: borrowing Workload) throws(LoadFailure) -> Bool {
+    private func sendUnsent(_ workload: borrowing Workload) throws(LoadFailure) -> Bool {
         while !unsent.isEmpty {
+            let bytes = unsent.bytes
             let sent = try socket.send(
-                unsent.bytes.span.bytes, body: unsent.body(workload),
-                trailer: unsent.trailer(workload))
+                bytes.span.bytes, body: unsent.body(workload), trailer: unsent.trailer(workload))
             guard sent > 0 else { return false }
             unsent.skip(sent, workload)
         }
@@ -117,23 +118,26 @@ struct LoadConnection: ~Copyable {
 
     /// Composes requests until the limit, the depth, the plan or the buffer ends, or one has a body
     /// that is not copied.
-    private mutating func compose(
+    private func compose(
         _ limit: inout Int, now: Int64, _ workload: borrowing Workload, _ plan: inout RequestPlan,
-        into buffer: inout ByteBuffer
+        into buffer: inout [UInt8]
     ) {
-        while limit > 0, !inFlight.isFull, buffer.room >= Self.requestRoom,
+        while limit > 0, !inFlight.isFull,
+            buffer.count <= Self.sendByteCount - Self.requestRoom,
             let request = plan.next(now: now)
         {
             limit -= 1
             inFlight.append(request)
             guard request.kind == .publish else {
-                buffer.append(workload.fetch(request.index))
+                buffer.append(contentsOf: workload.fetch(request.index))
                 continue
             }
-            buffer.append(workload.publishHead(request.index))
+            buffer.append(contentsOf: workload.publishHead(request.index))
             let slice = workload.slice(request.index)
             let stampByteCount = workload.stampByteCount(of: slice)
-            buffer.append(request.stamp, byteCount: stampByteCount)
+            withUnsafeBytes(of: request.stamp) {
+                buffer.append(contentsOf: $0.prefix(stampByteCount))
+            }
             let start = slice.start + stampByteCount
             let count = slice.byteCount - stampByteCount
             guard count <= Self.copiedBodyByteCountMax else {
@@ -141,8 +145,8 @@ struct LoadConnection: ~Copyable {
                 unsent.bodyLeft = count
                 return
             }
-            buffer.append(workload.pool.extracting(start..<start + count))
-            buffer.append(workload.trailer)
+            buffer.append(contentsOf: workload.pool.extracting(start..<start + count))
+            buffer.append(contentsOf: workload.trailer)
         }
     }
 }

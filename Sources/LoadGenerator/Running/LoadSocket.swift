@@ -83,13 +83,15 @@ struct LoadSocket: ~Copyable {
 
     /// Receives into `buffer` from `offset` on. Returns how many bytes came; 0 when nothing did.
     borrowing func receive(
-        into buffer: inout ByteBuffer, from offset: Int, waiting: Bool
+        into buffer: inout [UInt8], from offset: Int, waiting: Bool
     ) throws(LoadFailure) -> Int {
         let descriptor = descriptor
         // `recv` writes at most the bytes that are there, and keeps no pointer.
-        let count = buffer.fill(from: offset) {
-            waiting
-                ? recv(descriptor, $0, $1, 0) : clinux_receive(descriptor, $0, $1)
+        let count = buffer.withUnsafeMutableBytes { whole in
+            let room = UnsafeMutableRawBufferPointer(rebasing: whole[offset...])
+            return waiting
+                ? recv(descriptor, room.baseAddress, room.count, 0)
+                : clinux_receive(descriptor, room.baseAddress, room.count)
         }
         if count > 0 { return count }
         if count == 0 { throw LoadFailure.closed }

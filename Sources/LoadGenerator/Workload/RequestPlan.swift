@@ -94,6 +94,7 @@ struct IDOrder: Sendable {
 
 struct PlannedRequest: BitwiseCopyable {
     static let stampByteCount = 8
+    static let opening = PlannedRequest(kind: .opening, index: 0, intendedAt: 0, stamp: 0)
 
     var kind: RequestKind
     var index: Int

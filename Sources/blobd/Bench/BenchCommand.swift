@@ -99,9 +99,6 @@ struct BenchCommand: ParsableCommand {
         ))
     var serverPid: [Int32] = []
 
-    @Option(help: .hidden)
-    var receiveSize: ByteCountText = ByteCountText(LoadLimits.receiveByteCountUsual)
-
     @Flag(help: "Print one JSON document per run.")
     var json = false
 
@@ -179,7 +176,6 @@ struct BenchCommand: ParsableCommand {
         options.seed = seed
         options.serverProcesses = serverPid
         options.core = cpu
-        options.receiveByteCount = receiveSize.byteCount
         return options
     }
 }
