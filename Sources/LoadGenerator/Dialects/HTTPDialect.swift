@@ -4,26 +4,13 @@ internal import Bytes
 /// HTTP/1.1 on persistent connections. The paths are `blobd`'s by default; any server that answers a GET with a
 /// `Content-Length` works.
 public struct HTTPDialect: LoadDialect {
-    /// A path that contains the payload's id.
-    public struct PathTemplate: Sendable, Hashable {
-        /// In front of the id; begins with `/`.
-        public var prefix: String
-        /// After the id: the rest of the path, and the query.
-        public var suffix: String
-
-        /// A path of these two pieces.
-        public init(_ prefix: String, _ suffix: String = "") {
-            self.prefix = prefix
-            self.suffix = suffix
-        }
-
-        func path(for id: String) -> String { prefix + id + suffix }
-    }
+    /// The path, and the query, of the payload with an id.
+    public typealias Path = @Sendable (_ id: String) -> String
 
     /// `http`, or what it was given.
     public let name: String
-    private let fetchPath: PathTemplate
-    private let publishPath: PathTemplate
+    private let fetchPath: Path
+    private let publishPath: Path
 
     /// The default lifetime of what a run stores, in seconds.
     public static let ttlSecondsUsual: Int64 = 7_200
@@ -31,8 +18,8 @@ public struct HTTPDialect: LoadDialect {
     /// The dialect. A publish is a PUT.
     public init(
         name: String = "http",
-        fetchPath: PathTemplate = PathTemplate("/v1/notifications/", "/payload"),
-        publishPath: PathTemplate = PathTemplate("/v1/notifications/", "/payload?ttl=7200")
+        fetchPath: @escaping Path = { "/v1/notifications/\($0)/payload" },
+        publishPath: @escaping Path = { "/v1/notifications/\($0)/payload?ttl=7200" }
     ) {
         self.name = name
         self.fetchPath = fetchPath
@@ -41,14 +28,13 @@ public struct HTTPDialect: LoadDialect {
 
     /// A GET. See ``LoadDialect/appendFetch(of:to:)``.
     public func appendFetch(of item: LoadItem, to bytes: inout [UInt8]) {
-        bytes += "GET \(fetchPath.path(for: item.id)) HTTP/1.1\r\nHost: b\r\n\r\n".utf8
+        bytes += "GET \(fetchPath(item.id)) HTTP/1.1\r\nHost: b\r\n\r\n".utf8
     }
 
     /// A PUT with a `Content-Length`. See ``LoadDialect/appendPublish(of:to:)``.
     public func appendPublish(of item: LoadItem, to bytes: inout [UInt8]) {
-        let path = publishPath.path(for: item.id)
-        bytes +=
-            "PUT \(path) HTTP/1.1\r\nHost: b\r\nContent-Length: \(item.byteCount)\r\n\r\n".utf8
+        bytes += "PUT \(publishPath(item.id)) HTTP/1.1\r\nHost: b\r\n".utf8
+        bytes += "Content-Length: \(item.byteCount)\r\n\r\n".utf8
     }
 
     /// Reads a status line and field lines (RFC 9112, sections 4 and 5). An answer without

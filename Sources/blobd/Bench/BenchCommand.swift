@@ -51,7 +51,7 @@ struct BenchCommand: ParsableCommand {
     var pipeline: Int = 1
 
     @Option(help: .named("dialect,…", "binary, http, or both: one run each."))
-    var dialect: DialectsText = DialectsText([.binary])
+    var dialect: DialectsText = DialectsText()
 
     @Option(
         help: .named(
@@ -81,7 +81,7 @@ struct BenchCommand: ParsableCommand {
         help: .named(
             "all|sample",
             "all: verify every byte. sample: lengths and ends, and every byte of 1 answer in 16."))
-    var check: CheckText = CheckText(.all)
+    var check: LoadCheck = .all
 
     @Flag(
         help:
@@ -150,11 +150,11 @@ struct BenchCommand: ParsableCommand {
     }
 
     private func measure(
-        _ sizes: PayloadSizes, _ dialect: BenchDialect, _ options: LoadOptions
+        _ sizes: PayloadSizes, _ dialect: any LoadDialect, _ options: LoadOptions
     ) throws -> LoadFigures {
         let payloads = try LoadPayloads(sizes, seed: seed)
-        let run = try LoadRun(dialect.dialect, payloads, options)
-        var progress = BenchProgress("\(dialect.rawValue), \(sizes)")
+        let run = try LoadRun(dialect, payloads, options)
+        var progress = BenchProgress("\(dialect.name), \(sizes)")
         defer { progress.finish() }
         if options.readPercent > 0, !stored {
             try run.store(
@@ -172,7 +172,7 @@ struct BenchCommand: ParsableCommand {
         options.warmUpSeconds = warmUp
         options.readPercent = publish ? 0 : reads ?? 100
         options.rate = rate
-        options.check = check.check
+        options.check = check
         options.seed = seed
         options.serverProcesses = serverPid
         options.core = cpu

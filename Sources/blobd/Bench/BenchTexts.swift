@@ -1,17 +1,5 @@
-import ArgumentParser
+public import ArgumentParser
 import LoadGenerator
-
-enum BenchDialect: String, CaseIterable, Sendable {
-    case binary
-    case http
-
-    var dialect: any LoadDialect {
-        switch self {
-        case .binary: BinaryDialect()
-        case .http: HTTPDialect()
-        }
-    }
-}
 
 /// Values with commas between them; nil where one is none.
 private func list<Value>(_ text: String, _ value: (String) -> Value?) -> [Value]? {
@@ -22,20 +10,19 @@ private func list<Value>(_ text: String, _ value: (String) -> Value?) -> [Value]
 
 /// Dialects on the command line: `binary`, `http`, `binary,http`.
 struct DialectsText: ExpressibleByArgument {
-    let dialects: [BenchDialect]
-
-    init(_ dialects: [BenchDialect]) { self.dialects = dialects }
+    let dialects: [any LoadDialect]
 
     init?(argument: String) {
-        guard let dialects = list(argument, { BenchDialect(rawValue: $0) }),
-            Set(dialects).count == dialects.count
-        else { return nil }
+        let dialects = list(argument) { word -> (any LoadDialect)? in
+            word == "binary" ? BinaryDialect() : word == "http" ? HTTPDialect() : nil
+        }
+        guard let dialects, Set(dialects.map(\.name)).count == dialects.count else { return nil }
         self.dialects = dialects
     }
 
-    var defaultValueDescription: String {
-        dialects.map(\.rawValue).joined(separator: ",")
-    }
+    init() { dialects = [BinaryDialect()] }
+
+    var defaultValueDescription: String { dialects.map(\.name).joined(separator: ",") }
 }
 
 /// Payload sizes on the command line: `1024`, `1KiB,1MiB`, `mix`.
@@ -66,15 +53,4 @@ struct SizesText: ExpressibleByArgument {
     }
 }
 
-struct CheckText: ExpressibleByArgument {
-    let check: LoadCheck
-
-    init(_ check: LoadCheck) { self.check = check }
-
-    init?(argument: String) {
-        guard let check = LoadCheck(rawValue: argument) else { return nil }
-        self.check = check
-    }
-
-    var defaultValueDescription: String { check.rawValue }
-}
+extension LoadCheck: ExpressibleByArgument {}

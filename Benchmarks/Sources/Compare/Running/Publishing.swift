@@ -64,9 +64,9 @@ struct Publishing {
             blobd.dialect = BinaryDialect(ttlSeconds: Int64(ttl))
             blobd.facts.request = "put, ID, TTL, BODY"
             var http = Blobd.http(blobd)
-            http.dialect = HTTPDialect(
-                publishPath: HTTPDialect.PathTemplate(
-                    "/v1/notifications/", "/payload?ttl=\(ttl)"))
+            http.dialect = HTTPDialect(publishPath: { id in
+                "/v1/notifications/\(id)/payload?ttl=\(ttl)"
+            })
             http.facts.request = "PUT /v1/notifications/ID/payload?ttl=TTL HTTP/1.1"
             contenders += [blobd, http]
         }

@@ -63,7 +63,7 @@ enum Varnish {
             ])
         return try Contender(
             .varnish, process,
-            dialect: HTTPDialect(name: "varnish", fetchPath: HTTPDialect.PathTemplate("/")),
+            dialect: HTTPDialect(name: "varnish", fetchPath: { "/" + $0 }),
             socketPath: socket,
             version: Shell.output(
                 "varnishd -V 2>&1 | sed -n 's/.*varnish-\\([0-9.]*\\).*/\\1/p' | head -1"),
@@ -82,7 +82,7 @@ enum Nginx {
             "nginx", ["nginx", "-p", place.path("nginx"), "-c", configuration])
         return try Contender(
             .nginx, process,
-            dialect: HTTPDialect(name: "nginx", fetchPath: HTTPDialect.PathTemplate("/")),
+            dialect: HTTPDialect(name: "nginx", fetchPath: { "/" + $0 }),
             socketPath: socket,
             version: Shell.output("nginx -v 2>&1 | sed 's:.*/::'"), request: "GET /ID HTTP/1.1",
             hiding: place.folder)
