@@ -37,7 +37,7 @@ public struct BlobConnection: ~Copyable, Sendable {
     var socket: UnixSocket
     var input = InputBuffer()
     var output: [UInt8] = []
-    var unanswered = RequestQueue()
+    var unanswered: [UnansweredRequest] = []
     private var nextRequestID: UInt32 = 1
 
     /// Connects to the daemon at `path` and says hello. Throws `noDaemon` when nothing accepts

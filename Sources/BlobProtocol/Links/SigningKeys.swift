@@ -68,5 +68,5 @@ public struct SigningKeys: Sendable {
 public struct SigningKeyError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The sentence.
     public let description: String
-    init(_ description: String) { self.description = description }
+    package init(_ description: String) { self.description = description }
 }

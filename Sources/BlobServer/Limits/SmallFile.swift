@@ -1,4 +1,3 @@
-package import BlobProtocol
 package import Glibc
 
 /// Files of an operator's that are read as a whole.
@@ -36,40 +35,5 @@ package enum SmallFile {
             bytes += buffer[..<count]
         }
         throw Failure(reason: "is longer than \(byteCountMax) bytes")
-    }
-}
-
-package enum SigningKeyFile {
-    package struct Failure: Error, CustomStringConvertible {
-        package let description: String
-    }
-
-    /// Reads the keys. A file that others may read, or its group may write, is refused.
-    package static func read(_ path: String) throws(Failure) -> SigningKeys {
-        func refuse(_ reason: String) -> Failure {
-            Failure(description: "--signing-keys \(path): \(reason)")
-        }
-        let bytes: [UInt8]
-        do throws(SmallFile.Failure) {
-            bytes = try SmallFile.read(path, byteCountMax: SigningKeys.fileByteCountMax) {
-                (status) throws(SmallFile.Failure) in
-                guard status.st_mode & S_IFMT == S_IFREG else {
-                    throw SmallFile.Failure(reason: "is not a regular file")
-                }
-                guard status.st_mode & 0o027 == 0 else {
-                    let mode = String(status.st_mode & 0o777, radix: 8)
-                    throw SmallFile.Failure(
-                        reason:
-                            "has the mode \(mode); others must not read it: chmod 600 or 640")
-                }
-            }
-        } catch {
-            throw refuse(error.reason)
-        }
-        do throws(SigningKeyError) {
-            return try SigningKeys(parsing: bytes)
-        } catch {
-            throw refuse(error.description)
-        }
     }
 }

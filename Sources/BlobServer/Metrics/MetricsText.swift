@@ -13,64 +13,62 @@ struct MetricsText {
         case histogram
     }
 
-    mutating func begin(_ name: String, _ kind: Kind, _ help: String) {
+    /// Labels are names and values that need no escaping.
+    typealias Labels = [(name: String, value: String)]
+
+    /// Begins a family, whose samples follow.
+    private mutating func begin(_ kind: Kind, _ name: String, _ help: String) {
         append("# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n")
     }
 
-    /// A sample. Labels are names and values that need no escaping.
-    mutating func sample(
-        _ name: String, _ labels: KeyValuePairs<String, String>, _ value: Int
+    /// A family of these samples.
+    mutating func add<Value>(
+        _ kind: Kind, _ name: String, _ help: String, _ samples: [(Labels, Value)]
     ) {
-        append("\(name)\(Self.text(of: labels)) \(value)\n")
+        begin(kind, name, help)
+        for (labels, value) in samples { append("\(name)\(Self.text(of: labels)) \(value)\n") }
     }
 
-    mutating func sample(
-        _ name: String, _ labels: KeyValuePairs<String, String> = [:], seconds: Double
-    ) {
-        append("\(name)\(Self.text(of: labels)) \(seconds)\n")
-    }
-
-    mutating func add(_ name: String, _ kind: Kind, _ help: String, _ value: Int) {
-        begin(name, kind, help)
-        sample(name, [:], value)
+    /// A family of one sample: a number, or seconds with a fraction.
+    mutating func add(_ kind: Kind, _ name: String, _ help: String, _ value: some Numeric) {
+        add(kind, name, help, [([], value)])
     }
 
     mutating func add(_ figures: [Figure], of now: DaemonFigures) {
-        var families: [String] = []
-        var rows: [String: [(sample: Figure.Sample, value: Int)]] = [:]
+        var families: [Figure.Sample] = []
+        var rows: [String: [(Labels, Int)]] = [:]
         for figure in figures {
             guard let sample = figure.sample else { continue }
-            if rows[sample.family] == nil { families.append(sample.family) }
-            rows[sample.family, default: []].append((sample, figure.read(now)))
+            if rows[sample.family] == nil { families.append(sample) }
+            let labels = sample.label.map { [$0] } ?? []
+            rows[sample.family, default: []].append((labels, figure.read(now)))
         }
-        for family in families {
-            for (index, (sample, value)) in rows[family, default: []].enumerated() {
-                if index == 0 { begin(family, sample.kind, sample.help) }
-                let labels: KeyValuePairs<String, String> =
-                    if let label = sample.label { [label.name: label.value] } else { [:] }
-                self.sample(family, labels, value)
-            }
+        for first in families {
+            add(first.kind, first.family, first.help, rows[first.family, default: []])
         }
     }
 
-    /// A histogram's samples: cumulative buckets, in seconds, the sum and the count.
-    mutating func histogram(
-        _ name: String, _ labels: KeyValuePairs<String, String>, _ figures: DurationFigures
+    /// Histograms: cumulative buckets, in seconds, the sum and the count.
+    mutating func add(
+        _ name: String, _ help: String, _ histograms: [(Labels, DurationFigures)]
     ) {
-        var count = 0
-        let prefix = labels.map { "\($0)=\"\($1)\"," }.joined()
-        for (bound, inBucket) in zip(DurationHistogram.bounds, figures.counts) {
-            count += inBucket
-            append("\(name)_bucket{\(prefix)le=\"\(Double(bound) / 1e9)\"} \(count)\n")
+        begin(.histogram, name, help)
+        for (labels, figures) in histograms {
+            var count = 0
+            let prefix = labels.map { "\($0)=\"\($1)\"," }.joined()
+            for (bound, inBucket) in zip(DurationHistogram.bounds, figures.counts) {
+                count += inBucket
+                append("\(name)_bucket{\(prefix)le=\"\(Double(bound) / 1e9)\"} \(count)\n")
+            }
+            count += figures.counts[figures.counts.count - 1]
+            append("\(name)_bucket{\(prefix)le=\"+Inf\"} \(count)\n")
+            let text = Self.text(of: labels)
+            append("\(name)_sum\(text) \(Double(figures.nanoseconds) / 1e9)\n")
+            append("\(name)_count\(text) \(count)\n")
         }
-        count += figures.counts[figures.counts.count - 1]
-        append("\(name)_bucket{\(prefix)le=\"+Inf\"} \(count)\n")
-        let text = Self.text(of: labels)
-        append("\(name)_sum\(text) \(Double(figures.nanoseconds) / 1e9)\n")
-        append("\(name)_count\(text) \(count)\n")
     }
 
-    private static func text(of labels: KeyValuePairs<String, String>) -> String {
+    private static func text(of labels: Labels) -> String {
         guard !labels.isEmpty else { return "" }
         return "{" + labels.map { "\($0)=\"\($1)\"" }.joined(separator: ",") + "}"
     }

@@ -1,6 +1,5 @@
 import BlobStore
 import CLinux
-import Glibc
 
 /// A moment of the monotonic clock (`CLOCK_MONOTONIC`), for deadlines.
 struct Instant: Hashable, Comparable {
@@ -38,14 +37,8 @@ extension Int64 {
 extension BootTime {
     /// The boot clock, and which boot it is (`/proc/sys/kernel/random/boot_id`).
     static var now: BootTime {
-        var text = [UInt8](repeating: 0, count: 64)
-        let descriptor = open("/proc/sys/kernel/random/boot_id", O_RDONLY | O_CLOEXEC)
-        var count = 0
-        if descriptor >= 0 {
-            count = max(0, read(descriptor, &text, text.count))
-            close(descriptor)
-        }
-        let digits = String(decoding: text[..<count].prefix { $0 > 0x20 }, as: UTF8.self)
+        let text = (try? SmallFile.read("/proc/sys/kernel/random/boot_id", byteCountMax: 64)) ?? []
+        let digits = String(decoding: text.prefix { $0 > 0x20 }, as: UTF8.self)
         return BootTime(bootID: BootID(digits) ?? .unknown, milliseconds: .bootMilliseconds)
     }
 }

@@ -1,3 +1,4 @@
+import BlobProtocol
 import BlobServer
 import Glibc
 
@@ -239,7 +240,7 @@ extension ServeConfiguration {
         let options = try Self.options(of: values, hasCredentials: false)
         try Self.checkRequired(options, hasSocket: true)
         if let keys = options.signingKeyPath, !keys.hasPrefix(Self.credentialPrefix) {
-            do throws(SigningKeyFile.Failure) {
+            do throws(SigningKeyError) {
                 _ = try SigningKeyFile.read(keys)
             } catch {
                 throw ConfigurationError(error.description)

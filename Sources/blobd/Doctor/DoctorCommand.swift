@@ -106,7 +106,7 @@ struct DoctorCommand: ParsableCommand {
     }
 
     private func keys(_ path: String) -> Finding {
-        do throws(SigningKeyFile.Failure) {
+        do throws(SigningKeyError) {
             let keys = try SigningKeyFile.read(path)
             return Finding("signing keys", "\(path): \(keys.ids.joined(separator: ", "))")
         } catch {

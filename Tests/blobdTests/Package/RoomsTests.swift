@@ -198,8 +198,8 @@ import Testing
         (
             "blobd/Configuration",
             [
-                "BlobServer/Limits", "BlobStore", "BlobClient", "BlobProtocol", "ObjectStore",
-                "blobd/Terminal",
+                "BlobServer/Net", "BlobServer/Limits", "BlobStore", "BlobClient", "BlobProtocol",
+                "ObjectStore", "blobd/Terminal",
             ]
         ),
         (
@@ -212,8 +212,8 @@ import Testing
         (
             "blobd/Doctor",
             [
-                "BlobServer/Limits", "BlobStore", "BlobClient", "BlobProtocol", "blobd/Terminal",
-                "blobd/Configuration",
+                "BlobServer/Net", "BlobServer/Limits", "BlobStore", "BlobClient", "BlobProtocol",
+                "blobd/Terminal", "blobd/Configuration",
             ]
         ),
         (

@@ -15,8 +15,9 @@ struct MetricsDocument: Sendable {
     func compose() throws(StoreError) -> [UInt8] {
         let now = try source.now()
         var text = MetricsText()
-        text.begin("blobd_build_info", .gauge, "The daemon's version; always 1.")
-        text.sample("blobd_build_info", ["version": blobdVersion], 1)
+        text.add(
+            .gauge, "blobd_build_info", "The daemon's version; always 1.",
+            [([("version", blobdVersion)], 1)])
         addRequests(now, to: &text)
         text.add(Figure.all, of: now)
         try addStore(to: &text)
@@ -27,170 +28,140 @@ struct MetricsDocument: Sendable {
     }
 
     private func addRequests(_ now: DaemonFigures, to text: inout MetricsText) {
-        let answered = now.requests
-        text.begin(
-            "blobd_requests_total", .counter,
-            "Requests that were answered, by operation and status.")
-        let counts = answered.counts.sorted {
+        let counts = now.requests.counts.sorted {
             ($0.key.operation.rawValue, $0.key.status) < ($1.key.operation.rawValue, $1.key.status)
         }
-        for (key, count) in counts {
-            text.sample(
-                "blobd_requests_total",
-                ["operation": key.operation.rawValue, "code": "\(key.status)"], count)
+        text.add(
+            .counter, "blobd_requests_total",
+            "Requests that were answered, by operation and status.",
+            counts.map { key, count in
+                ([("operation", key.operation.rawValue), ("code", "\(key.status)")], count)
+            })
+        let durations = now.requests.durations.sorted { $0.key.rawValue < $1.key.rawValue }
+        text.add(
+            "blobd_request_duration_seconds",
+            "From the moment a worker learnt of a request until its answer was sent.",
+            durations.map { operation, figures in ([("operation", operation.rawValue)], figures) })
+        let errors = ErrorCode.allCases.map { code in
+            (code, now.counters.sum { $0.count(of: code) })
         }
-        text.begin(
-            "blobd_request_duration_seconds", .histogram,
-            "From the moment a worker learnt of a request until its answer was sent.")
-        let durations = answered.durations.sorted { $0.key.rawValue < $1.key.rawValue }
-        for (operation, figures) in durations {
-            text.histogram(
-                "blobd_request_duration_seconds", ["operation": operation.rawValue], figures)
-        }
-        text.begin(
-            "blobd_errors_total", .counter, "Errors that were answered, by the problem's code.")
-        for code in ErrorCode.allCases {
-            let count = now.counters.sum { $0.count(of: code) }
-            if count > 0 { text.sample("blobd_errors_total", ["code": code.rawValue], count) }
-        }
+        text.add(
+            .counter, "blobd_errors_total", "Errors that were answered, by the problem's code.",
+            errors.filter { $1 > 0 }.map { code, count in ([("code", code.rawValue)], count) })
     }
 
     private func addStore(to text: inout MetricsText) throws(StoreError) {
-        text.begin(
-            "blobd_quota_limit", .gauge,
-            "Limits of how much there may be; those that are not set are 0.")
         let quotas = store.quotas
-        for setting in QuotaSetting.allCases {
-            text.sample(
-                "blobd_quota_limit", ["setting": setting.rawValue], quotas.limit(of: setting))
-        }
-        text.begin(
-            "blobd_expiry_lag_seconds", .gauge,
-            "How long the oldest thing is over that has not been removed.")
+        text.add(
+            .gauge, "blobd_quota_limit",
+            "Limits of how much there may be; those that are not set are 0.",
+            QuotaSetting.allCases.map { ([("setting", $0.rawValue)], quotas.limit(of: $0)) })
         let end = try store.firstEnd()
         let lag = end.map { max(0, Timestamp.now.milliseconds - $0.milliseconds) } ?? 0
-        text.sample("blobd_expiry_lag_seconds", seconds: Double(lag) / 1_000)
-        text.begin(
-            "blobd_oldest_snapshot_age_seconds", .gauge,
-            "How long the oldest snapshot has kept freed pages from being used again.")
+        text.add(
+            .gauge, "blobd_expiry_lag_seconds",
+            "How long the oldest thing is over that has not been removed.", Double(lag) / 1_000)
         let age = try oldestSnapshot.ageMilliseconds(in: store)
-        text.sample("blobd_oldest_snapshot_age_seconds", seconds: Double(age) / 1_000)
+        text.add(
+            .gauge, "blobd_oldest_snapshot_age_seconds",
+            "How long the oldest snapshot has kept freed pages from being used again.",
+            Double(age) / 1_000)
     }
 
     private func addWrites(to text: inout MetricsText) {
         let durations = store.writeDurations
-        text.begin(
-            "blobd_commit_duration_seconds", .histogram, "Commits of data.mdb, with their sync.")
-        text.histogram("blobd_commit_duration_seconds", [:], durations.commit.figures)
-        text.begin(
-            "blobd_wal_write_duration_seconds", .histogram,
-            "Writes to the write-ahead log, with their sync.")
-        text.histogram("blobd_wal_write_duration_seconds", [:], durations.log.figures)
+        text.add(
+            "blobd_commit_duration_seconds", "Commits of data.mdb, with their sync.",
+            [([], durations.commit.figures)])
+        text.add(
+            "blobd_wal_write_duration_seconds", "Writes to the write-ahead log, with their sync.",
+            [([], durations.log.figures)])
     }
 
     private func addProcess(to text: inout MetricsText) {
         let figures = ProcessFigures.now
-        text.begin("process_start_time_seconds", .gauge, "When the daemon started.")
-        text.sample(
-            "process_start_time_seconds", seconds: Double(source.startedAt.milliseconds) / 1_000)
-        text.begin("process_cpu_seconds_total", .counter, "Processor time.")
-        text.sample("process_cpu_seconds_total", seconds: figures.processorSeconds)
         text.add(
-            "process_resident_memory_bytes", .gauge, "Memory in use.", figures.residentByteCount)
-        text.add("process_open_fds", .gauge, "Open descriptors.", figures.openDescriptorCount)
-        text.add("process_max_fds", .gauge, "The limit of descriptors.", figures.descriptorMax)
+            .gauge, "process_start_time_seconds", "When the daemon started.",
+            Double(source.startedAt.milliseconds) / 1_000)
+        text.add(
+            .counter, "process_cpu_seconds_total", "Processor time.", figures.processorSeconds)
+        text.add(
+            .gauge, "process_resident_memory_bytes", "Memory in use.", figures.residentByteCount)
+        text.add(.gauge, "process_open_fds", "Open descriptors.", figures.openDescriptorCount)
+        text.add(.gauge, "process_max_fds", "The limit of descriptors.", figures.descriptorMax)
     }
-}
 
-extension MetricsDocument {
     /// Nothing of a daemon that belongs to no shard.
-    func addReplication(to text: inout MetricsText) {
+    private func addReplication(to text: inout MetricsText) {
         guard let state = store.replicationState else { return }
         let role = replica.role
-        text.begin(
-            "blobd_replication_role", .gauge,
-            "What the daemon is in its shard: 1 for one of the roles.")
-        for one in [ReplicaStatus.Role.leader, .follower, .changing] {
-            text.sample(
-                "blobd_replication_role",
-                ["role": one.name, "shard": replica.options.shard ?? ""], one == role ? 1 : 0)
-        }
+        let shard = replica.options.shard ?? ""
         text.add(
-            "blobd_replication_epoch", .gauge, "The epoch of the shard.", Int(clamping: state.epoch)
-        )
+            .gauge, "blobd_replication_role",
+            "What the daemon is in its shard: 1 for one of the roles.",
+            [ReplicaStatus.Role.leader, .follower, .changing].map { one in
+                ([("role", one.name), ("shard", shard)], one == role ? 1 : 0)
+            })
+        text.add(.gauge, "blobd_replication_epoch", "The epoch of the shard.", state.epoch)
         text.add(
-            "blobd_replication_sequence", .gauge, "The last batch of changes here.",
-            Int(clamping: store.lastSequence))
+            .gauge, "blobd_replication_sequence", "The last batch of changes here.",
+            store.lastSequence)
         text.add(
-            "blobd_replication_shipped_sequence", .gauge,
-            "The last batch of changes in the bucket.",
-            Int(clamping: store.shippedSequence))
-        text.begin(
-            "blobd_replication_lag_seconds", .gauge,
-            "Of a leader, the age of the oldest change that is not in the bucket; of a follower, the time since it found something."
-        )
-        text.sample(
-            "blobd_replication_lag_seconds",
-            seconds: Double(replica.lagMilliseconds(asOf: .now)) / 1_000)
+            .gauge, "blobd_replication_shipped_sequence",
+            "The last batch of changes in the bucket.", store.shippedSequence)
         text.add(
-            "blobd_replication_unreplicated_bytes", .gauge,
+            .gauge, "blobd_replication_lag_seconds",
+            "Of a leader, the age of the oldest change that is not in the bucket; of a follower, the time since it found something.",
+            Double(replica.lagMilliseconds(asOf: .now)) / 1_000)
+        text.add(
+            .gauge, "blobd_replication_unreplicated_bytes",
             "Bytes of changes that are not in the bucket.", max(0, store.unshippedByteCount))
         text.add(
-            "blobd_replication_damaged_bases", .gauge,
+            .gauge, "blobd_replication_damaged_bases",
             "Of a leader: bases in the bucket that cannot be used.",
             replica.damagedBaseCount.load(ordering: .relaxed))
         addEvictions(replica.fetches, to: &text)
-        guard let requests = replica.bucketCounters else { return }
-        addRequests(requests, to: &text)
+        if let counters = replica.bucketCounters { addBucket(counters, to: &text) }
     }
 
     private func addEvictions(_ fetches: BlobFetches, to text: inout MetricsText) {
         if let evicted = try? store.evictedBlobs() {
             text.add(
-                "blobd_evicted_payloads", .gauge,
+                .gauge, "blobd_evicted_payloads",
                 "Payloads whose bytes are in the bucket and not here.", evicted.blobs)
-            text.add(
-                "blobd_evicted_bytes", .gauge, "Their bytes, as stored.", evicted.bytes)
+            text.add(.gauge, "blobd_evicted_bytes", "Their bytes, as stored.", evicted.bytes)
         }
         text.add(
-            "blobd_evictions_total", .counter, "Payloads that were evicted.",
+            .counter, "blobd_evictions_total", "Payloads that were evicted.",
             store.evictionCountEver)
-        text.begin(
-            "blobd_bucket_fetches_total", .counter,
-            "Evicted payloads that somebody asked for: fetched from the bucket, or not.")
-        for (result, count) in [
-            ("fetched", fetches.fetchedCount.load(ordering: .relaxed)),
-            ("failed", fetches.failedCount.load(ordering: .relaxed)),
-        ] {
-            text.sample("blobd_bucket_fetches_total", ["result": result], count)
-        }
         text.add(
-            "blobd_bucket_fetched_bytes_total", .counter, "Their bytes, as stored.",
+            .counter, "blobd_bucket_fetches_total",
+            "Evicted payloads that somebody asked for: fetched from the bucket, or not.",
+            [
+                ([("result", "fetched")], fetches.fetchedCount.load(ordering: .relaxed)),
+                ([("result", "failed")], fetches.failedCount.load(ordering: .relaxed)),
+            ])
+        text.add(
+            .counter, "blobd_bucket_fetched_bytes_total", "Their bytes, as stored.",
             fetches.fetchedByteCount.load(ordering: .relaxed))
     }
 
-    private func addRequests(_ counters: ObjectStoreCounters, to text: inout MetricsText) {
-        let families: [(String, String, KeyPath<ObjectStoreCounters.Counts, Int>)] = [
-            (
-                "blobd_bucket_requests_total",
-                "Requests that were sent to the bucket, each attempt by itself.", \.requests
-            ),
-            (
-                "blobd_bucket_errors_total", "Requests without an answer, or with an error.",
-                \.errors
-            ),
-            ("blobd_bucket_sent_bytes_total", "Bytes that were sent to the bucket.", \.bytesUp),
-            (
-                "blobd_bucket_received_bytes_total", "Bytes that came from the bucket.",
-                \.bytesDown
-            ),
-        ]
-        for (name, help, count) in families {
-            text.begin(name, .counter, help)
-            for operation in ObjectOperation.allCases {
-                text.sample(
-                    name, ["operation": operation.rawValue], counters[operation][keyPath: count])
-            }
+    private func addBucket(_ counters: ObjectStoreCounters, to text: inout MetricsText) {
+        func add(_ name: String, _ help: String, _ count: KeyPath<ObjectStoreCounters.Counts, Int>)
+        {
+            text.add(
+                .counter, name, help,
+                ObjectOperation.allCases.map {
+                    ([("operation", $0.rawValue)], counters[$0][keyPath: count])
+                })
         }
+        add(
+            "blobd_bucket_requests_total",
+            "Requests that were sent to the bucket, each attempt by itself.", \.requests)
+        add(
+            "blobd_bucket_errors_total", "Requests without an answer, or with an error.", \.errors)
+        add("blobd_bucket_sent_bytes_total", "Bytes that were sent to the bucket.", \.bytesUp)
+        add(
+            "blobd_bucket_received_bytes_total", "Bytes that came from the bucket.", \.bytesDown)
     }
 }

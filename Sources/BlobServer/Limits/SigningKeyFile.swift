@@ -1,0 +1,33 @@
+package import BlobProtocol
+import Glibc
+
+package enum SigningKeyFile {
+    /// Reads the keys. A file that others may read, or its group may write, is refused.
+    package static func read(_ path: String) throws(SigningKeyError) -> SigningKeys {
+        func refuse(_ reason: String) -> SigningKeyError {
+            SigningKeyError("--signing-keys \(path): \(reason)")
+        }
+        let bytes: [UInt8]
+        do throws(SmallFile.Failure) {
+            bytes = try SmallFile.read(path, byteCountMax: SigningKeys.fileByteCountMax) {
+                (status) throws(SmallFile.Failure) in
+                guard status.st_mode & S_IFMT == S_IFREG else {
+                    throw SmallFile.Failure(reason: "is not a regular file")
+                }
+                guard status.st_mode & 0o027 == 0 else {
+                    let mode = String(status.st_mode & 0o777, radix: 8)
+                    throw SmallFile.Failure(
+                        reason:
+                            "has the mode \(mode); others must not read it: chmod 600 or 640")
+                }
+            }
+        } catch {
+            throw refuse(error.reason)
+        }
+        do throws(SigningKeyError) {
+            return try SigningKeys(parsing: bytes)
+        } catch {
+            throw refuse(error.description)
+        }
+    }
+}
