@@ -2,7 +2,7 @@ import Glibc
 import Logging
 
 /// The sockets that a daemon listens at. Their files are removed with this value at the latest.
-struct DaemonSockets: ~Copyable {
+struct DaemonSockets {
     let main: SocketFile
     private let device: SocketFile?
     private let allowedUserIDs: [UInt32]
@@ -11,10 +11,8 @@ struct DaemonSockets: ~Copyable {
     init(
         _ options: DaemonOptions, _ manager: ServiceManager, _ links: LinkKeys, _ log: Logger
     ) throws {
-        let main = try Self.main(options, manager, log)
-        let device = try Self.device(options, manager, links, log)
-        self.main = main
-        self.device = device
+        main = try Self.main(options, manager, log)
+        device = try Self.device(options, manager, links, log)
         allowedUserIDs = options.allowedUserIDs
     }
 
@@ -61,27 +59,15 @@ struct DaemonSockets: ~Copyable {
     }
 
     var listeners: [Acceptor.Listener] {
-        var listeners = [listener(main, isDevice: false)]
-        switch device {
-        case .some(let device): listeners.append(listener(device, isDevice: true))
-        case .none: break
+        [main, device].compactMap { $0 }.map { socket in
+            Acceptor.Listener(
+                number: socket.listener.number, isDevice: socket === device,
+                policy: PeerPolicy(allowedUserIDs: allowedUserIDs, trustsMode: socket.trustsMode))
         }
-        return listeners
-    }
-
-    private func listener(
-        _ socket: borrowing SocketFile, isDevice: Bool
-    ) -> Acceptor.Listener {
-        Acceptor.Listener(
-            number: socket.listener.number, isDevice: isDevice,
-            policy: PeerPolicy(allowedUserIDs: allowedUserIDs, trustsMode: socket.trustsMode))
     }
 
     func remove() {
         main.remove()
-        switch device {
-        case .some(let device): device.remove()
-        case .none: break
-        }
+        device?.remove()
     }
 }

@@ -1,5 +1,6 @@
 import BlobStore
 import Bytes
+import CLinux
 import Glibc
 package import Logging
 
@@ -69,24 +70,8 @@ private struct JournalDatagram {
     }
 
     func send(to path: String) -> Bool {
-        let number = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue) | Int32(SOCK_CLOEXEC.rawValue), 0)
-        guard number >= 0 else { return false }
-        defer { close(number) }
-        var address = sockaddr_un()
-        address.sun_family = sa_family_t(AF_UNIX)
-        let name = Array(path.utf8)
-        guard name.count < MemoryLayout.size(ofValue: address.sun_path) else { return false }
-        withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: name) }
-        let count = bytes.withUnsafeBytes { datagram in
-            withUnsafePointer(to: &address) { address in
-                address.withMemoryRebound(to: sockaddr.self, capacity: 1) {
-                    sendto(
-                        number, datagram.baseAddress, datagram.count, Int32(MSG_NOSIGNAL),
-                        $0, socklen_t(MemoryLayout<sockaddr_un>.size))
-                }
-            }
-        }
-        return count == bytes.count
+        path.utf8.count < Int(CLINUX_PATH_MAX)
+            && clinux_send_datagram(Array(path.utf8), path.utf8.count, bytes, bytes.count) == 0
     }
 }
 

@@ -1,9 +1,9 @@
 import CLinux
 import Glibc
 
-/// The daemon's socket in the file system: put there complete, and removed with this value at the latest. One that is
+/// The daemon's socket in the file system: put there complete, and removed with this object at the latest. One that is
 /// there is replaced only after a connect to it was refused; whatever is no socket is left alone.
-struct SocketFile: ~Copyable {
+package final class SocketFile {
     let path: String
     let listener: ListeningSocket
     /// Whether its mode alone says who may connect; see ``PeerPolicy``.
@@ -81,7 +81,7 @@ struct SocketFile: ~Copyable {
     deinit { remove() }
 
     /// Removes the socket, unless another has taken its place, or it was passed.
-    borrowing func remove() {
+    func remove() {
         var status = stat()
         guard let identity, lstat(path, &status) == 0,
             UInt64(status.st_dev) == identity.device, UInt64(status.st_ino) == identity.inode
@@ -105,7 +105,7 @@ struct SocketFile: ~Copyable {
         }
     }
 
-    private static func folder(of path: String) -> String {
+    package static func folder(of path: String) -> String {
         guard let slash = path.lastIndex(of: "/") else { return "." }
         return slash == path.startIndex ? "/" : String(path[..<slash])
     }

@@ -4,18 +4,16 @@ import Glibc
 import ObjectStore
 import Replication
 
-struct BucketRestore {
-    let url: String
-    let target: Restorer.Target
-    /// Nil: only verify.
-    let data: String?
-
-    func run(json: Bool, _ watch: Stopwatch) throws -> String {
+enum BucketCommand {
+    /// Restores to a directory, or only verifies (nil).
+    static func restore(
+        _ url: String, _ target: Restorer.Target, to data: String?, json: Bool, _ watch: Stopwatch
+    ) throws -> String {
         let now = Timestamp(milliseconds: wallClockMilliseconds())
-        let restored = try BucketCommand.run(on: url, "cannot restore \(url)") { bucket, bar in
+        let restored = try run(on: url, "cannot restore \(url)") { bucket, bar in
             let restorer = Restorer(target, asOf: now) { bar.update($0) }
             return try data.map { try restorer.restore(to: $0, from: bucket) }
-                ?? restorer.verify(in: Self.temporaryFolder, from: bucket)
+                ?? restorer.verify(in: temporaryFolder, from: bucket)
         }
         for problem in restored.skipped { StandardError.write("blobd: left out: \(problem)\n") }
         let time = CommandLineText.text(milliseconds: restored.time.milliseconds)
@@ -39,13 +37,9 @@ struct BucketRestore {
         let parent = getenv("TMPDIR").map { String(cString: $0) } ?? "/var/tmp"
         return "\(parent)/blobd-restore.\(getpid())"
     }
-}
 
-struct BucketVerification {
-    let url: String
-
-    func run(json: Bool, _ watch: Stopwatch) throws {
-        let report = try BucketCommand.run(on: url, "cannot verify \(url)") { bucket, bar in
+    static func verify(_ url: String, json: Bool, _ watch: Stopwatch) throws {
+        let report = try run(on: url, "cannot verify \(url)") { bucket, bar in
             try BucketVerifier { bar.update($0) }.run(on: bucket)
         }
         let seconds = watch.seconds
@@ -59,7 +53,7 @@ struct BucketVerification {
                     "payloads": report.payloadCount, "bytes": report.byteCount,
                     "problems": report.problems.map { ["object": $0.name, "problem": $0.why] },
                     "seconds": seconds,
-                ]) : Self.text(report, seconds: seconds))
+                ]) : text(report, seconds: seconds))
         guard !report.problems.isEmpty else { return }
         for problem in report.problems { StandardError.write("blobd: \(problem)\n") }
         let count = HumanText.count(report.problems.count)
@@ -76,9 +70,7 @@ struct BucketVerification {
             + "\(HumanText.count(report.payloadCount)) payloads, "
             + "\(HumanText.bytes(report.byteCount)) in \(seconds) s\n"
     }
-}
 
-enum BucketCommand {
     static func open(_ url: String) throws(CommandFailure) -> S3Bucket {
         // Writing to a closed connection is an error, and no signal.
         signal(SIGPIPE, SIG_IGN)

@@ -179,9 +179,6 @@ struct PublishCommand: ParsableCommand {
 
 /// The lines of a batch, cut into calls that the daemon takes.
 struct BatchFile {
-    static let callByteCountMax = 8 << 20
-    static let callLineCountMax = 1_000
-
     struct Call {
         var bytes: [UInt8] = []
         var lineNumbers: [Int] = []
@@ -195,8 +192,8 @@ struct BatchFile {
         for (index, line) in lines.enumerated() {
             guard line.contains(where: { $0 != 0x20 && $0 != 0x09 && $0 != 0x0D }) else { continue }
             let isFull =
-                call.lineNumbers.count == Self.callLineCountMax
-                || call.bytes.count + line.count + 1 > Self.callByteCountMax
+                call.lineNumbers.count == WireLimits.batchLineCountMax
+                || call.bytes.count + line.count + 1 > WireLimits.batchByteCountMax
             if isFull, !call.lineNumbers.isEmpty {
                 calls.append(call)
                 call = Call()

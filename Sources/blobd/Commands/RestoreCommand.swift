@@ -68,11 +68,11 @@ struct RestoreCommand: ParsableCommand {
 
     func run() throws {
         let watch = Stopwatch()
-        if all { return try BucketVerification(url: source).run(json: json, watch) }
+        if all { return try BucketCommand.verify(source, json: json, watch) }
         if isBucket {
-            let restore = BucketRestore(
-                url: source, target: try target(), data: verifyOnly ? nil : data)
-            return try StandardOutput.write(try restore.run(json: json, watch))
+            return try StandardOutput.write(
+                try BucketCommand.restore(
+                    source, try target(), to: verifyOnly ? nil : data, json: json, watch))
         }
         let summary = try restoreBackup(to: data ?? "")
         let seconds = watch.seconds

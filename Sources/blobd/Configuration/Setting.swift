@@ -1,3 +1,4 @@
+import ArgumentParser
 import BlobServer
 
 /// One setting of the daemon: a flag of `blobd serve`, a key of its file, a variable of its environment.
@@ -27,7 +28,7 @@ struct Setting: Sendable {
     let valueName: String
     let expected: String
     let bounds: String?
-    let completion: Completion
+    let completion: CompletionKind?
 
     /// Puts values into options, each as its text. One, but for a list.
     let set: @Sendable ([String], inout DaemonOptions) throws(Mismatch) -> Void

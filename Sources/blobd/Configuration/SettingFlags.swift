@@ -37,11 +37,10 @@ struct SettingFlags: ParsableArguments, CustomReflectable {
             let wrapper: Any =
                 switch setting.kind {
                 case .one:
-                    Option<String?>(name: name, help: help, completion: setting.completion.kind)
+                    Option<String?>(name: name, help: help, completion: setting.completion)
                 case .list:
                     Option<[String]>(
-                        wrappedValue: [], name: name, help: help,
-                        completion: setting.completion.kind)
+                        wrappedValue: [], name: name, help: help, completion: setting.completion)
                 case .flag: Flag<Bool?>(name: name, inversion: .prefixedNo, help: help)
                 }
             // The name of a property wrapper's storage.

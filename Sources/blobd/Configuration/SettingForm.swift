@@ -12,7 +12,7 @@ struct SettingForm<Value: Sendable>: Sendable {
     let parse: @Sendable (String) -> Value?
     let text: @Sendable (Value) -> String
     var bounds: String?
-    var completion = Completion.none
+    var completion: CompletionKind?
     var kind = Setting.Kind.one
 
     private func within(_ bounds: ClosedRange<Value>) -> SettingForm where Value: Comparable {
@@ -25,25 +25,11 @@ struct SettingForm<Value: Sendable>: Sendable {
     }
 }
 
-enum Completion: Sendable {
-    case none, file, directory
-    case list([String])
-
-    var kind: CompletionKind? {
-        switch self {
-        case .none: nil
-        case .file: .file()
-        case .directory: .directory
-        case .list(let values): .list(values)
-        }
-    }
-}
-
 extension SettingForm where Value == String {
-    static let file = path(.file)
+    static let file = path(.file())
     static let directory = path(.directory)
 
-    private static func path(_ completion: Completion) -> SettingForm {
+    private static func path(_ completion: CompletionKind) -> SettingForm {
         SettingForm(
             valueName: "path", expected: "a path", parse: { $0.isEmpty ? nil : $0 }, text: { $0 },
             completion: completion)

@@ -78,10 +78,9 @@ struct MachineChecks {
     }
 
     private func memory() -> Finding? {
-        let name = "MemAvailable:"
         guard let text = SystemFiles.text("/proc/meminfo"),
-            let line = text.split(separator: "\n").first(where: { $0.hasPrefix(name) }),
-            let kibibytes = line.split(separator: " ").dropFirst().first.flatMap({ Int($0) })
+            let words = SystemFiles.words(of: text, after: "MemAvailable:"),
+            let kibibytes = words.first.flatMap({ Int($0) })
         else { return nil }
         let available = kibibytes << 10
         let buffers =
@@ -121,9 +120,7 @@ struct ProcessLimits {
     static func of(_ number: Int) -> ProcessLimits? {
         guard let text = SystemFiles.text("/proc/\(number)/limits") else { return nil }
         func limit(_ name: String, isHard: Bool = false) -> Int? {
-            guard let line = text.split(separator: "\n").first(where: { $0.hasPrefix(name) })
-            else { return nil }
-            let words = line.dropFirst(name.count).split(separator: " ")
+            let words = SystemFiles.words(of: text, after: name) ?? []
             return words.count > 1 ? Int(words[isHard ? 1 : 0]) : nil
         }
         return ProcessLimits(

@@ -7,7 +7,7 @@ struct SocketChecks {
     let group: UInt32?
 
     func run() -> [Finding] {
-        let folder = SystemFiles.folder(of: path)
+        let folder = SocketFile.folder(of: path)
         guard let status = SystemFiles.status(folder) else {
             return [
                 Finding(
@@ -61,7 +61,7 @@ enum SocketAdvice {
         let user = SystemFiles.user(geteuid())
         guard let status = SystemFiles.status(path) else {
             return
-                "\(user) may not look into \(SystemFiles.folder(of: path)). See: namei -l \(path)"
+                "\(user) may not look into \(SocketFile.folder(of: path)). See: namei -l \(path)"
         }
         let group = SystemFiles.group(status.st_gid)
         let words =

@@ -17,9 +17,10 @@ enum SystemFiles {
         return lstat(path, &status) == 0 ? status : nil
     }
 
-    static func folder(of path: String) -> String {
-        guard let slash = path.lastIndex(of: "/") else { return "." }
-        return slash == path.startIndex ? "/" : String(path[..<slash])
+    /// The words of the first line that begins with `name`, after it; nil without one.
+    static func words(of text: String, after name: String) -> [Substring]? {
+        text.split(separator: "\n").first { $0.hasPrefix(name) }
+            .map { $0.dropFirst(name.count).split(separator: " ") }
     }
 
     static func mode(_ status: stat) -> String { "0" + String(status.st_mode & 0o7777, radix: 8) }

@@ -56,12 +56,10 @@ import Testing
                 """
             for setting in settings where !setting.isHidden {
                 let bounds = setting.bounds.map { ", \($0)" } ?? ""
-                let values: String
-                if case .list(let words) = setting.completion {
-                    values = words.joined(separator: ", ")
-                } else {
-                    values = setting.valueName.replacing("|", with: " or ")
-                }
+                let values =
+                    setting.expected.hasPrefix("one of ")
+                    ? setting.expected.replacing("one of ", with: "")
+                    : setting.valueName.replacing("|", with: " or ")
                 text += """
                     | `\(setting.name)` | \(setting.kind == .list ? "list of " : "")\(values)\(bounds) \
                     | \(setting.defaultText ?? "") | \(setting.change == .live ? "yes" : "restart") \
