@@ -12,11 +12,9 @@ struct SequenceToken: Equatable {
 
     var text: String { "\(epoch)-\(sequence)" }
 
-    init(epoch: UInt64, sequence: UInt64) {
-        self.epoch = epoch
-        self.sequence = sequence
-    }
+}
 
+extension SequenceToken {
     init?(_ text: String) {
         let parts = text.split(separator: "-", omittingEmptySubsequences: false)
         guard parts.count == 2, let epoch = UInt64(parts[0]), let sequence = UInt64(parts[1]),

@@ -126,7 +126,7 @@ final class EvictionThread: Sendable {
         let store = context.store
         let before = store.evictionCountEver
         guard !blobs.isEmpty else { return store.evictionCountEver - before }
-        let count = try context.writer.perform { (store) throws(StoreError) in
+        let count = try context.writer.write { (store) throws(StoreError) in
             try store.beginEvicting(blobs, bootMilliseconds: .bootMilliseconds)
         }
         if count > 0 { try advance() }
@@ -140,7 +140,7 @@ final class EvictionThread: Sendable {
                 thread.wait(milliseconds: Self.snapshotPauseMilliseconds)
                 continue
             }
-            _ = try context.writer.perform { (store) throws(StoreError) in
+            _ = try context.writer.write { (store) throws(StoreError) in
                 try store.advanceEviction()
             }
         }

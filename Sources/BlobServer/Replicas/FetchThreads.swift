@@ -72,7 +72,7 @@ final class FetchThreads: Sendable {
         let wasDamaged = context.store.isDamaged(blob)
         let end = Instant.now.after(milliseconds: BlobFetches.waitMilliseconds)
         while !fetches.threads.isClosing {
-            let outcome = try context.writer.perform { (store) throws(StoreError) in
+            let outcome = try context.writer.write { (store) throws(StoreError) in
                 try store.putBack(blob, bytes, bootMilliseconds: .bootMilliseconds)
             }
             if outcome == .stored, wasDamaged {

@@ -125,7 +125,7 @@ final class DaemonReplica: ReplicaHost {
 
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (BlobStore) throws(StoreError) -> Value
-    ) throws(StoreError) -> Value { try context.writer.perform(body) }
+    ) throws(StoreError) -> Value { try context.writer.write(body) }
 
     func become(_ activity: ReplicaActivity) {
         // First that nothing is shipped any more, then that changes are refused.
@@ -166,8 +166,4 @@ final class DaemonReplica: ReplicaHost {
     }
 }
 
-extension WriterThread: StoreWriter {
-    func write<Value: Sendable>(
-        _ body: @escaping @Sendable (BlobStore) throws(StoreError) -> Value
-    ) throws(StoreError) -> Value { try perform(body) }
-}
+extension WriterThread: StoreWriter {}

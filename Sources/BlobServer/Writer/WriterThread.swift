@@ -74,7 +74,7 @@ final class WriterThread: Sendable {
     }
 
     /// Has the writer do something with the store, and waits for its result. Not on the writer's own thread.
-    func perform<Value: Sendable>(
+    func write<Value: Sendable>(
         _ body: @escaping @Sendable (BlobStore) throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
         let outcome: TaskOutcome<Value>

@@ -59,7 +59,7 @@ struct BackupCommand: ParsableCommand {
                     byteCount += bytes.byteCount
                     try write(bytes)
                 })
-            return BackupSummary(head, byteCount: byteCount)
+            return BackupSummary(head: head, byteCount: byteCount)
         } catch let error as StoreError {
             throw CommandFailure(.refused, "cannot back up: \(error)")
         } catch let error as BackupError {
@@ -78,11 +78,6 @@ struct BackupSummary {
     let head: BackupHead
     let byteCount: Int
 
-    init(_ head: BackupHead, byteCount: Int) {
-        self.head = head
-        self.byteCount = byteCount
-    }
-
     static func read(
         copying write: (RawSpan) throws -> Void, progress: (UInt64, UInt64) -> Void,
         from source: BackupReader.Source
@@ -96,7 +91,7 @@ struct BackupSummary {
         var reader = try BackupReader(from: copied)
         let head = reader.head
         try reader.skipToEnd(from: copied) { progress(UInt64($0), head.byteCount) }
-        return BackupSummary(head, byteCount: reader.byteCount)
+        return BackupSummary(head: head, byteCount: reader.byteCount)
     }
 
     func jsonLine(seconds: Double) throws(CommandFailure) -> String {

@@ -101,11 +101,6 @@ private struct ChangePrinter {
     private(set) var hasRead = false
     private(set) var left: Int
 
-    init(cursor: String, left: Int) {
-        self.cursor = cursor
-        self.left = left
-    }
-
     func writeCursor() { StandardError.write("cursor: \(cursor)\n") }
 
     mutating func print(_ document: [UInt8]) throws -> Bool {

@@ -105,7 +105,7 @@ struct RestoreCommand: ParsableCommand {
                 to: data, asOf: Timestamp(milliseconds: wallClockMilliseconds()),
                 progress: { progress.update(UInt64($0), of: UInt64($1)) },
                 from: { try input.read(into: &$0, byteCountMax: $1) })
-            return BackupSummary(head, byteCount: input.byteCount)
+            return BackupSummary(head: head, byteCount: input.byteCount)
         } catch let error as BackupError {
             throw CommandFailure(.refused, "\(input.name) \(error)")
         } catch let error as StoreError {

@@ -44,7 +44,7 @@ extension RequestHandler {
     }
 
     private var scrubAnswer: Answer {
-        .document { ScrubDocument(store, statistics.scrub).append(to: &$0) }
+        .document { ScrubDocument(store: store, state: statistics.scrub).append(to: &$0) }
     }
 
     func getReplication(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {

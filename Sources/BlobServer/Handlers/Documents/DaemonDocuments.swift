@@ -6,13 +6,8 @@ import Bytes
 struct ScrubDocument {
     private static let listedCountMax = 100
 
-    private let store: BlobStore
-    private let state: ScrubState
-
-    init(_ store: BlobStore, _ state: ScrubState) {
-        self.store = store
-        self.state = state
-    }
+    let store: BlobStore
+    let state: ScrubState
 
     func addNumbers(to out: inout [UInt8]) {
         let progress = state.progress

@@ -30,7 +30,7 @@ struct StatisticsDocument: Sendable {
             $0.begin("quotas")
             $0.object(addQuotas)
             $0.begin("scrub")
-            $0.object(ScrubDocument(store, scrub).addNumbers)
+            $0.object(ScrubDocument(store: store, state: scrub).addNumbers)
             $0.begin("operations")
             $0.object { addOperations(now.requests, to: &$0) }
             $0.add("bucket_nanoseconds", DurationHistogram.bounds.map { Int($0) })
