@@ -38,79 +38,9 @@ public enum EntityTags {
     }
 }
 
-/// What `If-Match` or `If-None-Match` names (RFC 9110, section 13.1): revisions of notifications, and digests of
-/// payloads. A tag of any other form names nothing.
-package struct ConditionTags: Sendable, Hashable {
-    /// Whether it is `*`: whatever is there.
-    package private(set) var isAny = false
-    package private(set) var revisions: [UInt64] = []
-    package private(set) var digests: [Digest] = []
-
-    /// Nil when there are no lines. Throws `malformed` for what is no list of entity tags.
-    package init?(
-        _ lines: FieldLines, in bytes: RawSpan, _ comparison: EntityTags.Comparison
-    ) throws(ProtocolError) {
-        guard !lines.isEmpty else { return nil }
-        for index in 0..<lines.count {
-            let line = lines[index].of(bytes)
-            if line.equals("*") {
-                isAny = true
-                continue
-            }
-            try add(line, comparison)
-        }
-    }
-
-    private mutating func add(
-        _ line: RawSpan, _ comparison: EntityTags.Comparison
-    ) throws(ProtocolError) {
-        var list = EntityTagList()
-        while true {
-            switch list.next(line) {
-            case .tag(let tag, let isWeak):
-                if comparison == .weak || !isWeak { add(tag: tag.of(line)) }
-            case .end: return
-            case .malformed:
-                throw ProtocolError(
-                    .malformed, "\(line.excerpt()) is not * or a list of entity tags")
-            }
-        }
-    }
-
-    private mutating func add(tag: RawSpan) {
-        let value = tag.extracting(1..<tag.byteCount - 1)
-        if let revision = Self.revision(value) {
-            revisions.append(revision)
-        } else if let digest = Self.digest(value) {
-            digests.append(digest)
-        }
-    }
-
-    /// The revision of a tag. Tags are compared as texts, so one with a zero in front is another.
-    private static func revision(_ value: RawSpan) -> UInt64? {
-        guard value.byteCount == 1 || (value.byteCount > 1 && value.byte(0) != UInt8(ascii: "0")),
-            case .value(let revision) = Decimal.parse(value)
-        else { return nil }
-        return revision
-    }
-
-    private static func digest(_ value: RawSpan) -> Digest? {
-        let suffix = "-gzip".utf8.count
-        var value = value
-        if value.byteCount > suffix,
-            value.extracting(value.byteCount - suffix..<value.byteCount).equals("-gzip")
-        {
-            value = value.extracting(0..<value.byteCount - suffix)
-        }
-        // Tags are compared as texts, so one with a digit in upper case is another.
-        guard value.byteCount > 7, value.extracting(first: 7).equals("sha256:") else { return nil }
-        return Digest(hex: value.extracting(droppingFirst: 7))
-    }
-}
-
 /// Walks through a list of entity tags, in which a comma between quotes is a character like any other.
-struct EntityTagList {
-    enum Element {
+package struct EntityTagList {
+    package enum Element {
         /// A tag with its quotes, and whether `W/` stands before it.
         case tag(Slice, isWeak: Bool)
         case end
@@ -121,7 +51,9 @@ struct EntityTagList {
     private var index = 0
     private var needsComma = false
 
-    mutating func next(_ text: RawSpan) -> Element {
+    package init() {}
+
+    package mutating func next(_ text: RawSpan) -> Element {
         while true {
             Token.skipBlanks(text, &index)
             guard index < text.byteCount else { return .end }

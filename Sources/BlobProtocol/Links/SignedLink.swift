@@ -53,13 +53,6 @@ public struct SignedLink: Sendable, Hashable {
         return key.code.code(of: [Array("GET".utf8), feed, path, feed, expiry, feed, key.id])
     }
 
-    /// Whether a request's path and query are those of a valid link. See ``expiry(path:query:now:keys:)``.
-    package static func isValid(
-        path: RawSpan, query: RawSpan, now: Int64, keys: SigningKeys
-    ) -> Bool {
-        expiry(path: path, query: query, now: now, keys: keys) != nil
-    }
-
     /// When the link expires that a request's path and query are; nil where it is not valid. Parameters of other
     /// names are not signed. Takes as long for a link that is not valid: a code is always computed and compared.
     package static func expiry(

@@ -74,28 +74,24 @@ final class BackupThreads: Sendable {
 
     /// Begins a backup. Throws `unavailable` while as many are taken as may be.
     func start(for connection: ConnectionAddress) throws(ProtocolError) -> BackupStream {
-        let started = runs.withLock { runs -> Result<BackupStream, ProtocolError> in
+        try runs.withLock { (runs) throws(ProtocolError) -> BackupStream in
             runs.removeAll { stream in
                 guard !stream.thread.isRunning else { return false }
                 stream.thread.join()
                 return true
             }
-            guard runs.count < Self.countMax else {
-                return .failure(
-                    ProtocolError(
-                        .unavailable,
-                        "\(runs.count) backups are being taken; that is the limit"))
-            }
+            try require(
+                runs.count < Self.countMax, .unavailable,
+                "\(runs.count) backups are being taken; that is the limit")
             do throws(SystemError) {
                 let stream = try BackupStream(for: connection)
                 try stream.thread.start("blobd-backup") { [self] in run(stream) }
                 runs.append(stream)
-                return .success(stream)
+                return stream
             } catch {
-                return .failure(ProtocolError(.unavailable, "cannot take a backup: \(error)"))
+                throw ProtocolError(.unavailable, "cannot take a backup: \(error)")
             }
         }
-        return try started.get()
     }
 
     func close() {

@@ -11,6 +11,22 @@ struct DeviceGrant: Sendable {
         /// As it was sent, which is what was signed.
         case link(path: [UInt8], query: [UInt8])
         case token([UInt8])
+
+        /// Until when it is valid, and what the token says; nil where it is not valid.
+        func check(
+            asOf now: Timestamp, _ keys: SigningKeys
+        ) -> (expiresAt: Int64, token: DeviceToken?)? {
+            let now = now.milliseconds / 1_000
+            switch self {
+            case .link(let path, let query):
+                return SignedLink.expiry(
+                    path: path.span.bytes, query: query.span.bytes, now: now, keys: keys
+                ).map { ($0, nil) }
+            case .token(let text):
+                return DeviceToken(verifying: text.span.bytes, now: now, keys: keys)
+                    .map { ($0.expiresAt, $0) }
+            }
+        }
     }
 
     private let proof: Proof
@@ -21,30 +37,22 @@ struct DeviceGrant: Sendable {
     /// The keys that it was checked with last (``LinkKeys/Version``).
     private var keysNumber: UInt64
 
+    private init?(_ proof: Proof, asOf now: Timestamp, _ keys: LinkKeys) {
+        let version = keys.version
+        guard let known = version.keys, let said = proof.check(asOf: now, known) else { return nil }
+        self.proof = proof
+        (expiresAt, token) = said
+        keysNumber = version.number
+    }
+
     /// A signed link; nil where it is not valid.
     init?(path: RawSpan, query: RawSpan, asOf now: Timestamp, _ keys: LinkKeys) {
-        let version = keys.version
-        guard let known = version.keys,
-            let expiresAt = SignedLink.expiry(
-                path: path, query: query, now: now.milliseconds / 1_000, keys: known)
-        else { return nil }
-        proof = .link(path: path.array(), query: query.array())
-        token = nil
-        self.expiresAt = expiresAt
-        keysNumber = version.number
+        self.init(.link(path: path.array(), query: query.array()), asOf: now, keys)
     }
 
     /// The token of an `Authorization` field (RFC 6750, section 2.1); nil where it is not valid.
     init?(authorization: RawSpan, asOf now: Timestamp, _ keys: LinkKeys) {
-        let version = keys.version
-        let text = Self.bearer(authorization)
-        guard let known = version.keys,
-            let token = DeviceToken(verifying: text, now: now.milliseconds / 1_000, keys: known)
-        else { return nil }
-        proof = .token(text.array())
-        self.token = token
-        expiresAt = token.expiresAt
-        keysNumber = version.number
+        self.init(.token(Self.bearer(authorization).array()), asOf: now, keys)
     }
 
     /// What follows the scheme, whose name may be in any case; empty for another scheme.
@@ -60,21 +68,12 @@ struct DeviceGrant: Sendable {
 
     /// Whether it is valid now. Computes a signature only where keys have been read since the last call.
     mutating func isValid(asOf now: Timestamp, _ keys: LinkKeys) -> Bool {
-        let seconds = now.milliseconds / 1_000
-        guard seconds < expiresAt else { return false }
+        guard now.milliseconds / 1_000 < expiresAt else { return false }
         let version = keys.version
         guard version.number != keysNumber else { return true }
-        guard let known = version.keys else { return false }
-        let isValid =
-            switch proof {
-            case .link(let path, let query):
-                SignedLink.isValid(
-                    path: path.span.bytes, query: query.span.bytes, now: seconds, keys: known)
-            case .token(let text):
-                DeviceToken(verifying: text.span.bytes, now: seconds, keys: known) != nil
-            }
-        if isValid { keysNumber = version.number }
-        return isValid
+        guard let known = version.keys, proof.check(asOf: now, known) != nil else { return false }
+        keysNumber = version.number
+        return true
     }
 
     /// What a request without a valid one is told. Whatever is wrong, the answer is the same.

@@ -62,16 +62,14 @@ extension Condition {
     /// condition is no list of entity tags: it would not protect anything.
     init(_ head: HTTPRequestHead, _ bytes: RawSpan) throws(ProtocolError) {
         guard head.method != .get, head.method != .head else {
-            let tags = try? ConditionTags(head.ifMatch, in: bytes, .strong)
-            self.init(
-                match: head.ifMatch.isEmpty ? nil : EntityTagSet(tags), noneMatch: nil)
+            let none = EntityTagSet.named(revisions: [], digests: [])
+            let tags = try? EntityTagSet(head.ifMatch, in: bytes, .strong)
+            self.init(match: head.ifMatch.isEmpty ? nil : tags ?? none, noneMatch: nil)
             return
         }
         self.init(
-            match: try ConditionTags(head.ifMatch, in: bytes, .strong).map { EntityTagSet($0) },
-            noneMatch: try ConditionTags(head.ifNoneMatch, in: bytes, .weak).map {
-                EntityTagSet($0)
-            })
+            match: try EntityTagSet(head.ifMatch, in: bytes, .strong),
+            noneMatch: try EntityTagSet(head.ifNoneMatch, in: bytes, .weak))
     }
 
     /// Whether it is of what is there (`If-Match`), so that a change which was not seen is not lost.
@@ -95,14 +93,56 @@ extension Condition {
 }
 
 extension EntityTagSet {
-    fileprivate init(_ tags: ConditionTags?) {
-        guard let tags else {
-            self = .named(revisions: [], digests: [])
-            return
+    /// What `If-Match` or `If-None-Match` names: revisions of notifications, and digests of payloads. A tag of any
+    /// other form names nothing. Nil when there are no lines; throws `malformed` for what is no list of entity tags.
+    init?(
+        _ lines: FieldLines, in bytes: RawSpan, _ comparison: EntityTags.Comparison
+    ) throws(ProtocolError) {
+        guard !lines.isEmpty else { return nil }
+        var (isAny, revisions, digests) = (false, [UInt64](), [Digest]())
+        lines: for index in 0..<lines.count {
+            let line = lines[index].of(bytes)
+            if line.equals("*") {
+                isAny = true
+                continue
+            }
+            var list = EntityTagList()
+            while true {
+                switch list.next(line) {
+                case .tag(let tag, let isWeak):
+                    guard comparison == .weak || !isWeak else { continue }
+                    let text = tag.of(line).extracting(1..<tag.count - 1)
+                    if let revision = Self.revision(text) {
+                        revisions.append(revision)
+                    } else if let digest = Self.digest(text) {
+                        digests.append(digest)
+                    }
+                case .end: continue lines
+                case .malformed:
+                    throw ProtocolError(
+                        .malformed, "\(line.excerpt()) is not * or a list of entity tags")
+                }
+            }
         }
-        self =
-            tags.isAny
-            ? .any
-            : .named(revisions: tags.revisions, digests: tags.digests)
+        self = isAny ? .any : .named(revisions: revisions, digests: digests)
+    }
+
+    /// The revision of a tag. Tags are compared as texts, so one with a zero in front is another.
+    private static func revision(_ text: RawSpan) -> UInt64? {
+        guard text.byteCount == 1 || (text.byteCount > 1 && text.byte(0) != UInt8(ascii: "0")),
+            case .value(let revision) = Decimal.parse(text)
+        else { return nil }
+        return revision
+    }
+
+    private static func digest(_ text: RawSpan) -> Digest? {
+        let end = max(0, text.byteCount - "-gzip".utf8.count)
+        let isGzip = text.extracting(droppingFirst: end).equals("-gzip")
+        let digest = isGzip ? text.extracting(first: end) : text
+        // Tags are compared as texts, so one with a digit in upper case is another.
+        guard digest.byteCount > 7, digest.extracting(first: 7).equals("sha256:") else {
+            return nil
+        }
+        return Digest(hex: digest.extracting(droppingFirst: 7))
     }
 }

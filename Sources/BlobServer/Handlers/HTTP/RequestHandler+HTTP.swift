@@ -183,9 +183,9 @@ extension RequestHandler {
     @inline(never)
     private func checkLink(_ request: HTTPRequest) throws(ProtocolError) {
         guard let keys = links.keys,
-            SignedLink.isValid(
+            SignedLink.expiry(
                 path: request.path, query: request.head.query.of(request.bytes),
-                now: now.milliseconds / 1_000, keys: keys)
+                now: now.milliseconds / 1_000, keys: keys) != nil
         else { throw .linkNotValid }
     }
 }
