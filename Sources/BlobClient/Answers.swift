@@ -23,10 +23,9 @@ public struct DaemonInfo: Sendable, Hashable {
     init(_ response: Hello.Response, head: RawSpan) {
         protocolVersion = Int(response.version)
         serverVersion = response.serverVersion.of(head).text()
-        storeID = response.storeID.of(head).array().map { byte in
-            let hex = String(byte, radix: 16)
-            return byte < 16 ? "0" + hex : hex
-        }.joined()
+        var digits: [UInt8] = []
+        Hex.append(response.storeID.of(head), to: &digits)
+        storeID = String(decoding: digits, as: UTF8.self)
         payloadByteCountMax = response.payloadByteCountMax
         // One is always possible.
         requestsInFlightMax = max(1, Int(clamping: response.requestsInFlightMax))

@@ -68,7 +68,7 @@ public struct BackupDownload: ~Copyable {
         var headEnd: Int?
         while headEnd == nil {
             try receive("before it answered")
-            headEnd = Self.headEnd(input[..<end])
+            headEnd = input[..<end].firstRange(of: "\r\n\r\n".utf8)?.upperBound
             guard headEnd != nil || end < WireLimits.headerSectionByteCountMax else {
                 throw .protocolViolation("a head of over \(end) bytes")
             }
@@ -84,11 +84,5 @@ public struct BackupDownload: ~Copyable {
             (try? receive("in a problem")) != nil
         {}
         throw .refused(DaemonProblem(status: status, document: Array(input[start..<end])))
-    }
-
-    private static func headEnd(_ bytes: ArraySlice<UInt8>) -> Int? {
-        let line = Array("\r\n\r\n".utf8)
-        guard bytes.count >= 4 else { return nil }
-        return (0...bytes.count - 4).first { bytes[$0..<$0 + 4].elementsEqual(line) }.map { $0 + 4 }
     }
 }

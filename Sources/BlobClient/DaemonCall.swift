@@ -117,15 +117,10 @@ package struct CallTarget {
     init(_ path: String, _ query: Query = []) {
         var text = path
         for case (let name, let value?) in query {
-            text += (text.count == path.count ? "?" : "&") + name + "=" + Self.encoded(value)
+            text +=
+                (text.count == path.count ? "?" : "&") + name + "=" + PercentCoding.encoded(value)
         }
         self.text = text
-    }
-
-    private static func encoded(_ text: String) -> String {
-        var out: [UInt8] = []
-        PercentCoding.encode(text.utf8.span.bytes, into: &out)
-        return String(decoding: out, as: UTF8.self)
     }
 }
 
@@ -136,14 +131,14 @@ extension CallTarget {
         _ id: String, _ suffix: String = "", _ query: Query = []
     ) throws(ClientError) -> CallTarget {
         try check(id, .id)
-        return CallTarget("/v1/notifications/" + encoded(id) + suffix, query)
+        return CallTarget("/v1/notifications/" + PercentCoding.encoded(id) + suffix, query)
     }
 
     static func user(
         _ owner: String, _ suffix: String = "", _ query: Query = []
     ) throws(ClientError) -> CallTarget {
         try check(owner, .owner)
-        return CallTarget("/v1/users/" + encoded(owner) + suffix, query)
+        return CallTarget("/v1/users/" + PercentCoding.encoded(owner) + suffix, query)
     }
 
     static func group(
@@ -156,7 +151,7 @@ extension CallTarget {
         _ name: String, _ app: String?
     ) throws(ClientError) -> CallTarget {
         try refuseEmpty([(name, .badCategory, "category")])
-        return CallTarget("/v1/categories/" + encoded(name), [("app", app)])
+        return CallTarget("/v1/categories/" + PercentCoding.encoded(name), [("app", app)])
     }
 
     static func check(_ name: String, _ kind: TextKind) throws(ClientError) {

@@ -179,7 +179,7 @@ struct MultipartBody {
     var mediaType: String { "multipart/form-data; boundary=\(boundary)" }
 
     mutating func append(name: String, mediaType: String?, _ content: [UInt8]) {
-        bytes.append("--\(boundary)\r\nContent-Disposition: form-data; name=\"")
+        bytes.append(text: "--\(boundary)\r\nContent-Disposition: form-data; name=\"")
         for byte in name.utf8 {
             if byte == UInt8(ascii: "\"") || byte == UInt8(ascii: "\\") {
                 bytes.append(UInt8(ascii: "\\"))
@@ -187,7 +187,7 @@ struct MultipartBody {
             bytes.append(byte)
         }
         bytes.append("\"\r\n")
-        if let mediaType { bytes.append("Content-Type: \(mediaType)\r\n") }
+        if let mediaType { bytes.append(text: "Content-Type: \(mediaType)\r\n") }
         bytes.append("\r\n")
         bytes += content
         bytes.append("\r\n")
@@ -195,11 +195,5 @@ struct MultipartBody {
 
     func finished() -> [UInt8] {
         bytes + Array("--\(boundary)--\r\n".utf8)
-    }
-}
-
-extension [UInt8] {
-    fileprivate mutating func append(_ text: String) {
-        append(contentsOf: text.utf8)
     }
 }

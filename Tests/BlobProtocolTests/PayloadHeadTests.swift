@@ -23,8 +23,8 @@ import BlobProtocol
             HTTPResponseHead.field("Content-Type", mediaType.utf8.span.bytes, into: &out)
             HTTPResponseHead.field("Content-Length", fields.byteCount, into: &out)
             if let range = fields.range {
-                HTTPResponseHead.contentRange(
-                    range.lower, upTo: range.upper, of: range.total, into: &out)
+                let words = "bytes \(range.lower)-\(range.upper - 1)/\(range.total)"
+                HTTPResponseHead.field("Content-Range", words.utf8.span.bytes, into: &out)
             }
             if fields.isGzip { HTTPResponseHead.field("Content-Encoding", "gzip", into: &out) }
         }
@@ -38,7 +38,7 @@ import BlobProtocol
             HTTPResponseHead.field(
                 "Content-Security-Policy", "sandbox; default-src 'none'", into: &out)
         }
-        HTTPResponseHead.end(into: &out)
+        out += "\r\n".utf8
         return fields.isEnded ? out : out.dropLast(4)
     }
 

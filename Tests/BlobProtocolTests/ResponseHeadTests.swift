@@ -20,10 +20,8 @@ import BlobProtocol
             HTTPResponseHead.field("Content-Length", 10, into: &out)
             HTTPResponseHead.field("Accept-Ranges", "bytes", into: &out)
             HTTPResponseHead.field("ETag", tag.span.bytes, into: &out)
-            HTTPResponseHead.contentRange(0, upTo: 10, of: .max, into: &out)
-            HTTPResponseHead.contentRange(unsatisfiedOf: 0, into: &out)
             HTTPResponseHead.date(seconds: 784_111_777, into: &out)
-            HTTPResponseHead.end(into: &out)
+            out += "\r\n".utf8
         }
         #expect(
             Array(text.utf8)
@@ -33,8 +31,6 @@ import BlobProtocol
                     Content-Length: 10
                     Accept-Ranges: bytes
                     ETag: "shaX: y"
-                    Content-Range: bytes 0-9/18446744073709551615
-                    Content-Range: bytes */0
                     Date: Sun, 06 Nov 1994 08:49:37 GMT
 
 

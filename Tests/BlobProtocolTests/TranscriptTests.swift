@@ -1,3 +1,4 @@
+import Notifications
 import TestSupport
 import Testing
 
@@ -140,8 +141,8 @@ import BlobProtocol
         #expect(WireLimits.requestLineByteCountMax == 8_192)
         #expect(WireLimits.headerSectionByteCountMax == 16_384)
         #expect(WireLimits.fieldLineCountMax == 100 && WireLimits.conditionLineCountMax == 4)
-        #expect(WireLimits.idByteCountMax == 255 && WireLimits.partByteCountMax == 64)
-        #expect(WireLimits.messageByteCountMax == 4_096 && WireLimits.requestsInFlightMax == 64)
+        #expect(WireLimits.idByteCountMax == 255 && TextKind.part.byteCountMax == 64)
+        #expect(TextKind.message.byteCountMax == 4_096 && WireLimits.requestsInFlightMax == 64)
         #expect(WireLimits.frameHeadByteCountMax == 8_192 && WireLimits.listLimitMax == 1_000)
         #expect(WireLimits.pingBodyByteCountMax == 1_024)
         #expect(WireLimits.queryParameterCountMax == 16 && WireLimits.chunkLineByteCountMax == 256)

@@ -117,7 +117,7 @@ extension Subjects {
                         HTTPResponseHead.field("ETag", tag.span.bytes, into: &out)
                         HTTPResponseHead.field("Accept-Ranges", "bytes", into: &out)
                         HTTPResponseHead.date(seconds: 1_800_000_000, into: &out)
-                        HTTPResponseHead.end(into: &out)
+                        out += "\r\n".utf8
                         use(UInt64(out.count))
                     }
                 }

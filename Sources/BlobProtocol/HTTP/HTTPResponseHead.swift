@@ -1,6 +1,6 @@
 import Bytes
 
-/// Writing the head of a response, piece by piece: `begin`, the fields, `end`.
+/// Writing the head of a response, piece by piece: `begin`, the fields, and an empty line.
 public enum HTTPResponseHead {
     /// The whole interim answer to `Expect: 100-continue` (RFC 9110, section 15.2.1).
     public static let interimContinue: StaticString = "HTTP/1.1 100 Continue\r\n\r\n"
@@ -52,38 +52,6 @@ public enum HTTPResponseHead {
     public static func date(seconds: Int64, into out: inout [UInt8]) {
         out.append("Date: ")
         HTTPDate.append(seconds: seconds, to: &out)
-        out.append("\r\n")
-    }
-
-    /// Appends `Content-Range` for the bytes from `lower` up to and not including `upper`, which
-    /// must be greater, of `total` (RFC 9110, section 14.4).
-    public static func contentRange(
-        _ lower: UInt64, upTo upper: UInt64, of total: UInt64, into out: inout [UInt8]
-    ) {
-        precondition(lower < upper)
-        out.append("Content-Range: bytes ")
-        Decimal.append(lower, to: &out)
-        out.append(UInt8(ascii: "-"))
-        Decimal.append(upper - 1, to: &out)
-        out.append(UInt8(ascii: "/"))
-        Decimal.append(total, to: &out)
-        out.append("\r\n")
-    }
-
-    /// Appends the `Content-Range` of a 416, which says how many bytes there are.
-    public static func contentRange(unsatisfiedOf total: UInt64, into out: inout [UInt8]) {
-        out.append("Content-Range: bytes */")
-        Decimal.append(total, to: &out)
-        out.append("\r\n")
-    }
-
-    /// Appends field lines that were written out before, with their line ends.
-    public static func prepared(_ lines: StaticString, into out: inout [UInt8]) {
-        out.append(lines)
-    }
-
-    /// Appends the empty line.
-    public static func end(into out: inout [UInt8]) {
         out.append("\r\n")
     }
 

@@ -7,26 +7,12 @@ public enum WireLimits {
 
     /// The longest notification id, in bytes of UTF-8.
     public static var idByteCountMax: Int { TextKind.id.byteCountMax }
-    /// The longest part name, in bytes of UTF-8.
-    public static var partByteCountMax: Int { TextKind.part.byteCountMax }
     /// The longest media type, parameters included, in bytes.
     public static var mediaTypeByteCountMax: Int { TextKind.mediaType.byteCountMax }
-    /// The longest owner, in bytes of UTF-8.
-    public static var ownerByteCountMax: Int { TextKind.owner.byteCountMax }
-    /// The longest rich type, in bytes of UTF-8.
-    public static var richTypeByteCountMax: Int { TextKind.richType.byteCountMax }
-    /// The longest message, in bytes of UTF-8.
-    public static var messageByteCountMax: Int { TextKind.message.byteCountMax }
-    /// The longest title of a notification, in bytes of UTF-8.
-    public static var titleByteCountMax: Int { TextKind.title.byteCountMax }
-    /// The longest name of an app, in bytes of UTF-8.
-    public static var appByteCountMax: Int { TextKind.app.byteCountMax }
     /// The latest expiry that RFC 3339 can write, in milliseconds since 1970.
     public static var expiryMillisecondsMax: Int64 { RFC3339.millisecondsMax }
     /// The most notifications in one page of a list.
     public static var listLimitMax: Int { PageLimits.entryCountMax }
-    /// The longest name of a device, in bytes of UTF-8.
-    public static var deviceByteCountMax: Int { TextKind.device.byteCountMax }
     /// The most changes in one page of a feed.
     public static var feedPageLimitMax: Int { PageLimits.entryCountMax }
     /// Changes in one page of a feed when its reader does not say how many.
@@ -82,10 +68,6 @@ public enum WireLimits {
 
     // Documents, both dialects.
 
-    /// The longest name of a category, in bytes of UTF-8.
-    public static var categoryByteCountMax: Int { TextKind.category.byteCountMax }
-    /// The longest name of a group, in bytes of UTF-8.
-    public static var groupByteCountMax: Int { TextKind.group.byteCountMax }
     /// The largest JSON document, in bytes. Larger: 413.
     public static let documentByteCountMax = 65_536
     /// The largest JSON document that a device sends with a token, in bytes.

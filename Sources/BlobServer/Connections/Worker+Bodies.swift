@@ -1,5 +1,6 @@
 import BlobProtocol
 import BlobStore
+import Bytes
 
 // A body's way from the socket to the writer: memory, bytes, a job. `BodyMemory` has the rules for the memory.
 
@@ -22,7 +23,7 @@ extension Worker {
                 else { return .waits }
                 upload.awaitsContinue = false
                 answer(connection, &batch) {
-                    HTTPResponseHead.prepared(HTTPResponseHead.interimContinue, into: &$0.heads)
+                    $0.heads.append(HTTPResponseHead.interimContinue)
                     $0.endAnswer()
                 }
                 return .goesOn

@@ -212,7 +212,7 @@ extension HTTPRequest {
         // Blanks after a value are no part of it (RFC 9112, section 5).
         let count = batch.alignment(of: range, behind: 4)
         batch.heads.append(contentsOf: repeatElement(UInt8(ascii: " "), count: count))
-        HTTPResponseHead.prepared("\r\n\r\n", into: &batch.heads)
+        batch.heads.append("\r\n\r\n")
     }
 
     private static func composeTags(

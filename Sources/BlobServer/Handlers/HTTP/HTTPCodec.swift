@@ -50,7 +50,7 @@ final class HTTPCodec {
             HTTPResponseHead.field("Location", location.utf8.span.bytes, into: &batch.heads)
         }
         guard document.status != 204, document.status != 304 else {
-            HTTPResponseHead.end(into: &batch.heads)
+            batch.heads.append("\r\n")
             return batch.endAnswer()
         }
         end(document.mediaType, document.body, form, into: &batch)
@@ -69,7 +69,8 @@ final class HTTPCodec {
                 "Retry-After", ProtocolError.retryAfterSeconds, into: &batch.heads)
         }
         if error.code == .badRange, let byteCount = error.limit {
-            HTTPResponseHead.contentRange(unsatisfiedOf: byteCount, into: &batch.heads)
+            let range = "bytes */\(byteCount)"
+            HTTPResponseHead.field("Content-Range", range.utf8.span.bytes, into: &batch.heads)
         }
         var body: [UInt8] = []
         Problem.compose(error, into: &body)
@@ -96,7 +97,7 @@ final class HTTPCodec {
         HTTPResponseHead.field("Content-Type", mediaType, into: &batch.heads)
         HTTPResponseHead.field("Content-Length", UInt64(body.count), into: &batch.heads)
         HTTPResponseHead.field("Cache-Control", "no-store", into: &batch.heads)
-        HTTPResponseHead.end(into: &batch.heads)
+        batch.heads.append("\r\n")
         if !form.isHead { batch.heads.append(contentsOf: body) }
         batch.endAnswer()
     }
@@ -108,7 +109,7 @@ final class HTTPCodec {
     ) {
         if !reader.isBegun {
             begin(200, .last, into: &batch.heads)
-            HTTPResponseHead.prepared(Self.eventFields, into: &batch.heads)
+            batch.heads.append(Self.eventFields)
         }
         let owner = reader.query.owner
         for change in page.changes {
@@ -145,16 +146,16 @@ final class HTTPCodec {
 
     func appendEventsHead(_ form: HTTPForm, into batch: inout AnswerBatch) {
         begin(200, form, into: &batch.heads)
-        HTTPResponseHead.prepared(Self.eventFields, into: &batch.heads)
+        batch.heads.append(Self.eventFields)
         batch.endAnswer()
     }
 
     func appendBackupHead(_ form: HTTPForm, into batch: inout AnswerBatch) {
         begin(200, form, into: &batch.heads)
         if !form.isHTTP10 {
-            HTTPResponseHead.prepared("Transfer-Encoding: chunked\r\n", into: &batch.heads)
+            batch.heads.append("Transfer-Encoding: chunked\r\n")
         }
-        HTTPResponseHead.prepared(Self.backupFields, into: &batch.heads)
+        batch.heads.append(Self.backupFields)
         batch.endAnswer()
     }
 

@@ -142,12 +142,12 @@ import Testing
     func limits() {
         for (name, limit) in [
             ("NotificationID", WireLimits.idByteCountMax),
-            ("PartName", WireLimits.partByteCountMax),
-            ("Owner", WireLimits.ownerByteCountMax), ("App", WireLimits.appByteCountMax),
-            ("CategoryName", WireLimits.categoryByteCountMax),
-            ("Device", WireLimits.deviceByteCountMax), ("Group", WireLimits.groupByteCountMax),
-            ("Title", WireLimits.titleByteCountMax), ("RichType", WireLimits.richTypeByteCountMax),
-            ("Message", WireLimits.messageByteCountMax),
+            ("PartName", TextKind.part.byteCountMax),
+            ("Owner", TextKind.owner.byteCountMax), ("App", TextKind.app.byteCountMax),
+            ("CategoryName", TextKind.category.byteCountMax),
+            ("Device", TextKind.device.byteCountMax), ("Group", TextKind.group.byteCountMax),
+            ("Title", TextKind.title.byteCountMax), ("RichType", TextKind.richType.byteCountMax),
+            ("Message", TextKind.message.byteCountMax),
         ] {
             #expect(document.schema(name, "maxLength") == limit, "\(name)")
             #expect(document.schema(name, "x-max-bytes") == limit, "\(name)")
