@@ -142,6 +142,17 @@ import Testing
         #expect(try store.verify().problems == [])
     }
 
+    @Test("A member that has expired is passed over")
+    func expired() throws {
+        try store.publish("a", owner: "anna", group: "g", seconds: 10)
+        try store.publish("b", owner: "anna", group: "g", seconds: 20)
+        let later = noon.adding(seconds: 15)
+        let change = try store.patchGroup("g", of: "anna", Self.read, asOf: later)
+        #expect(change.matched == 1)
+        #expect(change.changed == 1)
+        #expect(try store.deleteGroup("g", of: "anna", asOf: later).matched == 1)
+    }
+
     @Test("The end of an account leaves a mark and nothing else of it")
     func owner() throws {
         let folder = TemporaryFolder()

@@ -68,6 +68,11 @@ import Testing
                     Self.whole(Self.record(7, $0.0, pages: $0.1))
                 })
         #expect(try log.firstTransaction() == 7)
+        // Of another log it has nothing.
+        for id in [Nonce(high: 7, low: 8), Nonce(high: 9, low: 9)] {
+            let other = try #require(try WriteAheadLog(folder.path, of: id, .writing))
+            #expect(try other.records(of: 7).isEmpty && other.firstTransaction() == nil)
+        }
         // Opened by another, later on.
         let again = try open(.writing)
         #expect(try again.records(of: 7) == records)
