@@ -80,6 +80,12 @@ import Testing
         // The transaction is committed: data.mdb has them.
         #expect(try again.records(of: 8).isEmpty)
         #expect(try Files.byteCount(path) == StoreLimits.logByteCount)
+        // Ended, it has nothing of any transaction, not even of those before the last.
+        try log.end(in: 7)
+        for transaction in UInt64(1)...9 {
+            #expect(try log.records(of: transaction).isEmpty, "\(transaction)")
+        }
+        #expect(try log.firstTransaction() == nil)
     }
 
     @Test(
