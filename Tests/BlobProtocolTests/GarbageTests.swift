@@ -45,11 +45,22 @@ import BlobProtocol
         #expect(accepted > 200)
     }
 
-    @Test("Damaged HTTP requests are read the same in whatever pieces they come")
+    @Test("HTTP requests are read the same in whatever pieces they come, and damaged ones too")
     func http() throws {
         var generator = SeededGenerator(seed: 9_112)
-        let requests = try Transcript.all().flatMap(\.exchanges)
+        // And those that tables of exchanges send as they are.
+        let tables = ["framing", "heads"].map {
+            Files.text("\(Files.package)/Tests/Exchanges/\($0).txt")
+        }
+        let raw = tables.joined().matches(of: #/RAW (.*?)  [→@]/#).map {
+            crlf(String($0.1).replacing("⏎", with: "\n"))
+        }
+        #expect(raw.count > 150)
+        let requests =
+            try raw
+            + Transcript.all().flatMap(\.exchanges)
             .map(\.request).filter { $0[0] != Wire.requestMagic }
+        for bytes in requests { _ = parseHead(bytes) }
         var accepted = 0
         for _ in 0..<testRounds(400) {
             let bytes = damaged(requests.randomElement(using: &generator)!, &generator)

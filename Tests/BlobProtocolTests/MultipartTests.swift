@@ -180,12 +180,6 @@ import Testing
         #expect(Self.read(Array(body.utf8)).code == .badMultipart)
     }
 
-    @Test("A part's media type keeps to the syntax")
-    func mediaType() {
-        let body = crlf("--b\nContent-Disposition: form-data; name=a\nContent-Type: x\n\n")
-        #expect(Self.read(body).code == .badMediaType)
-    }
-
     @Test("Heads, lines, blanks, what is before and what is behind have limits")
     func limits() {
         func repeated(_ text: String, _ count: Int) -> String {

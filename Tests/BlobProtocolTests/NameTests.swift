@@ -23,36 +23,6 @@ import BlobProtocol
         #expect(idCode(Array("a/b".utf8)) == .badID)
     }
 
-    // `q/../../api/…` was an owner, and what a proxy had allowed was another path.
-    // Taken in a document, an id `..` could not be asked for by any path.
-    @Test("Dot segments are refused in all that stands in paths, wherever it comes from")
-    func dotSegments() {
-        for (kind, refused) in [
-            (TextKind.id, ErrorCode.badID), (.part, .badPart), (.category, .badCategory),
-            (.owner, .badOwner),
-        ] {
-            for text in [".", ".."] {
-                #expect(
-                    code { () throws(ProtocolError) in
-                        try kind.check(Array(text.utf8).span.bytes)
-                    } == refused, "\(text)")
-            }
-        }
-        for text in [".", "..", "a/..", "../a", "a/../b", "a/./b", "/..", "../", "//.", "./"] {
-            let bytes = Array(text.utf8)
-            #expect(
-                code { () throws(ProtocolError) in try TextKind.owner.check(bytes.span.bytes) }
-                    == .badOwner, "\(text)")
-        }
-        for text in ["...", "a..", "..a", ".a", "a.", "a/...", "/", "//", "a//b", "%2e%2e", "..;"] {
-            let bytes = Array(text.utf8)
-            #expect(
-                code { () throws(ProtocolError) in try TextKind.owner.check(bytes.span.bytes) }
-                    == nil,
-                "\(text)")
-        }
-    }
-
     @Test("Control characters are refused: U+0000–001F and U+007F–009F")
     func controls() {
         for scalar in 0..<0x100 {
@@ -100,24 +70,6 @@ import BlobProtocol
             if isText { wellFormed += 1 }
         }
         #expect(wellFormed > 200)
-    }
-
-    @Test("The error names the thing, its value and the limit")
-    func wording() {
-        let long = [UInt8](repeating: 97, count: 300)
-        let bell: [UInt8] = [97, 7]
-        var problem: ProtocolError?
-        do throws(ProtocolError) { try TextKind.id.check(long.span.bytes) } catch {
-            problem = error
-        }
-        #expect(problem?.detail == "the id is 300 bytes long; the limit is 255")
-        #expect(problem?.limit == 255 && problem?.status == 400)
-        do throws(ProtocolError) { try TextKind.part.check(bell.span.bytes) } catch {
-            problem = error
-        }
-        #expect(
-            problem?.detail
-                == "the part name must not contain the control character U+0007 (byte 1)")
     }
 
     @Test(
@@ -174,16 +126,5 @@ import BlobProtocol
         #expect(try Title(given: RawSpan()) == nil)
         // Two texts for Swift, one for nobody else.
         #expect(try AppName(onWire: "\u{E9}") != AppName(onWire: "e\u{301}"))
-    }
-
-    @Test("A name of a path is decoded, and no dot segment")
-    func namesInPaths() throws {
-        func name(_ path: String) throws(ProtocolError) -> String {
-            try NotificationID(inPath: Array(path.utf8).span.bytes).text
-        }
-        #expect(try name("a%20b") == "a b" && name("...") == "...")
-        for path in ["..", "%2e", "a%2Fb", "%", ""] {
-            #expect(code { () throws(ProtocolError) in _ = try name(path) } == .badID, "\(path)")
-        }
     }
 }

@@ -5,27 +5,34 @@ import Testing
 
 /// Names are looked at eight bytes at a time: every byte must be found at every place.
 @Suite struct PlainNameTests {
-    @Test("A byte that is not plain is found wherever it stands")
-    func everyByteEverywhere() {
+    /// Texts of up to 25 letters with one of these bytes at each place, which must be found.
+    private func everywhere(
+        _ bytes: ClosedRange<UInt8>, isRight: (_ text: [UInt8], _ place: Int, UInt8) -> Bool
+    ) {
         for length in 1...25 {
             for place in 0..<length {
-                for byte in 0...255 as ClosedRange<UInt8> {
-                    var name = [UInt8](repeating: 0x61, count: length)
-                    name[place] = byte
+                for byte in bytes {
+                    var text = [UInt8](repeating: 0x61, count: length)
+                    text[place] = byte
                     // Neighbours that lend to a borrow or a carry.
-                    if place > 0 { name[place - 1] = place % 2 == 0 ? 0x20 : 0x7E }
-                    let isPlain = byte >= 0x20 && byte < 0x7F && byte != UInt8(ascii: "/")
-                    let printable = name.span.bytes.printableByteCount
-                    let isPrintable = byte >= 0x20 && byte < 0x7F
-                    let whole = length / 8 * 8
+                    if place > 0 { text[place - 1] = place % 2 == 0 ? 0x20 : 0x7E }
                     // An expectation for each would take longer than what is expected.
-                    if name.span.bytes.isPlainName != isPlain
-                        || printable != (isPrintable || place >= whole ? whole : place / 8 * 8)
-                    {
+                    if !isRight(text, place, byte) {
                         Issue.record("\(byte) at \(place) of \(length)")
                     }
                 }
             }
+        }
+    }
+
+    @Test("A byte that is not plain is found wherever it stands")
+    func everyByteEverywhere() {
+        everywhere(0...255) { text, place, byte in
+            let isPrintable = byte >= 0x20 && byte < 0x7F
+            let printable = text.span.bytes.printableByteCount
+            let whole = text.count / 8 * 8
+            return text.span.bytes.isPlainName == (isPrintable && byte != UInt8(ascii: "/"))
+                && printable == (isPrintable || place >= whole ? whole : place / 8 * 8)
         }
     }
 
@@ -35,27 +42,18 @@ import Testing
             0x22: #"\""#, 0x5C: #"\\"#, 0x08: #"\b"#, 0x09: #"\t"#, 0x0A: #"\n"#, 0x0C: #"\f"#,
             0x0D: #"\r"#,
         ]
-        for length in 1...25 {
-            for place in 0..<length {
-                for byte in 0...0x7F as ClosedRange<UInt8> {
-                    var text = [UInt8](repeating: 0x61, count: length)
-                    text[place] = byte
-                    // Neighbours that lend to a borrow or a carry.
-                    if place > 0 { text[place - 1] = place % 2 == 0 ? 0x20 : 0x7E }
-                    let control = String(byte, radix: 16)
-                    let escaped =
-                        escapes[byte]
-                        ?? (byte < 0x20
-                            ? "\\u" + String(repeating: "0", count: 4 - control.count) + control
-                            : String(decoding: [byte], as: UTF8.self))
-                    let expected =
-                        [UInt8(ascii: "\"")] + text[..<place] + Array(escaped.utf8)
-                        + text[(place + 1)...] + [UInt8(ascii: "\"")]
-                    var out: [UInt8] = []
-                    JSONText.append(utf8: text.span.bytes, to: &out)
-                    if out != expected { Issue.record("\(byte) at \(place) of \(length)") }
-                }
-            }
+        everywhere(0...0x7F) { text, place, byte in
+            let control = String(byte, radix: 16)
+            let escaped =
+                escapes[byte]
+                ?? (byte < 0x20
+                    ? "\\u" + String(repeating: "0", count: 4 - control.count) + control
+                    : String(decoding: [byte], as: UTF8.self))
+            let quote = [UInt8(ascii: "\"")]
+            var out: [UInt8] = []
+            JSONText.append(utf8: text.span.bytes, to: &out)
+            return out == quote + text[..<place] + Array(escaped.utf8) + text[(place + 1)...]
+                + quote
         }
         var out: [UInt8] = []
         JSONText.append("", to: &out)

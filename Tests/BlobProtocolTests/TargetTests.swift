@@ -4,86 +4,30 @@ import Testing
 
 import BlobProtocol
 
-/// Paths, percent-encoding, queries and times.
+/// Paths, percent-encoding, queries, times and ranges.
 @Suite struct TargetTests {
-    /// What a path has in the place of a pattern's parameters; nil when it does not match.
-    private func match(_ pattern: PathPattern, _ path: String) -> [String]? {
+    /// The id and the name of the part in a link's path.
+    private func link(_ path: String) -> [String?]? {
         let bytes = Array(path.utf8)
-        let match = pattern.match(
-            bytes.span.bytes, segmentCount: PathPattern.segmentCount(of: bytes.span.bytes))
-        return match.map { match in
-            [match.first, match.second].filter { !$0.isEmpty }.map { text($0, in: bytes)! }
+        guard case .link(let id, let name) = PayloadPath.parse(bytes.span.bytes) else { return nil }
+        return [text(id, in: bytes), text(name, in: bytes)]
+    }
+
+    /// Other paths, and what is no path of anything, are in `Tests/Exchanges/heads.txt`.
+    @Test("The paths of links")
+    func links() {
+        #expect(link("/d/4%2F2") == ["4%2F2", ""])
+        #expect(link("/d/users") == ["users", ""])
+        #expect(link("/d/42/parts/a.b") == ["42", "a.b"])
+        #expect(link("/d/users/parts/sound") == ["users", "sound"])
+        #expect(link("/d/%75sers/parts/changes") == ["%75sers", "changes"])
+        // The feed of the owner `parts` is none.
+        for path in [
+            "", "*", "/d", "/d/", "/d//", "/d/1/", "/d/1/payload", "/d/1/parts/",
+            "/d/users/users/changes", "/d/users/parts/changes",
+        ] {
+            #expect(link(path) == nil, "\(path)")
         }
-    }
-
-    @Test("A path matches its pattern")
-    func patterns() {
-        #expect(match(PathPattern("/livez"), "/livez") == [])
-        let id = PathPattern("/v1/notifications/{id}")
-        #expect(id.parameters == ["id"])
-        #expect(match(id, "/v1/notifications/4%2F2") == ["4%2F2"])
-        #expect(match(id, "/v1/notifications/{id}") == ["{id}"])
-        let part = PathPattern("/v1/notifications/{id}/parts/{name}")
-        #expect(part.parameters == ["id", "name"])
-        #expect(match(part, "/v1/notifications/payload/parts/a.b") == ["payload", "a.b"])
-        #expect(match(part, "/v1/notifications/parts/parts/parts") == ["parts", "parts"])
-        let changes = PathPattern("/d/users/{owner}/changes")
-        #expect(match(changes, "/d/users/parts/changes") == ["parts"])
-        #expect(match(changes, "/d/%75sers/parts/changes") == nil)
-        #expect(match(PathPattern("/v1/notifications:batch"), "/v1/notifications:batch") == [])
-    }
-
-    @Test(
-        "Empty segments, a slash at the end and other words make another path",
-        arguments: [
-            "", "/", "*", "//", "v1/a/1/b", "/v1/a/1", "/v1/a/1/", "/v1/a//b", "/v1/a/1/b/",
-            "/v1/a/1/c", "/v1/a/1/bb", "/v1/a/1/", "/V1/a/1/b", "//v1/a/1/b", "/v1/a/1/b/c",
-        ])
-    func others(path: String) {
-        #expect(match(PathPattern("/v1/a/{id}/b"), path) == nil)
-        #expect(match(PathPattern("/v1/a/{id}/b"), "/v1/a/1/b") == ["1"])
-    }
-
-    /// A payload's path with its slices as text.
-    private func payload(_ path: String) -> [String?]? {
-        let bytes = Array(path.utf8)
-        return switch PayloadPath.parse(bytes.span.bytes) {
-        case .part(let id, let name): ["part", text(id, in: bytes), text(name, in: bytes)]
-        case .link(let id, let name): ["link", text(id, in: bytes), text(name, in: bytes)]
-        case .blob(let digest): ["blob", text(digest, in: bytes)]
-        case nil: nil
-        }
-    }
-
-    @Test("The paths of payloads")
-    func payloads() {
-        #expect(payload("/v1/notifications/4%2F2/payload") == ["part", "4%2F2", ""])
-        #expect(payload("/v1/notifications/payload/parts/a.b") == ["part", "payload", "a.b"])
-        #expect(payload("/api/notifications/42") == ["part", "42", ""])
-        #expect(payload("/v1/blobs/sha256:00") == ["blob", "sha256:00"])
-        #expect(payload("/d/4%2F2") == ["link", "4%2F2", ""])
-        #expect(payload("/d/users") == ["link", "users", ""])
-        #expect(payload("/d/42/parts/a.b") == ["link", "42", "a.b"])
-        #expect(payload("/d/users/parts/sound") == ["link", "users", "sound"])
-        #expect(payload("/d/%75sers/parts/changes") == ["link", "%75sers", "changes"])
-        // The feed of the owner `parts`.
-        #expect(payload("/d/users/parts/changes") == nil)
-    }
-
-    @Test(
-        "Other paths are no payload's",
-        arguments: [
-            "", "/", "*", "/d", "/d/", "/d//", "/d/1/", "/d/1/payload", "/d/1/parts/",
-            "/d/users/users/changes", "/v1/notifications", "/v1/notifications/",
-            "/v1/notifications/1", "/v1/notifications//payload", "/v1/notifications/1/payload/",
-            "/v1/notifications/1/payloads", "/v1/notifications/1/parts",
-            "/v1/notifications/1/parts/", "/v1/notifications/1/parts/a/b",
-            "/V1/notifications/1/payload", "/v1/notification/1/payload", "/api/notifications",
-            "/api/notifications/", "/api/notifications/1/payload", "/v1/blobs", "/v1/blobs/",
-            "/v1/blobs/a/b", "/v1/notifications:batch",
-        ])
-    func noPayload(path: String) {
-        #expect(payload(path) == nil)
     }
 
     private func decoded(_ text: String, plus: Bool = false) -> [UInt8]? {
@@ -194,6 +138,25 @@ import BlobProtocol
                 _ = try Digest(onWire: Array(text.utf8).span.bytes)
             }
             #expect(problem == .badDigest)
+        }
+    }
+
+    @Test("Ranges are resolved against a length (RFC 9110, section 14.1.2)")
+    func resolve() {
+        for (range, byteCount, expected) in [
+            (WireRange(first: 0), 10, ResolvedRange.partial(0, 10)),
+            (WireRange(first: 9, count: 1), 10, .partial(9, 10)),
+            (WireRange(first: 9, count: .max), 10, .partial(9, 10)),
+            (WireRange(first: 10), 10, .unsatisfiable), (WireRange(first: 0), 0, .unsatisfiable),
+            (WireRange(first: 0, count: .max), .max, .partial(0, .max)),
+            (.suffix(3), 10, .partial(7, 10)), (.suffix(30), 10, .partial(0, 10)),
+            (.suffix(0), 10, .unsatisfiable), (.suffix(3), 0, .whole),
+            (WireRange(first: 2), 5, .partial(2, 5)),
+            (WireRange(first: 2, count: 2), 5, .partial(2, 4)),
+            (WireRange(first: 2, count: .max - 1), 5, .partial(2, 5)),
+            (WireRange(first: .max, count: .max - 1), .max, .unsatisfiable),
+        ] as [(WireRange, UInt64, ResolvedRange)] {
+            #expect(range.resolve(byteCount: byteCount) == expected, "\(range)")
         }
     }
 }

@@ -130,6 +130,7 @@ extension FeedModel {
             draft.parts.append(DraftPart(name: name, mediaType: "image/png", content: source))
         }
         let isNew = live(id) == nil
+        if generator.chance(20) { draft.condition = isNew ? .absent : .exists }
         if generator.chance(6) {
             draft.condition = isNew ? .exists : .absent
             return conditionFails(.publishNotification(draft), id)
@@ -360,11 +361,6 @@ extension FeedModel {
         }
     }
 
-    /// What makes a response the same when it comes again.
-    fileprivate static func responseKey(_ key: String, from device: String?) -> String {
-        "\(device ?? "")/\(key)"
-    }
-
     private mutating func planResponse(_ id: String) -> Planned {
         var response = ActionResponse(
             id: id, action: generator.chance(50) ? "default" : "dismiss",
@@ -375,23 +371,25 @@ extension FeedModel {
         }
         let before = item
         let isDismissal = response.action == "dismiss"
-        // The key tells what it was used for, so that the model need not remember that.
-        if let key = response.key { response.key = "\(key)-\(response.action)" }
-        let repeated = response.key.map { Self.responseKey($0, from: response.device) }
-        if let repeated, item.responseKeys.contains(repeated) {
+        response.staysOnScreen = !isDismissal && generator.chance(20)
+        let name = "\(response.key ?? "-") \(response.device ?? "-") "
+        let said = "\(name)\(response.action) \(response.staysOnScreen) "
+        if response.key != nil, let first = item.responses.first(where: { $0.hasPrefix(name) }) {
+            let isSame = first.hasPrefix(said)
             return Planned(change: .respond(response)) { outcome in
-                guard case .unchanged(let record) = outcome else {
-                    throw FeedModelError("the second response \(repeated) to \(id): \(outcome)")
+                switch outcome {
+                case .unchanged(let record) where isSame: try before.check(record, id)
+                case .refused(.responseConflict) where !isSame: break
+                default: throw FeedModelError("\(response) a second time: \(outcome)")
                 }
-                try before.check(record, id)
             }
         }
-        item.responseKeys.append(repeated)
-        if item.responseKeys.count > StoreLimits.responseCountMax {
-            item.responseKeys.removeFirst()
+        let all = item.responses + ["\(said)\(now)"]
+        item.responses = all.suffix(StoreLimits.responseCountMax)
+        if !response.staysOnScreen {
+            item.details.actionState = isDismissal ? .dismissed : .activated
+            if !isDismissal { item.details.isRead = true }
         }
-        item.details.actionState = isDismissal ? .dismissed : .activated
-        if !isDismissal { item.details.isRead = true }
         return planChange(.respond(response), id, before, &item, device: response.device)
     }
 
@@ -614,9 +612,9 @@ extension FeedModel.Item {
         try same("device", record.details.device, device)
         try same(
             "responses",
-            record.details.responses.map { response in
-                response.key.map { FeedModel.responseKey($0, from: response.device) }
-            }, responseKeys)
+            record.details.responses.map {
+                "\($0.key ?? "-") \($0.device ?? "-") \($0.action) \($0.staysOnScreen) \($0.at)"
+            }, responses)
         try same("created at", record.createdAt, createdAt)
         try same("expires at", record.expiresAt, expiresAt)
         try same("revision", record.revision, revision)

@@ -15,7 +15,8 @@ public struct FeedModel {
         /// What a publisher may say. What the store sets of them is beside them.
         var details = NotificationDetails()
         var device: String?
-        var responseKeys: [String?] = []
+        /// Each begins with its key and device, which make it the same when it comes again.
+        var responses: [String] = []
         /// The number of each part's content.
         var parts: [String: Int] = [:]
         var createdAt: Timestamp

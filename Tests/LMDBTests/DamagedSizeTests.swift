@@ -1,4 +1,3 @@
-import Glibc
 import TestSupport
 import Testing
 
@@ -7,6 +6,8 @@ import Testing
 /// One flipped bit in the size of a value ended every process that read it: liblmdb believes sizes,
 /// and what is behind the end of the file is SIGBUS.
 @Suite struct DamagedSizeTests {
+    private let folder = TemporaryFolder()
+
     private static let value = [UInt8](repeating: 0x5A, count: 100)
 
     /// Where the entry of `key` is in the file: its size is its first four bytes, or two and two.
@@ -18,28 +19,8 @@ import Testing
         }.map { $0 - 6 }
     }
 
-    private static func flip(_ bit: Int, at offset: Int, in path: String) throws {
-        let descriptor = open(path, O_RDWR | O_CLOEXEC)
-        try #require(descriptor >= 0)
-        defer { close(descriptor) }
-        var byte: UInt8 = 0
-        try #require(pread(descriptor, &byte, 1, off_t(offset + bit / 8)) == 1)
-        byte ^= 1 << UInt8(bit % 8)
-        try #require(pwrite(descriptor, &byte, 1, off_t(offset + bit / 8)) == 1)
-    }
-
-    private static func read(_ path: String) throws -> [UInt8] {
-        let descriptor = open(path, O_RDONLY | O_CLOEXEC)
-        try #require(descriptor >= 0)
-        defer { close(descriptor) }
-        var bytes = [UInt8](repeating: 0, count: 1 << 20)
-        let count = Glibc.read(descriptor, &bytes, bytes.count)
-        return Array(bytes.prefix(max(0, count)))
-    }
-
     @Test("No bit of a size ends a process that looks the value up, walks past it, or changes it")
     func sizes() throws {
-        let folder = TemporaryFolder()
         do {
             let environment = try folder.open()
             let table = try environment.makeTable()
@@ -47,10 +28,13 @@ import Testing
             try environment.set("key-two", Self.value, in: table)
         }
         let path = folder.path + "/data.mdb"
-        let places = Self.entry("key-one", in: try Self.read(path))
+        let whole = try Files.read(path)
+        let places = Self.entry("key-one", in: whole)
         #expect(!places.isEmpty)
         for bit in 0..<32 {
-            for place in places { try Self.flip(bit, at: place, in: path) }
+            for place in places.map({ $0 + bit / 8 }) {
+                try Files.overwrite([whole[place] ^ 1 << UInt8(bit % 8)], at: place, in: path)
+            }
             do {
                 let environment = try folder.open()
                 let table = try #require(try environment.openTables(["table"]).first)
@@ -67,7 +51,7 @@ import Testing
                 try Self.walk(environment, table)
                 try Self.change(environment, table, isOutside: bit >= 12)
             }
-            for place in places { try Self.flip(bit, at: place, in: path) }
+            try Files.write(whole, to: path)
         }
         let environment = try folder.open()
         let table = try #require(try environment.openTables(["table"]).first)
@@ -76,12 +60,13 @@ import Testing
 
     @Test("Page counts that no file has are counted up without a trap")
     func pageCounts() throws {
-        let folder = TemporaryFolder()
         do { _ = try folder.open().makeTable() }
         let path = folder.path + "/data.mdb"
         // A table's value: its flags and depth, then its branch, leaf and overflow pages (`MDB_db`).
-        for place in Self.entry("table", in: try Self.read(path)) {
-            for field in 1...3 { try Self.flip(62, at: place + 13 + 8 * field, in: path) }
+        for place in Self.entry("table", in: try Files.read(path)) {
+            for field in 1...3 {
+                try Files.overwrite([0x40], at: place + 13 + 8 * field + 7, in: path)
+            }
         }
         let environment = try folder.open()
         let tables = try environment.openTables(["table"])

@@ -4,9 +4,10 @@ import TestSupport
 import Testing
 
 @Suite(.serialized) struct EnvironmentTests {
+    private let folder = TemporaryFolder()
+
     @Test("A second opening in the process is refused, whatever the folder is called")
     func secondOpening() throws {
-        let folder = TemporaryFolder()
         let first = try folder.open()
         for path in [folder.path, folder.path + "/", folder.path + "/../" + last(folder.path)] {
             do {
@@ -24,7 +25,6 @@ import Testing
 
     @Test("A folder can be opened again after it was closed, and after an opening that failed")
     func reopening() throws {
-        let folder = TemporaryFolder()
         do { _ = try folder.open() }
         do {
             // No file may be that large.
@@ -60,7 +60,6 @@ import Testing
             while blockers.count < count {
                 blockers.append(Glibc.open("/dev/null", O_RDONLY | O_CLOEXEC))
             }
-            let folder = TemporaryFolder()
             let environment = try folder.open()
             var data = stat()
             fstat(environment.dataDescriptor, &data)
@@ -80,7 +79,6 @@ import Testing
 
     @Test("A table that is not there is not found; one that is has its pages counted")
     func tables() throws {
-        let folder = TemporaryFolder()
         let environment = try folder.open()
         do {
             _ = try environment.openTables(["nothing"])

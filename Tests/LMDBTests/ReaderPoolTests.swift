@@ -4,9 +4,10 @@ import TestSupport
 import Testing
 
 @Suite struct ReaderPoolTests {
+    private let folder = TemporaryFolder()
+
     @Test("As many views as there may be are open at once; one more is refused, until one ends")
     func readersFull() throws {
-        let folder = TemporaryFolder()
         let environment = try folder.open(readerCountMax: 2)
         let first = try environment.beginRead()
         do {
@@ -25,7 +26,6 @@ import Testing
 
     @Test("The oldest view is the one that was opened first, whichever ends before")
     func oldestViewed() throws {
-        let folder = TemporaryFolder()
         let environment = try folder.open()
         let table = try environment.makeTable()
         #expect(environment.readers.oldestViewed == .max)
@@ -52,7 +52,6 @@ import Testing
     /// go of it after its last use, and closing it unmaps the file under an open view.
     @Test("A view keeps its environment open")
     func viewKeepsEnvironment() throws {
-        let folder = TemporaryFolder()
         let value = [UInt8](repeating: 7, count: 100_000)
         do {
             var environment: Environment? = try folder.open()
@@ -81,7 +80,6 @@ import Testing
     /// More views are wanted than there are slots, so slots change hands all the time.
     @Test("Each view has a slot of its own, however many threads want one, and none is lost")
     func contention() async throws {
-        let folder = TemporaryFolder()
         let capacity = 4
         let environment = try folder.open(readerCountMax: capacity)
         let table = try environment.makeTable()
@@ -140,7 +138,6 @@ import Testing
 
     @Test("A view whose caller keeps the environment sees what any other sees")
     func unkept() throws {
-        let folder = TemporaryFolder()
         let environment = try folder.open(readerCountMax: 2)
         let table = try environment.makeTable()
         try environment.set("a", [1], in: table)

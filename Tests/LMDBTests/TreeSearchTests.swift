@@ -7,6 +7,8 @@ import Testing
 
 /// Lookups in the map without liblmdb: the same answers, and no end for a process that meets damage.
 @Suite struct TreeSearchTests {
+    private let folder = TemporaryFolder()
+
     /// Keys of all lengths, many of which begin as others do, and values that are short, fill half
     /// a page, or have pages of their own.
     private static func fill(
@@ -26,7 +28,6 @@ import Testing
 
     @Test("A view keeps its commit, whenever it learns where its tables begin")
     func commits() throws {
-        let folder = TemporaryFolder()
         let environment = try folder.open()
         let tables = [try environment.makeTable("one"), try environment.makeTable("two")]
         for table in tables { try environment.set("key", [0], in: table) }
@@ -51,7 +52,6 @@ import Testing
 
     @Test("Tables beyond those whose roots are kept are looked up by liblmdb")
     func manyTables() throws {
-        let folder = TemporaryFolder()
         let environment = try Environment(
             directory: folder.path,
             mapByteCount: 16 << 20, readerCountMax: 4, tableCountMax: 12)
@@ -71,7 +71,6 @@ import Testing
         let seed = testSeed(23)
         print("seed \(seed)")
         var generator = SeededGenerator(seed: seed)
-        let folder = TemporaryFolder()
         let environment = try folder.open()
         let table = try environment.makeTable()
         let model = try Self.fill(environment, table, count: 400, &generator)
@@ -113,7 +112,6 @@ import Testing
     /// another's value when both fell into the same set. There are more keys here than sets, so many do.
     @Test("Keys that differ only behind byte 32 are never taken for each other")
     func longKeys() throws {
-        let folder = TemporaryFolder()
         let environment = try folder.open()
         let table = try environment.makeTable()
         let count = 40_000

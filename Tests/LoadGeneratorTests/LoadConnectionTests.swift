@@ -18,8 +18,7 @@ import Testing
     @Test("As many requests as may be in flight leave together, and one for each answer after")
     func depth() throws {
         let wire = Wire()
-        var driven = try DrivenConnection(
-            LineDialect(), payloads, RequestPlan(payloads), on: wire, depth: 4)
+        var driven = try DrivenConnection(payloads, on: wire, depth: 4)
         try driven.send(now: 10)
         let first = asked(wire.received())
         #expect(first.count == 4)
@@ -37,8 +36,7 @@ import Testing
     @Test("Answers in the wrong order, and answers to nothing, end the run")
     func order() throws {
         let wire = Wire()
-        var driven = try DrivenConnection(
-            LineDialect(), payloads, RequestPlan(payloads), on: wire, depth: 2)
+        var driven = try DrivenConnection(payloads, on: wire, depth: 2)
         try driven.send(now: 0)
         let first = asked(wire.received())
         try #require(first[0] != first[1])
@@ -48,8 +46,7 @@ import Testing
         #expect(failure?.reason == .wrongBytes)
 
         let silent = Wire()
-        var idle = try DrivenConnection(
-            LineDialect(), payloads, RequestPlan(payloads), on: silent, depth: 2)
+        var idle = try DrivenConnection(payloads, on: silent, depth: 2)
         silent.send(lineAnswer(bytes(payloads, 0)))
         var unasked: LoadFailure?
         do throws(LoadFailure) { try idle.receive(now: 1) } catch { unasked = error }
@@ -60,8 +57,7 @@ import Testing
     func opening() throws {
         let wire = Wire()
         var driven = try DrivenConnection(
-            LineDialect(opening: Array("HELLO\r\n".utf8)), payloads, RequestPlan(payloads),
-            on: wire, depth: 2)
+            payloads, on: wire, depth: 2, opening: Array("HELLO\r\n".utf8))
         try driven.send(now: 0)
         #expect(wire.received() == Array("HELLO\r\n".utf8))
         wire.send(Array("+O".utf8))
@@ -82,7 +78,7 @@ import Testing
         let payloads = try LoadPayloads(.fixed(size), count: 16, seed: 5)
         let wire = Wire(sendByteCount: sendByteCount)
         var driven = try DrivenConnection(
-            LineDialect(), payloads, RequestPlan(payloads, readPercent: 0), on: wire, depth: 5)
+            payloads, RequestPlan(payloads, readPercent: 0), on: wire, depth: 5)
         var sent: [UInt8] = []
         repeat {
             try driven.send(now: 0)
@@ -112,7 +108,7 @@ import Testing
     func storing() throws {
         let wire = Wire()
         var driven = try DrivenConnection(
-            LineDialect(), payloads, RequestPlan(payloads, purpose: .storing), on: wire,
+            payloads, RequestPlan(payloads, purpose: .storing), on: wire,
             depth: 100, for: .storing)
         try driven.send(now: 0)
         var expected: [UInt8] = []

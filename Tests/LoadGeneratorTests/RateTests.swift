@@ -16,7 +16,7 @@ import Testing
         let wire = Wire()
         let schedule = RateSchedule(rate: 1e8, start: 1_000)
         var driven = try DrivenConnection(
-            LineDialect(), payloads, RequestPlan(payloads, schedule: schedule), on: wire, depth: 1)
+            payloads, RequestPlan(payloads, schedule: schedule), on: wire, depth: 1)
         var now: Int64 = 1_000
         func step(_ driven: inout DrivenConnection, answerAfter wait: Int64) throws {
             try driven.send(now: now, limit: 1)
@@ -53,7 +53,7 @@ import Testing
         let wire = Wire()
         let schedule = RateSchedule(rate: 1e9 / 50, start: 100)
         var driven = try DrivenConnection(
-            LineDialect(), payloads, RequestPlan(payloads, schedule: schedule), on: wire, depth: 2)
+            payloads, RequestPlan(payloads, schedule: schedule), on: wire, depth: 2)
         try driven.send(now: 99)
         #expect(wire.received().isEmpty)
         try driven.send(now: 100)

@@ -131,14 +131,15 @@ struct DrivenConnection: ~Copyable {
     private var output: [UInt8] = []
 
     init(
-        _ dialect: some LoadDialect, _ payloads: LoadPayloads, _ plan: RequestPlan,
-        on wire: borrowing Wire, depth: Int, for purpose: Workload.Purpose = .measuring
+        _ payloads: LoadPayloads, _ plan: RequestPlan? = nil, on wire: borrowing Wire, depth: Int,
+        for purpose: Workload.Purpose = .measuring, opening: [UInt8] = []
     ) throws(LoadFailure) {
+        let dialect = LineDialect(opening: opening)
         workload = try Workload(dialect, payloads, for: purpose)
         connection = LoadConnection(
             LoadSocket(adopting: wire.connection), depth: depth, check: .all,
             opening: dialect.opening)
-        self.plan = plan
+        self.plan = plan ?? RequestPlan(payloads)
         record.isCounting = true
     }
 

@@ -28,11 +28,7 @@ import Testing
 
     /// Changes a byte of a payload in the file, behind the back of who has it open.
     private func damage(_ payload: [UInt8], of member: Member, at offset: Int = 120_000) throws {
-        let path = member.folder.path + "/data.mdb"
-        let data = try Files.read(path)
-        let pattern = Array(payload[offset..<offset + 64])
-        let place = try #require(data.firstRange(of: pattern)).lowerBound
-        try Files.overwrite([data[place] ^ 0x10], at: place, in: path)
+        try Files.damage(payload[offset..<offset + 64], in: member.folder.path("data.mdb"))
     }
 
     /// Reads everything again, as the daemon's thread does, and notes what is damaged.
@@ -43,15 +39,6 @@ import Testing
         #expect(scrubber.takeFindings() == [])
         var position = HealingPosition()
         while try store.tendQuarantine(&position, heals: heals, asOf: noon) {}
-    }
-
-    /// Changes a store's tables as no step does.
-    private func change(
-        _ store: BlobStore, _ body: (inout ChangeTransaction) throws(StoreError) -> Void
-    ) throws {
-        try store.pipeline.whileWriting { () throws(StoreError) in
-            try store.pipeline.inTransaction(growth: 0, asOf: noon, isPublishing: false, body)
-        }
     }
 
     private func requireSame(_ follower: Member, _ leader: Member, _ name: Comment) throws {
@@ -72,7 +59,7 @@ import Testing
         #expect(try leader.evict() == 1)
         let last = blob.chunkCount - 1
         // As far as an attempt came before it ended.
-        try change(store) { (transaction) throws(StoreError) in
+        try store.pipeline.change(isPublishing: false) { (transaction) throws(StoreError) in
             try transaction.transaction.putChunk(
                 of: blob, at: last, bytes, in: store.core.tables.chunks)
         }
@@ -328,7 +315,7 @@ import Testing
         let (first, second) = (try blob("id-0", of: store), try blob("id-1", of: store))
         #expect(try leader.evict([first.number]) == 1)
         func put(_ entry: BlobStateEntry, _ number: UInt64) throws {
-            try change(store) { (transaction) throws(StoreError) in
+            try store.pipeline.change(isPublishing: false) { (transaction) throws(StoreError) in
                 let key = Keys.state(number, entry.state.queue)
                 let value = entry.words(number: number)
                 try transaction.transaction.set(

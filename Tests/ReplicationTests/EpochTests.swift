@@ -52,23 +52,15 @@ import Testing
         #expect(next > given + (1 << 31))
         let step = try old.shipper?.step(on: old.bucket, asOf: noon, appendsEmpty: true)
         #expect(step == .deposed(epoch: 2))
-        let owner = Array("ann".utf8)
-        for text in [first, shared, later] {
-            #expect(
-                try new.store.feedCursor(text.span.bytes, owner: owner.span.bytes) != nil)
-        }
-        #expect(throws: StoreError.resync) {
-            _ = try new.store.feedCursor(lost.span.bytes, owner: owner.span.bytes)
-        }
+        for text in [first, shared, later] { try expect(text, isGoodAt: true, new.store) }
+        try expect(lost, isGoodAt: false, new.store)
         // The same on a follower, and after a start.
         try new.ship()
         let third = try Member("third", seededFrom: objects)
         try third.follow()
         try third.reopen()
-        #expect(throws: StoreError.resync) {
-            _ = try third.store.feedCursor(lost.span.bytes, owner: owner.span.bytes)
-        }
-        #expect(try third.store.feedCursor(later.span.bytes, owner: owner.span.bytes) != nil)
+        try expect(lost, isGoodAt: false, third.store)
+        try expect(later, isGoodAt: true, third.store)
         #expect(third.store.hasSequence(1, of: 1))
         let lostSequence = old.store.lastSequence
         #expect(!third.store.hasSequence(lostSequence, of: 1))
@@ -110,7 +102,6 @@ import Testing
         try expect(kept, isGoodAt: true, copy.store)
         try expect(kept, isGoodAt: false, a.store)
         try expect(lost, isGoodAt: false, copy.store)
-
     }
 
     /// Whether changes can be read behind a cursor.

@@ -39,45 +39,38 @@ import Testing
             try #require(try BaseManifest.numbers(on: bucket).first), on: bucket)
         let sequence = try #require(history.anySequence(from: oldest.sequence))
         let folder = TemporaryFolder()
-        func blobd(_ arguments: String...) throws -> (Int32, String) {
+        /// Expects that the program ends with this code and says this.
+        func blobd(_ code: Int32, _ words: String, _ arguments: String...) throws {
             let (end, output, errors) = try run(
                 ["\(Files.products)/blobd"] + arguments, environment: variables)
-            return (end.code, String(decoding: output, as: UTF8.self) + errors)
+            let text = String(decoding: output, as: UTF8.self) + errors
+            #expect(end.code == code && text.contains(words), "\(arguments): \(text)")
         }
-        let (status, text) = try blobd(
-            "restore", url, "--data", folder.path("data"), "--sequence", "\(sequence)", "--json")
-        #expect(status == 0 && text.contains("\"sequence\":\(sequence)"), "\(text)")
+        let data = folder.path("data")
+        try blobd(
+            0, "\"sequence\":\(sequence)", "restore", url, "--data", data, "--sequence",
+            "\(sequence)", "--json")
         #expect(
-            try BlobStore.openReadOnly(at: folder.path("data")).tablesDigest()
-                == history.digests[sequence])
-        let (again, refusal) = try blobd("restore", url, "--data", folder.path("data"))
-        #expect(again == 1 && refusal.contains("without a store"), "\(refusal)")
-        let (early, missing) = try blobd(
-            "restore", url, "--data", folder.path("early"), "--at", "2001-01-01T00:00:00Z")
-        #expect(early == 1 && missing.contains("no base is at or before that"), "\(missing)")
-        let (verified, words) = try blobd("restore", url, "--verify-only")
-        #expect(verified == 0 && words.hasPrefix("verified batch"), "\(words)")
-        let (all, everything) = try blobd("restore", url, "--verify-only", "--all")
-        #expect(all == 0 && everything.hasPrefix("verified batches"), "\(everything)")
+            try BlobStore.openReadOnly(at: data).tablesDigest() == history.digests[sequence])
+        try blobd(1, "without a store", "restore", url, "--data", data)
+        try blobd(
+            1, "no base is at or before that", "restore", url, "--data", folder.path("early"),
+            "--at", "2001-01-01T00:00:00Z")
+        try blobd(0, "verified batch", "restore", url, "--verify-only")
+        try blobd(0, "verified batches", "restore", url, "--verify-only", "--all")
         let part = ShardNames.part(0, ofBase: oldest.position.number)
         try bucket.delete(part)
-        let (damaged, problems) = try blobd("restore", url, "--verify-only", "--all", "--json")
-        #expect(damaged == 1 && problems.contains("\"clean\":false"), "\(problems)")
-        #expect(problems.contains("the object \(part) is missing"), "\(problems)")
+        for words in ["\"clean\":false", "the object \(part) is missing"] {
+            try blobd(1, words, "restore", url, "--verify-only", "--all", "--json")
+        }
         try bucket.put(part, try #require(history.objects[part]))
-        let (alone, _) = try blobd("restore", url, "--all", "--data", "x")
-        #expect(alone == 2)
-        let (usage, _) = try blobd("restore", "/nowhere", "--data", "x", "--at", "now")
-        #expect(usage == 2)
+        try blobd(2, "", "restore", url, "--all", "--data", "x")
+        try blobd(2, "", "restore", "/nowhere", "--data", "x", "--at", "now")
 
-        let (described, report) = try blobd("replicas", url)
-        #expect(described == 0, "\(report)")
-        #expect(report.contains("leader    leader, epoch 1, since"), "\(report)")
-        #expect(report.contains("pack/ "), "\(report)")
-        print(report)
-        let (listed, json) = try blobd("replicas", url, "--json")
-        #expect(listed == 0 && json.contains("\"epoch\":1"), "\(json)")
-        let (nothing, none) = try blobd("replicas", "s3://test/nothing-here")
-        #expect(nothing == 1 && none.contains("no shard"), "\(none)")
+        for words in ["leader    leader, epoch 1, since", "pack/ "] {
+            try blobd(0, words, "replicas", url)
+        }
+        try blobd(0, "\"epoch\":1", "replicas", url, "--json")
+        try blobd(1, "no shard", "replicas", "s3://test/nothing-here")
     }
 }

@@ -25,6 +25,14 @@ struct RoleTests {
         return host
     }
 
+    /// A leader, and a follower that asks for the lead.
+    private func askedLeader() throws -> (ReplicaUnderTest, ReplicaUnderTest, TestPromotion) {
+        let a = try leader()
+        let (b, promotion) = (try follower("b", of: a), TestPromotion())
+        b.promotion = promotion
+        return (a, b, promotion)
+    }
+
     private func ship(_ host: ReplicaUnderTest) throws {
         try host.run { host.store.shippedSequence == host.store.lastSequence }
     }
@@ -159,10 +167,7 @@ struct RoleTests {
 
     @Test("A planned promotion hands over")
     func planned() throws {
-        let a = try leader()
-        let b = try follower("b", of: a)
-        let promotion = TestPromotion()
-        b.promotion = promotion
+        let (a, b, promotion) = try askedLeader()
         try ReplicaUnderTest.run([a, b]) { a.activity == .changes }
         let askedAt = a.uptime
         try ReplicaUnderTest.run([a, b]) { a.activity == .follows }
@@ -175,10 +180,7 @@ struct RoleTests {
     // The follower gave up after ten seconds, the leader handed over after fourteen, and nobody led for twenty more.
     @Test("A request that was given up is not granted")
     func withdrawn() throws {
-        let a = try leader()
-        let b = try follower("b", of: a)
-        let promotion = TestPromotion()
-        b.promotion = promotion
+        let (a, b, promotion) = try askedLeader()
         try b.step()
         // The leader has something to ship, which takes longer than the follower waits.
         try a.store.put("1", [1])
@@ -199,10 +201,7 @@ struct RoleTests {
     // arrived: it could not follow with changes of its own, and took none from then on.
     @Test("A leader whose end of the epoch may be in the bucket takes no more changes")
     func endOnItsWay() throws {
-        let a = try leader()
-        let b = try follower("b", of: a)
-        let promotion = TestPromotion()
-        b.promotion = promotion
+        let (a, b, promotion) = try askedLeader()
         try b.step()
         a.uptime += 1_000
         try a.run { a.activity == .changes }
@@ -223,10 +222,7 @@ struct RoleTests {
     // The leader ended its epoch just after the request was given up: nobody led until it claimed the lead.
     @Test("A leader that hands over late hands over to the one that asked")
     func late() throws {
-        let a = try leader()
-        let b = try follower("b", of: a)
-        let promotion = TestPromotion()
-        b.promotion = promotion
+        let (a, b, promotion) = try askedLeader()
         try b.step()
         let name = ShardNames.handover(try #require(a.store.replicationState).epoch)
         let request = try #require(objects[name])

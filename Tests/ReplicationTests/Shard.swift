@@ -27,7 +27,7 @@ final class TestClock {
 
 /// A store of a shard, and its way to the bucket.
 final class Member {
-    let folder = TemporaryFolder()
+    let folder: TemporaryFolder
     private(set) var store: BlobStore
     let bucket: MemoryBucket
     /// Of the thread that makes packs and bases.
@@ -49,32 +49,36 @@ final class Member {
     }
 
     /// A new store.
-    init(_ name: String, _ objects: MemoryObjects, clock: TestClock = TestClock()) throws {
-        self.name = name
-        self.clock = clock
-        bucket = MemoryBucket(objects)
-        upkeep = MemoryBucket(objects)
-        store = try BlobStore.open(at: folder.path, options: Self.options)
-        log = LogFollower(storeID: store.id, behind: .start)
+    convenience init(
+        _ name: String, _ objects: MemoryObjects, clock: TestClock = TestClock()
+    ) throws {
+        try self.init(name, MemoryBucket(objects), objects, clock, in: TemporaryFolder())
     }
 
     /// A follower that begins with the newest base.
-    init(
+    convenience init(
         _ name: String, seededFrom objects: MemoryObjects, clock: TestClock = TestClock(),
         base: Int = 0, leavesBlobs: Bool = false
     ) throws {
-        self.name = name
-        self.clock = clock
-        bucket = MemoryBucket(objects)
-        upkeep = MemoryBucket(objects)
+        let (bucket, folder) = (MemoryBucket(objects), TemporaryFolder())
         // The newest one, or one of those before it.
         let number = try #require(try BaseManifest.numbers(on: bucket).dropLast(base).last)
         let manifest = try BaseManifest.read(number, on: bucket)
         try Seeder.seed(
             folder.path, options: Self.options, from: manifest, leavesBlobs: leavesBlobs,
             asOf: clock.now, on: bucket)
+        try self.init(name, bucket, objects, clock, in: folder)
+    }
+
+    private init(
+        _ name: String, _ bucket: MemoryBucket, _ objects: MemoryObjects, _ clock: TestClock,
+        in folder: TemporaryFolder
+    ) throws {
+        (self.name, self.clock, self.folder, self.bucket) = (name, clock, folder, bucket)
+        upkeep = MemoryBucket(objects)
         store = try BlobStore.open(at: folder.path, options: Self.options)
-        log = LogFollower(storeID: store.id, behind: try #require(store.replicationState).position)
+        log = LogFollower(
+            storeID: store.id, behind: store.replicationState?.position ?? .start)
     }
 
     /// Leads a shard that nobody led before.

@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    private func bucket(_ server: ScriptedServer) throws -> S3Bucket {
+    private static func bucket(_ server: ScriptedServer) throws -> S3Bucket {
         let variables = [
             "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret",
             "AWS_ENDPOINT_URL": server.url,
@@ -40,7 +40,7 @@ import Testing
             crowd.meet(ObjectStoreLimits.connectionCountMax)
             return [.stored]
         }
-        let bucket = try bucket(server)
+        let bucket = try Self.bucket(server)
         try bucket.forEach(100) { (index, bucket) throws(ReplicationError) in
             try bucket.put("object-\(index)", [UInt8(index)])
         }
@@ -60,7 +60,7 @@ import Testing
         let server = try ScriptedServer { request in
             request.target.hasSuffix("-7") ? [.error(403, "AccessDenied")] : [.stored]
         }
-        let bucket = try bucket(server)
+        let bucket = try Self.bucket(server)
         let error = #expect(throws: ReplicationError.self) {
             try bucket.forEach(10_000) { (index, bucket) throws(ReplicationError) in
                 try bucket.put("object-\(index)", [])
@@ -70,38 +70,24 @@ import Testing
         #expect(server.requests.count < 10_000)
     }
 
-    @Test("What has waited goes into few segments, however late the answers are")
-    func backlog() throws {
+    @Test(
+        "What has waited goes into few segments, and long payloads count, so that none waits for all of a backlog",
+        arguments: [(300, 40_000, 1...1), (9, 4 << 20, 3...9)])
+    func backlog(count: Int, byteCount: Int, segmentCounts: ClosedRange<Int>) throws {
+        let isLong = count * byteCount >= ReplicationLimits.segmentByteCount
+        #expect(isLong == (segmentCounts.lowerBound > 1))
         let objects = MemoryObjects()
         let leader = try Member("one", objects)
         try leader.begin()
         try leader.ship()
-        let before = objects.names.filter { $0.hasPrefix("log/") }.count
-        var byteCount = 0
-        for index in 0..<300 {
-            let bytes = SeededGenerator.bytes(40_000, seed: UInt64(index))
-            try leader.store.put("waiting-\(index)", bytes)
-            byteCount += bytes.count
-        }
-        try #require(byteCount < ReplicationLimits.segmentByteCount)
-        try leader.ship()
-        #expect(objects.names.filter { $0.hasPrefix("log/") }.count == before + 1)
-    }
-
-    @Test("Long payloads count for a segment, so that none waits for all of a backlog")
-    func longBacklog() throws {
-        let objects = MemoryObjects()
-        let leader = try Member("one", objects)
-        try leader.begin()
-        try leader.ship()
-        let before = objects.names.filter { $0.hasPrefix("log/") }.count
-        for index in 0..<9 {
+        let before = objects.count("log/")
+        for index in 0..<count {
             try leader.store.put(
-                "long-\(index)", SeededGenerator.bytes(4 << 20, seed: UInt64(index)))
+                "\(index)", SeededGenerator.bytes(byteCount, seed: UInt64(index)))
         }
         try leader.ship()
-        #expect(objects.names.filter { $0.hasPrefix("blob/") }.count == 9)
-        #expect(objects.names.filter { $0.hasPrefix("log/") }.count >= before + 3)
+        #expect(segmentCounts.contains(objects.count("log/") - before))
+        #expect(objects.count("blob/") == (isLong ? count : 0))
     }
 
     /// A bucket behind a proxy that sometimes answers by itself, and then stores nothing.
@@ -117,13 +103,7 @@ import Testing
             server = try ScriptedServer { [objects] request in
                 answer(request).map { [$0] } ?? objects.answer(request) { _ in true }
             }
-            let variables = [
-                "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret",
-                "AWS_ENDPOINT_URL": server.url,
-            ]
-            bucket = try S3Bucket(
-                ObjectBucket("s3://test/p", environment: ProcessEnvironment(variables)),
-                stop: StopSignal())
+            bucket = try WayToBucketTests.bucket(server)
         }
     }
 

@@ -74,34 +74,31 @@ import Testing
         #expect(kept.map { Int($0.sequence) } == expected)
     }
 
-    @Test("A clock that is set pauses deletions for ten minutes")
-    func clock() {
+    @Test(
+        "A clock that is set pauses deletions for ten minutes, also backwards, and each time anew",
+        arguments: [
+            [
+                (1_000_000, 500, .steady), (1_001_000, 1_500, .steady),
+                // A minute more is not enough, a millisecond beyond is.
+                (1_062_000, 2_500, .steady), (1_123_001, 3_500, .jumped(milliseconds: 60_001)),
+                (1_124_001, 4_500, .paused), (1_723_000, 603_499, .paused),
+                (1_723_001, 603_500, .steady),
+            ],
+            [
+                (10_000_000, 0, .steady), (1_000_000, 1_000, .jumped(milliseconds: -9_001_000)),
+                (9_000_000, 300_000, .jumped(milliseconds: 7_701_000)),
+                (9_500_000, 800_000, .paused), (9_600_000, 900_000, .steady),
+            ],
+            // A machine that slept: both clocks went on.
+            [(1_000_000, 0, .steady), (9_000_000, 8_000_000, .steady)],
+        ] as [[(Int64, Int64, DeletionClock.Verdict)]])
+    func clock(ticks: [(wall: Int64, boot: Int64, DeletionClock.Verdict)]) {
         var clock = DeletionClock()
-        #expect(clock.tick(wall: 1_000_000, boot: 500) == .steady)
-        #expect(clock.tick(wall: 1_001_000, boot: 1_500) == .steady)
-        // A minute more is not enough, a millisecond beyond is.
-        #expect(clock.tick(wall: 1_062_000, boot: 2_500) == .steady)
-        #expect(clock.tick(wall: 1_123_001, boot: 3_500) == .jumped(milliseconds: 60_001))
-        #expect(clock.tick(wall: 1_124_001, boot: 4_500) == .paused)
-        #expect(clock.tick(wall: 1_723_000, boot: 603_499) == .paused)
-        #expect(clock.tick(wall: 1_723_001, boot: 603_500) == .steady)
-        #expect(clock.jumpCount == 1)
-    }
-
-    @Test("Backwards counts as well, and a second jump begins the pause anew")
-    func backwards() {
-        var clock = DeletionClock()
-        _ = clock.tick(wall: 10_000_000, boot: 0)
-        #expect(clock.tick(wall: 1_000_000, boot: 1_000) == .jumped(milliseconds: -9_001_000))
-        #expect(clock.tick(wall: 9_000_000, boot: 300_000) == .jumped(milliseconds: 7_701_000))
-        #expect(clock.tick(wall: 9_500_000, boot: 800_000) == .paused)
-        #expect(clock.tick(wall: 9_600_000, boot: 900_000) == .steady)
-    }
-
-    @Test("A machine that slept did not set its clock: both clocks went on")
-    func slept() {
-        var clock = DeletionClock()
-        _ = clock.tick(wall: 1_000_000, boot: 0)
-        #expect(clock.tick(wall: 9_000_000, boot: 8_000_000) == .steady)
+        var jumpCount = 0
+        for (wall, boot, expected) in ticks {
+            #expect(clock.tick(wall: wall, boot: boot) == expected, "\(wall)")
+            if case .jumped = expected { jumpCount += 1 }
+        }
+        #expect(clock.jumpCount == jumpCount)
     }
 }

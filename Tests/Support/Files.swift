@@ -62,6 +62,15 @@ public enum Files {
         try write(bytes, at: offset, to: descriptor, path)
     }
 
+    /// Changes the first of some bytes that stand in a file, as a disk does it.
+    public static func damage(_ bytes: some Collection<UInt8>, in path: String) throws {
+        let wanted = Array(bytes)
+        guard let found = try read(path).firstRange(of: wanted) else {
+            throw TestFailure("\(path) does not have these bytes")
+        }
+        try overwrite([wanted[0] ^ 0x10], at: found.lowerBound, in: path)
+    }
+
     private static func open(_ path: String, _ flags: Int32) throws -> Int32 {
         let descriptor = Glibc.open(path, flags | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw TestFailure(path, errno) }

@@ -77,11 +77,7 @@ struct DamageScenario: ShardScenario {
     ) throws {
         // Not over the end of a chunk.
         let offset = Int.random(in: 0..<60_000, using: &generator)
-        let piece = Array(body[offset..<offset + 32])
-        guard let found = try Files.read(path).firstRange(of: piece) else {
-            throw TestFailure("a payload is not in \(path)")
-        }
-        try Files.overwrite([piece[0] ^ 0x40], at: found.lowerBound, in: path)
+        try Files.damage(body[offset..<offset + 32], in: path)
     }
 
     /// Fetches payloads until all are right.

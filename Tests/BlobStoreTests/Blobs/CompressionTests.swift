@@ -59,9 +59,7 @@ import Testing
     func gzip() throws {
         let text = Array(String(repeating: "one line of text\n", count: 40_000).utf8)
         let blob = try store.put("a", text, mediaType: "text/plain").parts[0].blob
-        let stored = try store.withSnapshot { (snapshot) throws(StoreError) in
-            try snapshot.storedBytes(of: blob, from: 0).array()
-        }
+        let stored = try store.storedBytes(of: blob)
         #expect(stored.count == blob.storedByteCount)
         let path = folder.path + "/data.mdb.gz"
         try Files.write(stored, to: path)
@@ -70,17 +68,6 @@ import Testing
         #expect(status == .exited(0))
         #expect(lines.count == 40_000)
         #expect(lines.allSatisfy { $0 == "one line of text" })
-    }
-
-    @Test("A large compressible payload goes through files, in and out, byte for byte")
-    func large() throws {
-        var generator = SeededGenerator(seed: 8)
-        let bytes = generator.bytes(1 << 20).map { 0x20 + $0 % 64 }
-        let part = try store.put("a", bytes, mediaType: "application/json").parts[0]
-        #expect(part.coding == .gzip)
-        #expect(part.blob.chunkCount > 8)
-        #expect(try store.ownedPayload(for: "a", asOf: noon) == bytes)
-        #expect(try store.verify().problems == [])
     }
 
     @Test("The first publisher's coding counts: a blob is stored one way only")

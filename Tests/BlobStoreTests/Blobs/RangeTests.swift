@@ -6,6 +6,11 @@ import Testing
 
 /// How blobs are cut into chunks, and parts of them read.
 @Suite struct RangeTests {
+    private let folder = TemporaryFolder()
+    private let store: BlobStore
+
+    init() throws { store = try folder.open() }
+
     private static let size = 3 * StoreLimits.chunkByteCountMax + 1_234
 
     static let ranges: [Range<Int>] = {
@@ -21,8 +26,6 @@ import Testing
         "Any range, of bytes stored as given and of compressed ones, is cut to what is there",
         arguments: ["image/jpeg", "text/plain"])
     func ranges(mediaType: String) throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         // Few letters, so that it shrinks; not periodic, so that a wrong offset shows.
         var generator = SeededGenerator(seed: 3)
         let bytes = generator.bytes(Self.size).map { 0x61 + $0 % 4 }
@@ -40,8 +43,6 @@ import Testing
 
     @Test("Stored bytes are borrowed from any offset to the end of their chunk")
     func storedBytes() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         var generator = SeededGenerator(seed: 4)
         let bytes = generator.bytes(Self.size)
         let blob = try store.put("a", bytes).parts[0].blob
@@ -58,8 +59,6 @@ import Testing
 
     @Test("Pieces follow each other without a gap, and an error in the middle ends them")
     func pieces() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         var generator = SeededGenerator(seed: 5)
         let bytes = generator.bytes(Self.size).map { 0x61 + $0 % 3 }
         for (id, type) in [("plain", "image/jpeg"), ("coded", "text/plain")] {
@@ -91,8 +90,6 @@ import Testing
             0, 1, 127, 4_095, 4_096, 65_471, 65_472, 65_473, 130_944, 130_945, 300_000, 17 << 20,
         ])
     func roundTrip(byteCount: Int) throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         var generator = SeededGenerator(seed: UInt64(byteCount))
         let bytes = generator.bytes(byteCount)
         let record = try store.put("42", bytes, mediaType: "image/jpeg")
@@ -106,7 +103,9 @@ import Testing
         10_000_019,
     ]
 
-    @Test("Chunks follow each other without a gap")
+    @Test(
+        "Chunks follow each other without a gap, the short one first; a full one fills sixteen pages"
+    )
     func cut() {
         for size in Self.sizes {
             var start = 0
@@ -125,24 +124,14 @@ import Testing
             #expect(start == size)
         }
         #expect(ChunkLayout.count(of: 0) == 0)
-    }
-
-    @Test("The short chunk is the first")
-    func short() {
         #expect(
             (0..<3).map { ChunkLayout.byteCount(at: $0, of: 131_072) } == [128, 65_472, 65_472])
-    }
-
-    @Test("A full chunk fills sixteen pages behind LMDB's header, and begins a cache line")
-    func pages() {
+        // Behind LMDB's header, and each begins a cache line.
         let full = ChunkLayout.byteCountMax
         #expect(16 + ChunkLayout.prefixByteCount(before: full) + full == 16 * 4_096)
         #expect((16 + ChunkLayout.prefixByteCount(before: 4_096)) % 64 == 0)
         #expect(ChunkLayout.prefixByteCount(before: 4_095) == 4)
-    }
-
-    @Test("A value that is too short for a checksum has no bytes")
-    func tooShort() {
+        // Too short for a checksum.
         for count in 0...4 { #expect(ChunkLayout.byteCount(ofValue: count) == 0) }
     }
 }

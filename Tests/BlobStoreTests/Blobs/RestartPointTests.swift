@@ -33,17 +33,6 @@ import Zlib
         try #require(try store.record(for: id, asOf: noon)).parts[0].blob
     }
 
-    private func stored(_ blob: BlobReference) throws -> [UInt8] {
-        try store.withSnapshot { (snapshot) throws(StoreError) in
-            var bytes: [UInt8] = []
-            while bytes.count < blob.storedByteCount {
-                let rest = try snapshot.storedBytes(of: blob, from: bytes.count)
-                rest.withUnsafeBytes { bytes.append(contentsOf: $0) }
-            }
-            return bytes
-        }
-    }
-
     /// Where inflating for `position` begins.
     private func start(_ blob: BlobReference, before position: Int) throws -> Int {
         try store.withSnapshot { (snapshot) throws(StoreError) in
@@ -94,7 +83,7 @@ import Zlib
     func header() throws {
         let text = Self.text(2 * Self.interval + 5, seed: 1)
         try store.put("text", text, mediaType: "text/plain")
-        let bytes = try stored(try blob(of: "text"))
+        let bytes = try store.storedBytes(of: blob(of: "text"))
         #expect(Array(bytes[0..<4]) == [0x1F, 0x8B, 8, 4])
         #expect(Array(bytes[8..<16]) == [0, 3, 20, 0, 0x62, 0x64, 16, 0])
         let offsets = [16, 24].map { bytes.span.bytes.integer($0, as: UInt64.self) }
@@ -103,14 +92,7 @@ import Zlib
         for offset in offsets {
             #expect(Array(bytes[Int(offset) - 4..<Int(offset)]) == [0, 0, 0xFF, 0xFF])
         }
-        let read = try store.withPayload(for: "text", asOf: noon) { payload in
-            var read: [UInt8] = []
-            try payload.forEachPiece { piece in
-                piece.withUnsafeBytes { read.append(contentsOf: $0) }
-            }
-            return read
-        }
-        #expect(read == text)
+        #expect(try store.ownedPayload(for: "text", asOf: noon) == text)
     }
 
     @Test("What was stored without points is inflated from its beginning")
@@ -132,7 +114,7 @@ import Zlib
     func damaged() throws {
         let text = Self.text(2 * Self.interval + 5, seed: 3)
         try store.put("right", text, mediaType: "text/plain")
-        let right = try stored(try blob(of: "right"))
+        let right = try store.storedBytes(of: blob(of: "right"))
         try store.delete("right", asOf: noon)
         let second = right.span.bytes.integer(24, as: UInt64.self)
         let cases: [(UInt64, Bool)] = [

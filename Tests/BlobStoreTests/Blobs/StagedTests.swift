@@ -7,8 +7,6 @@ import Testing
 @Suite struct StagedTests {
     @Test("A blob of 40 MB is stored, in transactions of some megabytes, and read back")
     func large() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let bytes = Self.bytes(40_000_000)
         let record = try store.put("a", bytes)
         let counters = try store.counters()
@@ -28,8 +26,6 @@ import Testing
 
     @Test("One that is refused at its end leaves an orphan, which freeing removes")
     func refused() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         for index in 0..<StoreLimits.partCountMax { try store.put("a", [1], part: "p\(index)") }
         let error = try failure { try store.put("a", Self.bytes(20_000_000), part: "too-many") }
         #expect(error.field == .partCount)
@@ -46,8 +42,6 @@ import Testing
 
     @Test("Several parts that are large together: the larger ones are written ahead")
     func severalParts() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let stored = try store.put("there", Self.bytes(3_000_000)).parts[0].digest
         let contents = [
             Self.bytes(9_000_000), Self.bytes(8_000_000), Self.bytes(1_000),
@@ -110,20 +104,6 @@ import Testing
             throw NothingThrown()
         }
         return (blob, isNew)
-    }
-
-    @Test("Other bytes than those of the digest are refused, and so is the past")
-    func refusedHold() throws {
-        let payload = try store.prepare([1])
-        let other = try store.prepare([2]).digest
-        let before = try store.counters()
-        let wrong = BlobHold(payload, until: noon.adding(seconds: 1), expected: other)
-        let error = try store.apply(.hold(wrong)).error
-        #expect(error == .digestMismatch(expected: other, actual: payload.digest))
-        for end in [noon, Timestamp(milliseconds: .max)] {
-            #expect(try store.apply(.hold(BlobHold(payload, until: end))).field == .expiry)
-        }
-        #expect(try store.counters() == before)
     }
 
     @Test("A large one is written ahead")

@@ -5,9 +5,10 @@ import Testing
 @testable import BlobStore
 
 @Suite struct StreamTests {
+    private let folder = TemporaryFolder()
+
     @Test("Random pieces make the same payload as the whole", arguments: [UInt64(21), 22, 23])
     func pieces(seed: UInt64) throws {
-        let folder = TemporaryFolder()
         let store = try folder.open()
         var generator = SeededGenerator(seed: seed)
         for type in ["image/jpeg", "text/plain"] {
@@ -40,7 +41,6 @@ import Testing
 
     @Test("Beyond 128 KiB the bytes go to a file without a name, and nothing is left of it")
     func spool() throws {
-        let folder = TemporaryFolder()
         let store = try folder.open()
         let names = Files.names(in: folder.path)
         let limit = StoreLimits.payloadInMemoryByteCountMax
@@ -67,7 +67,6 @@ import Testing
 
     @Test("A payload larger than the store allows is refused at the byte that is too many")
     func tooLarge() throws {
-        let folder = TemporaryFolder()
         let store = try folder.open { $0.payloadByteCountMax = 1_000 }
         var writer = store.makePayloadWriter()
         try writer.append([UInt8](repeating: 1, count: 1_000).span.bytes)

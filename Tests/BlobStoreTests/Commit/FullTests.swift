@@ -5,6 +5,8 @@ import Testing
 
 /// No room: an error that says so, never a signal, and a store that goes on.
 @Suite struct FullTests {
+    private let folder = TemporaryFolder()
+
     @Test(
         "A disk that fills up: publishes are refused, reads are right, deletes make room",
         .enabled(if: SmallDisk.isPossible, "only root can mount a small disk"),
@@ -30,12 +32,27 @@ import Testing
         "A store that has the size it may have is full in the same way",
         arguments: [(1_000, false, false), (200_000, true, false), (9_000, true, true)])
     func mapSize(byteCount: Int, hasOwners: Bool, isLogging: Bool) throws {
-        let folder = TemporaryFolder()
         let store = try folder.open { $0.mapByteCountMax = 8 << 20 }
         if isLogging { try store.beginLogging() }
         for _ in 0..<2 {
             try fillAndEmpty(
                 store, byteCount, hasOwners: hasOwners, afterKill: isLogging ? folder : nil)
+        }
+    }
+
+    /// Makes changes, many at a time, until there is no room for one.
+    ///
+    /// - Returns: how many there was room for.
+    private func fill(_ store: BlobStore, _ change: (Int) -> Change) throws -> Int {
+        var count = 0
+        while true {
+            let outcomes = try store.apply((count..<count + 64).map(change), asOf: noon)
+            count += outcomes.count { $0.isDone }
+            if let error = outcomes.lazy.compactMap({ $0.error }).first {
+                #expect(error.isFull)
+                return count
+            }
+            try #require(count < 100_000)
         }
     }
 
@@ -55,16 +72,7 @@ import Testing
             let rest = String(repeating: "-", count: max(0, ownerByteCount - name.utf8.count))
             return .notification("\(index)", owner: name + rest, end: noon.adding(seconds: 10))
         }
-        var count = 0
-        while true {
-            let outcomes = try store.apply((count..<count + 64).map { change($0) }, asOf: noon)
-            count += outcomes.count { $0.isDone }
-            if let error = outcomes.lazy.compactMap({ $0.error }).first {
-                #expect(error.isFull)
-                break
-            }
-            try #require(count < 100_000)
-        }
+        let count = try fill(store, change)
         #expect(count > 500)
         // One by one, and many together.
         let removed = count / 8
@@ -92,23 +100,12 @@ import Testing
 
     @Test("A group goes from a full store as a whole, and its owner hears of each or begins anew")
     func group() throws {
-        let folder = TemporaryFolder()
         let store = try folder.open { $0.mapByteCountMax = 8 << 20 }
         let start = try store.changes(of: "anna", from: .latest).next
-        var count = 0
-        while true {
-            let changes = (count..<count + 64).map { number in
-                Change.notification("\(number)", owner: "anna", group: "g") {
-                    $0.message = String(repeating: "m", count: 1_000)
-                }
+        let count = try fill(store) { number in
+            Change.notification("\(number)", owner: "anna", group: "g") {
+                $0.message = String(repeating: "m", count: 1_000)
             }
-            let outcomes = try store.apply(changes, asOf: noon)
-            count += outcomes.count { $0.isDone }
-            if let error = outcomes.lazy.compactMap({ $0.error }).first {
-                #expect(error.isFull)
-                break
-            }
-            try #require(count < 100_000)
         }
         #expect(try store.deleteGroup("g", of: "anna", asOf: noon).changed == count)
         #expect(try store.counters().notifications == 0)

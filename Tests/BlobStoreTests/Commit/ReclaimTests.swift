@@ -7,6 +7,11 @@ import Testing
 
 /// Free pages inside of `data.mdb` go back to the file system while the store is open.
 @Suite struct ReclaimTests {
+    private let folder = TemporaryFolder()
+    private let store: BlobStore
+
+    init() throws { store = try folder.open() }
+
     private static func allocated(_ folder: TemporaryFolder) -> Int {
         var status = stat()
         return stat(folder.path + "/data.mdb", &status) == 0 ? Int(status.st_blocks) * 512 : 0
@@ -48,8 +53,6 @@ import Testing
         "What a mass expiry frees is given back, and what is left is whole",
         arguments: [30_000, 4_000])
     func massExpiry(byteCount: Int) throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let numbers = Array(0..<(32 << 20) / byteCount)
         let lasting = numbers.filter { $0 % 10 == 0 }
         let others = numbers.filter { $0 % 10 != 0 }
@@ -82,8 +85,6 @@ import Testing
 
     @Test("Pages that a snapshot sees are kept, until it ends")
     func snapshots() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         try put(store, Array(0..<400), 60_000, seconds: 60)
         let full = Self.allocated(folder)
         let later = noon.adding(seconds: 61)
@@ -132,8 +133,6 @@ import Testing
     /// end of a full disk in the middle of its commit.
     @Test("What was given back to the disk is allocated again before it is written to")
     func trimmed() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         let growth = 12 << 20
         try store.pipeline.space.prepare(growth: 2 * growth)
         let grown = store.pipeline.space.fileByteCount

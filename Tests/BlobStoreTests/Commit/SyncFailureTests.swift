@@ -6,13 +6,14 @@ import Testing
 /// After a failed sync the kernel has marked the pages it could not write as clean, so another sync
 /// would succeed and lie. The store takes nothing more in that process.
 @Suite struct SyncFailureTests {
+    private let folder = TemporaryFolder()
+
     @Test(
         "After a sync or a synced meta page fails, the outcome is unknown, nothing is tried again, and what was acknowledged is whole",
         arguments: ["sync", "meta"], ["eio", "enospc"])
     func failure(call: String, kind: String) throws {
         let at = 4
         let library = try Faults.library()
-        let folder = TemporaryFolder()
         do { _ = try folder.open() }
         let log = "\(folder.path)/lock.mdb.log"
         defer { Files.remove(log) }
@@ -59,7 +60,6 @@ import Testing
         arguments: 1...10)
     func killedWhileCreating(call: Int) throws {
         let library = try Faults.library()
-        let folder = TemporaryFolder()
         let (lines, status) = try Child.run(
             Child.torturer, ["open", folder.path + "/data"],
             environment: [

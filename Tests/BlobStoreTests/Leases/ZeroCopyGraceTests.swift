@@ -7,6 +7,8 @@ import Testing
 /// What a daemon that has ended may have sent zero-copy is not freed until they have had their
 /// time to read it; the boot clock is an argument.
 @Suite struct ZeroCopyGraceTests {
+    private let folder = TemporaryFolder()
+
     static let boot = BootID("0b7d6d0c-7b9f-4c1e-9d2a-5d3f0f2f6a01")!
     static let otherBoot = BootID("11111111-2222-3333-4444-555555555555")!
     static let grace: Int64 = 60_000
@@ -41,7 +43,6 @@ import Testing
 
     @Test("A store that never sent zero-copy holds nothing back, and its own blobs never wait")
     func firstRun() throws {
-        let folder = TemporaryFolder()
         let plain = try folder.open()
         #expect(!plain.allowsZeroCopy)
         try plain.put("old", Self.bytes(1))
@@ -58,7 +59,6 @@ import Testing
 
     @Test("A blob of an earlier run waits for a minute after this start; one of this run does not")
     func earlierBlob() throws {
-        let folder = TemporaryFolder()
         try run(folder, from: Self.at(1_000)) { store in try store.put("old", Self.bytes(1)) }
         try run(folder, from: Self.at(2_000)) { store in
             try store.delete("old", asOf: noon)
@@ -75,7 +75,6 @@ import Testing
 
     @Test("After a boot no peer is left")
     func otherBoot() throws {
-        let folder = TemporaryFolder()
         try run(folder, from: Self.at(1_000)) { store in
             try store.put("old", Self.bytes(1))
             try store.put("older", Self.bytes(2))
@@ -96,7 +95,6 @@ import Testing
 
     @Test("A start in the future counts as one now")
     func future() throws {
-        let folder = TemporaryFolder()
         try run(folder, from: Self.at(1_000)) { _ in }
         try run(folder, from: Self.at(9_000_000)) { store in
             try store.put("old", Self.bytes(1))
@@ -110,17 +108,12 @@ import Testing
 
     @Test("A mark that is damaged makes everything wait, and is written anew")
     func damaged() throws {
-        let folder = TemporaryFolder()
         let problem = #"table meta, key "zero-copy": corrupt: the zero-copy mark"#
         try run(folder, from: Self.at(1_000), leaving: [problem]) { store in
             try store.put("old", Self.bytes(1))
             try store.delete("old", asOf: noon)
-            let name = Array(ZeroCopyMark.name.utf8)
-            let rubbish: [UInt8] = [1, 2, 3]
-            var transaction = try store.core.environment.beginWrite()
-            try transaction.put(
-                rubbish.span.bytes, forKey: name.span.bytes, in: store.core.tables.meta)
-            try transaction.commit()
+            try store.overwrite(
+                Array(ZeroCopyMark.name.utf8), in: store.core.tables.meta, with: [1, 2, 3])
         }
         try run(folder, from: Self.at(50_000)) { store in
             try expectFreed(0, store, at: 50_059)

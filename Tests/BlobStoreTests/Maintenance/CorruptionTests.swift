@@ -7,58 +7,57 @@ import Testing
 
 /// Damage to the file, done while no process has it open, as a disk does it.
 @Suite struct CorruptionTests {
+    private let folder = TemporaryFolder()
+
     private static let size = 200_000
 
-    /// A store with the payloads `a` and `b`, and where the bytes of `a` begin in the file.
-    private struct Damaged {
+    /// A store with the payloads `a` and `b`, and its file.
+    private struct Sound {
         let folder = TemporaryFolder()
         let payloads: [[UInt8]]
         let digest: Digest
         let path: String
-        var data: [UInt8]
+        let data: [UInt8]
 
-        init(mediaType: String = "image/jpeg") throws {
+        init() throws {
             var generator = SeededGenerator(seed: 61)
             let one = generator.bytes(CorruptionTests.size)
             payloads = [one, one.reversed()]
-            path = folder.path + "/data.mdb"
-            let store = try folder.open()
-            // In one commit: LMDB copies pages, so a second one would leave an old copy of the
-            // first record in the file.
-            let outcomes = try store.apply(
-                [
-                    .publish(store.publication("a", payloads[0], mediaType: mediaType)),
-                    .publish(store.publication("b", payloads[1], mediaType: mediaType)),
-                ], asOf: noon)
-            digest = try #require(outcomes[0].record).parts[0].digest
-            data = []
-        }
-
-        mutating func load() throws {
+            path = folder.path("data.mdb")
+            do {
+                let store = try folder.open()
+                // In one commit: LMDB copies pages, so a second one would leave an old copy of the first record in
+                // the file.
+                let outcomes = try store.apply(
+                    [
+                        .publish(store.publication("a", payloads[0])),
+                        .publish(store.publication("b", payloads[1])),
+                    ], asOf: noon)
+                digest = try #require(outcomes[0].record).parts[0].digest
+            }
             data = try Files.read(path)
         }
     }
 
     @Test("A flipped bit in a stored chunk: nothing of that chunk is returned, others are served")
     func flippedBit() throws {
-        var damaged = try Damaged()
-        try damaged.load()
+        let sound = try Sound()
         let chunk = StoreLimits.chunkByteCountMax
         let first = Self.size % chunk
         // In the second chunk: its first byte, one in the middle, its last.
         let start = try #require(
-            damaged.data.firstRange(of: Array(damaged.payloads[0][first..<first + 32]))
+            sound.data.firstRange(of: Array(sound.payloads[0][first..<first + 32]))
         ).lowerBound
         for offset in [start, start + 30_000, start + chunk - 1] {
-            let original = damaged.data[offset]
-            try Files.overwrite([original ^ 0x10], at: offset, in: damaged.path)
+            let original = sound.data[offset]
+            try Files.overwrite([original ^ 0x10], at: offset, in: sound.path)
             do {
-                let store = try damaged.folder.open()
+                let store = try sound.folder.open()
                 for _ in 0..<2 {
                     let error = try failure { _ = try store.ownedPayload(for: "a", asOf: noon) }
                     #expect(error.isCorrupt)
                     let byDigest = try failure {
-                        _ = try store.ownedPayload(digest: damaged.digest, asOf: noon)
+                        _ = try store.ownedPayload(digest: sound.digest, asOf: noon)
                     }
                     #expect(byDigest.isCorrupt)
                 }
@@ -68,35 +67,34 @@ import Testing
                 }
                 #expect(inside.isCorrupt)
                 let before = try store.ownedPayload(for: "a", asOf: noon, range: 0..<first)
-                #expect(before == Array(damaged.payloads[0][..<first]))
-                #expect(try store.ownedPayload(for: "b", asOf: noon) == damaged.payloads[1])
+                #expect(before == Array(sound.payloads[0][..<first]))
+                #expect(try store.ownedPayload(for: "b", asOf: noon) == sound.payloads[1])
                 let report = try store.verify()
                 #expect(report.problemCount == 1)
-                #expect(report.problems.first?.contains("chunk 1 of \(damaged.digest)") == true)
+                #expect(report.problems.first?.contains("chunk 1 of \(sound.digest)") == true)
             }
-            try Files.overwrite([original], at: offset, in: damaged.path)
+            try Files.overwrite([original], at: offset, in: sound.path)
         }
-        let store = try damaged.folder.open()
-        #expect(try store.ownedPayload(for: "a", asOf: noon) == damaged.payloads[0])
+        let store = try sound.folder.open()
+        #expect(try store.ownedPayload(for: "a", asOf: noon) == sound.payloads[0])
     }
 
     @Test("Any damaged byte of a record is found when it is first read, and spares the others")
     func record() throws {
-        var damaged = try Damaged()
-        try damaged.load()
+        let sound = try Sound()
         // The records stand as they are encoded; that of `a` is the first.
         let encoded: [UInt8]
         do {
-            let store = try damaged.folder.open()
+            let store = try sound.folder.open()
             let record = try #require(try store.record(for: "a", asOf: noon))
             encoded = RecordEncoder.bytes(record)
         }
-        let start = try #require(damaged.data.firstRange(of: encoded)).lowerBound
+        let start = try #require(sound.data.firstRange(of: encoded)).lowerBound
         for offset in stride(from: 0, to: encoded.count, by: 7) {
-            try Files.write(damaged.data, to: damaged.path)
-            try Files.overwrite([encoded[offset] ^ 0x20], at: start + offset, in: damaged.path)
+            try Files.write(sound.data, to: sound.path)
+            try Files.overwrite([encoded[offset] ^ 0x20], at: start + offset, in: sound.path)
             do {
-                let store = try damaged.folder.open()
+                let store = try sound.folder.open()
                 let lookUp = try failure { _ = try store.lookUp("a") }
                 #expect(lookUp.isCorrupt, "byte \(offset)")
                 let record = try failure { _ = try store.record(for: "a", asOf: noon) }
@@ -118,7 +116,6 @@ import Testing
 
     @Test("A flipped bit in a compressed payload is found before it is inflated")
     func compressed() throws {
-        let folder = TemporaryFolder()
         var generator = SeededGenerator(seed: 62)
         let text = generator.bytes(150_000).map { 0x61 + $0 % 8 }
         let stored: [UInt8]
@@ -126,14 +123,9 @@ import Testing
             let store = try folder.open()
             let blob = try store.put("t", text, mediaType: "text/plain").parts[0].blob
             #expect(blob.coding == .gzip)
-            stored = try store.withSnapshot { (snapshot) throws(StoreError) in
-                try snapshot.storedBytes(of: blob, from: 0).array()
-            }
+            stored = try store.storedBytes(of: blob)
         }
-        let path = folder.path + "/data.mdb"
-        let start = try #require(try Files.read(path).firstRange(of: Array(stored[..<64])))
-            .lowerBound
-        try Files.overwrite([stored[1_000] ^ 4], at: start + 1_000, in: path)
+        try Files.damage(stored[1_000..<1_064], in: folder.path("data.mdb"))
         let store = try folder.open()
         let error = try failure { _ = try store.ownedPayload(for: "t", asOf: noon) }
         #expect(error.isCorrupt)
@@ -150,7 +142,6 @@ import Testing
 
     @Test("A sweep steps over a damaged record, and a second one writes nothing for it")
     func sweptRecord() throws {
-        let folder = TemporaryFolder()
         do {
             let store = try folder.open()
             _ = try store.apply(
@@ -161,10 +152,7 @@ import Testing
                             message: "message-of-\(id)", expiry: .at(noon.adding(seconds: 1))))
                 }, asOf: noon)
         }
-        let path = folder.path + "/data.mdb"
-        let data = try Files.read(path)
-        let start = try #require(data.firstRange(of: Array("message-of-a".utf8))).lowerBound
-        try Files.overwrite([data[start] ^ 1], at: start, in: path)
+        try Files.damage("message-of-a".utf8, in: folder.path("data.mdb"))
 
         let store = try folder.open()
         let first = try store.sweepExpired(asOf: Self.later, limit: 10)
@@ -180,7 +168,6 @@ import Testing
 
     @Test("A sweep steps over what else ends and is damaged, and does the rest")
     func others() throws {
-        let folder = TemporaryFolder()
         let store = try folder.open { $0.tombstoneRetentionMilliseconds = 1_000 }
         // Two of a kind each, and the first of them is damaged.
         var rubbish: [(key: [UInt8], table: Table)] = []
@@ -202,11 +189,7 @@ import Testing
             try store.deleteOwner(owner, asOf: noon)
         }
         rubbish.append((IndexKeys.mark("ben"), store.core.tables.index))
-        var transaction = try store.core.environment.beginWrite()
-        for (key, table) in rubbish {
-            try transaction.put([7, 7, 7].span.bytes, forKey: key.span.bytes, in: table)
-        }
-        try transaction.commit()
+        for (key, table) in rubbish { try store.overwrite(key, in: table, with: [7, 7, 7]) }
 
         let first = try store.sweepExpired(asOf: Self.later, limit: 10)
         #expect(first == SweepResult(forgotten: 2, holdsEnded: 1, damaged: 4))
@@ -218,18 +201,14 @@ import Testing
 
     @Test("Freeing steps over a damaged orphan")
     func orphan() throws {
-        let folder = TemporaryFolder()
         let store = try folder.open()
         let first = try store.put("a", Array("first".utf8))
         try store.put("b", Array("second".utf8))
         try store.delete("a", asOf: noon)
         try store.delete("b", asOf: noon)
-        var transaction = try store.core.environment.beginWrite()
-        let key = Keys.state(first.parts[0].blob.number, .toBeFreed)
-        let rubbish = [UInt8](repeating: 7, count: 10)
-        try transaction.put(
-            rubbish.span.bytes, forKey: key.span.bytes, in: store.core.tables.orphans)
-        try transaction.commit()
+        try store.overwrite(
+            Keys.state(first.parts[0].blob.number, .toBeFreed).span.bytes.array(),
+            in: store.core.tables.orphans, with: [UInt8](repeating: 7, count: 10))
         #expect(try store.freeOrphans(byteCountMax: 1 << 20).blobs == 1)
         #expect(try store.statistics().orphanBlobs == 1)
     }

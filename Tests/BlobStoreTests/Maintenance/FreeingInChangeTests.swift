@@ -162,8 +162,6 @@ import Testing
     /// second later.
     @Test("A step that stops at its limit says that there is more")
     func manyOrphans() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         var changes: [Change] = []
         for index in 0..<2_100 {
             let payload = try store.prepare(Array("payload \(index)".utf8))
@@ -188,8 +186,6 @@ import Testing
     @Test(
         "What one transaction stores and drops is gone with it; what was there before is an orphan")
     func dropped() throws {
-        let folder = TemporaryFolder()
-        let store = try folder.open()
         func change(_ id: String, _ bytes: [UInt8]) throws -> Change {
             let payload = try store.prepare(bytes)
             return .publish(

@@ -16,11 +16,7 @@ import Testing
 
     /// Changes a byte of a payload in the file, behind the back of those who have it open.
     private func damage(_ payload: [UInt8], at offset: Int = 120_000) throws {
-        let path = folder.path + "/data.mdb"
-        let data = try Files.read(path)
-        let pattern = Array(payload[offset..<offset + 64])
-        let place = try #require(data.firstRange(of: pattern)).lowerBound
-        try Files.overwrite([data[place] ^ 0x10], at: place, in: path)
+        try Files.damage(payload[offset..<offset + 64], in: folder.path("data.mdb"))
     }
 
     /// A whole round. Returns what was found, in words.
@@ -100,7 +96,9 @@ import Testing
             #expect(throws: StoreError.self) { try store.backUp(asOf: noon) { _ in } }
         }
         // The mark is in the store: also where the disk has the right byte again.
-        try undamage(bytes)
+        var damaged = bytes[120_000..<120_064]
+        damaged[120_000] ^= 0x10
+        try Files.damage(damaged, in: folder.path("data.mdb"))
         let store = try folder.open()
         #expect(store.quarantinedBlobs.count == 1)
         try expectRefused(store, "a")
@@ -129,14 +127,6 @@ import Testing
         try store.freeAll()
         #expect(try round(store) == [])
         #expect(try store.verify().problems == [])
-    }
-
-    private func undamage(_ payload: [UInt8], at offset: Int = 120_000) throws {
-        let path = folder.path + "/data.mdb"
-        let data = try Files.read(path)
-        let pattern = Array(payload[offset + 1..<offset + 64])
-        let place = try #require(data.firstRange(of: pattern)).lowerBound - 1
-        try Files.overwrite([payload[offset]], at: place, in: path)
     }
 
     @Test("Who fetches a damaged payload first has it quarantined")
@@ -249,24 +239,16 @@ import Testing
                 "n\(number)", Self.bytes(UInt64(number), 100), owner: "anna")
             _ = try store.apply([.publish(publication)], asOf: noon)
         }
-        func flip(_ table: Table, _ key: [UInt8]) throws {
-            var transaction = try store.core.environment.beginWrite()
-            var value = try transaction.value(forKey: key.span.bytes, in: table)?.array() ?? []
-            value[value.count - 1] ^= 1
-            try transaction.put(value.span.bytes, forKey: key.span.bytes, in: table)
-            try transaction.commit()
-        }
-        try flip(store.core.tables.notifications, Array("n3".utf8))
-        try flip(store.core.tables.index, IndexKeys.sequence("anna", 5))
         let digest = try #require(try store.record(for: "n7", asOf: noon)).parts[0].digest
-        let key = digest.rawWords.span.bytes.array()
-        var transaction = try store.core.environment.beginWrite()
-        var value =
-            try transaction.value(
-                forKey: key.span.bytes, in: store.core.tables.blobs)?.array() ?? []
-        value[3] ^= 1
-        try transaction.put(value.span.bytes, forKey: key.span.bytes, in: store.core.tables.blobs)
-        try transaction.commit()
+        for (table, wanted, bit) in [
+            (store.core.tables.notifications, Array("n3".utf8), -8),
+            (store.core.tables.index, IndexKeys.sequence("anna", 5), -8),
+            (store.core.tables.blobs, digest.rawWords.span.bytes.array(), 24),
+        ] {
+            let entry = try #require(try store.entries(of: table).first { $0.key == wanted })
+            let place = bit < 0 ? 8 * entry.value.count + bit : bit
+            try store.overwrite(wanted, in: table, with: entry.value.flipping(bit: place))
+        }
         let findings = try round(store)
         #expect(findings.count == 3, "\(findings)")
         #expect(findings.contains { $0.contains("notifications, key \"n3\"") }, "\(findings)")

@@ -6,6 +6,8 @@ import Testing
 @testable import BlobStore
 
 @Suite struct VerificationTests {
+    private let folder = TemporaryFolder()
+
     /// A store that has every kind of entry in its index.
     private static func indexed(_ folder: TemporaryFolder) throws -> BlobStore {
         let store = try folder.open()
@@ -21,63 +23,34 @@ import Testing
         return store
     }
 
-    /// Every key of a table with its value.
-    private static func entries(
-        _ store: BlobStore, _ table: Table
-    ) throws -> [(key: [UInt8], value: [UInt8])] {
-        try store.withSnapshot { (snapshot) throws(StoreError) in
-            var entries: [(key: [UInt8], value: [UInt8])] = []
-            var cursor = try snapshot.transaction.cursor(in: table)
-            var isThere = try cursor.go(.first)
-            while isThere {
-                entries.append((cursor.key.array(), cursor.value.array()))
-                isThere = try cursor.go(.next)
-            }
-            return entries
-        }
-    }
-
-    private static func put(
-        _ store: BlobStore, _ table: Table, _ key: [UInt8], _ value: [UInt8]?
-    ) throws {
-        var transaction = try store.core.environment.beginWrite()
-        if let value {
-            try transaction.put(value.span.bytes, forKey: key.span.bytes, in: table)
-        } else {
-            try transaction.delete(key.span.bytes, in: table)
-        }
-        try transaction.commit()
-    }
-
     @Test("An entry of the index that is missing, damaged or too many is found, whatever it is")
     func index() throws {
-        let folder = TemporaryFolder()
         let store = try Self.indexed(folder)
         let table = store.core.tables.index
         #expect(try store.verify().problems == [])
-        let entries = try Self.entries(store, table)
+        let entries = try store.entries(of: table)
         // Seven times: of three notifications, two tombstones, a hold and a mark. Six places, two of
         // them tombstones with their finders; two members of a group; a mark; a category; what two owners
         // have.
         #expect(entries.count == 21)
         for (key, value) in entries {
-            try Self.put(store, table, key, nil)
+            try store.overwrite(key, in: table, with: nil)
             #expect(try !store.verify().isClean, "without \(key)")
             if !value.isEmpty {
-                try Self.put(store, table, key, value.flipping(bit: 0))
+                try store.overwrite(key, in: table, with: value.flipping(bit: 0))
                 let damaged = try store.verify()
                 #expect(!damaged.isClean, "damaged \(key)")
             }
-            try Self.put(store, table, key, value)
+            try store.overwrite(key, in: table, with: value)
             // The same under another key: of another owner, at another revision, at another time.
             for offset in stride(from: 1, to: key.count, by: 4)
             where !entries.contains(where: {
                 $0.key == key.flipping(bit: 8 * offset)
             }) {
                 let other = key.flipping(bit: 8 * offset)
-                try Self.put(store, table, other, value)
+                try store.overwrite(other, in: table, with: value)
                 #expect(try !store.verify().isClean, "\(key) also at \(other)")
-                try Self.put(store, table, other, nil)
+                try store.overwrite(other, in: table, with: nil)
             }
         }
         #expect(try store.verify().problems == [])
@@ -85,7 +58,6 @@ import Testing
 
     @Test("Entries that are right in themselves and wrong together are found")
     func contradictions() throws {
-        let folder = TemporaryFolder()
         let store = try Self.indexed(folder)
         let record = try #require(try store.record(for: "d", asOf: noon))
         let tables = store.core.tables
@@ -95,10 +67,10 @@ import Testing
         func expectFound(
             _ table: Table, _ key: [UInt8], _ value: [UInt8], _ name: String
         ) throws {
-            let before = try Self.entries(store, table).first { $0.key == key }?.value
-            try Self.put(store, table, key, value)
+            let before = try store.entries(of: table).first { $0.key == key }?.value
+            try store.overwrite(key, in: table, with: value)
             #expect(try !store.verify().isClean, "\(name)")
-            try Self.put(store, table, key, before)
+            try store.overwrite(key, in: table, with: before)
             #expect(try store.verify().problems == [], "\(name)")
         }
         let place = IndexKeys.sequence("anna", record.revision)
@@ -126,7 +98,7 @@ import Testing
                 tables.meta, Array(Counters.name.utf8), other.value, name)
         }
         // A blob that nothing holds and nothing refers to, and a hold that does not end.
-        let held = try Self.entries(store, tables.blobs)[0]
+        let held = try store.entries(of: tables.blobs)[0]
         let found = Digest(bytes: held.key.span.bytes)
         let digest = try #require(found)
         var blob = try BlobEntry(held.value.span.bytes, digest: digest)

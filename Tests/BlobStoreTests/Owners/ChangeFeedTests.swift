@@ -5,6 +5,8 @@ import Testing
 
 /// An owner's changes as an asynchronous sequence.
 @Suite struct ChangeFeedTests {
+    private let folder = TemporaryFolder()
+
     private func publish(_ id: String, _ owner: String, in store: BlobStore) throws {
         try store.publish(
             Publication(
@@ -19,7 +21,6 @@ import Testing
 
     @Test("It gives what is there, then each change as it is committed", .timeLimit(.minutes(1)))
     func told() async throws {
-        let folder = TemporaryFolder()
         let store = try folder.open()
         try publish("1", "anna", in: store)
         try publish("2", "anna", in: store)
@@ -46,7 +47,6 @@ import Testing
 
     @Test("It ends with its task", .timeLimit(.minutes(1)))
     func cancelled() async throws {
-        let folder = TemporaryFolder()
         let store = try folder.open()
         let reading = Task {
             var count = 0
@@ -63,7 +63,6 @@ import Testing
 
     @Test("It says when the history must be read anew, and when there is no place to wait")
     func refused() async throws {
-        let folder = TemporaryFolder()
         let store = try folder.open { $0.watcherCountMax = 0 }
         try publish("1", "anna", in: store)
         var pages = store.changeFeed(of: "anna", from: .beginning).makeAsyncIterator()

@@ -95,19 +95,10 @@ import Testing
         }
         try store.publish("m", owner: "anna") { $0.details.app = "mail" }
         let mail = RecordFilter(app: "mail")
-        var page = try store.changes(of: "anna", from: .beginning, matching: mail)
-        var looks = 1
-        var ids = page.changes.map(\.id)
-        var position = page.next.position
-        while page.hasMore {
-            page = try store.changes(of: "anna", from: .after(page.next), matching: mail)
-            #expect(page.next.position > position)
-            position = page.next.position
-            looks += 1
-            ids += page.changes.map(\.id)
-        }
-        #expect(looks > 1)
-        #expect(ids == ["m"])
+        let first = try store.changes(of: "anna", from: .beginning, matching: mail)
+        #expect(first.changes.isEmpty && first.hasMore)
+        let second = try store.changes(of: "anna", from: .after(first.next), matching: mail)
+        #expect(second.changes.map(\.id) == ["m"] && !second.hasMore)
     }
 
     @Test("A sequence of pages goes on over what is not told")
@@ -150,12 +141,10 @@ import Testing
         let store = try Self.open(folder)
         for id in ["a", "b", "c"] { try store.publish(id, owner: "anna", seconds: 10_000) }
         let places = (0...4).map { FeedCursor(position: $0, base: 0) }
-        try store.pipeline.whileWriting { () throws(StoreError) in
-            try store.pipeline.inTransaction(growth: 0, asOf: noon, isPublishing: false) {
-                (transaction) throws(StoreError) in
-                transaction.remembersRemovals = false
-                _ = try transaction.remove(Removal(id: "b"))
-            }
+        try store.pipeline.change(asOf: noon, isPublishing: true) {
+            (transaction) throws(StoreError) in
+            transaction.remembersRemovals = false
+            _ = try transaction.remove(Removal(id: "b"))
         }
         for place in places {
             #expect(try Self.isRefused(store, "anna", place) == (place.position < 4), "\(place)")

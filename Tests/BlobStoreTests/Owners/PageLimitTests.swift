@@ -24,39 +24,6 @@ import Testing
         #expect(try store.apply(changes, asOf: noon).allSatisfy { $0.isDone })
     }
 
-    private static let pageKinds = ["list", "history", "changes"]
-
-    @Test("A page ends by bytes, and its pages together have everything once", arguments: pageKinds)
-    func bytes(kind: String) throws {
-        var seen: [String] = []
-        var (after, start, query) = ("", FeedStart.beginning, HistoryQuery())
-        query.limit = 1_000
-        var hasMore = true
-        while hasMore {
-            let records: [Record]
-            switch kind {
-            case "list":
-                let place = Array(after.utf8)
-                let page = try store.withSnapshot { (snapshot) throws(StoreError) in
-                    try snapshot.records(after: place.span.bytes, limit: 1_000, asOf: noon)
-                }
-                (records, after, hasMore) = (page.records, page.next ?? "", page.next != nil)
-            case "history":
-                let page = try store.history(of: "anna", query, asOf: noon)
-                (records, query.before, hasMore) = (page.records, page.next, page.next != nil)
-            default:
-                let page = try store.changes(of: "anna", from: start, limit: 1_000)
-                #expect(page.changes.last?.cursor.position == page.next.position)
-                records = page.changes.compactMap(\.record)
-                (start, hasMore) = (.after(page.next), page.hasMore)
-            }
-            let byteCount = records.reduce(0) { $0 + RecordEncoder.bytes($1).count }
-            #expect(!records.isEmpty && byteCount <= StoreLimits.pageByteCountMax)
-            seen += records.map(\.id)
-        }
-        #expect(seen == (kind == "history" ? Self.ids.reversed() : Self.ids))
-    }
-
     @Test("A filter that leaves out much ends its page, which says where to go on")
     func filtered() throws {
         _ = try store.patch("n1003") { $0.isRead = .set(true) }
@@ -94,32 +61,5 @@ import Testing
         let second = try page(after: try #require(first.next))
         #expect(second.records.map(\.id) == Array(Self.ids.prefix(3)))
         #expect(second.next == Self.ids[2])
-    }
-
-    @Test("Categories come in pages, too")
-    func categories() throws {
-        let actions = (0..<StoreLimits.actionCountMax).map {
-            NotificationAction(
-                identifier: "\($0)",
-                title: String(repeating: "t", count: StoreLimits.actionTitleByteCountMax))
-        }
-        let names = (0..<300).map { "c\(1_000 + $0)" }
-        for name in names {
-            _ = try store.apply(.setCategory(Category(name: name, actions: actions)))
-        }
-        var seen: [String] = []
-        var pageCount = 0
-        var next: String? = ""
-        while let after = next {
-            let page = try store.withSnapshot { (snapshot) throws(StoreError) in
-                try snapshot.categories(after: after.utf8.span.bytes)
-            }
-            #expect(!page.categories.isEmpty)
-            seen += page.categories.map(\.name)
-            pageCount += 1
-            next = page.next
-        }
-        #expect(seen == names && pageCount > 2)
-        #expect(try store.categories().map(\.name) == names)
     }
 }

@@ -73,81 +73,6 @@ import Testing
         #expect(try store.verify().problems == [])
     }
 
-    @Test("Lines stand in the order of the changes, and a later edit takes the place of an earlier")
-    func order() throws {
-        try set(store, "ask", [])
-        try store.publish("a", owner: "anna") { $0.details.category = "ask" }
-        try set(store, "ask", [Self.yes])
-        try store.publish("b", owner: "anna")
-        #expect(try words(store, "anna") == ["published a", "category ask", "published b"])
-        _ = try store.patch("a") { $0.isRead = .set(true) }
-        try set(store, "ask", [])
-        #expect(try words(store, "anna") == ["published b", "updated a", "category ask"])
-        // A notification that is called as the category is another thing.
-        try store.publish("ask", owner: "anna")
-        _ = try store.apply(.delete(id: "ask"))
-        _ = try store.apply(.removeCategory(name: "ask"))
-        #expect(
-            try words(store, "anna") == ["published b", "updated a", "deleted ask", "category ask"])
-        let last = try store.changes(of: "anna", from: .after(FeedCursor(position: 0, base: 0)))
-        #expect(last.changes.last?.category == nil)
-        // It names the category still, and hears when that is there again.
-        try set(store, "ask", [Self.yes])
-        #expect(
-            try words(store, "anna") == ["published b", "updated a", "deleted ask", "category ask"])
-        #expect(try store.ownerIndex("anna").finderCount == 2)
-        #expect(try store.verify().problems == [])
-        // One by one, as a page.
-        var place = FeedCursor(position: 0, base: 0)
-        var kinds: [FeedChange.Kind] = []
-        while true {
-            let page = try store.changes(of: "anna", from: .after(place), limit: 1)
-            kinds += page.changes.map(\.kind)
-            place = page.next
-            guard page.hasMore else { break }
-        }
-        #expect(kinds == [.published, .updated, .deleted, .category])
-    }
-
-    @Test("An app's category is shown by that app, and one of all apps by those without their own")
-    func apps() throws {
-        func set(_ app: String?, _ actions: [NotificationAction]) throws {
-            let category = Category(name: "ask", actions: actions, app: app)
-            #expect(try store.apply(.setCategory(category)).isDone)
-        }
-        try set(nil, [])
-        try set("mail", [])
-        for (owner, app) in [("anna", "mail"), ("ben", "chat"), ("cleo", nil)] {
-            try store.publish(owner, owner: owner) {
-                $0.details.app = app
-                $0.details.category = "ask"
-            }
-        }
-        func told(_ from: UInt64) throws -> [String] {
-            try ["anna", "ben", "cleo"].filter { owner in
-                try store.changes(
-                    of: owner, from: .after(FeedCursor(position: from, base: 0))
-                ).changes.contains { $0.kind == .category }
-            }
-        }
-        var place = try store.counters().revision
-        try set("mail", [Self.yes])
-        #expect(try told(place) == ["anna"])
-        place = try store.counters().revision
-        try set(nil, [Self.yes])
-        #expect(try told(place) == ["ben", "cleo"])
-        place = try store.counters().revision
-        _ = try store.apply(.removeCategory(name: "ask", app: "mail"))
-        #expect(try told(place) == ["anna"])
-        let gone = try store.changes(of: "anna", from: .after(FeedCursor(position: place, base: 0)))
-        #expect(gone.changes.map(\.app) == ["mail"] && gone.changes[0].category == nil)
-        // Now it shows the one of all apps.
-        place = try store.counters().revision
-        try set(nil, [])
-        #expect(try told(place) == ["anna", "ben", "cleo"])
-        #expect(try store.verify().problems == [])
-    }
-
     @Test("Many owners are told in bounded steps, each once, also over a crash in between")
     func steps() throws {
         let folder = TemporaryFolder()
@@ -222,57 +147,21 @@ import Testing
         #expect(try store.verify().problems == [])
     }
 
-    @Test("Owners are told apart by bytes, and those who wait are woken")
-    func wakes() throws {
-        try set(store, "ask", [])
-        for (id, owner) in [("1", "\u{e9}"), ("2", "e\u{301}"), ("3", "x")] {
-            try store.publish(id, owner: owner) {
-                $0.details.category = owner == "x" ? nil : "ask"
-            }
-        }
-        let revision = try store.counters().revision
-        let before = store.feedWatch.wakeCount
-        let registrations = try ["\u{e9}", "e\u{301}", "x"].map {
-            try store.feedWatch.register(Array($0.utf8), behind: revision) {}
-        }
-        #expect(registrations.allSatisfy { $0 != nil })
-        try set(store, "ask", [Self.yes])
-        #expect(store.feedWatch.wakeCount - before == 2)
-        for owner in ["\u{e9}", "e\u{301}"] {
-            let page = try store.changes(of: owner, from: .after(FeedCursor(position: 0, base: 0)))
-            #expect(page.changes.map(\.kind) == [.published, .category])
-        }
-    }
-
     @Test("A damaged record is stepped over, a damaged place of the telling is given up")
     func damage() throws {
         try set(store, "ask", [])
         for id in ["a", "b"] {
             try store.publish(id, owner: id) { $0.details.category = "ask" }
         }
-        try store.pipeline.whileWriting { () throws(StoreError) in
-            try store.pipeline.inTransaction(
-                growth: 1 << 20, asOf: noon, isPublishing: true
-            ) { (transaction) throws(StoreError) in
-                let key = IndexKeys.categoryEdit("broken")
-                try transaction.transaction.set(
-                    key.span.bytes, to: [1, 2, 3].span.bytes, in: store.core.tables.index)
-                let id = Array("a".utf8)
-                var damaged = Self.record(of: id, in: transaction, store.core.tables)
-                damaged = damaged.flipping(bit: 8 * damaged.count - 1)
-                try transaction.transaction.set(
-                    id.span.bytes, to: damaged.span.bytes, in: store.core.tables.notifications)
-            }
-        }
+        try store.overwrite(
+            IndexKeys.categoryEdit("broken"), in: store.core.tables.index, with: [1, 2, 3])
+        let notifications = store.core.tables.notifications
+        let record = try #require(try store.entries(of: notifications).first)
+        try store.overwrite(
+            record.key, in: notifications,
+            with: record.value.flipping(bit: 8 * record.value.count - 1))
         try set(store, "ask", [Self.yes])
         #expect(try words(store, "b") == ["published b", "category ask"])
         #expect(try !store.sweepExpired(asOf: noon, limit: 10).more)
-    }
-
-    private static func record(
-        of id: [UInt8], in transaction: borrowing ChangeTransaction, _ tables: Tables
-    ) -> [UInt8] {
-        let value = try? transaction.transaction.get(id.span.bytes, in: tables.notifications)
-        return value?.array() ?? []
     }
 }

@@ -6,6 +6,8 @@ import Testing
 
 /// Changes are checked once, before the transaction; what is applied is checked by its type.
 @Suite struct CheckedChangeTests {
+    private let folder = TemporaryFolder()
+
     /// The changes that say `text` where a kind of text is said.
     private static func changes(
         _ kind: TextKind, _ text: String, _ payload: PreparedPayload
@@ -106,7 +108,6 @@ import Testing
 
     @Test("No change with a bad text can be made, and its field is named", arguments: kinds)
     func texts(kind: TextKind) throws {
-        let folder = TemporaryFolder()
         let payload = try folder.open().prepare([1])
         let prefix = kind == .mediaType ? "x/" : ""
         let longest = prefix + String(repeating: "x", count: kind.byteCountMax - prefix.count)
@@ -135,7 +136,6 @@ import Testing
 
     @Test("An end that passes between the check and the commit is refused")
     func late() throws {
-        let folder = TemporaryFolder()
         let store = try folder.open()
         try store.put("there", [0])
         let payload = try store.prepare([1])
@@ -164,7 +164,6 @@ import Testing
 
     @Test("Parts that come later are checked when they come")
     func parts() throws {
-        let folder = TemporaryFolder()
         let store = try folder.open()
         let payload = try store.prepare([1])
         let draft = NotificationDraft(id: "a", expiry: .after(seconds: 60))

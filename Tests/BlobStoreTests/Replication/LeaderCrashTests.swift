@@ -104,6 +104,12 @@ import Testing
         #expect(try store.lookUp("d") != .found)
     }
 
+    private static func makeFollower(in folder: TemporaryFolder) throws {
+        try folder.openReplicated().overwriteState(
+            ReplicationState(
+                role: .follower, epoch: 1, nonce: .random(), position: .start, sequence: 0))
+    }
+
     /// Every batch was budgeted with as much room as a single change may take, and all of a segment at once: a
     /// follower that was behind applied nothing where a thirtieth of that was free.
     @Test("Many small batches are applied in steps that fit")
@@ -120,12 +126,7 @@ import Testing
             )
         }
         #expect(items.count > 1_000)
-        do {
-            let store = try folder.openReplicated()
-            try store.overwriteState(
-                ReplicationState(
-                    role: .follower, epoch: 1, nonce: .random(), position: .start, sequence: 0))
-        }
+        try Self.makeFollower(in: folder)
         let follower = try folder.openReplicated { $0.mapByteCountMax = 8 << 20 }
         try follower.apply(items, of: 1, at: .name(7))
         #expect(follower.lastSequence == leader.lastSequence)
@@ -140,12 +141,7 @@ import Testing
         var gap = items
         gap.remove(at: 4)
         let other = TemporaryFolder()
-        do {
-            let store = try other.openReplicated()
-            try store.overwriteState(
-                ReplicationState(
-                    role: .follower, epoch: 1, nonce: .random(), position: .start, sequence: 0))
-        }
+        try Self.makeFollower(in: other)
         let second = try other.openReplicated()
         let error = try failure { try second.apply(gap, of: 1, at: .name(7)) }
         #expect(error.isCorrupt && second.lastSequence == 0)

@@ -43,20 +43,15 @@ extension BlobStore {
         _ state: ReplicationState?,
         _ body: (inout ChangeTransaction) throws(StoreError) -> Void = { _ in }
     ) throws {
-        try pipeline.whileWriting { () throws(StoreError) in
-            try pipeline.inTransaction(growth: 0, asOf: noon, isPublishing: false) {
-                (transaction) throws(StoreError) in
-                if let state { try transaction.set(state) }
-                try body(&transaction)
-            }
+        try pipeline.change(asOf: noon, isPublishing: true) { (transaction) throws(StoreError) in
+            if let state { try transaction.set(state) }
+            try body(&transaction)
         }
     }
 
     /// How many batches the outbox has, shipped ones too.
     func outboxCount() throws -> Int {
-        try contents().entries["index"]!.enumerated().count {
-            $0.offset % 2 == 0 && $0.element.first == IndexKeys.outboxPrefix
-        }
+        try entries(of: core.tables.index).count { $0.key.first == IndexKeys.outboxPrefix }
     }
 }
 

@@ -31,73 +31,47 @@ extension BlobStore {
     func addPlaces(
         _ places: SequenceEntry.Indexes, of owner: String, at revisions: ClosedRange<UInt64>
     ) throws {
-        try pipeline.whileWriting { () throws(StoreError) in
-            try pipeline.inTransaction(
-                growth: 0, asOf: noon, isPublishing: true
-            ) { (transaction) throws(StoreError) in
-                for revision in revisions {
-                    let key = IndexKeys.sequence(owner, revision)
-                    let entry = SequenceEntry(places, id: "x").bytes(key: key)
-                    try transaction.transaction.set(
-                        key.span.bytes, to: entry.span.bytes, in: core.tables.index)
-                }
-                transaction.counters.revision = revisions.upperBound
+        try pipeline.change(asOf: noon, isPublishing: true) { (transaction) throws(StoreError) in
+            for revision in revisions {
+                let key = IndexKeys.sequence(owner, revision)
+                let entry = SequenceEntry(places, id: "x").bytes(key: key)
+                try transaction.transaction.set(
+                    key.span.bytes, to: entry.span.bytes, in: core.tables.index)
             }
+            transaction.counters.revision = revisions.upperBound
         }
     }
 
     func ownerIndex(_ owner: String) throws -> OwnerIndex {
-        try withSnapshot { (snapshot) throws(StoreError) in
-            var index = OwnerIndex()
-            var cursor = try snapshot.transaction.cursor(in: core.tables.index)
-            var isThere = try cursor.seek([IndexKeys.ownersPrefix].span.bytes)
-            while isThere, cursor.key.byte(0) == IndexKeys.ownersPrefix {
-                switch try OwnerKey(cursor.key) {
-                case .sequence(owner, let revision):
-                    index.entries[revision] = try SequenceEntry(cursor.value, key: cursor.key)
-                case .group(owner, let group, let sequence):
-                    index.groups[group, default: []].append(sequence)
-                case .finder(owner, _): index.finderCount += 1
-                case .mark(owner): index.mark = try PurgeMarker(cursor.value, key: cursor.key)
-                default: break
-                }
-                isThere = try cursor.go(.next)
+        var index = OwnerIndex()
+        for (key, value) in try entries(of: core.tables.index)
+        where key.first == IndexKeys.ownersPrefix {
+            switch try OwnerKey(key.span.bytes) {
+            case .sequence(owner, let revision):
+                index.entries[revision] = try SequenceEntry(value.span.bytes, key: key.span.bytes)
+            case .group(owner, let group, let sequence):
+                index.groups[group, default: []].append(sequence)
+            case .finder(owner, _): index.finderCount += 1
+            case .mark(owner): index.mark = try PurgeMarker(value.span.bytes, key: key.span.bytes)
+            default: break
             }
-            return index
         }
+        return index
     }
 
     /// What ends when, in that order.
     func timeEntries() throws -> [TimeEntry] {
-        try withSnapshot { (snapshot) throws(StoreError) in
-            var entries: [TimeEntry] = []
-            var cursor = try snapshot.transaction.cursor(in: core.tables.index)
-            var isThere = try cursor.go(.first)
-            while isThere, let entry = try TimeEntry(cursor.key) {
-                entries.append(entry)
-                isThere = try cursor.go(.next)
-            }
-            return entries
+        var times: [TimeEntry] = []
+        for (key, _) in try entries(of: core.tables.index) {
+            guard let time = try TimeEntry(key.span.bytes) else { break }
+            times.append(time)
         }
+        return times
     }
 
     /// The number of the last commit.
     func lastTransaction() throws -> UInt64 {
         try withSnapshot { (snapshot) throws(StoreError) in snapshot.transaction.id }
-    }
-
-    /// How many keys the index has.
-    func indexCount() throws -> Int {
-        try withSnapshot { (snapshot) throws(StoreError) in
-            var count = 0
-            var cursor = try snapshot.transaction.cursor(in: core.tables.index)
-            var isThere = try cursor.go(.first)
-            while isThere {
-                count += 1
-                isThere = try cursor.go(.next)
-            }
-            return count
-        }
     }
 
     /// Applies changes as the daemon does: without telling owners of categories' edits.

@@ -1,3 +1,5 @@
+import Bytes
+import LMDB
 import Synchronization
 import Testing
 
@@ -33,6 +35,31 @@ extension BlobStore {
 
     func counters() throws -> Counters {
         try withSnapshot { (snapshot) throws(StoreError) in try snapshot.counters() }
+    }
+
+    /// All that a table has, as of the last commit.
+    func entries(of table: Table) throws -> [(key: [UInt8], value: [UInt8])] {
+        try withSnapshot { (snapshot) throws(StoreError) in
+            var entries: [(key: [UInt8], value: [UInt8])] = []
+            var cursor = try snapshot.transaction.cursor(in: table)
+            var isThere = try cursor.go(.first)
+            while isThere {
+                entries.append((cursor.key.array(), cursor.value.array()))
+                isThere = try cursor.go(.next)
+            }
+            return entries
+        }
+    }
+
+    /// Changes an entry behind the store's back; nil removes it.
+    func overwrite(_ key: [UInt8], in table: Table, with value: [UInt8]?) throws {
+        var transaction = try core.environment.beginWrite()
+        if let value {
+            try transaction.put(value.span.bytes, forKey: key.span.bytes, in: table)
+        } else {
+            try transaction.delete(key.span.bytes, in: table)
+        }
+        try transaction.commit()
     }
 
     /// Ends every orphan that can be ended.
@@ -74,14 +101,10 @@ extension Outcome {
 extension StoreError {
     var isFull: Bool { if case .full = self { true } else { false } }
     var isCorrupt: Bool { if case .corrupt = self { true } else { false } }
+    var isQuota: Bool { if case .quotaExceeded = self { true } else { false } }
     var isResync: Bool { if case .resync = self { true } else { false } }
-    var isOutcomeUnknown: Bool { if case .outcomeUnknown = self { true } else { false } }
     var field: InvalidInput.Field? {
         if case .invalid(let input) = self { input.field } else { nil }
-    }
-    /// What is there, which a condition did not want.
-    var present: PresentState? {
-        if case .preconditionFailed(let state) = self { state } else { nil }
     }
     var openReason: String? {
         if case .cannotOpen(_, let reason) = self { reason } else { nil }

@@ -6,6 +6,8 @@ import Testing
 @testable import BlobStore
 
 @Suite struct OpeningTests {
+    private let folder = TemporaryFolder()
+
     /// The bytes of a small store.
     private static func sample() throws -> [UInt8] {
         let folder = TemporaryFolder()
@@ -38,7 +40,6 @@ import Testing
         #expect(used > 100_000)
         #expect(whole.count >= used)
         // Room behind the last page may go.
-        let folder = TemporaryFolder()
         try Files.write(Array(whole[..<used]), to: folder.path + "/data.mdb")
         do {
             let store = try folder.open()
@@ -89,7 +90,6 @@ import Testing
         var format = FormatRecord(
             storeID: StoreID(high: 1, low: 2), createdAt: Timestamp(milliseconds: 3))
         format.version = version
-        let folder = TemporaryFolder()
         do { _ = try folder.open().put("a", [1]) }
         // A later version may have a longer record, and is named all the same.
         try change(folder, "format", to: format.value + (version > 1 ? [1, 2, 3] : []))
@@ -121,7 +121,6 @@ import Testing
 
     @Test("A folder where a file should be, and a file where a folder should be, are refused")
     func wrongKinds() throws {
-        let folder = TemporaryFolder()
         mkdir(folder.path + "/data.mdb", 0o755)
         let error = try failure { _ = try folder.open() }
         #expect(error.openReason?.contains("is not a regular file") == true, "\(error)")
@@ -162,7 +161,6 @@ import Testing
     /// next writer then took over its slots, and used pages again that it was reading.
     @Test("A refused second opening does not cost the first its place among the readers")
     func readerSurvives() throws {
-        let folder = TemporaryFolder()
         let bytes = [UInt8](repeating: 1, count: 200_000)
         do { _ = try folder.open().put("0", bytes) }
         let store = try BlobStore.openReadOnly(at: folder.path)
@@ -185,7 +183,6 @@ import Testing
 
     @Test("A second writer in another process is refused while the first lives, and not afterwards")
     func secondProcess() throws {
-        let folder = TemporaryFolder()
         let child = try Child(Child.torturer, ["hold", folder.path])
         #expect(child.readLine() == "opened")
         let error = try failure { _ = try folder.open() }
@@ -208,7 +205,6 @@ import Testing
     /// A store that was closed in this moment could not be opened again until then.
     @Test("A second descriptor of the lock, such as a child's, does not hold it")
     func lockInChild() throws {
-        let folder = TemporaryFolder()
         var second: Int32 = -1
         do {
             let store = try folder.open()
@@ -234,7 +230,6 @@ import Testing
         "Someone who may read data.mdb but not write lock.mdb is refused",
         .enabled(if: getuid() == 0, "only root can become somebody else"))
     func readWithoutLock() throws {
-        let folder = TemporaryFolder()
         do { _ = try folder.open().put("a", [1]) }
         chmod(folder.path, 0o755)
         chmod(folder.path + "/data.mdb", 0o644)
@@ -258,7 +253,6 @@ import Testing
 
     @Test("What an unfinished creation left is removed, and nothing else")
     func leftovers() throws {
-        let folder = TemporaryFolder()
         let staging = folder.path + "/store.new"
         mkdir(staging, 0o755)
         try Files.write([1, 2, 3], to: staging + "/data.mdb")
@@ -278,7 +272,6 @@ import Testing
 
     @Test("Options that no store can have are refused before anything is made")
     func options() throws {
-        let folder = TemporaryFolder()
         let changes: [(String, (inout BlobStore.Options) -> Void)] = [
             ("readerCountMax", { $0.readerCountMax = 0 }),
             ("readerCountMax", { $0.readerCountMax = -1 }),

@@ -7,10 +7,11 @@ import Testing
 /// A file keeps the pages of the machine that it was made on: 16 KiB, or 32 KiB, the most that
 /// LMDB takes, where the system has 64.
 @Suite struct PageSizeTests {
+    private let folder = TemporaryFolder()
+
     @Test(
         "A store with other pages works, and is verified", arguments: [512, 8_192, 16_384, 32_768])
     func works(pageByteCount: Int) throws {
-        let folder = TemporaryFolder()
         var generator = SeededGenerator(seed: UInt64(pageByteCount))
         var pictures: [[UInt8]] = []
         do {
@@ -39,7 +40,6 @@ import Testing
         "Only chunks with pages of their own are sent zero-copy",
         arguments: [4_096, 16_384, 32_768])
     func stretches(pageByteCount: Int) throws {
-        let folder = TemporaryFolder()
         let store = try folder.open { $0.pageByteCount = pageByteCount }
         let pages = try #require(store.dataPages())
         #expect(pages.stretchByteCountMin == pageByteCount)
@@ -59,7 +59,6 @@ import Testing
     /// What a change may add to the file is reckoned in its pages.
     @Test("Longer pages take more room")
     func growth() throws {
-        let folder = TemporaryFolder()
         let store = try folder.open { $0.pageByteCount = 32_768 }
         let before = store.core.environment.usedByteCount
         var batch = BatchPlan(from: 0, pageByteCount: store.core.environment.pageByteCount)

@@ -101,13 +101,11 @@ import Testing
     func wrong() throws {
         let (folder, _) = try make()
         let store = try folder.open()
-        try store.pipeline.whileWriting { () throws(StoreError) in
-            try store.pipeline.inTransaction(growth: 0, asOf: noon, isPublishing: true) {
-                (transaction) throws(StoreError) in
-                var usage = OwnerUsage()
-                usage.add(3)
-                try transaction.set(usage, of: "anna")
-            }
+        try store.pipeline.change(asOf: noon, isPublishing: true) {
+            (transaction) throws(StoreError) in
+            var usage = OwnerUsage()
+            usage.add(3)
+            try transaction.set(usage, of: "anna")
         }
         #expect(
             try store.verify().problems

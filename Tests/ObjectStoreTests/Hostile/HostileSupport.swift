@@ -57,23 +57,25 @@ struct Scene {
         }
     }
 
+    private func createKnowingly() throws(ObjectStoreError) {
+        if case .unknown = try create() { throw ObjectStoreError(.unavailable, "unknown") }
+    }
+
     /// Each operation's error; nil where it has none. A create has one or an unknown outcome.
     func kinds() -> [ObjectStoreError.Kind?] {
         [
-            kind { () throws(ObjectStoreError) in
-                if case .unknown = try create() { throw ObjectStoreError(.unavailable, "unknown") }
-            },
-            kind { () throws(ObjectStoreError) in _ = try get() },
-            kind { () throws(ObjectStoreError) in _ = try client.list("") },
-            kind { () throws(ObjectStoreError) in try client.delete("name") },
+            kind(try createKnowingly()), kind(try get()), kind(try client.list("")),
+            kind(try client.delete("name")),
         ]
     }
 }
 
-/// The kind of the error that `body` throws.
-func kind(_ body: () throws(ObjectStoreError) -> Void) -> ObjectStoreError.Kind? {
+/// The kind of the error that a call throws.
+func kind<Result>(
+    _ call: @autoclosure () throws(ObjectStoreError) -> Result
+) -> ObjectStoreError.Kind? {
     do throws(ObjectStoreError) {
-        try body()
+        _ = try call()
         return nil
     } catch {
         return error.kind

@@ -83,10 +83,7 @@ import Testing
         ] {
             let server = try ScriptedServer { _ in [.error(status, code)] }
             let bucket = try bucket(server)
-            #expect(
-                kind { () throws(ObjectStoreError) in
-                    _ = try ConditionalWriteProbe.short.run(bucket)
-                } == expected)
+            #expect(kind(try ConditionalWriteProbe.short.run(bucket)) == expected)
         }
     }
 }

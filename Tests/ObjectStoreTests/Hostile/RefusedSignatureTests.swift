@@ -41,32 +41,38 @@ import Testing
         #expect(server.requests.count <= 3)
     }
 
-    @Test(
-        "A key that is rotated in the file is taken over",
-        arguments: ["ExpiredToken", "InvalidAccessKeyId", "SignatureDoesNotMatch"])
-    func rotated(code: String) throws {
-        let folder = TemporaryFolder()
-        @Sendable func write(_ id: String, _ token: String) {
-            _ = try? folder.write(
-                "c",
-                Array(
-                    "[default]\naws_access_key_id=\(id)\naws_secret_access_key=s\naws_session_token=\(token)\n"
-                        .utf8))
-        }
-        write("old", "oldtoken")
-        let server = try ScriptedServer { request in
-            if request.headers["authorization"]?.contains("Credential=new/") == true {
-                return [.stored]
-            }
-            write("new", "newtoken")
-            return [.error(code == "ExpiredToken" ? 400 : 403, code)]
-        }
-        let bucket = try bucket(
+    /// Writes a file of credentials with this key, and a token that is named like it.
+    private static func write(_ id: String, in folder: TemporaryFolder) {
+        let lines =
+            "[default]\naws_access_key_id=\(id)\naws_secret_access_key=s\naws_session_token=\(id)token\n"
+        _ = try? folder.write("c", Array(lines.utf8))
+    }
+
+    private static func bucketOfFile(
+        _ server: ScriptedServer, in folder: TemporaryFolder
+    ) throws -> ObjectBucket {
+        try ObjectStoreTests.bucket(
             server,
             environment: [
                 "AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "",
                 "AWS_SHARED_CREDENTIALS_FILE": folder.path("c"),
             ])
+    }
+
+    @Test(
+        "A key that is rotated in the file is taken over",
+        arguments: ["ExpiredToken", "InvalidAccessKeyId", "SignatureDoesNotMatch"])
+    func rotated(code: String) throws {
+        let folder = TemporaryFolder()
+        Self.write("old", in: folder)
+        let server = try ScriptedServer { request in
+            if request.headers["authorization"]?.contains("Credential=new/") == true {
+                return [.stored]
+            }
+            Self.write("new", in: folder)
+            return [.error(code == "ExpiredToken" ? 400 : 403, code)]
+        }
+        let bucket = try Self.bucketOfFile(server, in: folder)
         let client = try bucket.makeClient()
         let body: [UInt8] = [1]
         #expect(try client.create("a", body.span.bytes) == .created)
@@ -91,24 +97,14 @@ import Testing
         // A file that changes each time does not keep it asking.
         let folder = TemporaryFolder()
         let server = try ScriptedServer { request in
-            _ = try? folder.write(
-                "c",
-                Array(
-                    "[default]\naws_access_key_id=k\(request.number)\naws_secret_access_key=s\n"
-                        .utf8))
+            Self.write("k\(request.number)", in: folder)
             return [.error(400, "ExpiredToken")]
         }
-        _ = try folder.write(
-            "c", Array("[default]\naws_access_key_id=k\naws_secret_access_key=s\n".utf8))
-        let bucket = try bucket(
-            server,
-            environment: [
-                "AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "",
-                "AWS_SHARED_CREDENTIALS_FILE": folder.path("c"),
-            ])
+        Self.write("k", in: folder)
+        let bucket = try Self.bucketOfFile(server, in: folder)
         let client = try bucket.makeClient()
         #expect(
-            kind { () throws(ObjectStoreError) in try client.delete("a") } == .expiredCredentials)
+            kind(try client.delete("a")) == .expiredCredentials)
         #expect(server.requests.count == 3)
     }
 }

@@ -293,7 +293,7 @@ func loopback(port: UInt16) -> sockaddr_in {
 }
 
 /// Runs `body` on a thread of its own, which nobody waits for.
-func startThread(_ body: @escaping @Sendable () -> Void) {
+public func startThread(_ body: @escaping @Sendable () -> Void) {
     final class Body: Sendable {
         let run: @Sendable () -> Void
         init(_ run: @escaping @Sendable () -> Void) { self.run = run }

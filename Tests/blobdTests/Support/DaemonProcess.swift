@@ -89,12 +89,7 @@ final class DaemonProcess: @unchecked Sendable {
 
     /// Changes a byte of a payload in the file, behind the daemon's back.
     func damage(_ payload: [UInt8]) throws {
-        let path = "\(dataPath)/data.mdb"
-        let data = try Files.read(path)
-        guard let place = data.firstRange(of: Array(payload[150_000..<150_064])) else {
-            throw TestFailure("the payload is not in the file")
-        }
-        try Files.overwrite([data[place.lowerBound] ^ 0x10], at: place.lowerBound, in: path)
+        try Files.damage(payload[150_000..<150_064], in: "\(dataPath)/data.mdb")
     }
 
     /// Replaces a file of the configuration at once, as an editor does, sends SIGHUP, and waits until the log says so.

@@ -22,9 +22,14 @@ struct StoreContents: Equatable {
         return copy
     }
 
-    /// The tables in which `other` differs; nothing when it is the same.
+    /// The tables in which `other` differs.
+    func differentTables(from other: StoreContents) -> [String] {
+        entries.keys.filter { entries[$0] != other.entries[$0] }.sorted()
+    }
+
+    /// The same, and the counters if they differ.
     func difference(from other: StoreContents) -> [String] {
-        var names = entries.keys.filter { entries[$0] != other.entries[$0] }.sorted()
+        var names = differentTables(from: other)
         if counters != other.counters { names.append("\(counters) / \(other.counters)") }
         return names
     }
@@ -64,15 +69,12 @@ extension BlobStore {
 
     /// Puts what is no record under an id, so that whatever touches that notification fails.
     func damageRecord(_ id: String) throws {
-        try pipeline.whileWriting { () throws(StoreError) in
-            try pipeline.inTransaction(growth: 0, asOf: noon, isPublishing: true) {
-                (transaction) throws(StoreError) in
-                try transaction.transaction.set(
-                    Array(id.utf8).span.bytes, to: [UInt8]([1, 2, 3]).span.bytes,
-                    in: core.tables.notifications)
-                // So that the transaction counts as one that changed something.
-                transaction.counters.revision += 1
-            }
+        try pipeline.change(asOf: noon, isPublishing: true) { (transaction) throws(StoreError) in
+            try transaction.transaction.set(
+                Array(id.utf8).span.bytes, to: [UInt8]([1, 2, 3]).span.bytes,
+                in: core.tables.notifications)
+            // So that the transaction counts as one that changed something.
+            transaction.counters.revision += 1
         }
     }
 

@@ -107,26 +107,4 @@ import Testing
         #expect(Self.acknowledged(lines) == Array(0..<Self.count), "\(lines)")
         try Self.check(folder, lines, "full")
     }
-
-    @Test(
-        "Killed at any sync or meta page of batches and commits, every acknowledged change is there"
-    )
-    func killed() throws {
-        let library = try Faults.library()
-        for at in 2... {
-            let folder = try Self.folder()
-            let (lines, status) = try Child.run(
-                Child.torturer, ["log", folder.path, "\(Self.count)"],
-                environment: [
-                    "LD_PRELOAD": library, "FAULT_KIND": "kill", "FAULT_CALL": "sync meta",
-                    "FAULT_AT": "\(at)",
-                ])
-            try Self.check(folder, lines, "killed at \(at)")
-            guard status == .killed(signal: 9) else {
-                #expect(status == .exited(0) && at > Self.count + 4, "\(lines)")
-                return
-            }
-            try #require(at < 100)
-        }
-    }
 }

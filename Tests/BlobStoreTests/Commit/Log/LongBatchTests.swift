@@ -1,4 +1,3 @@
-import Glibc
 import LMDB
 import TestSupport
 import Testing
@@ -79,13 +78,10 @@ import Testing
         let copy = try folder.copy()
         // What a replay that a power cut ended may have written over.
         let used = store.core.environment.usedByteCount
-        let data = open("\(copy.path)/data.mdb", O_RDWR)
-        var status = stat()
-        fstat(data, &status)
-        let rubbish = [UInt8](repeating: 0xA5, count: Int(status.st_size) - used)
+        let data = copy.path("data.mdb")
+        let rubbish = [UInt8](repeating: 0xA5, count: try Files.byteCount(data) - used)
         #expect(rubbish.count > 1 << 20)
-        #expect(pwrite(data, rubbish, rubbish.count, off_t(used)) == rubbish.count)
-        close(data)
+        try Files.overwrite(rubbish, at: used, in: data)
         try Self.expect(ids, 2, 30_000, in: try copy.open())
         // The process that made it goes on.
         try publish(ids, 5, 30_000)
@@ -100,14 +96,9 @@ import Testing
         try publish(ids, 3, 30_000)
         #expect(store.pendingChanges.byteCount < 40_000, "of payloads it has the places")
         let copy = try folder.copy()
-        let used = store.core.environment.usedByteCount
-        let data = open("\(copy.path)/data.mdb", O_RDWR)
-        var byte: UInt8 = 0
-        let place = off_t(used + 150_000)
-        #expect(pread(data, &byte, 1, place) == 1)
-        byte ^= 1
-        #expect(pwrite(data, &byte, 1, place) == 1)
-        close(data)
+        let place = store.core.environment.usedByteCount + 150_000
+        let byte = try Files.read(copy.path("data.mdb"))[place]
+        try Files.overwrite([byte ^ 1], at: place, in: copy.path("data.mdb"))
         let refused = #expect(throws: StoreError.self) { try copy.open() }
         let words = "\(refused.map { "\($0)" } ?? "")"
         #expect(words.contains("to which changes.log refers, failed its checksum"), "\(words)")

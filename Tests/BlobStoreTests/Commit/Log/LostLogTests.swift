@@ -8,6 +8,8 @@ import Testing
 /// cut, or put back from an earlier time or from another store: the store opened, said nothing, and
 /// `verify` was clean, with 6 to 8 of 8 changes gone.
 @Suite struct LostLogTests {
+    private let folder = TemporaryFolder()
+
     /// What somebody does to a log.
     enum Spoiling: String, CaseIterable {
         case removed, emptied, zeroed, cutToOneRecord, cutByOneByte, earlier, earlierRun,
@@ -126,10 +128,8 @@ import Testing
             // It is a store like any other.
             try store.beginLogging()
             try store.put("0", [1])
-            try folder.withCopy { copy in
-                let names = try Self.names(in: copy)
-                #expect(names == ["first run", "committed", "later", "0"])
-            }
+            let names = try folder.withCopy { try Self.names(in: $0) }
+            #expect(names == ["first run", "committed", "later", "0"])
             try store.endLogging()
         }
         let store = try folder.open()
@@ -139,7 +139,6 @@ import Testing
     /// `changes.pending` says how many there were, where the log itself cannot.
     @Test("A log from just before the pending changes is refused by the count of them")
     func putBackFromJustBefore() throws {
-        let folder = TemporaryFolder()
         let store = try folder.openLogging()
         try store.put("committed", [1])
         try store.commitPending()
@@ -175,7 +174,6 @@ import Testing
 
     @Test("After an end in order nothing is pending, and a missing log is no error")
     func cleanEnd() throws {
-        let folder = TemporaryFolder()
         do {
             let store = try folder.openLogging()
             for number in 0..<8 { try store.put("\(number)", [1]) }
@@ -194,7 +192,6 @@ import Testing
 
     @Test("A program that opens the store and does not log has no log afterwards")
     func withoutLogging() throws {
-        let folder = TemporaryFolder()
         do {
             let store = try folder.openLogging()
             try store.put("1", [1])
@@ -256,14 +253,8 @@ import Testing
         let (folder, _) = try Self.killed(withMarks: true)
         do {
             let store = try folder.open()
-            try store.pipeline.whileWriting { () throws(StoreError) in
-                try store.pipeline.inTransaction(growth: 0, asOf: noon, isPublishing: false) {
-                    (transaction) throws(StoreError) in
-                    try transaction.transaction.set(
-                        LogState.name.utf8.span.bytes, to: [1, 2, 3].span.bytes,
-                        in: transaction.tables.meta)
-                }
-            }
+            try store.overwrite(
+                Array(LogState.name.utf8), in: store.core.tables.meta, with: [1, 2, 3])
         }
         let error = try failure { _ = try folder.open() }
         #expect(error.openReason?.contains("the entry \"log\" of data.mdb") == true, "\(error)")

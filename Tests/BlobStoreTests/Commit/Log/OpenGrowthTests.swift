@@ -8,6 +8,8 @@ import Testing
 /// Room for what is in the log alone is had before it is answered, so a commit of it must never take
 /// more than was reckoned with.
 @Suite struct OpenGrowthTests {
+    private let folder = TemporaryFolder()
+
     /// The lengths of payloads that fill pages worst: a long one never fits behind another, and
     /// short ones go between.
     private static let awkward = [1, 2_010, 5, 2_011, 1_365, 2_010, 700, 2_009, 4_096, 9]
@@ -20,7 +22,6 @@ import Testing
         print("open growth: seed \(seed), \(lengths)")
         var generator = SeededGenerator(seed: seed)
         func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &generator) }
-        let folder = TemporaryFolder()
         let store = try folder.openLogging()
         try store.put("first", [1])
         try store.commitPending()
@@ -80,7 +81,6 @@ import Testing
     @Test(
         "Short publishes all over a store share a commit until the log is full, or the file longer")
     func shared() throws {
-        let folder = TemporaryFolder()
         let store = try folder.openLogging()
         func publish(_ range: Range<Int>, round: Int) throws {
             let changes = try range.map { index in

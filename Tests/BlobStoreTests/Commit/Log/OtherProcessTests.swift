@@ -6,9 +6,10 @@ import Testing
 
 /// Another process that reads a store while changes are acknowledged that are in the log alone.
 @Suite struct OtherProcessTests {
+    private let folder = TemporaryFolder()
+
     @Test("Who opens it waits for a commit once, and then reads what was last committed")
     func waiting() throws {
-        let folder = TemporaryFolder()
         let store = try folder.openLogging()
         try store.put("a", Array("one".utf8))
         #expect(store.pendingChanges.isPending)
@@ -43,7 +44,6 @@ import Testing
         "A store whose writer died with something in its log is refused, with words",
         arguments: ["killed", "marks cleared", "marks lost"])
     func deadWriter(how: String) throws {
-        let folder = TemporaryFolder()
         try Self.abandoned(folder, count: 2)
         let marks = folder.path + "/changes.pending"
         switch how {
@@ -74,7 +74,6 @@ import Testing
 
     @Test("Marks that an earlier writer left stay until what it acknowledged is committed")
     func marksStay() throws {
-        let folder = TemporaryFolder()
         let store = try folder.openLogging()
         try store.put("a", [1])
         let copy = try folder.copy(withMarks: true)
@@ -89,7 +88,6 @@ import Testing
 
     @Test("Marks that say more than the log, as after a power cut, are found out")
     func staleMarks() throws {
-        let folder = TemporaryFolder()
         let copy: TemporaryFolder
         do {
             let store = try folder.openLogging()
@@ -110,7 +108,6 @@ import Testing
 
     @Test("Marks that another process has cleared do not keep the log from beginning again")
     func spoiltMarks() throws {
-        let folder = TemporaryFolder()
         let store = try folder.openLogging()
         let marks = try PendingKeys(folder.path, isWriter: false)
         defer { marks.unmap() }
@@ -120,10 +117,8 @@ import Testing
             try store.commitPending()
             #expect(store.pendingChanges.byteCount == 0)
             try store.put("b\(number)", [1])
-            try folder.withCopy { copy in
-                let counters = try copy.counters()
-                #expect(counters.notifications == UInt64(2 * number + 2))
-            }
+            let copied = try folder.withCopy { try $0.counters().notifications }
+            #expect(copied == UInt64(2 * number + 2))
         }
     }
 }

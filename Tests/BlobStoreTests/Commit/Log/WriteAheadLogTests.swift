@@ -6,12 +6,15 @@ import Testing
 
 /// The file `changes.log`: what is found in it after a crash, whatever that left.
 @Suite struct WriteAheadLogTests {
+    private let folder = TemporaryFolder()
+
     private static let logID = Nonce(high: 7, low: 9)
+    /// Of a record's last page that are zeros.
+    private static let missing = 40
 
     /// A record of so many pages, with bytes that say whose it is.
     private static func record(
-        _ transaction: UInt64, _ index: UInt32, pages: Int = 1, id: Nonce = logID,
-        missing: Int = 40
+        _ transaction: UInt64, _ index: UInt32, pages: Int = 1
     ) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: pages * LogRecord.alignment)
         let count = bytes.count - LogRecord.byteCount - missing
@@ -20,7 +23,7 @@ import Testing
                 truncatingIfNeeded: place &* 13 &+ Int(transaction) &* 3 &+ Int(index) &* 5 &+ 1)
         }
         let head = LogRecord(
-            logID: id, transaction: transaction, index: index, operationCount: 1,
+            logID: logID, transaction: transaction, index: index, operationCount: 1,
             operationByteCount: count)
         var span = bytes.mutableSpan
         var target = span.mutableBytes
@@ -29,28 +32,24 @@ import Testing
     }
 
     /// What the log gives of a record: all but the zeros behind it.
-    private static func whole(_ record: [UInt8], missing: Int = 40) -> [UInt8] {
+    private static func whole(_ record: [UInt8]) -> [UInt8] {
         Array(record.dropLast(missing))
     }
 
-    private static func open(
-        _ folder: TemporaryFolder, _ use: WriteAheadLog.Use = .creating, id: Nonce = logID
-    ) throws -> WriteAheadLog {
-        try #require(try WriteAheadLog(folder.path, of: id, use))
+    private var path: String { folder.path("changes.log") }
+
+    private func open(_ use: WriteAheadLog.Use = .creating) throws -> WriteAheadLog {
+        try #require(try WriteAheadLog(folder.path, of: Self.logID, use))
     }
 
-    private static func path(_ folder: TemporaryFolder) -> String { folder.path + "/changes.log" }
-
     /// A log with records of some transactions, each from the start.
-    private static func log(
-        _ folder: TemporaryFolder, _ transactions: [(UInt64, pages: [Int])]
-    ) throws -> WriteAheadLog {
-        let log = try open(folder)
+    private func log(_ transactions: [(UInt64, pages: [Int])]) throws -> WriteAheadLog {
+        let log = try open()
         for (transaction, pages) in transactions {
             log.restart()
             for (index, count) in pages.enumerated() {
-                #expect(
-                    try log.append(record(transaction, UInt32(index), pages: count).span.bytes))
+                let record = Self.record(transaction, UInt32(index), pages: count)
+                #expect(try log.append(record.span.bytes))
             }
         }
         return log
@@ -58,9 +57,8 @@ import Testing
 
     @Test("Records of a transaction are found, in their order, and those of committed ones not")
     func found() throws {
-        let folder = TemporaryFolder()
         // Longer ones first, so that what is left of them stands behind the later ones.
-        let log = try Self.log(folder, [(5, [3, 2, 4]), (6, [1, 2]), (7, [2, 1, 1])])
+        let log = try log([(5, [3, 2, 4]), (6, [1, 2]), (7, [2, 1, 1])])
         #expect(log.recordCount == 3)
         #expect(log.offset == 4 * LogRecord.alignment)
         let records = try log.records(of: 7)
@@ -69,15 +67,25 @@ import Testing
                 == [(0, 2), (1, 1), (2, 1)].map {
                     Self.whole(Self.record(7, $0.0, pages: $0.1))
                 })
-        let found1 = try log.firstTransaction()
-        #expect(found1 == 7)
+        #expect(try log.firstTransaction() == 7)
+        // Of another log it has nothing.
+        for id in [Nonce(high: 7, low: 8), Nonce(high: 9, low: 9)] {
+            let other = try #require(try WriteAheadLog(folder.path, of: id, .writing))
+            #expect(try other.records(of: 7).isEmpty && other.firstTransaction() == nil)
+        }
         // Opened by another, later on.
-        let again = try Self.open(folder, .writing)
+        let again = try open(.writing)
         #expect(try again.records(of: 7) == records)
         #expect(again.recordCount == 0)
         // The transaction is committed: data.mdb has them.
         #expect(try again.records(of: 8).isEmpty)
-        #expect(try Files.byteCount(Self.path(folder)) == StoreLimits.logByteCount)
+        #expect(try Files.byteCount(path) == StoreLimits.logByteCount)
+        // Ended, it has nothing of any transaction, not even of those before the last.
+        try log.end(in: 7)
+        for transaction in UInt64(1)...9 {
+            #expect(try log.records(of: transaction).isEmpty, "\(transaction)")
+        }
+        #expect(try log.firstTransaction() == nil)
     }
 
     @Test(
@@ -103,34 +111,17 @@ import Testing
         #expect(parsed(63) == nil && parsed(0) == nil && parsed(first: 63) == nil)
     }
 
-    @Test("A log without records, with zeros or with rubbish, has none")
-    func empty() throws {
-        let folder = TemporaryFolder()
-        let log = try Self.open(folder)
-        let none = try log.records(of: 3)
-        #expect(none.isEmpty)
-        let found2 = try log.firstTransaction()
-        #expect(found2 == nil)
-        var generator = SeededGenerator(seed: 4)
-        try Files.overwrite(generator.bytes(100_000), at: 0, in: Self.path(folder))
-        let rubbish = try log.records(of: 3)
-        #expect(rubbish.isEmpty)
-        let found3 = try log.firstTransaction()
-        #expect(found3 == nil)
-    }
-
     @Test("There may be no file, which is no error, and none is made by looking")
     func noFile() throws {
-        let folder = TemporaryFolder()
         for use in [WriteAheadLog.Use.reading, .writing] {
             let isThere = try WriteAheadLog(folder.path, of: Self.logID, use) != nil
             #expect(!isThere)
         }
-        #expect(!Files.exists(Self.path(folder)))
+        #expect(!Files.exists(path))
         // A store is opened without one, and has none until it is asked for.
         let store = try folder.open()
         try store.put("a", [1])
-        #expect(!Files.exists(Self.path(folder)))
+        #expect(!Files.exists(path))
     }
 
     /// What stands behind the place up to which a record was written.
@@ -141,9 +132,7 @@ import Testing
     @Test(
         "A last record that is not whole is left out, wherever it ends", arguments: Behind.allCases)
     func torn(behind: Behind) throws {
-        let folder = TemporaryFolder()
-        let path = Self.path(folder)
-        let log = try Self.log(folder, [(8, [2, 1, 1, 2, 1, 1]), (9, [1, 1])])
+        let log = try log([(8, [2, 1, 1, 2, 1, 1]), (9, [1, 1])])
         let last = Self.record(9, 2, pages: 3)
         let place = 2 * LogRecord.alignment
         let end = last.count - 40
@@ -175,26 +164,24 @@ import Testing
 
     @Test("A first record that is not whole leaves none, though older ones stand behind it")
     func tornFirst() throws {
-        let folder = TemporaryFolder()
-        let log = try Self.log(folder, [(8, [1, 1, 1, 1]), (9, [1])])
-        try Files.overwrite([0xFF], at: 300, in: Self.path(folder))
+        let log = try log([(8, [1, 1, 1, 1]), (9, [1])])
+        try Files.overwrite([0xFF], at: 300, in: path)
         let records = try log.records(of: 9)
         #expect(records.isEmpty)
     }
 
     @Test("A damaged record before a whole one is damage, and is named", arguments: 0..<3)
     func damaged(index: Int) throws {
-        let folder = TemporaryFolder()
         let pages = [1, 3, 2, 1]
-        let log = try Self.log(folder, [(9, pages)])
+        let log = try log([(9, pages)])
         let place = pages.prefix(index).reduce(0, +) * LogRecord.alignment
         for offset in [0, 9, 13, 20, 33, 41, 49, 64, pages[index] * 4_096 - 41] {
             let bytes = Self.record(9, UInt32(index), pages: pages[index])
-            try Files.overwrite([bytes[offset] ^ 4], at: place + offset, in: Self.path(folder))
+            try Files.overwrite([bytes[offset] ^ 4], at: place + offset, in: path)
             let error = try failure { _ = try log.records(of: 9) }
             #expect(error.isCorrupt, "byte \(offset)")
             #expect("\(error)".contains("record \(index) of "), "\(error)")
-            try Files.overwrite([bytes[offset]], at: place + offset, in: Self.path(folder))
+            try Files.overwrite([bytes[offset]], at: place + offset, in: path)
         }
         let records = try log.records(of: 9)
         #expect(records.count == 4)
@@ -203,9 +190,8 @@ import Testing
     @Test(
         "A record of a later transaction is refused, and it is said what to do", arguments: [0, 1])
     func later(isFirstDamaged: Int) throws {
-        let folder = TemporaryFolder()
-        let log = try Self.log(folder, [(9, [1, 1])])
-        if isFirstDamaged == 1 { try Files.overwrite([0], at: 0, in: Self.path(folder)) }
+        let log = try log([(9, [1, 1])])
+        if isFirstDamaged == 1 { try Files.overwrite([0], at: 0, in: path) }
         for transaction in [UInt64(1), 8] {
             let error = try failure { _ = try log.records(of: transaction) }
             #expect(error.isCorrupt)
@@ -213,36 +199,14 @@ import Testing
             #expect("\(error)".contains("ends with \(transaction - 1)"), "\(error)")
             #expect("\(error)".contains("restored from an older copy"), "\(error)")
         }
-    }
-
-    @Test("Records of a later transaction behind some of this one are refused, too")
-    func laterBehind() throws {
-        let folder = TemporaryFolder()
-        _ = try Self.log(folder, [(9, [1, 1, 1]), (8, [1])])
-        let log = try Self.open(folder, .writing)
-        let error = try failure { _ = try log.records(of: 8) }
+        // Also behind some of this one.
+        _ = try self.log([(9, [1, 1, 1]), (8, [1])])
+        let error = try failure { _ = try open(.writing).records(of: 8) }
         #expect("\(error)".contains("changes of transaction 9"), "\(error)")
-    }
-
-    @Test("Another log is none")
-    func anotherStore() throws {
-        let folder = TemporaryFolder()
-        _ = try Self.log(folder, [(9, [1, 1])])
-        for id in [Nonce(high: 7, low: 8), Nonce(high: 9, low: 7)] {
-            let log = try Self.open(folder, .writing, id: id)
-            for transaction in [UInt64(8), 9, 10] {
-                let records = try log.records(of: transaction)
-                #expect(records.isEmpty)
-            }
-            let found4 = try log.firstTransaction()
-            #expect(found4 == nil)
-        }
     }
 
     @Test("A log that was cut has what is whole of it, and gets its size again")
     func short() throws {
-        let folder = TemporaryFolder()
-        let path = Self.path(folder)
         // How long it is, how many records are whole, and how many once zeros have taken the place
         // of the zeros that were cut off.
         let cuts = [
@@ -252,12 +216,12 @@ import Testing
         ]
         for (byteCount, count, countAfterwards) in cuts {
             Files.remove(path)
-            _ = try Self.log(folder, [(9, [1, 2, 1])])
+            _ = try log([(9, [1, 2, 1])])
             #expect(truncate(path, off_t(byteCount)) == 0)
-            let log = try Self.open(folder, .writing)
+            let log = try open(.writing)
             let records = try log.records(of: 9)
             #expect(records.count == count, "\(byteCount)")
-            let again = try Self.open(folder)
+            let again = try open()
             #expect(try Files.byteCount(path) == StoreLimits.logByteCount)
             #expect(try again.records(of: 9).count == countAfterwards, "\(byteCount)")
         }
@@ -265,8 +229,7 @@ import Testing
 
     @Test("It is full to the byte, and begins again when its transaction is committed")
     func full() throws {
-        let folder = TemporaryFolder()
-        let log = try Self.open(folder)
+        let log = try open()
         let pages = 256
         var count: UInt32 = 0
         while log.hasRoom(pages * 4_096) {
@@ -280,28 +243,14 @@ import Testing
         #expect(records.count == Int(count))
         log.restart()
         #expect(log.hasRoom(StoreLimits.logByteCount) && !log.hasRoom(StoreLimits.logByteCount + 1))
-        #expect(try Files.byteCount(Self.path(folder)) == StoreLimits.logByteCount)
-    }
-
-    @Test("Cleared, it has nothing of any transaction, not even of those before the last")
-    func cleared() throws {
-        let folder = TemporaryFolder()
-        let log = try Self.log(folder, [(7, [1, 1, 1, 1, 1, 2]), (8, [2, 1, 1]), (9, [1, 1])])
-        try log.end(in: 9)
-        for transaction in UInt64(1)...11 {
-            let records = try log.records(of: transaction)
-            #expect(records.isEmpty, "transaction \(transaction)")
-        }
-        let found5 = try log.firstTransaction()
-        #expect(found5 == nil)
+        #expect(try Files.byteCount(path) == StoreLimits.logByteCount)
     }
 
     @Test("A link in its place is not followed")
     func link() throws {
-        let folder = TemporaryFolder()
         let other = TemporaryFolder()
-        defer { Files.remove(Self.path(folder)) }
-        #expect(symlink(other.path + "/victim", Self.path(folder)) == 0)
+        defer { Files.remove(path) }
+        #expect(symlink(other.path + "/victim", path) == 0)
         for use in [WriteAheadLog.Use.reading, .writing, .creating] {
             let error = try failure { _ = try WriteAheadLog(folder.path, of: Self.logID, use) }
             if case .io(_, let number) = error {
