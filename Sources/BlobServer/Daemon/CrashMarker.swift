@@ -32,9 +32,12 @@ enum CrashMarker {
 
     /// Which signal the last run died of; nil when it left no mark.
     private static func signal(of path: String) -> Int32? {
-        guard access(path, F_OK) == 0 else { return nil }
-        let text = (try? SmallFile.read(path, byteCountMax: 64)) ?? []
-        let digits = text.filter { (0x30...0x39).contains($0) }
+        let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+        guard descriptor >= 0 else { return nil }
+        defer { close(descriptor) }
+        var text = [UInt8](repeating: 0, count: 16)
+        let count = read(descriptor, &text, text.count)
+        let digits = text[..<max(0, count)].filter { (0x30...0x39).contains($0) }
         // An empty one, on a full disk, is as good.
         return Int32(String(decoding: digits, as: UTF8.self)) ?? 0
     }
