@@ -7,7 +7,7 @@ import Synchronization
 final class BackupAnswer {
     let head: HTTPForm
     let form: PendingReply.Form
-    /// Where it comes from; nil: it is not begun.
+    /// nil until the backup has begun.
     var stream: BackupStream?
     var isDue = true
     var isBegun = false
@@ -18,7 +18,7 @@ final class BackupAnswer {
     }
 }
 
-/// A backup on its way from the thread that takes it to the worker that sends it, one piece at a time.
+/// Carries a backup, one piece at a time, from the thread that takes it to the worker that sends it.
 final class BackupStream: Sendable {
     enum Piece: Sendable {
         case bytes([UInt8])
@@ -37,7 +37,7 @@ final class BackupStream: Sendable {
         thread = try ServiceThread()
     }
 
-    /// The next piece; nil: it is not ready, and a message comes when it is.
+    /// The next piece; nil if it is not ready, in which case a message is posted when it is.
     func take() -> Piece? {
         let piece = piece.withLock { $0.take() }
         if piece != nil { thread.wake() }
@@ -46,7 +46,7 @@ final class BackupStream: Sendable {
 
     func cancel() { thread.stop() }
 
-    /// Hands a piece on, and waits until it is taken.
+    /// Hands over a piece and waits until it is taken.
     func offer(_ piece: Piece) throws(Cancelled) {
         self.piece.withLock { $0 = piece }
         connection.post(.backupReady)
@@ -58,12 +58,12 @@ final class BackupStream: Sendable {
     }
 }
 
-/// The threads that take backups, one for each, so that a client that does not read holds up nobody else's.
+/// The threads that take backups. Each backup has its own, so a client that does not read delays only itself.
 final class BackupThreads: Sendable {
     static let countMax = 4
 
     private let context: DaemonContext
-    /// Makes what gives a backup the payloads that are not here; nil: nothing does.
+    /// Makes the source of payloads that are not stored locally; nil if all of them are.
     private let makeSource: (@Sendable () -> LongBlobSource)?
     private let runs = Mutex<[BackupStream]>([])
 
@@ -72,7 +72,7 @@ final class BackupThreads: Sendable {
         self.makeSource = makeSource
     }
 
-    /// Begins a backup. Throws `unavailable` while as many are taken as may be.
+    /// Begins a backup. Throws `unavailable` while ``countMax`` backups are running.
     func start(for connection: ConnectionAddress) throws(ProtocolError) -> BackupStream {
         try runs.withLock { (runs) throws(ProtocolError) -> BackupStream in
             runs.removeAll { stream in
@@ -124,7 +124,7 @@ final class BackupThreads: Sendable {
     }
 }
 
-// Each piece of a backup is sent when the one before has left: a slow client holds one in memory, and no snapshot.
+// A piece of a backup is sent once the previous one has left: a slow client holds one in memory, and no snapshot.
 
 extension Worker {
     func continueBackup(
@@ -151,7 +151,7 @@ extension Worker {
             case .failed(let error): throw handler.problem(error)
             }
         } catch {
-            // Behind the head, only a cut says that something is wrong.
+            // Once the head is sent, the only way to report an error is to cut the answer off.
             guard !backup.isBegun else { return connection.state.fail() }
             close(backup.form, error, connection, &batch)
         }

@@ -2,11 +2,11 @@ import BlobProtocol
 import BlobStore
 import Synchronization
 
-/// A client's connection, as its worker knows it. Only its worker's thread uses it. No call changes a property while
-/// it borrows it, so those that every request needs are not checked for it: the checks took a sixth of the
-/// instructions of a short fetch.
+/// A client's connection. Only its worker's thread uses it. No call changes a property while it borrows that property,
+/// so exclusivity checks are off for those that every request needs: they took a sixth of the instructions of a short
+/// fetch.
 final class Connection {
-    /// Leases for what its peer may not have read. With more, it asks the kernel how far the peer is.
+    /// With more leases for bytes that the peer may not have read, the connection asks the kernel how far the peer is.
     private static let inFlightLeaseCountMax = 16
 
     let socket: Socket
@@ -19,20 +19,20 @@ final class Connection {
     @exclusivity(unchecked) var rest: [UInt8] = []
 
     @exclusivity(unchecked) var output = OutputQueue()
-    /// Bytes that its worker's ``AnswerMemory`` counts for it.
+    /// Bytes that the worker's ``AnswerMemory`` counts for this connection.
     @exclusivity(unchecked) var heldByteCount = 0
-    /// ``progress`` when it last moved, and when that was. Noted while ``heldByteCount`` is not 0.
+    /// When ``progress`` last changed, and its value then. Maintained while ``heldByteCount`` is not 0.
     var lastProgress: (byteCount: Int, at: Instant)
-    /// Holds pages that were linked into the socket until the peer has read them (``sentByteCount``).
+    /// Leases of pages that were linked into the socket. Each is held until the peer has read them (``sentByteCount``).
     @exclusivity(unchecked) var inFlight: LeaseQueue
     @exclusivity(unchecked) var drainSlot = DrainSlot.none
-    /// Whether its socket was made to hold more (`Socket.widenedByteCount`).
+    /// Whether the socket's buffer was enlarged (`Socket.widenedByteCount`).
     var isWidened = false
 
     @exclusivity(unchecked) var deadline: Deadline
     var receivedByteCount = 0
     var sentByteCount = 0
-    /// Input thrown away while lingering, in bytes.
+    /// Input discarded while lingering, in bytes.
     var lingeredByteCount = 0
 
     init(
@@ -51,42 +51,42 @@ final class Connection {
 
     var mayAnswer: Bool { state.mayAnswer(output: output.state) }
 
-    /// Keeps a blob's pages, which were just linked into the socket, until the peer has read them.
+    /// Keeps the pages of a blob that was just linked into the socket until the peer has read them.
     func keepUntilRead(_ blob: BlobReference) {
         if inFlight.count >= Self.inFlightLeaseCountMax { releaseRead() }
         inFlight.take(blob, until: sentByteCount)
     }
 
-    /// Ends the leases of what the peer has read. The kernel counts at least the bytes that are
-    /// unread (`SIOCOUTQ`), so what it does not count has been read.
+    /// Ends the leases of what the peer has read. `SIOCOUTQ` never counts less than is unread, so bytes that it does
+    /// not count have been read.
     func releaseRead() {
         guard !inFlight.isEmpty else { return }
         inFlight.release(upTo: sentByteCount - socket.unreadByPeer)
     }
 
-    /// Bytes in memory of answers that its socket has not taken, and of the requests behind them.
+    /// Bytes in memory of answers that the socket has not accepted, and of the requests that follow.
     var unreadByteCount: Int {
         output.isEmpty ? 0 : output.byteCountInMemory + rest.count
     }
 
-    /// Forgets what has not been sent. What was sent is kept until it is read.
+    /// Discards unsent output. Pages that were sent are kept until they are read.
     func abandonOutput() {
-        // The new leases begin before the old ones end. Else the blobs could be freed in between.
+        // The new leases begin before the old ones end, or the blobs could be freed in between.
         for blob in output.linkedBlobs { keepUntilRead(blob) }
         output.removeAll()
     }
 
-    /// Bytes that have moved in the direction that is waited for, but not those that the kernel still holds.
+    /// Bytes moved in the awaited direction, without those that the kernel still holds.
     var progress: Int {
         awaited == .answer ? sentByteCount - socket.unreadByPeer : receivedByteCount
     }
 }
 
-/// Limits how many connections may drain at once. A connection takes a slot before it is sent payloads without a
-/// copy, and releases it when its peer has read them. If it ends before that it must be kept, so the descriptors of
-/// slots are budgeted for.
+/// Limits how many connections may drain at once. A connection takes a slot before payloads are sent to it without a
+/// copy, and releases it when its peer has read them. If it closes earlier, its socket has to stay open, so the
+/// descriptors of all slots are budgeted for.
 final class DrainSlots: Sendable {
-    /// The slots are cut into this many parts, of which a peer has one at most.
+    /// One peer may hold at most the slots divided by this.
     private static let peerParts = 2
 
     let countMax: Int
@@ -122,10 +122,9 @@ final class DrainSlots: Sendable {
 }
 
 enum DrainSlot {
-    /// It has not asked since it had read everything.
+    /// The connection has not asked for a slot since its peer had read everything.
     case none
     case taken
-    /// Its payloads are copied into its socket, where they take the kernel's memory. So the socket holds no more than
-    /// others do.
+    /// Payloads are copied into the socket and take the kernel's memory, so its buffer is not enlarged.
     case refused
 }

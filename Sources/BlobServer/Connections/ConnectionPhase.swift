@@ -6,18 +6,17 @@ extension ConnectionState {
         case body(Upload)
         case awaitingMemory(Upload)
         indirect case awaitingChange(PendingReply)
-        /// The writer commits what is pending, so that a request can be answered.
+        /// Until the writer has committed pending changes that an answer needs.
         case awaitingCommit
-        /// An owner's changes are waited for, or the end of the time for them.
+        /// Until an owner has changes, or the time for them is up.
         case awaitingFeed(FeedReader)
         case streaming(FeedReader)
         case sendingBackup(BackupAnswer)
-        /// The next bytes of a body, this many, are thrown away.
+        /// The next bytes of a body, this many, are discarded.
         case skipping(UInt64)
-        /// The last answer is sent. Input is thrown away until the peer hangs up.
+        /// The last answer is sent. Input is discarded until the peer hangs up.
         case lingering
-        /// Both directions are shut down. The socket stays open while the peer may read pages of the file from its
-        /// queue.
+        /// Both directions are shut down. The socket stays open while its queue may refer to pages of the file.
         case draining
         case closed
     }
@@ -43,9 +42,9 @@ extension ConnectionState.Phase {
         case head, body, awaitingMemory, awaitingChange, awaitingCommit, awaitingFeed, streaming
         case sendingBackup, skipping, lingering, draining, closed
 
-        /// Whether a connection may go on with `next`.
+        /// Whether `next` may follow.
         func mayBecome(_ next: Kind) -> Bool {
-            // Any connection may end, whatever it is doing.
+            // Any connection may be closed in any phase.
             if next == .closed { return self != .closed }
             if next == .draining { return self != .draining && self != .closed }
             return switch self {

@@ -1,16 +1,15 @@
 import BlobProtocol
 
-/// What a connection does and what it waits for: a state machine without a socket. What happens goes in, and
-/// ``endTimeSlice(output:isStopping:)`` says what to do. A transition that no connection can make is a precondition
-/// failure.
+/// What a connection does and what it waits for: a state machine without a socket. Events go in, and
+/// ``endTimeSlice(output:isStopping:)`` returns what to do. An impossible transition is a precondition failure.
 struct ConnectionState {
     enum Input: CaseIterable {
-        /// The socket has none. The poller says when that changes.
+        /// The socket is empty. The poller reports when that changes.
         case blocked
         case readable
-        /// The socket may have some, and the end behind them.
+        /// The socket may contain input, followed by its end.
         case readableToEnd
-        /// The peer has ended its side, and all of it was read.
+        /// The peer has ended its side, and all input was read.
         case ended
 
         var mayRead: Bool { self == .readable || self == .readableToEnd }
@@ -18,17 +17,17 @@ struct ConnectionState {
 
     enum Unused: CaseIterable {
         case nothing
-        /// They are the beginning of a head, which needs more bytes.
+        /// The beginning of a head, which needs more bytes.
         case partial
-        /// They have not been looked at: they may begin with a whole request.
+        /// Not yet parsed: may begin with a whole request.
         case unread
     }
 
     enum Ending: CaseIterable {
         case none
-        /// When its output is sent. No further request is answered.
+        /// Once the output is sent. No further request is answered.
         case afterOutput
-        /// At once. Nothing can be sent or read any more.
+        /// At once. Nothing can be sent or read.
         case now
     }
 
@@ -36,30 +35,30 @@ struct ConnectionState {
         case empty
         /// The socket may take more of it.
         case queued
-        /// The socket takes no more. The poller says when that changes.
+        /// The socket is full. The poller reports when that changes.
         case blocked
     }
 
     enum Reading {
-        /// Bytes came. `isFilled`: as many as there was room for, so there may be more.
+        /// Bytes arrived. If `isFilled`, they filled the buffer, so there may be more.
         case moved(isFilled: Bool)
         case blocked
         case ended
     }
 
     enum Action: Equatable {
-        /// Nothing: the connection has ended, or waits for its peer to read.
+        /// The connection has ended, or waits for its peer to read.
         case none
         case drop
         case wait(Wait)
     }
 
     struct Wait: Equatable {
-        /// What the poller is to report from now on; nil: the same as before.
+        /// What the poller reports from now on; nil: no change.
         var interest: Poller.Interest?
-        /// The connection has more to do without any event: add it to the run queue.
+        /// The connection has more to do without waiting for an event: add it to the run queue.
         var entersRunQueue = false
-        /// The last answer is sent: end the sending direction.
+        /// The last answer is sent: shut down the sending direction.
         var endsSending = false
     }
 
@@ -82,8 +81,8 @@ struct ConnectionState {
     mutating func polled(isReadable: Bool, isEnd: Bool, isHangUp: Bool) {
         if isHangUp {
             isHungUp = true
-            // Without interest in input, nothing is read now. The hang-up would be reported for
-            // ever, and nobody is left to be sent anything.
+            // Without interest in input nothing is read, so the hang-up would be reported forever, and an answer would
+            // reach nobody.
             guard interest.contains(.input) else { return fail() }
         }
         guard input != .ended else { return }
@@ -98,7 +97,7 @@ struct ConnectionState {
         switch reading {
         case .moved(let isFilled):
             hasBegun = true
-            // Fewer bytes than there was room for are all there are.
+            // A read that did not fill the buffer has emptied the socket.
             if input == .readable, !isFilled { input = .blocked }
         case .blocked: input = .blocked
         case .ended:
@@ -111,7 +110,8 @@ struct ConnectionState {
 
     mutating func keepUnused(_ unused: Unused) { self.unused = unused }
 
-    /// The connection is to be served without an event. Tells whether it is to be added to the run queue: it may be there.
+    /// The connection is to be served without an event. Returns whether to add it to the run queue, which may contain
+    /// it.
     mutating func enterRunQueue() -> Bool {
         defer { isQueued = true }
         return !isQueued
@@ -122,7 +122,7 @@ struct ConnectionState {
         isQueued = false
     }
 
-    /// The daemon stops: what is in the socket is read once more.
+    /// The daemon stops: the socket is read once more.
     mutating func readOnceMore() {
         if input == .blocked { input = .readable }
     }
@@ -135,12 +135,12 @@ struct ConnectionState {
         case .lingering, .closed: unused = .nothing
         case .draining: (unused, interest) = (.nothing, [])
         default:
-            // They were looked at in another phase.
+            // They were parsed in another phase.
             if unused == .partial { unused = .unread }
         }
     }
 
-    /// Whether a phase may begin. A connection that ends begins nothing new.
+    /// Whether a phase may begin. Nothing begins on a connection that is ending.
     func mayEnter(_ next: Phase.Kind) -> Bool {
         guard phase.kind.mayBecome(next) else { return false }
         switch next {
@@ -166,7 +166,7 @@ struct ConnectionState {
         ending = .now
     }
 
-    /// A time slice is over. Once the daemon stops, a connection that has nothing to do ends.
+    /// Ends a time slice. While the daemon stops, a connection with nothing to do ends.
     mutating func endTimeSlice(output: Output, isStopping: Bool) -> Action {
         switch phase {
         case .draining, .closed: return .none
@@ -201,7 +201,7 @@ struct ConnectionState {
         case .queued: return []
         case .empty: break
         }
-        // While a connection waits for the writer its edges are noted: the poller need not be told twice for each
+        // While a connection waits for the writer its events are recorded, which saves two calls of the poller for each
         // publish.
         if input == .ended { return [] }
         if case .awaitingMemory = phase { return [] }
@@ -224,10 +224,10 @@ struct ConnectionState {
         }
     }
 
-    /// Whether there are bytes to be looked at, or the end of the input is to be noticed.
+    /// Whether there are bytes to parse, or an end of the input to act on.
     private var hasUnread: Bool { ending == .none && (unused == .unread || input == .ended) }
 
-    /// Whether something was asked that is not answered yet, or answered and not sent.
+    /// Whether a request is unanswered, or its answer unsent.
     func isBusy(output: Output) -> Bool {
         if output != .empty { return true }
         switch phase {
@@ -239,7 +239,7 @@ struct ConnectionState {
         }
     }
 
-    /// Whether requests that come can be answered at once.
+    /// Whether requests that arrive can be answered at once.
     @inline(__always)
     func mayAnswer(output: Output) -> Bool {
         guard case .head = phase else { return false }

@@ -1,7 +1,7 @@
 /// The connections of a worker. A removed one is released when the iteration ends. Until then it may be used without
-/// a reference (``unretained(_:)``), so that an event counts none.
+/// retaining it (``unretained(_:)``), so an event changes no reference count.
 struct ConnectionTable: ~Copyable {
-    // Not private: Swift 6.3 cannot build `Worker` without optimisation then.
+    // Not private: Swift 6.3 could not build `Worker` without optimisation.
     struct Slot {
         var connection: Unmanaged<Connection>?
         var generation: UInt32 = 0
@@ -13,7 +13,7 @@ struct ConnectionTable: ~Copyable {
     private var removed: [Connection] = []
     private(set) var count = 0
 
-    /// Reserves a slot for a new connection. ``insert(_:)`` the connection, or ``release(_:)`` the slot.
+    /// Reserves a slot for a new connection. Call ``insert(_:)`` or ``release(_:)`` afterwards.
     mutating func reserve() -> ConnectionToken {
         let slot: Int
         if let free = freeSlots.popLast() {
@@ -36,7 +36,7 @@ struct ConnectionTable: ~Copyable {
 
     mutating func release(_ token: ConnectionToken) { freeSlots.append(token.slot) }
 
-    /// The connection of a token, valid until the iteration ends; nil when it has been removed.
+    /// The connection of a token, valid until the iteration ends; nil if it was removed.
     @inline(__always)
     func unretained(_ token: ConnectionToken) -> Unmanaged<Connection>? {
         let slot = token.slot
@@ -61,7 +61,7 @@ struct ConnectionTable: ~Copyable {
         return true
     }
 
-    /// Releases the connections that were removed. None of them is in use.
+    /// Releases removed connections, which nothing uses now.
     mutating func endIteration() {
         if !removed.isEmpty { removed.removeAll() }
     }

@@ -1,11 +1,11 @@
-/// What a client is being waited for, and since when.
+/// What a connection waits for, and since when.
 struct Deadline {
-    /// How long the input of a closed connection is still discarded, so that the peer can read the last answer.
+    /// How long input is discarded after the last answer, so that the peer can read it.
     static let lingerMilliseconds = 2_000
-    /// Many clients send the whole of a body that is too long before they read the answer.
+    /// In bytes. Many clients send the whole of a body that is too long before they read the answer.
     static let lingerByteCountMax = 1 << 30
-    /// The most that one kernel buffer of a socket holds, by which a reader's progress is known: 36,544 bytes where they
-    /// were copied (Linux 6.18), one chunk where they were linked.
+    /// The most that one kernel buffer of a socket holds, and so the granularity of a reader's progress: 36,544 bytes
+    /// if copied (Linux 6.18), one chunk if linked.
     static let kernelBufferByteCount = 65_536
 
     enum Kind: Equatable {
@@ -14,9 +14,9 @@ struct Deadline {
         case head
         case body
         case answer
-        /// The client hangs up, after the daemon has ended its side.
+        /// Until the client hangs up. The daemon has ended its side.
         case linger
-        /// The daemon itself: memory, the writer. The client is not to blame, so there is no limit.
+        /// The daemon itself: memory, the writer. Without a limit, since the client is not to blame.
         case ours
     }
 
@@ -35,15 +35,15 @@ struct Deadline {
         self.progress = progress
     }
 
-    /// Whether the time depends on the bytes that move.
+    /// Whether progress is measured in bytes.
     var isTransfer: Bool { kind == .body || kind == .answer }
 
     mutating func restart(now: Instant) {
         since = now
     }
 
-    /// Whether the time is over. A body or an answer may take any time, but in each window of time it must move at
-    /// the minimum rate.
+    /// Whether the time is up. A body or an answer may take any time, as long as each window of time moves bytes at the
+    /// minimum rate.
     mutating func isOver(_ now: Instant, _ limits: DaemonLimits, progress: Int) -> Bool {
         let waited = now.milliseconds(since: since)
         switch kind {
@@ -54,10 +54,10 @@ struct Deadline {
         case .body, .answer:
             guard waited >= limits.rateWindowMilliseconds else { return false }
             let moved = progress - self.progress
-            // As floating point: with large settings, the product of integers could overflow.
+            // Floating point: with large settings, a product of integers could overflow.
             let due = Double(limits.rateMin) * Double(waited) / 1_000
             guard due > 0 else { return false }
-            // The kernel reports whole buffers that the peer has read, of which one may be half read.
+            // The kernel reports only whole buffers as read, so one more may be half read.
             let unseen = kind == .answer ? Double(Self.kernelBufferByteCount) : 0
             if due <= unseen, moved == 0 { return false }
             if Double(moved) < max(1, due - unseen) { return true }

@@ -1,17 +1,17 @@
-/// What a worker has still to serve in one pass.
+/// The connections that a worker has still to serve in one pass.
 struct DueConnections {
-    /// How long a worker serves the connections that are due before it looks for new events, in microseconds.
-    /// The others wait in the run queue, behind what has just come.
+    /// How long a worker serves due connections before it looks for new events, in microseconds. The others stay in the
+    /// run queue, and new events come first.
     private static let passMicroseconds = 5_000
 
     private var eventCount = 0
     private var nextEvent = 0
-    /// The last one is the next.
+    /// In reverse order.
     private var messages: [WorkerMessage] = []
     private var queue: [ConnectionToken] = []
     private var nextQueued = 0
     private var passEnd = Instant(nanoseconds: 0)
-    /// A connection whose event was taken, and which could not join a batch. It is next.
+    /// The next connection: its event was taken, but it could not join a batch.
     private var held: Unmanaged<Connection>?
 
     mutating func takeEvents(_ count: Int, asOf now: Instant) {
@@ -20,7 +20,7 @@ struct DueConnections {
         nextEvent = 0
     }
 
-    /// Begins a pass over a run queue, and empties it: what is added meanwhile waits for the next pass.
+    /// Begins a pass over a run queue and empties it: connections added meanwhile wait for the next pass.
     mutating func take(_ runQueue: inout [ConnectionToken], asOf now: Instant) {
         passEnd = now.after(microseconds: Self.passMicroseconds)
         queue.removeAll(keepingCapacity: true)
@@ -28,22 +28,21 @@ struct DueConnections {
         swap(&queue, &runQueue)
     }
 
-    /// Those whose turn has not come are the first of the next pass; what has just come from clients is served before
-    /// that.
+    /// Puts connections that were not served first in the next pass. New events are served before that.
     mutating func putBack(_ runQueue: inout [ConnectionToken]) {
         guard nextQueued < queue.count else { return }
         runQueue.insert(contentsOf: queue[nextQueued...], at: 0)
         nextQueued = queue.count
     }
 
-    /// Adds messages, which come before the next event.
+    /// Adds messages, which are served before the next event.
     mutating func take(_ messages: consuming [WorkerMessage]) {
-        // In their place: each has a whole record.
+        // In place: a copy would move whole records.
         messages.reverse()
         self.messages = messages
     }
 
-    /// Whether something comes before the next event.
+    /// Whether something is to be served before the next event.
     var hasEarlier: Bool { held != nil || !messages.isEmpty }
 
     mutating func hold(_ connection: Unmanaged<Connection>) {
@@ -54,7 +53,7 @@ struct DueConnections {
     @inline(__always)
     func isPassOver(asOf now: Instant) -> Bool { now >= passEnd }
 
-    /// The number of the next event, or nil. What comes before it must be taken first.
+    /// The number of the next event, or nil. Messages and the held connection must be taken first.
     @inline(__always)
     mutating func takeEvent() -> Int? {
         guard nextEvent < eventCount else { return nil }
@@ -68,7 +67,7 @@ struct DueConnections {
     @inline(__always)
     mutating func takeMessage() -> WorkerMessage? { messages.popLast() }
 
-    /// The next of the run queue, or nil: the pass is over.
+    /// The next of the run queue; nil when the pass is over.
     mutating func takeQueued(asOf now: Instant) -> ConnectionToken? {
         guard nextQueued < queue.count, !isPassOver(asOf: now) else { return nil }
         defer { nextQueued += 1 }

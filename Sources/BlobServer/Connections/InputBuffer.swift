@@ -1,14 +1,14 @@
-/// The bytes that a worker has read from one connection. What is left at the end of its time slice is copied to it,
-/// so that an idle connection has no buffer.
+/// The bytes that a worker has read from one connection. The rest is copied to the connection when its time slice ends,
+/// so an idle connection has no buffer.
 struct InputBuffer: ~Copyable {
-    /// Input that a worker reads at once, in bytes; more than the largest head of either dialect.
+    /// The most that a worker reads at once, in bytes; more than the largest head of either dialect.
     static let byteCountMax = 64 << 10
 
     private let storage: UnsafeMutableRawBufferPointer
     private var start = 0
     private var end = 0
     var readByteCountMax = Int.max
-    /// Whether the last read filled its room, so that the socket may have more.
+    /// Whether the last read filled the buffer, so that the socket may contain more.
     private(set) var isFilled = false
 
     init() {
@@ -22,7 +22,7 @@ struct InputBuffer: ~Copyable {
     var bytes: RawSpan {
         @_lifetime(borrow self)
         borrowing get {
-            // The storage lives as long as this value, and only `mutating` methods change it, which no span survives.
+            // The storage lives as long as this value. Only `mutating` methods change it, and no span survives one.
             let bytes = UnsafeRawBufferPointer(rebasing: storage[start..<end])
             let span = RawSpan(_unsafeBytes: bytes)
             return _overrideLifetime(span, borrowing: self)
@@ -31,10 +31,10 @@ struct InputBuffer: ~Copyable {
 
     var isEmpty: Bool { start == end }
     var byteCount: Int { end - start }
-    /// Whether nothing more can be read before something is used.
+    /// Whether nothing can be read until something is consumed.
     var isFull: Bool { start == 0 && end == storage.count }
 
-    /// Begins with what an earlier time slice left, which must fit.
+    /// Starts with what an earlier time slice left, which must fit.
     mutating func load(_ rest: [UInt8]) {
         precondition(rest.count <= storage.count)
         start = 0

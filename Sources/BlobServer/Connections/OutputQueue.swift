@@ -1,10 +1,10 @@
 import BlobStore
 import CLinux
 
-/// Answers that a connection's socket has not taken yet: those of slow clients, and long ones.
+/// Answers that a connection's socket has not accepted yet: those of slow clients, and long ones.
 struct OutputQueue {
     enum Piece {
-        /// A copy of heads and small bodies, of which so many bytes are sent.
+        /// A copy of heads and small bodies, and how many of its bytes are sent.
         case bytes([UInt8], sent: Int)
         case blob(BlobStream)
     }
@@ -19,7 +19,7 @@ struct OutputQueue {
         pieces.isEmpty ? .empty : isBlocked ? .blocked : .queued
     }
 
-    /// Bytes that it holds in memory. A blob's bytes are not among them.
+    /// Bytes held in memory, without those of blobs.
     var byteCountInMemory: Int {
         var count = 0
         for piece in pieces {
@@ -48,7 +48,7 @@ struct OutputQueue {
         pieces.append(.blob(stream))
     }
 
-    /// So many bytes of the first piece, which is `bytes`, have been sent.
+    /// Notes that `count` more bytes of the first piece, which is `bytes`, were sent.
     mutating func advance(_ count: Int) {
         guard case .bytes(let bytes, let sent) = pieces.first else { return }
         if sent + count < bytes.count {
@@ -63,7 +63,7 @@ struct OutputQueue {
         if pieces.isEmpty { pieces = [] }
     }
 
-    /// The blobs whose pages may be in the peer's queue.
+    /// The blobs whose pages may be in the socket's queue.
     var linkedBlobs: [BlobReference] {
         var linked: [BlobReference] = []
         for case .blob(let stream) in pieces where stream.isLinked { linked.append(stream.blob) }
@@ -75,18 +75,18 @@ struct OutputQueue {
     }
 }
 
-/// Bytes of a blob that are still to be sent, at the client's pace. It holds a lease instead of a snapshot: a slow
-/// client keeps this blob's pages, and no other old pages of the store.
+/// Bytes of a blob still to be sent, at the client's pace. It holds a lease instead of a snapshot: a slow client keeps
+/// only this blob's pages from being reused.
 final class BlobStream {
     let blob: BlobReference
-    /// They count stored bytes or, of an inflated blob, bytes as given.
+    /// In stored bytes or, of an inflated blob, in bytes as given.
     private(set) var position: Int
     let end: Int
     let isLinked: Bool
-    /// Whether the blob is gzip-coded and sent as it was given.
+    /// Whether a gzip-coded blob is inflated before it is sent.
     let isInflated: Bool
     private var inflater: Inflater?
-    /// Inflated bytes that the socket has not taken yet, and how many of them it has.
+    /// Inflated bytes that the socket has not accepted yet, and how many it has.
     private(set) var inflated: [UInt8] = []
     private(set) var inflatedSent = 0
 
@@ -119,8 +119,8 @@ final class BlobStream {
         inflated.capacity + (inflater == nil ? 0 : Inflater.memoryByteCount)
     }
 
-    /// Inflates a piece: bytes before the next one to be sent, which are thrown away, or the next ones. Returns how
-    /// many; 0 when there are inflated bytes to be sent.
+    /// Inflates a piece: the next bytes to be sent, or earlier ones, which are discarded. Returns how many bytes, 0
+    /// while inflated bytes are unsent.
     func inflate(in snapshot: borrowing Snapshot) throws(StoreError) -> Int {
         guard isInflated, inflatedSent == inflated.count else { return 0 }
         let inflater: Inflater
@@ -150,15 +150,15 @@ final class BlobStream {
     }
 }
 
-/// The pieces of one call that sends: addresses of bytes, which stay where they are until it is made.
+/// The pieces of one sending call: addresses of bytes, which must stay in place until the call.
 struct PieceList: ~Copyable {
-    // Allocated and freed here; the first `count` are initialised.
+    // Allocated and freed here; the first `count` elements are initialised.
     private let pieces: UnsafeMutableBufferPointer<clinux_piece>
     private var count = 0
     private(set) var byteCount = 0
 
-    /// An answer has a head and a chunk, or two chunks where a range begins in one and ends in the next.
-    /// All further chunks of a batch are as many as its bytes fill, which is less than 16.
+    /// An answer has a head and a chunk, or two chunks if a range crosses from one into the next. All further chunks of
+    /// a batch are as many as fit into its bytes, fewer than 16.
     private static let countMax = 3 * AnswerBatch.answerCountMax + 16
 
     init() {

@@ -17,7 +17,7 @@ final class PublisherPool: Sendable {
         }
     }
 
-    /// The queue needs no limit: there is at most one job for each connection, and its memory is reserved.
+    /// The queue needs no limit: each connection has at most one job, and its memory is reserved.
     func submit(_ job: BodyJob) {
         jobs.withLock { $0.append(job) }
         threads.wake()
@@ -27,12 +27,12 @@ final class PublisherPool: Sendable {
 
     private func run(_ writer: WriterThread) {
         while true {
-            // Read first: what was queued before the end is finished.
+            // Read first, so that jobs queued before the end are finished.
             let isClosing = threads.isClosing
             let (job, hasMore) = jobs.withLock { jobs in
                 (jobs.isEmpty ? nil : jobs.removeFirst(), !jobs.isEmpty)
             }
-            // One signal wakes one thread. It is passed on while there is work, and at the end to all.
+            // One signal wakes one thread, which wakes the next while there is work, and all of them at the end.
             if hasMore || isClosing { threads.wake() }
             if let job {
                 job.run(writer)
@@ -45,10 +45,10 @@ final class PublisherPool: Sendable {
     }
 }
 
-/// What is done with a body between its last byte and the writer, on a publisher's thread or its worker's.
+/// The work on a body between its last byte and the writer, done by a publisher or by its worker.
 final class BodyJob: Sendable {
-    /// Longer payloads, which may take long to compress, are finished elsewhere. What is in memory and not compressed
-    /// is finished on the worker: that takes less than waking another thread.
+    /// Longer payloads, which may take long to compress, go to a publisher. A body in memory that is not compressed
+    /// stays with the worker: finishing it takes less time than waking a thread.
     private static let inlineFinishByteCountMax = 4 << 10
 
     let isShort: Bool
@@ -58,7 +58,7 @@ final class BodyJob: Sendable {
     private let connection: ConnectionAddress
     private let reservation: BodyReservation?
 
-    /// Takes over what was received, and its memory. Throws what is wrong with it as a whole.
+    /// Takes over the upload and its memory. Throws if the upload as a whole is invalid.
     init(
         _ upload: Upload, _ limits: DaemonLimits, for connection: ConnectionAddress
     ) throws(ProtocolError) {
@@ -66,8 +66,8 @@ final class BodyJob: Sendable {
         content = upload.content
         switch plan.kind {
         case .payload(let use):
-            // The length of a chunked body is known now. The length inside a coding is known when
-            // it is decoded, and checked then: a few coded bytes may become many.
+            // The length of a chunked body is known now. The length inside a coding is only known, and checked, as it
+            // is decoded: a few coded bytes may become many.
             let isPlain = plan.coding == .identity
             if isPlain { try use.check(byteCount: UInt64(upload.byteCount)) }
             isShort =
@@ -85,7 +85,7 @@ final class BodyJob: Sendable {
         upload.content = BodyContent()
     }
 
-    /// Does it. Submits the outcome to the writer, or posts a failure to the connection. Runs once.
+    /// Runs the job, once. Submits the outcome to the writer, or posts a failure to the connection.
     func run(_ writer: WriterThread) {
         do throws(BodyFailure) {
             try finish { operation in
@@ -101,7 +101,7 @@ final class BodyJob: Sendable {
         }
     }
 
-    /// - Parameter submit: takes what the body asks for; of a batch, piece by piece.
+    /// - Parameter submit: takes the change of a body; of a batch, piece by piece.
     private func finish(
         _ submit: (PendingChange.Operation) -> Void
     ) throws(BodyFailure) {

@@ -3,19 +3,19 @@ import BlobStore
 import CLinux
 import Logging
 
-/// Sends answers. The kernel copies heads and short payloads, many in one call (`sendmsg`). Long ones are linked:
+/// Sends answers. Heads and short payloads are copied, many in one call (`sendmsg`). Long payloads are linked:
 /// `sendfile` hands the receiver the pages of `data.mdb`, and a lease keeps them until it has read them.
 final class ResponseSender {
     /// Inflating a byte takes a worker as long as sending this many.
     private static let inflatedByteCost = 4
-    /// A socket is widened for a call that sends at least this many copied bytes: what a client has asked for at once.
+    /// A socket's buffer is enlarged for a call that sends at least this many copied bytes.
     private static let widenedFromByteCount = 128 << 10
 
     private let counters: WorkerCounters
     private var errorLog: RateLimitedLog
     private let pages: DataPages?
     private let slots: DrainSlots
-    /// From how many bytes on a stretch fills pages of its own.
+    /// The shortest stretch that is stored in pages of its own, in bytes.
     private let stretchByteCountMin: Int
     @exclusivity(unchecked) private var pieces = PieceList()
 
@@ -27,8 +27,8 @@ final class ResponseSender {
         errorLog = RateLimitedLog(log)
     }
 
-    /// Sends a connection's section of a batch. What did not go is queued, under leases taken in the snapshot in
-    /// which the batch was filled.
+    /// Sends a connection's section of a batch. The rest is queued, under leases taken in the snapshot that filled the
+    /// batch.
     func send(
         _ section: AnswerBatch.Section, of batch: borrowing AnswerBatch,
         to connection: Connection, in snapshot: borrowing Snapshot, budget: inout Int
@@ -37,20 +37,20 @@ final class ResponseSender {
         let before = connection.sentByteCount
         let links = section.isLinked && mayLink(to: connection)
         if connection.output.isEmpty, !connection.state.isBroken {
-            // The pieces point into the batch's heads, which this call borrows, and into the map,
-            // which `snapshot` keeps.
+            // The pieces point into the batch's heads, which this call borrows, and into the map, which `snapshot`
+            // keeps.
             batch.heads.withUnsafeBytes {
                 sendAnswers(section, of: batch, $0, linking: links, to: connection)
             }
         }
         let sent = connection.sentByteCount - before
         budget -= sent
-        // Mostly everything went, and none of it was zero-copy.
+        // The usual case: everything was sent, and nothing was linked.
         if sent == section.byteCount, !links { return }
         queueRest(section, of: batch, after: sent, linking: links, to: connection, in: snapshot)
     }
 
-    /// It keeps its slot until its peer has read everything.
+    /// The connection keeps its slot until its peer has read everything.
     @inline(__always)
     private func mayLink(to connection: Connection) -> Bool {
         connection.drainSlot == .taken || takeSlot(for: connection)
@@ -61,7 +61,7 @@ final class ResponseSender {
         return connection.drainSlot == .taken
     }
 
-    /// Sends a batch without bytes of blobs: errors, outcomes, documents. It needs no snapshot.
+    /// Sends a batch without bytes of blobs: errors, outcomes, documents. Needs no snapshot.
     func sendPlain(
         _ batch: borrowing AnswerBatch, to connection: Connection, budget: inout Int
     ) {
@@ -74,7 +74,7 @@ final class ResponseSender {
         connection.output.append(batch.heads[sent...])
     }
 
-    /// Sends what is queued, until it is empty, the socket takes no more, or `budget` is used up.
+    /// Sends queued output until none is left, the socket is full, or `budget` is used up.
     func sendQueued(
         to connection: Connection, in snapshot: borrowing Snapshot, budget: inout Int
     ) {
@@ -91,7 +91,7 @@ final class ResponseSender {
                 budget -= count
             case .blob(let stream):
                 do throws(StoreError) {
-                    // Inflating takes its share of the time slice, whether it is sent or not.
+                    // Inflating uses up the budget too, whether the bytes are sent or not.
                     let inflated = try stream.inflate(in: snapshot)
                     if inflated > 0 {
                         budget -= inflated * Self.inflatedByteCost
@@ -108,7 +108,7 @@ final class ResponseSender {
                         connection.output.removeFirst()
                     }
                 } catch {
-                    // The head is sent, so an error can only be shown by sending no more.
+                    // The head is sent, so cutting the answer off is the only way to report an error.
                     abort(connection, error)
                 }
             }
@@ -116,8 +116,8 @@ final class ResponseSender {
         if connection.state.isBroken { connection.abandonOutput() }
     }
 
-    /// Sends the answers as far as the socket takes them. Copied pieces are collected, neighbouring
-    /// heads as one. They are sent before each linked piece and at the end.
+    /// Sends the answers until the socket is full. Copied pieces are collected, adjacent heads as one, and sent before
+    /// each linked piece and at the end.
     private func sendAnswers(
         _ section: AnswerBatch.Section, of batch: borrowing AnswerBatch,
         _ heads: UnsafeRawBufferPointer, linking links: Bool, to connection: Connection
@@ -146,7 +146,7 @@ final class ResponseSender {
         _ = sendListed(to: connection)
     }
 
-    /// Sends the listed pieces, and tells whether all of them went: a socket that takes only some is full.
+    /// Sends the listed pieces, and returns whether all were accepted: a socket that takes only some is full.
     private func sendListed(to connection: Connection) -> Bool {
         guard !pieces.isEmpty else { return true }
         let wanted = pieces.byteCount
@@ -203,7 +203,7 @@ final class ResponseSender {
         }
     }
 
-    /// Sends the next stored bytes with one call: linked those of one chunk, copied as many as it takes.
+    /// Sends the next stored bytes with one call: of linked ones one chunk, of copied ones as many as the call takes.
     private func sendStored(
         _ stream: BlobStream, to connection: Connection, in snapshot: borrowing Snapshot
     ) throws(StoreError) -> Int {
@@ -214,7 +214,7 @@ final class ResponseSender {
             do throws(StoreError) {
                 stored = try snapshot.storedBytes(of: stream.blob, from: position)
             } catch {
-                // The bytes before it are right, and are sent first.
+                // The bytes before the error are valid, and are sent first.
                 if !pieces.isEmpty { break }
                 throw error
             }
@@ -225,7 +225,7 @@ final class ResponseSender {
                 _ = bytes.withUnsafeBytes { link($0, to: connection) }
                 return connection.sentByteCount - before
             }
-            // The map keeps these bytes as long as `snapshot` is open.
+            // The map keeps these bytes while `snapshot` is open.
             bytes.withUnsafeBytes { pieces.append($0) }
         }
         _ = sendListed(to: connection)
@@ -245,7 +245,7 @@ final class ResponseSender {
         connection.state.fail()
     }
 
-    /// Takes note of what a call did that was given `wanted` bytes: a socket that takes fewer is full.
+    /// Records the outcome of a call that was given `wanted` bytes: a socket that takes fewer is full.
     private func note(
         _ transfer: Socket.Transfer, _ connection: Connection, wanted: Int = 0
     ) -> Int {

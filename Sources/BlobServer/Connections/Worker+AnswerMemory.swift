@@ -1,14 +1,14 @@
 import CLinux
 
-// The memory of unread answers. `AnswerMemory` has the rules.
+// The memory of unread answers. `AnswerMemory` describes the rules.
 
 extension Worker {
-    /// A connection that holds no more unread bytes than this is not closed for lack of memory: heads of payloads.
+    /// A connection with at most this many unread bytes, such as heads of payloads, is not closed for lack of memory.
     private static let heldByteCountFree = 4 << 10
     /// How long a client may read nothing while memory for answers is short.
     private static let stalledMilliseconds = 1_000
 
-    /// The connection ends if it holds more than before while too much is held in all.
+    /// Ends the connection if it holds more than before while too much is held in total.
     func account(_ connection: Connection) {
         let held = connection.unreadByteCount
         let difference = held - connection.heldByteCount
@@ -28,11 +28,11 @@ extension Worker {
         connection.heldByteCount = 0
     }
 
-    /// At each tick.
+    /// Called at each tick.
     func checkAnswerMemory() {
         if answerMemory.byteCountHeld > 0 { noteProgress() }
         if answerMemory.isShort { endStalledReaders() }
-        // Costs some milliseconds where much was held.
+        // Takes milliseconds if much was held.
         if answerMemory.takeShouldTrim(asOf: now) { clinux_trim_memory() }
     }
 
@@ -45,7 +45,7 @@ extension Worker {
         }
     }
 
-    /// Ends connections that have read nothing for a while, the longest first, until memory is not short any more.
+    /// Ends connections that have read nothing for a while, longest first, until memory is no longer short.
     private func endStalledReaders() {
         var stalled = connections.all.filter { connection in
             connection.heldByteCount > Self.heldByteCountFree

@@ -2,10 +2,10 @@ import BlobProtocol
 import BlobStore
 import Logging
 
-// What other threads tell a worker.
+// Messages from other threads.
 
 extension Worker {
-    /// Returns the connection that continues because of the message, if one does.
+    /// Returns the connection that can continue because of the message; nil: none.
     func receive(
         _ message: WorkerMessage, _ batch: inout AnswerBatch
     ) -> Unmanaged<Connection>? {
@@ -23,7 +23,7 @@ extension Worker {
         return nil
     }
 
-    /// Whether the connection is to be served because of a message. If not, it waits on as it does.
+    /// Whether the connection is to be served because of the message. If not, it keeps waiting.
     private func mayServe(
         _ connection: Connection, after message: WorkerMessage.Content, _ batch: inout AnswerBatch
     ) -> Bool {
@@ -46,8 +46,8 @@ extension Worker {
         }
     }
 
-    /// Has a connection wait until its change is in the bucket, where it wants that. Returns what it is answered with
-    /// at once; nil: it waits.
+    /// Lets a connection wait until its change is in the bucket, if it asked for that. Returns the answer if it is
+    /// known; nil: the connection waits.
     private func awaitReplication(
         _ connection: Connection, _ result: ChangeResult
     ) -> ChangeResult? {
@@ -81,7 +81,7 @@ extension Worker {
         connections.insert(connection)
     }
 
-    /// Whether the connection's next request can be answered.
+    /// Returns whether the connection's next request can be answered.
     private func finishChange(
         _ connection: Connection, _ result: ChangeResult, _ batch: inout AnswerBatch
     ) -> Bool {
@@ -105,11 +105,10 @@ extension Worker {
     }
 }
 
-// Answers to requests whose outcome comes later.
+// Answers to requests whose outcome arrives later.
 
 extension Worker {
-    /// Answers the request that a connection is in the middle of, and continues with the next one if there may be
-    /// one.
+    /// Answers the request that a connection waits for, and continues with the next one if that is allowed.
     func endRequest(
         _ form: PendingReply.Form, _ connection: Connection, _ batch: inout AnswerBatch,
         _ fill: (inout AnswerBatch) -> Void
@@ -138,7 +137,7 @@ extension Worker {
         sender.sendPlain(batch, to: connection, budget: &budget)
     }
 
-    /// A head or a body took too long. An HTTP client is told so (408), and the connection ends.
+    /// A head or a body took too long. An HTTP client gets a 408, and the connection ends.
     func refuseLate(_ connection: Connection, _ batch: inout AnswerBatch) {
         refuseIncomplete(
             connection, ProtocolError(.timeout, "the request took too long to arrive"), &batch)
@@ -161,7 +160,7 @@ extension Worker {
             upload.abandon()
             close(upload.reply.form, error, connection, &batch)
         } else if connection.session.dialect == .binary {
-            // Without a whole header, there is no request that an answer could name.
+            // Without a whole header, there is no request id to answer.
             connection.state.fail()
         } else {
             close(

@@ -2,20 +2,20 @@ import BlobProtocol
 import BlobStore
 import Bytes
 
-// A body's way from the socket to the writer: memory, bytes, a job. `BodyMemory` has the rules for the memory.
+// The way of a body from the socket to the writer: memory, bytes, a job. `BodyMemory` describes the rules for memory.
 
 extension Worker {
-    /// Bodies that are moved to files or refused at once for lack of memory: the other workers have run in between.
+    /// How many bodies are moved to files or refused in one go for lack of memory; then other workers run.
     private static let relievedBodyCountMax = 64
 
-    /// Takes in what there is of a body, and submits it when it is complete.
+    /// Receives the available bytes of a body, and submits it once it is complete.
     func receive(
         _ upload: Upload, _ connection: Connection, _ input: inout InputBuffer,
         _ batch: inout AnswerBatch
     ) -> TimeSlice.Progress {
         do throws(BodyFailure) {
             if upload.awaitsContinue {
-                // A client that asks first is told to send when there is room for its first bytes.
+                // A client that sends `Expect: 100-continue` is told to send once there is room for its first bytes.
                 guard
                     try hasRoom(
                         upload, connection,
@@ -46,7 +46,8 @@ extension Worker {
         return .goesOn
     }
 
-    /// Whether a body has the memory that it needs. If not, its connection waits for it, and `need` is asked again.
+    /// Whether a body has the memory that it needs. If not, its connection waits for it, and `need` is asked again
+    /// then.
     private func hasRoom(
         _ upload: Upload, _ connection: Connection,
         _ need: @autoclosure () throws(BodyFailure) -> BodyMemory.Need?
@@ -74,7 +75,7 @@ extension Worker {
         }
     }
 
-    /// Refuses a body. The connection continues if its end is known and the dialect allows that.
+    /// Refuses a body. The connection continues if the end of the body is known and the dialect allows it.
     func refuse(
         _ upload: Upload, _ failure: BodyFailure, _ connection: Connection,
         _ batch: inout AnswerBatch
@@ -115,13 +116,13 @@ extension Worker {
     func refuseWaiting(
         _ upload: Upload, _ connection: Connection, _ batch: inout AnswerBatch
     ) {
-        // If it has just been granted what it waits for, the message comes next.
+        // If the reservation has just been granted, its message is already on the way.
         guard upload.reservation?.cancel() ?? true else { return }
         refuseForMemory(upload, connection, &batch)
     }
 
-    /// Takes memory and files from stalled bodies while others wait: what is in memory goes to files, as far as there
-    /// are any.
+    /// Takes memory and files from stalled bodies while others wait. Bodies in memory move to files, while there are
+    /// any.
     func relieveBodyMemory(_ batch: inout AnswerBatch) {
         guard environment.context.bodyMemory.isWanted else { return }
         var wanted = environment.context.bodyMemory.wanted
@@ -148,11 +149,11 @@ extension Worker {
         }
     }
 
-    /// Bodies that hardly move: those with the most memory first, so that few are refused, and of equals the longest.
+    /// Bodies that hardly move: largest memory first, so that few are refused; of equals, the longest stalled first.
     private func stalledBodies() -> [(connection: Connection, upload: Upload)] {
         var stalled: [(connection: Connection, upload: Upload)] = []
         for connection in connections.all {
-            // A client is not to blame for bytes that it has sent and nobody has read yet.
+            // A client is not to blame for bytes that it has sent and no worker has read yet.
             guard case .body(let upload) = connection.state.phase, upload.isStalled(asOf: now),
                 !connection.state.input.mayRead, !connection.state.isQueued
             else { continue }

@@ -1,13 +1,13 @@
 import BlobStore
 
-// How connections end: their time is over, the daemon stops, or the peer is gone.
+// How connections end: at a deadline, when the daemon stops, or when the peer is gone.
 
 extension Worker {
     private static let tickMilliseconds = 250
-    /// How long a stop waits for the first request of connections that have not sent anything.
+    /// How long a stop waits for connections that have not sent anything.
     private static let firstRequestMilliseconds = 1_000
 
-    /// At each tick: ends what has taken too long, and releases what is not needed any more.
+    /// Called at each tick: ends what has taken too long, and releases what is no longer needed.
     func checkDeadlines(_ batch: inout AnswerBatch) {
         nextTick = now.after(milliseconds: Self.tickMilliseconds)
         stopWhenAllHaveBegun(&batch)
@@ -68,8 +68,8 @@ extension Worker {
         }
     }
 
-    /// Begins to stop when every connection has begun to ask, or a moment later. So a restart behind a service
-    /// manager's sockets answers everybody.
+    /// Stops once every connection has sent something, or a moment later. So a restart behind a service manager's
+    /// sockets answers every client.
     func stopSoon(_ batch: inout AnswerBatch) {
         firstRequestEnd = now.after(milliseconds: Self.firstRequestMilliseconds)
         stopWhenAllHaveBegun(&batch)
@@ -82,7 +82,7 @@ extension Worker {
         stop(within: limits.drainMilliseconds, &batch)
     }
 
-    /// Requests that have come are answered, and then each connection ends.
+    /// Answers the requests that have arrived, then ends each connection.
     func stop(within milliseconds: Int, _ batch: inout AnswerBatch) {
         firstRequestEnd = nil
         handler.isStopping = true
@@ -94,7 +94,7 @@ extension Worker {
                 connection.state.readOnceMore()
                 if connection.state.enterRunQueue() { runQueue.append(connection.token) }
             } else {
-                // A wait is answered with what there is, a stream ends, and a backup is cut off.
+                // A wait is answered with the changes so far, a stream ends, and a backup is cut off.
                 if case .sendingBackup = connection.state.phase { connection.state.fail() }
                 continueFeed(connection, &batch)
                 finishTimeSlice(connection)
@@ -114,7 +114,7 @@ extension Worker {
         connection.abandonOutput()
         releaseHeld(connection)
         connection.releaseRead()
-        // At a stop the process closes all of them; its next run waits for their readers.
+        // At a stop the process closes all sockets; its next run waits for their readers.
         if !connection.inFlight.isEmpty, !isStopping {
             drain(connection)
         } else {
@@ -122,20 +122,20 @@ extension Worker {
         }
     }
 
-    /// Ends both directions and keeps the socket, which tells when everything has been read.
+    /// Shuts down both directions but keeps the socket, which shows when everything has been read.
     private func drain(_ connection: Connection) {
         abandonRequest(connection)
         connection.socket.end()
-        // A socket that is shut down is reported permanently.
+        // The poller would report a socket that is shut down at every wait.
         poller.remove(connection.socket.number)
         connection.rest = []
         connection.state.enter(.draining)
-        // A draining connection does not count among the connections.
+        // A draining connection is counted separately.
         counters.connections.change(by: -1)
         counters.draining.change(by: 1)
     }
 
-    /// Its socket is closed when the iteration ends.
+    /// The socket is closed when the iteration ends.
     private func forget(_ connection: Connection) {
         guard connections.remove(connection) else { return }
         if case .draining = connection.state.phase {

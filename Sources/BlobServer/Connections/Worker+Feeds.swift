@@ -2,21 +2,21 @@ import BlobProtocol
 import BlobStore
 
 // A connection that waits for an owner's changes takes no thread and no snapshot: the store's `FeedWatch` posts a
-// message when there are some. Then the worker looks in a new snapshot, one page a time slice.
+// message when there are some. The worker then looks in a new snapshot, one page per time slice.
 
 extension Worker {
     func continueFeed(_ connection: Connection, _ batch: inout AnswerBatch) {
         switch connection.state.phase {
         case .awaitingFeed(let reader): lookAgain(reader, connection, &batch)
         case .streaming(let reader):
-            // When its output has left.
+            // Continues once its output is sent.
             reader.isDue = true
             continueStream(reader, connection, &batch)
         default: break
         }
     }
 
-    /// Looks behind a wait's cursor once. Answers if there is something, or the time is over.
+    /// Looks after a wait's cursor once. Answers if there are changes, or the time is up.
     func lookAgain(
         _ reader: FeedReader, _ connection: Connection, _ batch: inout AnswerBatch
     ) {
@@ -37,8 +37,8 @@ extension Worker {
         }
     }
 
-    /// Sends what there is after a stream's cursor, or a heartbeat when that is due. It does so when everything
-    /// before has left: a slow reader gets later states, not a queue.
+    /// Sends the changes after a stream's cursor, or a heartbeat if one is due, once the previous output is sent: a
+    /// slow reader gets later states, not a queue.
     func continueStream(
         _ reader: FeedReader, _ connection: Connection, _ batch: inout AnswerBatch
     ) {
@@ -48,12 +48,12 @@ extension Worker {
             guard !isStopping else { throw .stopping }
             if let refusal = handler.refusal(of: reader) { throw refusal }
             if reader.isBegun, answerMemory.isUsedUp {
-                // It is looked at again at the next tick.
+                // The next tick looks again.
                 reader.end = now
                 return
             }
             try handler.requireAnswerMemory()
-            // A stream that cannot register is refused, so this comes before its first answer.
+            // Comes before the first answer, because a stream that cannot register is refused.
             _ = try registration(of: reader, connection)
             let page = try handler.look(reader)
             if !page.changes.isEmpty || now >= reader.end {
@@ -76,7 +76,7 @@ extension Worker {
                 connection.peer))
     }
 
-    /// If there is more already, the connection's next time slice looks at it.
+    /// If there are more changes already, the connection's next time slice looks at them.
     private func register(
         _ reader: FeedReader, behind page: FeedPage, _ connection: Connection
     ) throws(ProtocolError) {
@@ -87,7 +87,7 @@ extension Worker {
         reader.isDue = !(try registration(of: reader, connection).wait(behind: page.revision))
     }
 
-    /// At each tick: ends a reader whose link is not valid any more, and looks again where its time is over. Returns
+    /// Called at each tick: ends a reader whose link is no longer valid, and looks again if its time is up. Returns
     /// whether something was done.
     func checkReader(
         _ reader: FeedReader, _ connection: Connection, _ batch: inout AnswerBatch
@@ -102,7 +102,7 @@ extension Worker {
         return true
     }
 
-    /// Says why a wait or a stream ends, and ends it. A stream that has not begun is refused like any request.
+    /// Ends a wait or a stream with its reason. A stream that has not begun is refused like any request.
     private func refuse(
         _ reader: FeedReader, _ error: ProtocolError, _ connection: Connection,
         _ batch: inout AnswerBatch

@@ -4,9 +4,9 @@ import BlobStore
 // What a connection does in each phase, and how a request's answer begins one.
 
 extension Worker {
-    /// Changes that an event stream is sent before the other connections run.
+    /// Changes sent to an event stream before other connections run.
     private static let eventCountMax = 64
-    /// How long a read waits on a follower for a change that its client has seen, in milliseconds.
+    /// How long a read on a follower waits for a change that its client has seen, in milliseconds.
     private static let sequenceWaitMilliseconds = 1_000
 
     func advance(
@@ -49,7 +49,7 @@ extension Worker {
         }
     }
 
-    /// Throws input away until the peer hangs up, or has sent too much.
+    /// Discards input until the peer hangs up or has sent too much.
     private func discard(_ input: inout InputBuffer, of connection: Connection) {
         connection.lingeredByteCount += input.byteCount
         input.consume(input.byteCount)
@@ -60,7 +60,7 @@ extension Worker {
         }
     }
 
-    /// The input is used up. If it has ended, a request that is incomplete stays so.
+    /// The input is used up. If it has also ended, an incomplete request stays incomplete.
     func noteEnd(
         _ connection: Connection, _ input: borrowing InputBuffer, _ batch: inout AnswerBatch
     ) {
@@ -76,7 +76,7 @@ extension Worker {
         }
     }
 
-    /// Does what a request asks for besides an answer.
+    /// Does what a request needs besides an answer.
     func follow(
         _ step: RequestHandler.Step, _ connection: Connection
     ) -> TimeSlice.Progress {
@@ -93,7 +93,7 @@ extension Worker {
             let waiter = ReplicaStatus.Waiter(
                 sequence: sequence, connection: connection.address, result: nil,
                 end: now.after(milliseconds: Self.sequenceWaitMilliseconds))
-            // Where too many wait it is looked at again at once, and told that it is too early.
+            // If too many wait, the request is looked at again at once, and told that it is too early.
             if !environment.context.replica.wait(waiter) {
                 connection.address.post(.replicated(.committed))
             }
@@ -125,7 +125,7 @@ extension Worker {
             connection.state.enter(.awaitingFeed(FeedReader(query, form, end: end)))
         case .subscribe(var query):
             if case .http = form.dialect { query.limit = Self.eventCountMax }
-            // The first answer comes at once, even if it is empty.
+            // The first answer is sent at once, even if it is empty.
             connection.state.enter(.streaming(FeedReader(query, form, end: now)))
         case .sendBackup:
             guard case .http(let head) = form.dialect else { return }

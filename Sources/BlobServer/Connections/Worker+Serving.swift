@@ -1,20 +1,20 @@
 import BlobProtocol
 import BlobStore
 
-// The one loop that serves connections. One that is due has a time slice: what is queued is sent, input is read,
-// requests are answered. What it does next depends on its phase alone.
+// The loop that serves connections. Each due connection has a time slice: queued output is sent, input is read,
+// requests are answered. Only its phase decides what it does next.
 
 struct TimeSlice {
-    /// Answers that one connection gets before the others run, in bytes.
+    /// How much one connection is sent before others run, in bytes.
     static let byteCountMax = 1 << 20
-    /// At least one request is answered. Fetches in a row do not count: many of them are cheaper than one statistic.
+    /// Limits a time slice after its first request. Plain fetches do not count: many are cheaper than one statistic.
     private static let microsecondsMax = 1_000
 
     // Unretained: the worker's table keeps it until the iteration ends.
     let connection: Unmanaged<Connection>
-    /// Bytes that it may still be sent.
+    /// How many bytes it may still be sent.
     var budget = Self.byteCountMax
-    /// Compared with ``RequestObserver/moment``, which fetches of one batch do not move.
+    /// Compared with ``RequestObserver/moment``, which does not advance within a batch of fetches.
     let end: Instant
 
     init(connection: Unmanaged<Connection>, begin: Instant) {
@@ -24,15 +24,15 @@ struct TimeSlice {
 
     enum Progress {
         case goesOn
-        /// The input is used up, but for the beginning of a request.
+        /// The input is used up, except for the beginning of a request.
         case needsInput
-        /// The connection waits for something else, or has had its share.
+        /// The connection waits for something else, or has used up its time slice.
         case waits
     }
 }
 
 extension Worker {
-    /// It ends when there is nothing more to do now, or the connection has had its share.
+    /// Returns when nothing more can be done now, or the time slice is used up.
     func run(
         _ slice: inout TimeSlice, _ input: inout InputBuffer, _ batch: inout AnswerBatch
     ) {
@@ -66,7 +66,7 @@ extension Worker {
         return false
     }
 
-    /// Loads what an earlier time slice left of the input, and reads more.
+    /// Loads input left by an earlier time slice, and reads more.
     @inline(__always)
     func takeInput(of connection: Connection, _ input: inout InputBuffer) {
         if !connection.rest.isEmpty {
@@ -112,7 +112,7 @@ extension Worker {
         case .drop: drop(connection)
         case .wait(let change):
             if change.endsSending {
-                // Closing a socket with unread input would take the last answer away from the peer.
+                // Closing a socket with unread input would discard the last answer.
                 connection.socket.endSending()
                 connection.rest = []
             }
@@ -135,9 +135,8 @@ extension Worker {
     }
 }
 
-// Requests of several connections are answered one after the other, in one snapshot, and then all answers are sent. A
-// client that uses many connections is woken once and finds several answers. A wake-up takes the kernel as long as a
-// fetch.
+// Requests of several connections are answered in turn, in one snapshot, and then all answers are sent. So a client
+// with many connections is woken once for several answers. A wake-up takes the kernel as long as a fetch.
 
 struct CollectedConnection {
     // Unretained: the worker's table keeps it until the iteration ends.
@@ -146,8 +145,8 @@ struct CollectedConnection {
 }
 
 extension Worker {
-    /// Answers the requests in the input, and those of the connections whose events follow. `slice` is that of the
-    /// last of them afterwards.
+    /// Answers the requests in the input, and those of the connections whose events follow. Afterwards `slice` belongs
+    /// to the last of them.
     func answerRequests(
         _ slice: inout TimeSlice, _ input: inout InputBuffer, _ batch: inout AnswerBatch
     ) -> TimeSlice.Progress {
@@ -168,8 +167,8 @@ extension Worker {
         }
     }
 
-    /// Fills a batch with the answers to the requests in the input and, where these are all of its connection's, with
-    /// those to the next connection's. Returns what the last connection's last request asks for.
+    /// Fills a batch with the answers to one connection's requests and, once it has no more, to the next connection's.
+    /// Returns what the last request needs.
     private func fillBatch(
         _ slice: inout TimeSlice, in snapshot: borrowing Snapshot, _ input: inout InputBuffer,
         _ batch: inout AnswerBatch
@@ -237,14 +236,14 @@ extension Worker {
         }
     }
 
-    /// Adds the answers to the whole requests in the input. Returns what the request after them asks for.
+    /// Adds the answers to the whole requests in the input. Returns what the next request needs.
     private func fill(
         _ batch: inout AnswerBatch, from input: inout InputBuffer, of connection: Connection,
         until end: Instant, in snapshot: borrowing Snapshot
     ) -> RequestHandler.Step {
-        // While memory is short, answers go one by one: a client that does not read holds one.
+        // While memory is short, requests are answered one by one, so a client that does not read holds one answer.
         let isShort = answerMemory.isShort
-        // Where each request is logged, a fetch takes the way of all others.
+        // If every request is logged, fetches are answered like other requests.
         while !handler.observer.logsRequests {
             let used = handler.answerPlainGet(
                 input.bytes, of: &connection.session, in: snapshot, into: &batch)
@@ -265,7 +264,7 @@ extension Worker {
         return step
     }
 
-    /// Sends a connection its answers, and of a long one as much as the budget allows.
+    /// Sends a connection its answers; a long one as far as the budget allows.
     private func send(
         _ answers: AnswerBatch.Section, of batch: borrowing AnswerBatch,
         to connection: Connection, in snapshot: borrowing Snapshot, _ budget: inout Int
@@ -279,14 +278,14 @@ extension Worker {
     }
 
     func noteSnapshotFailure(_ connection: Connection, _ error: StoreError) {
-        // The handler logs it.
+        // The handler logs the error.
         counters.count(handler.problem(error).code)
         connection.state.fail()
     }
 }
 
 extension RequestHandler.Step {
-    /// Whether the next request may be looked at at once.
+    /// Whether the next request may be parsed at once.
     fileprivate var isAnswered: Bool {
         if case .answered = self { return true }
         return false

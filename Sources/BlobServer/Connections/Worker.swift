@@ -14,17 +14,17 @@ struct WorkerEnvironment: Sendable {
     let statistics: StatisticsDocument
     let metrics: MetricsDocument
     let pages: DataPages?
-    /// From how many bytes on payloads are linked.
+    /// The shortest payload that is linked, in bytes.
     let linkedByteCountMin: Int
     let accessLog: AccessLog?
 }
 
-/// A thread that serves connections. It blocks in `epoll_wait` and nowhere else. Only this thread uses it, and its
-/// properties as those of ``Connection``.
+/// A thread that serves connections. It blocks only in `epoll_wait`. Only this thread uses it and, as in
+/// ``Connection``, its properties.
 final class Worker {
-    /// Enough to spare their clients wake-ups, and few enough for them to have work meanwhile.
+    /// Enough to save clients wake-ups, and few enough that they have work meanwhile.
     static let batchConnectionCountMax = 16
-    /// What comes with the head of a body that has to wait for memory is kept meanwhile.
+    /// The most that is read at once while memory is short: bytes read with a head are kept while its body waits.
     private static let inputWhileShortByteCountMax = 16 << 10
 
     let environment: WorkerEnvironment
@@ -42,19 +42,19 @@ final class Worker {
     @exclusivity(unchecked) var connections = ConnectionTable()
     @exclusivity(unchecked) var runQueue: [ConnectionToken] = []
     @exclusivity(unchecked) var due = DueConnections()
-    /// The connections whose answers are in the batch, but for the one that is being served.
+    /// The connections whose answers are in the batch, without the one being served.
     @exclusivity(unchecked) var collected = TrivialArray<CollectedConnection>(
         capacity: Worker.batchConnectionCountMax)
     @exclusivity(unchecked) private var spin: IdleSpin
     /// Whether the last iteration answered requests, and no client waits for another thread.
     var hasAnswered = false
-    /// When the last fetches of this iteration were answered; before its beginning where there were none.
+    /// When the last fetches of this iteration were answered. Earlier than its beginning if there were none.
     @exclusivity(unchecked) var answeredAt = Instant.now
     var nextTick = Instant.now
-    /// When the worker ends; nil: nobody has told it to.
+    /// When the worker stops; nil: it was not told to.
     var stopsAt: Instant?
     var isStopping: Bool { stopsAt != nil }
-    /// Until when a stop waits for those who have not asked for anything yet; nil: none waits.
+    /// How long a stop waits for connections that have not sent anything; nil: it does not wait.
     var firstRequestEnd: Instant?
 
     init(
@@ -113,7 +113,7 @@ final class Worker {
         }
     }
 
-    /// What is under way keeps the limits that it began with; deadlines are the new ones.
+    /// Deadlines use the new limits; requests in progress keep the old ones.
     private func takeOver(_ limits: DaemonLimits) {
         self.limits = limits
         handler.limits = limits
@@ -124,9 +124,9 @@ final class Worker {
         spin = IdleSpin(microseconds: limits.spinMicroseconds)
     }
 
-    /// Polls for a moment first, if that has found events lately, and blocks then.
+    /// Polls briefly first if that has recently found events, then blocks.
     private func wait() -> Int {
-        // Polling does not pay for the work of other threads.
+        // Polling cannot speed up what other threads do.
         if runQueue.isEmpty, hasAnswered, spin.begins() {
             let begin = answeredAt > now ? answeredAt.nanoseconds : clinux_monotonic_ns()
             let end = spin.end(from: begin)
@@ -136,7 +136,7 @@ final class Worker {
                     spin.succeeded()
                     return count
                 }
-                // Other threads of this core run first.
+                // Lets other threads on this core run first.
                 sched_yield()
             } while clinux_monotonic_ns() < end
             spin.failed()
@@ -144,7 +144,7 @@ final class Worker {
         return poller.wait(milliseconds: pause)
     }
 
-    /// How long to block at the most, in milliseconds; negative: without end.
+    /// The longest time to block, in milliseconds; negative: no limit.
     private var pause: Int {
         if !runQueue.isEmpty { return 0 }
         guard connections.count > 0 || isStopping || firstRequestEnd != nil else { return -1 }
@@ -152,7 +152,7 @@ final class Worker {
     }
 }
 
-// Which connection is next.
+// Selection of the next connection.
 
 extension Worker {
     func serve(_ input: inout InputBuffer, _ batch: inout AnswerBatch) {
@@ -179,7 +179,7 @@ extension Worker {
         }
     }
 
-    /// The connection of the next event, if it can join the batch. If not, it is served next.
+    /// The connection of the next event, if it can join the batch. If it cannot, it is served next.
     func nextOfBatch() -> Unmanaged<Connection>? {
         while !due.hasEarlier, let index = due.takeEvent() {
             guard let connection = noteEvent(index) else { continue }
@@ -192,8 +192,8 @@ extension Worker {
         return nil
     }
 
-    /// The connection to be served for an event; nil: none now. One that has output to send goes to the run queue:
-    /// its client has had a turn. So does every one once the pass has taken its time.
+    /// The connection to serve for an event; nil: none now. A connection with output to send goes to the run queue,
+    /// since its client has had a turn. So does every connection once the pass has used up its time.
     @inline(__always)
     private func noteEvent(_ index: Int) -> Unmanaged<Connection>? {
         let event = poller.event(index)
@@ -219,13 +219,12 @@ extension Worker {
     }
 }
 
-/// Decides whether a worker polls for a moment before it blocks. Waking a blocked thread takes the kernel longer than
-/// a fetch. After each failure it skips twice as many waits, so that an idle daemon costs one moment in a thousand
-/// waits.
+/// Decides whether a worker polls briefly before it blocks. Waking a blocked thread takes the kernel longer than a
+/// fetch. After each failure it skips twice as many waits, so an idle daemon polls once in a thousand waits.
 struct IdleSpin {
-    /// How long one try lasts; 0: never.
+    /// Duration of one try; 0: never.
     private let nanoseconds: Int64
-    /// Waits to let pass before the next try, now and after the next failure.
+    /// Waits to skip before the next try, now and after the next failure.
     private var skipped = 0
     private var skipsAfterFailure = 1
 
@@ -242,7 +241,7 @@ struct IdleSpin {
         return false
     }
 
-    /// When a try that begins now is over, on the clock of `clinux_monotonic_ns`.
+    /// When a try that begins now ends, on the clock of `clinux_monotonic_ns`.
     func end(from now: Int64) -> Int64 { now + nanoseconds }
 
     mutating func succeeded() {
