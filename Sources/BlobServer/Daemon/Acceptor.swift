@@ -2,12 +2,12 @@ import CLinux
 import Glibc
 import Logging
 
-/// The main thread's work: accepting connections for the worker that has the fewest, and waiting for the signal to
-/// stop.
+/// The main thread's work: it accepts connections, hands each to the worker that has the fewest, and waits for the
+/// signal to stop.
 struct Acceptor: ~Copyable {
-    /// How long nobody is accepted when descriptors or connections have run out.
+    /// How long accepting pauses when descriptors or connections have run out.
     private static let pauseMilliseconds = 100
-    /// The pause while connections are closing, so that a crowd that leaves does not hold up its successors.
+    /// The pause while connections are closing, so that many leaving clients do not delay new ones.
     private static let pauseShortMilliseconds = 5
 
     private let poller: Poller
@@ -18,10 +18,10 @@ struct Acceptor: ~Copyable {
     private let inboxes: [WorkerInbox]
     private var exhaustion: RateLimitedLog
     private var refusals: RateLimitedLog
-    /// Those who have connected, each once. One that has gone is kept: there are no more of them than users who may connect.
+    /// The users that have connected. They are kept: there are no more than users that may connect.
     private var peers: [UInt32: Peer] = [:]
     private var pausedUntil: Instant?
-    /// Whether anybody was accepted since the last pause: then others are leaving.
+    /// Whether a connection was accepted since the last pause, which means that others are leaving.
     private var hasAccepted = false
     private let reload: () -> Admission?
     private let heartbeat: Heartbeat?
@@ -38,7 +38,7 @@ struct Acceptor: ~Copyable {
     }
 
     struct Listener {
-        /// Its descriptor. It is open as long as the acceptor is used.
+        /// Its descriptor, open while the acceptor is in use.
         let number: Int32
         let isDevice: Bool
         var policy: PeerPolicy
@@ -56,8 +56,8 @@ struct Acceptor: ~Copyable {
         case failure
     }
 
-    /// `signals` is a signalfd, `failure` ends the accepting. `reload` is called for a SIGHUP, and returns who is
-    /// accepted from now on; nil: as before.
+    /// `signals` is a signalfd; `failure` ends accepting. `reload` is called for a SIGHUP and returns the new admission
+    /// rules; nil: no change.
     init(
         _ listeners: [Listener], signals: consuming OwnedDescriptor,
         failure: borrowing WakeSignal, connectionCountMax: Int, _ context: DaemonContext,
@@ -95,7 +95,7 @@ struct Acceptor: ~Copyable {
         }
     }
 
-    /// - Returns: how long until something is due again, in milliseconds; negative: without end.
+    /// - Returns: milliseconds until the next action is due; negative: none is.
     private mutating func doWhatIsDue(asOf now: Instant) -> Int {
         if let pausedUntil, now >= pausedUntil { resume() }
         var next = pausedUntil
@@ -117,7 +117,7 @@ struct Acceptor: ~Copyable {
         return false
     }
 
-    /// The signal that came, if it is one to stop. SIGHUP reloads.
+    /// The signal that arrived, if it is one to stop. SIGHUP reloads.
     private mutating func takeStopSignal() -> Int32? {
         let number = clinux_take_signal(signals.number)
         guard number == SIGHUP else { return number > 0 ? number : nil }
@@ -137,7 +137,7 @@ struct Acceptor: ~Copyable {
     private mutating func acceptWaiting(_ listener: Listener) {
         while true {
             guard counters.connectionCount < connectionCountMax else {
-                // Those who wait in the backlog are accepted when others have left.
+                // Clients in the backlog are accepted when others have left.
                 let pause =
                     hasAccepted
                     ? Self.pauseShortMilliseconds
@@ -178,8 +178,7 @@ struct Acceptor: ~Copyable {
                 content: .accepted(socket.release(), peer, isDevice: listener.isDevice)))
     }
 
-    /// Takes the listeners out of the poller for a moment, so that connections that cannot be accepted cost
-    /// nothing meanwhile.
+    /// Removes the listeners from the poller for a while, so that connections that cannot be accepted cost nothing.
     private mutating func pauseAccepting(milliseconds: Int) {
         listen(for: [])
         pausedUntil = Instant.now.after(milliseconds: milliseconds)

@@ -3,17 +3,17 @@ import CLinux
 import Glibc
 import Logging
 
-/// What is left behind by a daemon that dies of a fault: a file in the store's folder. The next start
-/// finds it and reads all pages of the store before it maps it, so that damage which ends one daemon does not end the next.
-/// Pages are read with `pread`: one that the disk does not give is an error, not a SIGBUS.
+/// A file that a daemon leaves in the store's folder when it dies of a fault. The next start then reads all pages of
+/// the store before it maps them, so that the same damage does not kill every daemon. It uses `pread`, where a page
+/// that the disk cannot read is an error instead of a SIGBUS.
 ///
-/// Only a handler of SIGBUS, SIGSEGV, SIGABRT and their like writes it (an assertion of liblmdb is SIGABRT). Neither
-/// a power cut nor `kill -9` does.
+/// Only the handler of SIGBUS, SIGSEGV, SIGABRT and similar signals writes it (a failed assertion of liblmdb is
+/// SIGABRT). A power cut and `kill -9` leave none.
 enum CrashMarker {
     static let fileName = "blobd.died"
 
-    /// Looks for a mark, and lets this process leave one. Called once, while the store is locked and not mapped.
-    /// Throws ``StoreError/cannotOpen(path:reason:)`` when there is a mark and the store is damaged.
+    /// Looks for a mark, and enables this process to leave one. Call it once, while the store is locked and not mapped.
+    /// Throws ``StoreError/cannotOpen(path:reason:)`` if there is a mark and the store is damaged.
     static func check(_ directory: String, _ log: Logger) throws(StoreError) {
         let path = "\(directory)/\(fileName)"
         if let signal = signal(of: path) {
@@ -25,12 +25,12 @@ enum CrashMarker {
             log.notice("All tables are valid")
             unlink(path)
         }
-        // It stays open: it is for the end.
+        // Stays open for the signal handler.
         let folder = clinux_open_folder(directory)
         if folder >= 0 { clinux_note_deaths(folder, fileName) }
     }
 
-    /// Which signal the last run died of; nil when it left no mark.
+    /// The signal that killed the last run; nil if it left no mark.
     private static func signal(of path: String) -> Int32? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { return nil }
@@ -38,7 +38,7 @@ enum CrashMarker {
         var text = [UInt8](repeating: 0, count: 16)
         let count = read(descriptor, &text, text.count)
         let digits = text[..<max(0, count)].filter { (0x30...0x39).contains($0) }
-        // An empty one, on a full disk, is as good.
+        // An empty mark, written on a full disk, counts too.
         return Int32(String(decoding: digits, as: UTF8.self)) ?? 0
     }
 

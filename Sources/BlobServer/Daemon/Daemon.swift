@@ -6,14 +6,14 @@ import Replication
 /// Opens the store, starts the threads, accepts until it is told to stop, and stops in order.
 package enum Daemon {
     package enum End {
-        /// It was told to stop, and everything it had answered is on disk.
+        /// It was told to stop. Everything that it has answered is on disk.
         case stopped
         case outcomeUnknown
         /// Another daemon leads its shard, or its store must be rebuilt: start it again.
         case deposed
     }
 
-    /// Runs until it has stopped. Calls `reload` for a SIGHUP, and `onReady` once when clients can connect.
+    /// Runs until it has stopped. Calls `reload` for each SIGHUP, and `onReady` once clients can connect.
     package static func run(
         _ options: DaemonOptions, log: Logger, manager: ServiceManager,
         reload: @escaping Reload.Read, onReady: (String) -> Void
@@ -21,7 +21,7 @@ package enum Daemon {
         clinux_ignore_signals()
         let descriptorMax = Int(clamping: clinux_raise_descriptor_limit())
         do {
-            // Before any thread starts, so that all of them leave the signals to this one.
+            // Before any thread starts, so that all threads leave the signals to this one.
             let signals = try OwnedDescriptor(
                 taking: clinux_stop_signals(), from: "signalfd")
             let access = try options.replica.shard.map {
@@ -38,7 +38,7 @@ package enum Daemon {
             let daemon = try RunningDaemon(
                 store, options, links, access, descriptorMax: descriptorMax, manager: manager,
                 log: log)
-            // So that nothing is acknowledged here that was decided otherwise elsewhere.
+            // So that nothing is acknowledged here that another daemon decides differently.
             daemon.waitForStart()
             var acceptor = try daemon.makeAcceptor(sockets, consume signals, reload: reload)
             onReady(
@@ -53,7 +53,7 @@ package enum Daemon {
         }
     }
 
-    /// Large payloads leave by `sendfile`, zero-copy: readers get pages of the file itself.
+    /// Large payloads are sent with `sendfile`, without a copy: readers get pages of the file itself.
     private static func allowZeroCopy(
         _ store: BlobStore, _ options: DaemonOptions, _ log: Logger
     ) throws {
@@ -100,7 +100,7 @@ package enum Daemon {
                 .run(on: try access.makeBucket())
         }
         watch.end()
-        // Whatever it was doing did not come to its end, or is not needed.
+        // The attempt was interrupted, or its result is not needed.
         guard !access.isStopped else { throw StoppedAtStart() }
         return try store.get()
     }

@@ -1,13 +1,13 @@
 import Glibc
 import Logging
 
-/// The sockets that a daemon listens at. Their files are removed with this value at the latest.
+/// The sockets that a daemon listens on. Their files are removed with this value at the latest.
 struct DaemonSockets {
     let main: SocketFile
     private let device: SocketFile?
     private let allowedUserIDs: [UInt32]
 
-    /// Takes those that the service manager passes, and makes the others.
+    /// Takes the sockets that the service manager passes, and creates the others.
     init(
         _ options: DaemonOptions, _ manager: ServiceManager, _ links: LinkKeys, _ log: Logger
     ) throws {
@@ -44,7 +44,7 @@ struct DaemonSockets {
             flag: "--device-socket")
     }
 
-    /// Takes a socket that is passed. Its group is its unit's, whatever the configuration says.
+    /// Takes a passed socket. Its group comes from its unit, regardless of the configuration.
     private static func take(
         _ descriptor: Int32, _ setting: String, _ group: UInt32?, _ log: Logger
     ) throws -> SocketFile {

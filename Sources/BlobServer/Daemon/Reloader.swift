@@ -2,14 +2,14 @@ import BlobProtocol
 import BlobStore
 import Logging
 
-/// What a SIGHUP does. A mistake in the configuration or the keys changes nothing. The main thread alone uses it.
+/// Handles a SIGHUP. A mistake in the configuration or the keys changes nothing. Only the main thread uses it.
 final class Reloader {
     private var options: DaemonOptions
     private let environment: WorkerEnvironment
     private let descriptorMax: Int
     private var log: Logger
     private let read: Reload.Read
-    /// For reloads that change nothing, which may come in a storm.
+    /// Limits the log lines of reloads that change nothing, which may come in a storm.
     private var quiet: RateLimitedLog
 
     init(
@@ -24,7 +24,7 @@ final class Reloader {
         quiet = RateLimitedLog(log)
     }
 
-    /// - Returns: who is accepted from now on; nil: as before.
+    /// - Returns: the new admission rules; nil: no change.
     func reload() -> Acceptor.Admission? {
         environment.accessLog?.reopen()
         let (new, keys): (Reload, SigningKeys?)
@@ -35,7 +35,7 @@ final class Reloader {
             log.error("SIGHUP: \(error); nothing has changed")
             return nil
         }
-        // What has changed is said at the more talkative of the two levels.
+        // Changes are logged at the more verbose of the two levels.
         log.logLevel = min(options.logLevel, new.options.logLevel)
         report(new, keys)
         log.logLevel = new.options.logLevel

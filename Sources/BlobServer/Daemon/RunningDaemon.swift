@@ -93,7 +93,7 @@ struct RunningDaemon {
             accessLog: accessLog)
     }
 
-    /// Threads that fetch payloads from the bucket: one where that is only for damaged ones.
+    /// Threads that fetch payloads from the bucket: one if only damaged payloads are fetched.
     private static func fetchThreadCount(
         _ store: BlobStore, _ options: DaemonOptions, _ access: ShardAccess?
     ) throws -> Int {
@@ -113,7 +113,7 @@ struct RunningDaemon {
                     false, ordering: .releasing)
             }
             do {
-                // Made on its own thread, and never seen by another.
+                // Created on its own thread, the only one that uses it.
                 try Worker(index: index, inbox: inbox, environment: environment).run()
             } catch {
                 environment.context.log.critical("Cannot start a worker: \(error)")
@@ -123,12 +123,12 @@ struct RunningDaemon {
         }
     }
 
-    /// Waits until it is known whether this daemon leads, but not for long: without the bucket it serves, too.
+    /// Waits until it is known whether this daemon leads, but only briefly: it also serves without the bucket.
     func waitForStart() {
         if shardThreads != nil { context.replica.waitForStart() }
     }
 
-    /// Accepts connections as long as the sockets are open.
+    /// Accepts connections while the sockets are open.
     func makeAcceptor(
         _ sockets: borrowing DaemonSockets, _ signals: consuming OwnedDescriptor,
         reload: @escaping Reload.Read
@@ -143,8 +143,7 @@ struct RunningDaemon {
             reload: { [reports] in reports.around(reloader.reload) })
     }
 
-    /// Accepts until there is a reason to stop, and stops in order: no new connections, then the answers under way,
-    /// then the queue.
+    /// Accepts until there is a reason to stop, then stops in order: new connections, answers in progress, the queue.
     func serve(
         _ acceptor: inout Acceptor, _ sockets: borrowing DaemonSockets
     ) -> Daemon.End {
@@ -153,7 +152,7 @@ struct RunningDaemon {
         reports.stopping("finishing the answers under way")
         acceptor.close()
         sockets.remove()
-        // From here on workers close sockets whose peers may not have read everything.
+        // From now on, workers close sockets whose peers may not have read everything.
         context.store.keepLeases()
         if case .signal(let number) = reason {
             context.log.notice("Stopping on signal \(number)")
@@ -162,7 +161,7 @@ struct RunningDaemon {
         }
         notifyWorkers(.stop)
         while context.counters.runningWorkerCount > 0 {
-            // A second signal does not wait for anybody.
+            // After a second signal, nothing is waited for.
             if acceptor.waitForSignal(milliseconds: 20) { notifyWorkers(.stopAtOnce) }
         }
         workers.join()
@@ -184,7 +183,7 @@ struct RunningDaemon {
     }
 }
 
-/// Tells the main thread once that the daemon cannot continue: a sync has failed, or another daemon leads.
+/// Notifies the main thread once that the daemon cannot continue: a sync has failed, or another daemon leads.
 private final class FailureSignal: Sendable {
     let signal: WakeSignal
     private let deposed = Atomic(false)
@@ -200,36 +199,35 @@ private final class FailureSignal: Sendable {
 }
 
 struct DescriptorBudget: Equatable {
-    /// Descriptors that are left unused, for spooled bodies and whatever libraries open.
+    /// Descriptors kept free, for spooled bodies and for libraries.
     static let reserve = 32
     static let spoolCountCap = 512
-    /// Connections whose peers have not read what was sent without a copy: each may come to drain. Payloads are copied to
-    /// the others.
+    /// The most connections that are sent payloads without a copy. Each may have to drain; the others get copies.
     static let drainingCountCap = 2_048
     private static let drainingCountMin = 256
 
     let connectionCountMax: Int
     let spoolCountMax: Int
-    /// Connections that have ended and are kept until their peers have read what they were sent.
+    /// The most closed connections that are kept until their peers have read everything.
     let drainingCountMax: Int
 
-    /// Connections are fewer than `wanted` where too little would be left for files and for draining: as much as is
-    /// wanted for these, or an eighth of what there is.
+    /// Descriptors for files and for draining come first: what these want, but at most an eighth each. So there may be
+    /// fewer connections than `wanted`.
     init(descriptorMax: Int, connectionCountMax wanted: Int, workerCount: Int) {
-        // Standard streams, the store's files, the listener, signals; an epoll set and an eventfd
-        // for each worker; what each publisher compresses a spooled body to.
+        // Standard streams, the store's files, the listener, signals; an epoll set and an eventfd for each worker; the
+        // file into which each publisher compresses a spooled body.
         let used = 24 + 2 * workerCount + PublisherPool.threadCount
         let free = max(8, descriptorMax - Self.reserve - used)
         let spools = max(1, min(Self.spoolCountCap, free / 8))
         let draining = max(1, min(Self.drainingCountMin, free / 8))
         spoolCountMax = spools
         connectionCountMax = min(wanted, free - spools - draining)
-        // What is left over is for draining, too.
+        // The remaining descriptors are for draining, too.
         drainingCountMax = min(
             Self.drainingCountCap, free - spools - connectionCountMax)
     }
 
-    /// Tells the operator where there are fewer connections than `limits` allow.
+    /// Logs a note if there are fewer connections than `limits` allow.
     func note(_ limits: DaemonLimits, descriptorMax: Int, _ log: Logger) {
         guard connectionCountMax < limits.connectionCountMax else { return }
         log.notice(

@@ -1,6 +1,6 @@
 import Logging
 
-/// What the service manager is told of a daemon that runs. The main thread alone uses it.
+/// What the service manager is told about a running daemon. Only the main thread uses it.
 final class ServiceReports {
     private let manager: ServiceManager
     private let writer: WriterThread
@@ -27,7 +27,7 @@ final class ServiceReports {
 
     var interval: Int? { manager.watchdogMilliseconds }
 
-    /// Says that there is progress if all threads have answered since the last time, and asks them again.
+    /// Reports progress if all threads have answered since the last time, and asks them again.
     func beat() {
         let stuck = stuckThreads
         guard stuck.isEmpty else {
