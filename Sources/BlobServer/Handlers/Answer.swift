@@ -11,14 +11,14 @@ enum ActionStep {
     case sendBackup
 }
 
-/// An answer, but a payload's, in no dialect yet.
+/// An answer other than a payload, independent of the dialect.
 enum Answer {
     case document(Document)
     case published(Record, part: String, created: Bool, isIDAssigned: Bool)
     case echo([UInt8])
     case problem(ProtocolError)
 
-    /// HTTP's number, in both dialects.
+    /// The HTTP status, in both dialects.
     var status: UInt16 {
         switch self {
         case .document(let document): document.status
@@ -36,7 +36,7 @@ enum Answer {
         /// 204 has no body.
         var status: UInt16 = 200
         var mediaType: StaticString = "application/json"
-        /// The notification's or the category's, for an entity tag.
+        /// The revision of the notification or the category, for an entity tag.
         var revision: UInt64?
         var location: String?
         var body: [UInt8] = []
@@ -74,18 +74,18 @@ enum Answer {
     }
 }
 
-/// What the answer to a change says besides its outcome.
+/// What the answer to a change contains besides its outcome.
 enum Reply: Sendable {
     case nothing
-    /// Of a part's payload that was put.
+    /// For the payload of a part that was stored.
     case part(String, isIDAssigned: Bool)
-    /// Where it is, if the store chose its name.
+    /// The location, if the store chose the name.
     case location(isAssigned: Bool)
-    /// The name of what was to be removed, for the case that there is none.
+    /// The name of what is removed, for the error if it does not exist.
     case removed(StaticString)
-    /// That there is a response now.
+    /// Whether the notification has a response now.
     case responded
-    /// How many were deleted, and not how many were changed.
+    /// The number of deleted notifications, instead of changed ones.
     case deletedCount
     case ping([UInt8])
     case ready
@@ -93,7 +93,7 @@ enum Reply: Sendable {
 
 /// How to answer a request whose outcome is not known yet.
 struct PendingReply: Sendable {
-    /// The dialect with what its answer repeats, and what the request is counted as.
+    /// The dialect, what the answer repeats of the request, and what the request is counted as.
     struct Form: Sendable {
         enum Dialect: Sendable {
             case binary(RequestFrame)
@@ -139,17 +139,17 @@ struct HTTPForm: Sendable {
     var keepAlive: Bool
     var isHTTP10: Bool
     var isHead: Bool
-    /// Whether the client waits for 100 before it sends the body.
+    /// Whether the client waits for a 100 before it sends the body.
     var expectsContinue = false
 
-    /// That of a connection's last answer, to a request that could not be read.
+    /// For the last answer on a connection, to a request that could not be read.
     static let last = HTTPForm(keepAlive: false, isHTTP10: false, isHead: false)
 }
 
-// What is asked for besides payloads' bytes, answered once for both dialects.
+// Everything except payload bytes, answered by the same code in both dialects.
 
 extension RequestHandler {
-    /// Answers what can be answered in the snapshot, and says what else is to be done.
+    /// Answers what the snapshot can answer, and returns what else is to be done.
     func perform(
         _ request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
@@ -172,7 +172,7 @@ extension RequestHandler {
         return step
     }
 
-    /// A notification that exists for the request. To a device, another's is as if there were none.
+    /// A notification that exists for the request. For a device, those outside of its token's scope do not exist.
     func record(
         _ id: RawSpan, for request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> Record {

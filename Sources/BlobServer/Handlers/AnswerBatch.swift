@@ -9,12 +9,12 @@ struct StoredRange {
     var byteCount: Int { upTo - from }
 }
 
-/// One answer: a stretch of ``AnswerBatch/heads``, then perhaps bytes of a blob.
+/// One answer: a section of ``AnswerBatch/heads``, optionally followed by bytes of a blob.
 struct BatchedAnswer {
     enum Body {
         case none
         case stored(StoredRange)
-        /// Bytes of a gzip-coded blob as they were given.
+        /// Inflated bytes of a gzip-coded blob.
         case inflated(BlobReference, from: Int, upTo: Int)
 
         var storedByteCount: Int {
@@ -22,25 +22,25 @@ struct BatchedAnswer {
         }
     }
 
-    /// Where the answer's head ends in ``AnswerBatch/heads``; it begins where the one before ended.
+    /// Where the answer's head ends in ``AnswerBatch/heads``; it begins where the previous one ended.
     var headEnd: Int
     var body: Body
     /// Where the answer's pieces end in ``AnswerBatch/mapped``.
     var mappedEnd: Int
-    /// Whether the body leaves without being copied, so that it needs a lease until it is read.
+    /// Whether the body is sent without a copy, so that it needs a lease until it is read.
     var isLinked: Bool
-    /// Whether the head and the mapped pieces are all of it, so that another answer may follow.
+    /// Whether the head and the mapped pieces are the whole answer, so that another answer may follow.
     var isWhole: Bool
-    /// That of a fetch, whose head names a payload; 0: it answers none.
+    /// The status of a fetch, whose head names a payload; 0: not a fetch.
     var fetchStatus: UInt16
 }
 
-/// The answers to a batch of requests: what a ``RequestHandler`` fills and a ``ResponseSender`` sends. Those of one
-/// connection are a ``Section``. It is filled again and again, so that answering allocates nothing.
+/// The answers to a batch of requests: a ``RequestHandler`` fills it, a ``ResponseSender`` sends it. Each connection
+/// has a ``Section``. It is reused, so answering allocates nothing.
 struct AnswerBatch: ~Copyable {
     static let keptBufferByteCountMax = 512 << 10
 
-    /// The heads and small bodies of all answers, one after the other.
+    /// The heads and small bodies of all answers, concatenated.
     var heads: [UInt8] = []
     private(set) var answers = TrivialArray<BatchedAnswer>(capacity: answerCountMax)
     var scratch = Scratch()
@@ -50,25 +50,24 @@ struct AnswerBatch: ~Copyable {
         var gzipTag: [UInt8] = []
     }
 
-    /// Payload bytes in the map, looked up and checked. They are good as long as the snapshot that the batch is
-    /// filled in.
+    /// Payload bytes in the map, looked up and checked. Valid while the snapshot that fills the batch is open.
     private(set) var mapped = TrivialArray<UnsafeRawBufferPointer>(capacity: answerCountMax)
     private var mappedByteCount = 0
     private var mappedByteCountBefore = 0
-    /// Whether the last answer is a long one, of which only the beginning is here.
+    /// Whether the batch contains only the beginning of its last answer.
     private var isOpen = false
     private var sectionStart = Section()
     private var sectionEndMax = sectionAnswerCountMax
     private var mappedByteCountOfSections = 0
 
-    /// The answers of one connection, by where they lie in the batch.
+    /// Where one connection's answers are in the batch.
     struct Section {
         var firstAnswer = 0
         var answerEnd = 0
         var headStart = 0
         var headEnd = 0
         var mappedStart = 0
-        /// Bytes to be sent from ``heads`` and ``mapped``; `Int.max` where more of a long answer will follow.
+        /// Bytes to send from ``heads`` and ``mapped``; `Int.max` if more of a long answer will follow.
         var byteCount = 0
         var isLinked = false
 
@@ -87,7 +86,7 @@ struct AnswerBatch: ~Copyable {
     }
 
     let linkedByteCountMin: Int
-    /// Bodies from `linkedByteCountMin` bytes on are linked, in stretches of at least so many bytes (``DataPages``).
+    /// Bodies of at least `linkedByteCountMin` bytes are linked, in stretches of at least this many (``DataPages``).
     private let stretchByteCountMin: Int
 
     init(linkedByteCountMin: Int, stretchByteCountMin: Int = DataPages.byteCountMin) {
@@ -97,11 +96,11 @@ struct AnswerBatch: ~Copyable {
 
     static let answerCountMax = 256
     static let sectionAnswerCountMax = WireLimits.requestsInFlightMax
-    /// No further answer is added, and no further chunk looked up: more than a socket takes at once.
+    /// From this many bytes on, no answer is added and no chunk is looked up: more than a socket takes at once.
     static let batchByteCountMax = 256 << 10
 
-    /// Up to how many bytes a body is copied after its head, so that both are one piece for the kernel. Measured with
-    /// 16 connections: 300 bytes are 1.27 times as fast then when pipelined, 1 KiB 1.13 times, 2 KiB 0.94 times.
+    /// Bodies up to this many bytes are copied after their head, so that the kernel sees one piece. Measured with 16
+    /// connections, pipelined: 300 bytes are 1.27 times as fast, 1 KiB 1.13 times, 2 KiB 0.94 times.
     static let copiedByteCountMax = 1_024
 
     var isFull: Bool { isFull(answers.count >= Self.answerCountMax) }
@@ -114,7 +113,7 @@ struct AnswerBatch: ~Copyable {
 
     var isEmpty: Bool { answers.isEmpty }
 
-    /// The head of an answer, and a short body after it.
+    /// The head of an answer, followed by its body if that is short.
     @_lifetime(borrow self)
     func head(_ index: Int) -> RawSpan {
         let start = index > 0 ? answers[index - 1].headEnd : 0
@@ -131,7 +130,7 @@ struct AnswerBatch: ~Copyable {
         }
     }
 
-    /// The next answer is another connection's. The batch must not be full.
+    /// The next answer belongs to another connection. The batch must not be full.
     mutating func beginSection() {
         sectionStart = Section(
             firstAnswer: answers.count, headStart: heads.count, mappedStart: mapped.count)
@@ -155,8 +154,8 @@ struct AnswerBatch: ~Copyable {
         if heads.capacity > Self.keptBufferByteCountMax { heads = [] }
     }
 
-    /// Looks up the first bytes of `range`: as many as one call can send, at least one chunk. It comes before the
-    /// head is written, so that a damaged chunk can still be answered with an error.
+    /// Looks up the first bytes of `range`: as many as one call can send, at least one chunk. Called before the head is
+    /// written, so that a damaged chunk can still be answered with an error.
     mutating func map(
         _ range: StoredRange, in snapshot: borrowing Snapshot
     ) throws(StoreError) {
@@ -167,7 +166,7 @@ struct AnswerBatch: ~Copyable {
             while position < range.upTo, mappedByteCount - byteCount < Self.batchByteCountMax {
                 let bytes = try snapshot.storedBytes(of: range.blob, from: position)
                 let wanted = min(bytes.byteCount, range.upTo - position)
-                // The span is the snapshot's, which stays open until the batch is sent and reset.
+                // The span belongs to the snapshot, which stays open until the batch is sent and reset.
                 bytes.extracting(first: wanted).withUnsafeBytes { mapped.append($0) }
                 mappedByteCount += wanted
                 position += wanted
@@ -179,7 +178,7 @@ struct AnswerBatch: ~Copyable {
         }
     }
 
-    /// Like `map(_:in:)`, but for all of a payload as it is stored.
+    /// Like `map(_:in:)`, but for a whole payload as it is stored.
     mutating func map(_ payload: Payload) throws(StoreError) {
         let count = mapped.count
         let byteCount = mappedByteCount
@@ -187,7 +186,7 @@ struct AnswerBatch: ~Copyable {
             for index in 0..<payload.chunkCount {
                 if mappedByteCount - byteCount >= Self.batchByteCountMax { break }
                 let bytes = try payload.storedChunk(index)
-                // The span is the snapshot's, which stays open until the batch is sent and reset.
+                // The span belongs to the snapshot, which stays open until the batch is sent and reset.
                 bytes.withUnsafeBytes { mapped.append($0) }
                 mappedByteCount += bytes.byteCount
             }
@@ -198,8 +197,8 @@ struct AnswerBatch: ~Copyable {
         }
     }
 
-    /// How many bytes must come before the end of the head, which is `rest` bytes long, so that the first page of a
-    /// linked body stands at a multiple of 64 from the answer's start.
+    /// How many bytes to insert before the end of the head, which is `rest` bytes long, so that the first page of a
+    /// linked body is at a multiple of 64 bytes from the answer's start.
     func alignment(of range: StoredRange, behind rest: Int) -> Int {
         guard range.byteCount >= linkedByteCountMin else { return 0 }
         let before = answers.last
@@ -218,7 +217,7 @@ struct AnswerBatch: ~Copyable {
         mapped.truncate(to: start)
     }
 
-    /// Ends an answer: what was appended to ``heads`` and mapped since the last one belongs to it.
+    /// Ends an answer, which consists of everything appended to ``heads`` and mapped since the last one.
     mutating func endAnswer(_ body: BatchedAnswer.Body = .none, fetchStatus: UInt16 = 0) {
         var body = body
         if case .stored(let range) = body, range.byteCount <= Self.copiedByteCountMax {

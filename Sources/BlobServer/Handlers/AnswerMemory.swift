@@ -1,19 +1,19 @@
 import BlobStore
 
-/// The memory for answers that clients have not read yet: one worker's share of what the daemon may hold
-/// (`--answer-memory`). Payloads take none. A connection with unread answers is not read, so it holds one batch and
-/// one document at most. What all of them hold has three levels:
+/// The memory for answers that clients have not read yet: one worker's share of `--answer-memory`. Payloads take none.
+/// A connection with unread answers is not read, so it holds at most one batch and one document. The memory held by all
+/// connections has three levels:
 ///
-/// * **Short**, from half of it on: answers go one by one, pages are short, and those who have read nothing for a
-///   second are ended, the longest first.
-/// * **Used up**: documents are answered 503, streams wait. Payloads and changes continue.
+/// * **Short**, from half of the share on: answers go one by one, pages are short, and connections that have read
+///   nothing for a second are closed, longest first.
+/// * **Used up**: documents are answered with 503, streams wait. Payloads and changes continue.
 /// * **Exceeded**: a connection that would hold more is closed.
 final class AnswerMemory {
-    /// How much more than its share a worker may hold, in bytes: more than one answer has.
+    /// How much more than its share a worker may hold, in bytes: more than one answer takes.
     static let excessMax = 2 << 20
     /// Bytes of records in one page while memory is short: what a socket takes at once.
     static let shortPageByteCountMax = 32 << 10
-    /// From this many bytes on, free memory is returned to the system, at most once in this pause.
+    /// From this many bytes on, free memory is returned to the system, at most once per pause.
     static let trimmedByteCountMin = 1 << 20
     static let trimPauseMilliseconds = 5_000
 
@@ -54,7 +54,7 @@ final class AnswerMemory {
         counters.answerMemory.add(difference)
     }
 
-    /// Whether so much was held and is not any more that memory should go back to the system.
+    /// Whether so much memory was held and released that it should be returned to the system.
     func takeShouldTrim(asOf now: Instant) -> Bool {
         guard added >= Self.trimmedByteCountMin, byteCountHeld <= peak / 4 else {
             return false

@@ -3,12 +3,12 @@ import BlobStore
 import Notifications
 import Synchronization
 
-/// Bytes of a body that belong together: a payload's, a file's of several, or a document's. They are in memory or,
-/// once that is short, in a file. Never used by two threads at a time.
+/// The bytes of one payload, file or document of a body. They are in memory or, once that is short, in a file. Never
+/// used by two threads at a time.
 final class IncomingBytes: Sendable {
     private struct Writers: ~Copyable, Sendable {
         var payload: PayloadWriter?
-        /// Of a document.
+        /// For a document.
         var document: DocumentWriter?
 
         var counts: Counts {
@@ -84,22 +84,22 @@ final class IncomingBytes: Sendable {
         }
     }
 
-    /// The payload, hashed and compressed where that helps; nil when it was finished before.
+    /// The payload, hashed and, if that saves space, compressed; nil if it is already finished.
     func finish(as mediaType: MediaType) throws(StoreError) -> PreparedPayload? {
         guard let writer = writers.withLock({ $0.payload.take() }) else { return nil }
         return try writer.finish(as: mediaType)
     }
 
-    /// The document's bytes; nil when it was finished before.
+    /// The document's bytes; nil if it is already finished.
     func finishDocument() throws(StoreError) -> [UInt8]? {
         guard let writer = writers.withLock({ $0.document.take() }) else { return nil }
         return try writer.finish()
     }
 }
 
-/// Where the bytes of a body go as they come.
+/// Where the bytes of a body go as they arrive.
 struct BodyContent {
-    /// A payload, a document, or files in their order.
+    /// A payload, a document, or files in order.
     var items: [IncomingBytes] = []
     var multipart: MultipartReceiver?
 
@@ -135,18 +135,18 @@ struct BodyContent {
 
     var spoolCount: Int { items.count { $0.counts.isSpooled } }
 
-    /// Whether there is something in memory, or to come there, that is worth a place on the disk.
+    /// Whether bytes in memory, or expected there, are worth a file.
     var canSpool: Bool {
         items.contains { $0.counts.held > 0 || (multipart == nil && !$0.counts.isSpooled) }
     }
 
-    /// Whether what is being received would get longer than it may be in memory, should `more` bytes be its.
+    /// Whether `more` bytes would make the current item longer than it may be in memory.
     func mustSpool(before more: Int) -> Bool {
         guard let counts = items.last?.counts, !counts.isSpooled else { return false }
         return counts.all + more > StoreLimits.payloadInMemoryByteCountMax
     }
 
-    /// The memory that what is on the disk may need: a payload may become short, and a document is read.
+    /// The memory that spooled items may need: a payload may become short, and a document is read.
     func finishingByteCount(isDocument: Bool) -> Int {
         let most = isDocument ? Int.max : StoreLimits.payloadInMemoryByteCountMax
         return items.reduce(0) { $0 + ($1.counts.isSpooled ? min($1.counts.all, most) : 0) }
@@ -156,7 +156,7 @@ struct BodyContent {
         if multipart == nil { items.first?.reserveCapacity(byteCount) }
     }
 
-    /// Moves what is in memory to a file, of several the longest.
+    /// Moves the item that holds the most memory to a file.
     func spool() throws(BodyFailure) {
         let counted = items.filter { !$0.counts.isSpooled }
         _ = try onStore(try counted.max { $0.counts.held < $1.counts.held }?.spool())

@@ -2,17 +2,17 @@ import BlobProtocol
 import BlobStore
 import Bytes
 
-/// What a device showed for a request: a signed link, or a token.
+/// What a device presented with a request: a signed link, or a token.
 ///
-/// No wait and no stream outlives it: at its expiry, and when its key is removed, the client is told what a new request
-/// would be told.
+/// No wait and no stream outlives it: when it expires, or its key is removed, the client gets the answer that a new
+/// request would get.
 struct DeviceGrant: Sendable {
     private enum Proof {
-        /// As it was sent, which is what was signed.
+        /// As sent, which is what was signed.
         case link(path: [UInt8], query: [UInt8])
         case token([UInt8])
 
-        /// Until when it is valid, and what the token says; nil where it is not valid.
+        /// When it expires, and what the token contains; nil if it is not valid.
         func check(
             asOf now: Timestamp, _ keys: SigningKeys
         ) -> (expiresAt: Int64, token: DeviceToken?)? {
@@ -30,11 +30,11 @@ struct DeviceGrant: Sendable {
     }
 
     private let proof: Proof
-    /// What the token says; nil: it is a link.
+    /// The token's content; nil for a link.
     let token: DeviceToken?
-    /// Seconds since 1970. At this second it is not valid any more.
+    /// Seconds since 1970. Invalid from this second on.
     private let expiresAt: Int64
-    /// The keys that it was checked with last (``LinkKeys/Version``).
+    /// The keys that it was last checked with (``LinkKeys/Version``).
     private var keysNumber: UInt64
 
     private init?(_ proof: Proof, asOf now: Timestamp, _ keys: LinkKeys) {
@@ -45,17 +45,17 @@ struct DeviceGrant: Sendable {
         keysNumber = version.number
     }
 
-    /// A signed link; nil where it is not valid.
+    /// A signed link; nil if it is not valid.
     init?(path: RawSpan, query: RawSpan, asOf now: Timestamp, _ keys: LinkKeys) {
         self.init(.link(path: path.array(), query: query.array()), asOf: now, keys)
     }
 
-    /// The token of an `Authorization` field (RFC 6750, section 2.1); nil where it is not valid.
+    /// The token of an `Authorization` field (RFC 6750, section 2.1); nil if it is not valid.
     init?(authorization: RawSpan, asOf now: Timestamp, _ keys: LinkKeys) {
         self.init(.token(Self.bearer(authorization).array()), asOf: now, keys)
     }
 
-    /// What follows the scheme, whose name may be in any case; empty for another scheme.
+    /// What follows the scheme, whose name is case-insensitive; empty for another scheme.
     @_lifetime(copy authorization)
     private static func bearer(_ authorization: RawSpan) -> RawSpan {
         let scheme: StaticString = "bearer "
@@ -66,7 +66,7 @@ struct DeviceGrant: Sendable {
         return authorization.extracting(droppingFirst: count)
     }
 
-    /// Whether it is valid now. Computes a signature only where keys have been read since the last call.
+    /// Whether it is valid now. Computes a signature only if keys were read since the last call.
     mutating func isValid(asOf now: Timestamp, _ keys: LinkKeys) -> Bool {
         guard now.milliseconds / 1_000 < expiresAt else { return false }
         let version = keys.version
@@ -76,7 +76,7 @@ struct DeviceGrant: Sendable {
         return true
     }
 
-    /// What a request without a valid one is told. Whatever is wrong, the answer is the same.
+    /// The answer to a request without a valid one. It is the same for every defect.
     var refusal: ProtocolError { token == nil ? .linkNotValid : .tokenNotValid }
 }
 

@@ -2,14 +2,14 @@ import BlobProtocol
 import BlobStore
 import Bytes
 
-/// Where a connection is in a feed that it waits for or is sent. It looks in a new snapshot each time.
+/// A connection's position in a feed that it waits for or streams. It looks in a new snapshot each time.
 final class FeedReader {
     var query: FeedQuery
     let form: PendingReply.Form
-    /// Its registration among the waiting. Nil before the first look that found nothing.
+    /// nil before the first look that found nothing.
     var registration: FeedRegistration?
     var isDue = true
-    /// A wait: when it is answered, changes or none. A stream: when the next heartbeat is due.
+    /// A wait: when to answer, with or without changes. A stream: when the next heartbeat is due.
     var end: Instant
     var isBegun = false
 
@@ -19,12 +19,12 @@ final class FeedReader {
         self.end = end
     }
 
-    /// Registers for the owner's changes, unless it has. Throws ``StoreError/tooManyWatchers(limit:of:)``.
+    /// Registers for the owner's changes, once. Throws ``StoreError/tooManyWatchers(limit:of:)``.
     func register(
         with watch: FeedWatch, for address: ConnectionAddress, _ peer: Peer
     ) throws(StoreError) -> FeedRegistration {
         if let registration { return registration }
-        // Called on the thread that commits: it only leaves a message.
+        // Called on the committing thread: it only posts a message.
         let registration = try watch.register(
             Array(query.owner.utf8), peer: peer.userID
         ) { address.post(.feedChanged) }
@@ -38,22 +38,22 @@ struct FeedQuery: Sendable {
     var start: FeedStart
     var limit: Int
     var waitSeconds: Int
-    /// What is told with its record, and what as left.
+    /// Which changes come with their record; the others are reported as left.
     var filter = RecordFilter()
-    /// What a device showed, without which it may not be read; nil: a backend asks.
+    /// What a device presented, without which it may not read; nil: a backend.
     var grant: DeviceGrant?
 }
 
-// An owner's changes, waited for or sent as they come. `Worker+Feeds.swift` says when.
+// An owner's changes, waited for or streamed. `Worker+Feeds.swift` decides when.
 
 extension RequestHandler {
-    /// Why the reader may not go on: what its device showed is not valid any more; nil: it may.
+    /// Why the reader must stop: its grant is no longer valid; nil: it may continue.
     func refusal(of reader: FeedReader) -> ProtocolError? {
         guard reader.query.grant?.isValid(asOf: now, links) == false else { return nil }
         return reader.query.grant?.refusal
     }
 
-    /// Looks after a reader's cursor, in a new snapshot, and moves the cursor.
+    /// Looks after a reader's cursor in a new snapshot, and moves the cursor.
     func look(_ reader: FeedReader) throws(ProtocolError) -> FeedPage {
         let snapshot = try asked(try store.makeSnapshot())
         let page = try changes(reader.query, in: snapshot)
@@ -81,8 +81,8 @@ extension RequestHandler {
         }
     }
 
-    /// One that has not begun is refused like any request; a stream of events that a stop ends says nothing: its
-    /// reader reconnects.
+    /// A stream that has not begun is refused like any request. An event stream that ends at a stop is sent nothing:
+    /// its reader reconnects.
     func endStream(
         _ reader: FeedReader, _ error: ProtocolError, into batch: inout AnswerBatch
     ) {

@@ -3,7 +3,7 @@ import BlobStore
 import Bytes
 
 struct LifetimeRules: Sendable {
-    /// How long a blob is kept that nothing refers to, when its publisher does not say, in seconds.
+    /// How long an unreferenced blob is kept unless its publisher specifies a time, in seconds.
     static let holdSeconds = 3_600
 
     private let secondsMax: Int64
@@ -14,7 +14,7 @@ struct LifetimeRules: Sendable {
         usualSeconds = limits.defaultTTLSeconds
     }
 
-    /// What was chosen, checked against the limits and the time; nil when nothing was said.
+    /// The chosen expiry, checked against the limits and the time; nil if none was given.
     func chosen(
         _ lifetime: Lifetime, asOf now: Timestamp
     ) throws(ProtocolError) -> Expiry? {
@@ -43,7 +43,7 @@ struct LifetimeRules: Sendable {
         return Timestamp(milliseconds: milliseconds)
     }
 
-    /// A number of seconds in days, hours, minutes and seconds, for an error's words: `30d`, `1h 30m`.
+    /// Seconds as days, hours, minutes and seconds, for error messages: `30d`, `1h 30m`.
     static func text(seconds: Int64) -> String {
         var rest = seconds
         var words: [String] = []

@@ -3,7 +3,7 @@ import BlobStore
 import Bytes
 import Notifications
 
-// Fetches: which payload is asked for, which of its bytes are sent, and HTTP's head for them.
+// Fetches: which payload, which of its bytes, and HTTP's head for them.
 
 extension RequestHandler {
     @inline(__always)
@@ -28,7 +28,7 @@ extension RequestHandler {
         }
     }
 
-    /// Looks up the first bytes, so that a damaged chunk is met before the head is written.
+    /// Looks up the first bytes, so that a damaged chunk is found before the head is written.
     @inline(__always)
     func map(
         _ body: BatchedAnswer.Body, of payload: Payload, into batch: inout AnswerBatch,
@@ -62,13 +62,13 @@ enum FetchFailure: Error {
 }
 
 extension Payload {
-    /// Its media type, or that of bytes of which nothing is said.
+    /// Its media type, or the default.
     var servedMediaType: RawSpan {
         @inline(__always)
         @_lifetime(copy self)
         get {
             guard mediaType.byteCount == 0 else { return mediaType }
-            // A literal's bytes are never freed.
+            // The bytes of a literal are never freed.
             let text = Wire.defaultMediaType
             let bytes = RawSpan(_unsafeStart: text.utf8Start, byteCount: text.utf8CodeUnitCount)
             return _overrideLifetime(bytes, copying: self)
@@ -78,9 +78,9 @@ extension Payload {
 
 struct Selection {
     var status: UInt16 = 200
-    /// The first byte: as stored where the coding is gzip, else as given.
+    /// The first byte: as stored if the coding is gzip, otherwise as given.
     var lower: Int
-    /// After the last byte; the bytes of a 304 are not sent.
+    /// The end, exclusive. The bytes of a 304 are not sent.
     var upper: Int
     var coding: Coding
 
@@ -94,7 +94,7 @@ struct Selection {
         return Selection(lower: 0, upper: blob.storedByteCount, coding: .gzip)
     }
 
-    /// Throws `bad_range`; `place` is where the range begins, for the error's words.
+    /// Throws `bad_range`. `place` is where the range begins, for the message.
     func narrowed(
         to range: ResolvedRange, of blob: BlobReference, beginning place: @autoclosure () -> String
     ) throws(ProtocolError) -> Selection {
@@ -160,7 +160,7 @@ extension HTTPRequest {
         return selection.status
     }
 
-    /// Chooses what is sent. Most requests have neither a range nor a condition.
+    /// Selects what is sent. Most requests have neither a range nor a condition.
     @inline(__always)
     private static func select(
         _ blob: BlobReference, _ head: HTTPRequestHead, _ bytes: RawSpan,
@@ -178,15 +178,15 @@ extension HTTPRequest {
         return try select(blob, whole, head, bytes, &scratch)
     }
 
-    /// For a request with a range or conditions (RFC 9110, section 13.2.2 for the order of the conditions).
+    /// For requests with a range or conditions, evaluated in the order of RFC 9110, section 13.2.2.
     @inline(never)
     private static func select(
         _ blob: BlobReference, _ whole: Selection, _ head: HTTPRequestHead, _ bytes: RawSpan,
         _ scratch: inout AnswerBatch.Scratch
     ) throws(ProtocolError) -> Selection {
         composeTags(of: blob, &scratch)
-        // A range is of the bytes as given, and so is the tag that If-Range must be. A weak tag never is, and neither
-        // is a date (RFC 9110, section 13.1.5). A client that refuses the bytes as given gets the whole gzip stream.
+        // A range, and so the tag in If-Range, refers to the bytes as given. A weak tag never matches, nor does a date
+        // (RFC 9110, section 13.1.5). A client that does not accept the bytes as given gets the whole gzip stream.
         var resolved = ResolvedRange.whole
         if let range = head.range, head.acceptEncoding.acceptsIdentity,
             head.ifRange.map({ $0.of(bytes).equals(scratch.tag.span.bytes) }) ?? true
@@ -207,9 +207,9 @@ extension HTTPRequest {
         return try whole.narrowed(to: resolved, of: blob, beginning: "after the end")
     }
 
-    /// Ends the head of an answer with a linked body, after the last field's value.
+    /// Ends the head of an answer with a linked body, after the value of the last field.
     private func end(_ range: StoredRange, into batch: inout AnswerBatch) {
-        // Blanks after a value are no part of it (RFC 9112, section 5).
+        // Trailing white space does not belong to a value (RFC 9112, section 5).
         let count = batch.alignment(of: range, behind: 4)
         batch.heads.append(contentsOf: repeatElement(UInt8(ascii: " "), count: count))
         batch.heads.append("\r\n\r\n")
@@ -224,7 +224,7 @@ extension HTTPRequest {
         if blob.coding == .gzip { appendTag(of: blob.digest, "-gzip\"", to: &scratch.gzipTag) }
     }
 
-    /// A strong tag names bytes, so the gzip coding has its own (RFC 9110, section 8.8.3.3).
+    /// A strong tag identifies bytes, so the gzip coding has its own (RFC 9110, section 8.8.3.3).
     private static func appendTag(
         of digest: Digest, _ end: StaticString, to out: inout [UInt8]
     ) {
@@ -233,7 +233,7 @@ extension HTTPRequest {
         out.append(end)
     }
 
-    /// Whether a list names the form that would be sent (RFC 9110, section 13.1), or the bytes as given.
+    /// Whether a list names the representation that would be sent (RFC 9110, section 13.1), or the bytes as given.
     private static func isNamed(
         _ lines: FieldLines, in bytes: RawSpan, _ scratch: AnswerBatch.Scratch, _ coding: Coding,
         _ comparison: EntityTags.Comparison

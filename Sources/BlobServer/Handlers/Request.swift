@@ -1,11 +1,11 @@
 import BlobProtocol
 import BlobStore
 
-/// What a request of either dialect asks for: numbers, and slices of the text it was read from. Names in it are checked.
+/// What a request of either dialect asks for: numbers, and slices of its text. Names in it are checked.
 enum Request {
-    /// A payload's bytes. In which form is in the head, and each dialect answers it by itself.
+    /// A payload's bytes. The head determines the form, and each dialect answers it separately.
     case fetch(PayloadKey)
-    /// A call of the table: an object, so that a fetch is short.
+    /// A call of the table. An object, so that a fetch stays small.
     case call(EndpointRequest)
 
     var operation: Operation {
@@ -15,7 +15,7 @@ enum Request {
         }
     }
 
-    /// Whether a snapshot has what it reads. Its slices are of `text`.
+    /// Whether a snapshot contains what the request reads. Its slices refer to `text`.
     @inline(__always)
     func readiness(
         of text: RawSpan, in snapshot: borrowing Snapshot, of store: BlobStore
@@ -31,33 +31,33 @@ enum Request {
     }
 }
 
-/// Plain bits: nothing is counted when it is handed on.
+/// Trivial, so handing it on changes no reference count.
 enum PayloadKey {
-    /// By its notification; an empty part is the one called `payload`.
+    /// By notification; an empty part means `payload`.
     case part(id: Slice, part: Slice)
     case digest(Digest)
 }
 
-/// A request from its head to its log line, as its dialect has it: the context that answering it needs.
+/// A request of one dialect, from its head to its log line: the context that answering needs.
 protocol IncomingRequest: ~Escapable {
     var wait: Session.Wait { get }
     var dialect: PendingReply.Form.Dialect { get }
     var framing: Upload.Framing { get }
-    /// What becomes of the input after an answer that did not need the body.
+    /// What happens to the input after an answer that did not need the body.
     var stepAfterAnswer: RequestHandler.Step { get }
 
     func logged(_ asked: Request?) -> LoggedRequest
 
-    /// Appends a payload's answer, and returns its status: 200, 206 or 304.
+    /// Appends the answer with a payload, and returns its status: 200, 206 or 304.
     func appendPayload(
         _ payload: Payload, _ handler: RequestHandler, in snapshot: borrowing Snapshot,
         into batch: inout AnswerBatch
     ) throws(FetchFailure) -> UInt16
 
-    /// What a handler decided, as the dialect carries it out.
+    /// Adapts a handler's decision to the dialect.
     func accept(_ step: ActionStep) throws(ProtocolError) -> ActionStep
 
-    /// What it says a change shall wait for; nil: nothing.
+    /// What the request wants a change to wait for; nil: not given.
     func acknowledgement() throws(ProtocolError) -> Acknowledgement?
 
     func refuse(
@@ -66,7 +66,7 @@ protocol IncomingRequest: ~Escapable {
     ) -> RequestHandler.Step
 }
 
-/// What a request reads of the store, besides the name of the notification or the owner.
+/// What a request reads from the store, besides the named notification or owner.
 enum Reads: Sendable {
     case nothing
     case notification
@@ -75,18 +75,18 @@ enum Reads: Sendable {
     case everything
 }
 
-/// Whether a snapshot has all that was acknowledged before a request came.
+/// Whether a snapshot contains everything that was acknowledged before a request arrived.
 enum Readiness {
     case ready
-    /// What is read may have changes in the log alone.
+    /// There may be changes that are only in the log.
     case pendingCommit
-    /// There was a commit since the snapshot was opened.
+    /// There was a commit after the snapshot was opened.
     case staleSnapshot
 }
 
 extension BlobStore {
-    /// The snapshot is asked last: what was committed before the filter said "no" is in it, or it says that it is too
-    /// old.
+    /// The snapshot is checked last: a change committed before the filter returned false is in the snapshot, or the
+    /// snapshot is stale.
     @inline(__always)
     func readiness(
         of reads: Reads, _ name: RawSpan, in snapshot: borrowing Snapshot
@@ -105,22 +105,22 @@ extension BlobStore {
 }
 
 struct Session {
-    /// Whether it came by the device socket, which answers links only.
+    /// Whether it uses the device socket, which only serves devices and `/livez`.
     var isDevice = false
     var userID: UInt32 = 0
-    /// Told by the first byte; nil before that.
+    /// Determined by the first byte; nil before that.
     var dialect: Dialect?
     var isGreeted = false
-    /// What has become of the next request's wait for the writer, or for another thread.
+    /// The state of the next request's wait for the writer, or for another thread.
     var wait = Wait.none
-    /// How far the end of an HTTP head has been looked for, in input that is not a whole head yet.
+    /// How far an incomplete HTTP head has been searched for its end.
     var headScanner = HeadScanner()
 
     enum Wait {
         case none
-        /// Every snapshot from now on has what the request reads.
+        /// Every snapshot from now on contains what the request reads.
         case done
-        /// The daemon stops. An answer now could be older than earlier ones.
+        /// The daemon stops. An answer could be older than earlier ones.
         case inVain
     }
 }

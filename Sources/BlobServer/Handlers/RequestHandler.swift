@@ -3,8 +3,8 @@ import BlobStore
 import Bytes
 import Logging
 
-/// Answers requests: a codec reads one, this asks the store, and a codec writes the answer into an ``AnswerBatch``.
-/// It touches no socket. Each worker has one, whose properties are those of its thread (see ``Connection``).
+/// Answers requests: a codec reads one, this type asks the store, and a codec writes the answer into an
+/// ``AnswerBatch``. It uses no socket. Each worker has one, and only its thread uses it (see ``Connection``).
 final class RequestHandler {
     let store: BlobStore
     @exclusivity(unchecked) var limits: DaemonLimits
@@ -18,11 +18,11 @@ final class RequestHandler {
     let links: LinkKeys
     let replica: ReplicaStatus
     private var errorLog: RateLimitedLog
-    /// The time of this iteration, by which payloads expire.
+    /// The time of this iteration, which decides what has expired.
     @exclusivity(unchecked) private(set) var now = Timestamp.now
     /// Whether the store is a follower's in this iteration.
     @exclusivity(unchecked) private(set) var isFollowing = false
-    /// Set when the daemon is stopping: answers are then the last of their connections.
+    /// Set when the daemon stops: each answer is then the last on its connection.
     @exclusivity(unchecked) var isStopping = false
 
     init(
@@ -44,26 +44,26 @@ final class RequestHandler {
         errorLog = RateLimitedLog(log)
     }
 
-    /// What becomes of the input after a request. What is seldom is `indirect`, so that what is not costs nothing.
+    /// What happens to the input after a request. Rare cases are `indirect`, so that the common ones stay small.
     enum Step {
         /// The bytes are not a whole request yet.
         case needsInput
         /// The answer is in the batch.
         case answered
-        /// The answer is in the batch; a body of so many bytes follows, which is thrown away.
+        /// The answer is in the batch. A body of this many bytes follows and is discarded.
         indirect case answeredThenSkip(UInt64)
         case answeredThenClose
-        /// The four that follow have used nothing of the request: it is to be answered when the writer has committed.
+        /// The following four consume nothing of the request. Answer it once the writer has committed.
         case retryAfterCommit
-        /// When this follower has a batch, or a moment later.
+        /// Answer it once this follower has a batch, or a moment later.
         indirect case retryBehind(UInt64)
-        /// When an evicted blob has been fetched.
+        /// Answer it once an evicted blob has been fetched.
         indirect case retryWithBlob(BlobReference)
         case retryInNewSnapshot
         indirect case later(ActionStep, PendingReply.Form, Upload.Framing)
     }
 
-    /// Takes the time for the requests of this iteration; `moment` is the same by the monotonic clock.
+    /// Reads the time for the requests of this iteration; `moment` is the same time on the monotonic clock.
     func beginIteration(_ moment: Instant) {
         now = .now
         isFollowing = replica.isFollowing
@@ -71,19 +71,19 @@ final class RequestHandler {
         http.setDate(seconds: now.milliseconds / 1_000)
     }
 
-    /// Answers the request at the start of `bytes`, and sets `consumed` to the bytes that were used.
+    /// Answers the request at the start of `bytes`, and sets `consumed` to the number of bytes used.
     @inline(__always)
     func next(
         _ bytes: RawSpan, of connection: inout Session, in snapshot: borrowing Snapshot,
         into batch: inout AnswerBatch, consumed: inout Int
     ) -> Step {
         consumed = 0
-        // Only the first request has waited: the others may have come since.
+        // Only the first request has waited; the others may have arrived since.
         let wait = connection.wait
         connection.wait = .none
         guard bytes.byteCount > 0 else { return .needsInput }
         var dialect = connection.dialect ?? Dialect(firstByte: bytes.byte(0))
-        // Devices are spoken to in HTTP alone.
+        // The device socket only speaks HTTP.
         if connection.isDevice, dialect == .binary { dialect = .unknown }
         connection.dialect = dialect
         switch dialect {
@@ -105,8 +105,8 @@ final class RequestHandler {
         }
     }
 
-    /// Answers a request that was read, unless the snapshot may lack what it reads: then it is tried again. Its
-    /// slices are of `text`.
+    /// Answers a request, unless the snapshot may lack what it reads; then it is tried again. Its slices refer to
+    /// `text`.
     @inline(__always)
     func answer<Incoming: IncomingRequest & ~Escapable>(
         _ asked: Request, _ text: RawSpan, _ request: Incoming, in snapshot: borrowing Snapshot,
@@ -153,7 +153,7 @@ final class RequestHandler {
         }
     }
 
-    /// A device's fetch with a token, of a payload whose notification exists for it.
+    /// A device's fetch with a token, of a payload whose notification exists for the device.
     @inline(never)
     private func fetch<Incoming: IncomingRequest & ~Escapable>(
         _ call: EndpointRequest, _ request: Incoming, in snapshot: borrowing Snapshot,
@@ -172,7 +172,7 @@ final class RequestHandler {
             into: &batch, consumed: &consumed)
     }
 
-    /// Where the blob is in the bucket and not here, the fetch waits for it, unless there is nothing to wait for.
+    /// If the blob is only in the bucket, the fetch waits for it, unless waiting is futile.
     @inline(never)
     private func step<Incoming: IncomingRequest & ~Escapable>(
         after failure: FetchFailure, _ asked: Request, _ request: Incoming,
@@ -190,7 +190,7 @@ final class RequestHandler {
         }
     }
 
-    /// Does what is no fetch. Apart from those, so that what a fetch needs stays in one function.
+    /// Answers everything but fetches. Separate, so that the code of a fetch stays in one function.
     @inline(never)
     private func perform<Incoming: IncomingRequest & ~Escapable>(
         _ call: EndpointRequest, _ request: Incoming, in snapshot: borrowing Snapshot,
@@ -231,7 +231,7 @@ final class RequestHandler {
         }
     }
 
-    /// Refuses a request; `asked` is nil where that is not known.
+    /// Refuses a request; `asked` is nil if it is not known.
     @inline(never)
     func refuse<Incoming: IncomingRequest & ~Escapable>(
         _ error: ProtocolError, _ asked: Request?, _ request: Incoming,
@@ -254,7 +254,7 @@ final class RequestHandler {
     }
 
     func answer(_ reply: PendingReply, with result: ChangeResult, into batch: inout AnswerBatch) {
-        // Said when the answer is written, not when the request came.
+        // Decided when the answer is written: the daemon may have begun to stop since the request.
         let form = isStopping ? reply.form.last : reply.form
         http.sequence = result.isChange ? store.sequenceToken : nil
         defer { http.sequence = nil }
@@ -277,14 +277,14 @@ final class RequestHandler {
             limit: limits.answerMemoryByteCountMax)
     }
 
-    /// Throws why this daemon takes no changes now.
+    /// Throws the reason why this daemon accepts no changes now.
     func requireWritable() throws(ProtocolError) {
         if let refusal = replica.refusal { throw refusal }
     }
 
     var pageByteCountMax: Int { answerMemory.pageByteCountMax }
 
-    /// What a client is told about an error of the store, which is logged when it is the store's own failure.
+    /// The client's error for an error of the store, which is logged if it is the store's own failure.
     func problem(_ error: StoreError) -> ProtocolError {
         errorLog.note(error)
         return ProtocolError(error)

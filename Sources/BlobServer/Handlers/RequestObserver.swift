@@ -3,11 +3,11 @@ import BlobStore
 import Bytes
 import Logging
 
-/// What metrics and logs know of a request. An object, so that a connection's phase stays small: a fetch copies it.
+/// What metrics and logs need of a request. An object, so that a connection's phase stays small: a fetch copies it.
 final class RequestEntry: Sendable {
     let operation: Operation
     let startedAt: Instant
-    /// Nil where no log may need it.
+    /// nil if no log can need it.
     let request: LoggedRequest?
 
     init(operation: Operation, startedAt: Instant, request: LoggedRequest? = nil) {
@@ -17,7 +17,7 @@ final class RequestEntry: Sendable {
     }
 }
 
-/// Counts, times and logs what a worker answers. Its thread alone uses it.
+/// Counts, times and logs a worker's answers. Only its thread uses it.
 final class RequestObserver {
     private static let slowLinesPerSecondMax = 20
 
@@ -28,13 +28,13 @@ final class RequestObserver {
     private var slowLog: RateLimitedLog
     private var lines: [UInt8] = []
     private var lineCount = 0
-    /// When the worker learnt of what it answers in this iteration.
+    /// When the worker learnt of the requests of this iteration.
     @exclusivity(unchecked) private(set) var startedAt = Instant.now
-    /// When the clock was last read. What a time slice has taken is known by it, at no cost.
+    /// When the clock was last read: the time used by a time slice is measured with it, at no cost.
     @exclusivity(unchecked) private(set) var moment = Instant.now
     @exclusivity(unchecked) private var timedFetchCount = 0
 
-    /// Whether each request is logged, so that a fetch needs an entry too.
+    /// Whether each request is logged, so that fetches need an entry, too.
     let logsRequests: Bool
 
     init(
@@ -78,7 +78,7 @@ final class RequestObserver {
             operation: operation, startedAt: startedAt, request: isLogged ? request() : nil)
     }
 
-    /// Notes an answer that is in the batch as its last.
+    /// Records the last answer in the batch.
     func note(
         _ entry: RequestEntry, status: UInt16, _ code: ErrorCode?, _ batch: borrowing AnswerBatch
     ) {
@@ -120,7 +120,7 @@ final class RequestObserver {
         lineCount += 1
     }
 
-    /// Logs a fetch that is in the batch as its last answer. It is counted already.
+    /// Logs a fetch that is the last answer in the batch and already counted.
     func logFetch(
         _ request: LoggedRequest, status: UInt16, _ batch: borrowing AnswerBatch
     ) {
@@ -131,8 +131,8 @@ final class RequestObserver {
             batch)
     }
 
-    /// Notes how long the fetches took whose answers were sent since the last call. Nil: there were none, and the
-    /// clock was not read.
+    /// Records how long the fetches took whose answers were sent since the last call. Nil if there were none, in which
+    /// case the clock was not read.
     @inline(__always)
     func noteFetches(_ batch: borrowing AnswerBatch) -> Instant? {
         let count = requests.fetchCount
@@ -147,8 +147,7 @@ final class RequestObserver {
         return now
     }
 
-    /// Which notification each fetch asked for is not known any more; the head of its answer says which bytes it was
-    /// sent.
+    /// The requested notifications are no longer known. The head of each answer names the bytes that were sent.
     @inline(never)
     private func noteSlowFetches(_ batch: borrowing AnswerBatch, _ nanoseconds: Int64) {
         var isNoted = false
@@ -164,7 +163,7 @@ final class RequestObserver {
         }
     }
 
-    /// It is at the beginning of a frame's head, and between the quotation marks of HTTP's entity tag.
+    /// At the start of a frame's head, or between the quotation marks of HTTP's entity tag.
     private static func digest(in head: RawSpan) -> String? {
         if head.byteCount > 0, head.byte(0) == Wire.responseMagic {
             return Digest(

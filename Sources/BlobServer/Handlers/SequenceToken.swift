@@ -2,7 +2,7 @@ import BlobProtocol
 import BlobStore
 import Bytes
 
-/// What says that a change is there: an epoch and the number of a batch. `Blobd-Sequence: 3-1234`.
+/// Identifies the batch of a change: an epoch and a number. `Blobd-Sequence: 3-1234`.
 struct SequenceToken: Equatable {
     static let fieldName: StaticString = "Blobd-Sequence"
     private static let lowercaseName: StaticString = "blobd-sequence"
@@ -33,7 +33,7 @@ extension SequenceToken {
 }
 
 extension BlobStore {
-    /// The last batch; nil in a store that is not replicated.
+    /// The last batch; nil for a store that is not replicated.
     var sequenceToken: SequenceToken? {
         guard let state = replicationState else { return nil }
         return SequenceToken(epoch: state.epoch, sequence: lastSequence)
@@ -41,8 +41,8 @@ extension BlobStore {
 }
 
 extension RequestHandler {
-    /// The batch that a follower has to wait for before it answers. Throws `behind` when it has waited already;
-    /// `sequence_lost` when no such batch will come.
+    /// The batch that a follower has to wait for before it answers. Throws `behind` if it has already waited, and
+    /// `sequence_lost` if that batch will never arrive.
     func missing(
         _ head: HTTPRequestHead, _ bytes: RawSpan, hasWaited: Bool
     ) throws(ProtocolError) -> UInt64? {
@@ -59,11 +59,11 @@ extension RequestHandler {
         )
     }
 
-    /// What a change waits for: what its request says, or else, nil, what the daemon does.
+    /// What a change waits for: as requested or, if nil, the daemon's default.
     func acknowledgement(
         asked wanted: Acknowledgement?
     ) throws(ProtocolError) -> Acknowledgement {
-        // A request may ask for more, and not for less.
+        // A request may ask for more than the default, not for less.
         let usual = replica.options.acknowledgement
         guard let wanted else { return usual }
         guard wanted == .replicated || usual == .replicated else { return .local }

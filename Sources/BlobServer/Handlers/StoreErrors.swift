@@ -3,7 +3,7 @@ import BlobStore
 import Bytes
 
 extension ProtocolError {
-    /// Also says how much a long change did before it was refused. Repeating the request does the rest.
+    /// Adds how much a long change did before it was refused. Repeating the request does the rest.
     func after(_ change: LongChange) -> ProtocolError {
         guard change.changed > 0 else { return self }
         var error = self
@@ -13,10 +13,10 @@ extension ProtocolError {
 }
 
 extension ProtocolError {
-    /// When a client that was told 503 should try again (`Retry-After`).
+    /// When a client that gets a 503 should try again (`Retry-After`).
     static let retryAfterSeconds: UInt64 = 1
 
-    /// The daemon's own failures are named, not described: details go to the log.
+    /// The daemon's own failures are named, not described: the log has the details.
     init(_ error: StoreError) {
         switch error {
         case .invalid(let input):
@@ -80,7 +80,7 @@ extension ProtocolError {
         }
     }
 
-    /// Why a publish cannot be stored now: 503, with the code that a publish would get as `reason`.
+    /// Why a publish cannot be stored now: a 503, with the code that a publish would get as its `reason`.
     init(notReady error: StoreError) {
         let publish = ProtocolError(error)
         self.init(
@@ -114,7 +114,7 @@ extension ProtocolError {
         ProtocolError(.notFound, "the \(thing) was not found")
     }
 
-    /// There was one until a moment; nil: when is not known.
+    /// It existed until `moment`; nil: the time is not known.
     static func expired(_ thing: StaticString, at moment: Timestamp?) -> ProtocolError {
         guard let moment else { return ProtocolError(.expired, "the \(thing) has expired") }
         let time = RFC3339.text(moment.milliseconds)

@@ -1,7 +1,7 @@
-/// Plain values, for lists that are filled and emptied for every request: adding one does not check whether the
-/// memory is shared.
+/// An array of trivial values for lists that every request fills and empties: appending does not check for unique
+/// ownership.
 struct TrivialArray<Element>: ~Copyable {
-    // Allocated and freed here; of `capacity` elements the first `count` are initialised.
+    // Allocated and freed here. The first `count` of `capacity` elements are initialised.
     private var elements: UnsafeMutablePointer<Element>
     private var capacity: Int
     private(set) var count = 0
@@ -34,7 +34,7 @@ struct TrivialArray<Element>: ~Copyable {
         }
     }
 
-    /// Adds an element. Allocates only where there were never so many.
+    /// Appends an element. Allocates only if the array was never this long.
     @inline(__always)
     mutating func append(_ element: Element) {
         if count == capacity { grow() }

@@ -2,7 +2,7 @@ import BlobProtocol
 import BlobStore
 
 enum BodyFailure: Error {
-    /// What the client sent is wrong; for chunks, where the body ends is then unknown.
+    /// The client's error. In a chunked body, the end of the body is then unknown.
     case wire(ProtocolError)
     case store(StoreError)
 }
@@ -19,20 +19,20 @@ func onStore<Value>(
     do throws(StoreError) { return try work() } catch { throw .store(error) }
 }
 
-/// A body that is being received. Its properties are those of its connection's worker (see ``Connection``).
+/// A body that is being received. Only its connection's worker uses it (see ``Connection``).
 final class Upload {
     let plan: BodyPlan
     let reply: PendingReply
-    /// Whether the client waits to be told that it may send, and has not been.
+    /// Whether the client waits for permission to send, which it has not got yet.
     var awaitsContinue: Bool
     var coding: BodyCoding { plan.coding }
     var byteCountMax: Int { plan.byteCountMax }
     @exclusivity(unchecked) private(set) var framing: Framing
     @exclusivity(unchecked) private(set) var byteCount = 0
     @exclusivity(unchecked) var content = BodyContent()
-    /// Its memory, from the first byte on until the writer is done with it.
+    /// Its memory, from the first byte until the writer has finished.
     @exclusivity(unchecked) var reservation: BodyReservation?
-    /// Whether all of it was here when its first byte was taken in.
+    /// Whether the whole body had arrived when its first byte was received.
     @exclusivity(unchecked) var isWhole = false
     var waitEnd = Instant.now
     var pace = Pace(since: .now)
@@ -62,7 +62,7 @@ final class Upload {
         }
     }
 
-    /// Memory is reserved when bytes come (``makeRoom(for:)``).
+    /// Memory is reserved as bytes arrive (``makeRoom(for:)``).
     func begin(_ store: BlobStore, _ reservation: BodyReservation, asOf now: Instant) {
         self.reservation = reservation
         pace = Pace(since: now)
@@ -82,7 +82,7 @@ final class Upload {
             while used < bytes.byteCount, !decoder.isComplete {
                 let rest = bytes.extracting(droppingFirst: used)
                 let step = try onWire(try decoder.next(rest))
-                // Also when a chunk says that it is longer, before its bytes come.
+                // Checked as soon as a chunk announces its length, before its bytes arrive.
                 let left = byteCountMax - byteCount
                 guard step.payload.count <= left,
                     decoder.announcedByteCount <= UInt64(left - step.payload.count)
@@ -107,18 +107,18 @@ final class Upload {
     }
 }
 
-// The memory of a body: reserved as its bytes come, released when they go to a file.
+// The memory of a body: reserved as bytes arrive, released when they move to a file.
 
 extension Upload {
     private static let shortByteCountMax = 16 << 10
-    /// The least memory that a body reserves. It reserves twice as much each time, as its bytes come.
+    /// The least memory that a body reserves. Reservations double as more bytes arrive.
     static let pieceByteCountMin = 1 << 10
-    /// How many bytes come out of one byte of a gzip or deflate coding at the most: 258 of each two bits.
+    /// The most bytes that one byte of a gzip or deflate coding can produce: 258 for every two bits.
     static let inflationRatioMax = 1_032
     /// How long a body waits for memory before it is refused.
     private static let shortWaitMilliseconds = 500
     private static let longWaitMilliseconds = 5_000
-    /// While others wait, a body that is slower than 64 KiB/s continues in a file or is refused.
+    /// While others wait, a body slower than 64 KiB/s continues in a file or is refused.
     private static let paceByteCount = 16 << 10
     private static let stallMilliseconds = 250
 
@@ -127,8 +127,8 @@ extension Upload {
         var byteCount = 0
     }
 
-    /// Makes sure that the next `count` bytes have a place: in memory or, where there is none for them, in a file.
-    /// Returns what to wait for; nil: nothing.
+    /// Ensures room for the next `count` bytes: in memory or, if there is none, in a file. Returns what to wait for;
+    /// nil: nothing.
     func makeRoom(for count: Int) throws(BodyFailure) -> BodyMemory.Need? {
         guard let reservation else { return nil }
         var count = count
@@ -157,9 +157,9 @@ extension Upload {
         }
     }
 
-    /// Reserves what the body needs once more when it is whole.
+    /// Reserves what a complete body needs to be finished.
     func makeRoomToFinish() -> BodyMemory.Need? {
-        // What is inside a coding is kept in memory, too: of a document all.
+        // Decoded bytes are kept in memory, too: of a document, all of them.
         let isDocument = plan.isDocument
         var more = content.finishingByteCount(isDocument: isDocument)
         if coding != .identity {
@@ -170,7 +170,7 @@ extension Upload {
         }
         guard more > 0, let reservation else { return nil }
         let need = content.heldByteCount + more
-        // A batch may be long, and counts among the long ones also now.
+        // A batch may be long, so it still counts as long.
         let kind: BodyKind = isDocument ? .long : .whole
         guard !reservation.grow(to: need, kind) else { return nil }
         return BodyMemory.Need(byteCount: need, kind: kind, takesSpool: false)
@@ -188,12 +188,12 @@ extension Upload {
 
     private func spool(_ reservation: BodyReservation) throws(BodyFailure) {
         try content.spool()
-        // The file and the sum of what came still take some.
+        // The file and the hash of the bytes still take some.
         reservation.shrink(
             to: max(content.heldByteCount, Self.pieceByteCountMin))
     }
 
-    /// How many bytes to reserve for `need`: twice as much as before, and not more than will come.
+    /// How many bytes to reserve for `need`: double the previous reservation, but at most what will arrive.
     private func piece(for need: Int) -> Int {
         guard !isWhole else { return need }
         var piece = Self.pieceByteCountMin

@@ -2,7 +2,7 @@ import BlobProtocol
 import BlobStore
 import Bytes
 
-/// Writes the binary protocol's answers, but payloads.
+/// Writes the binary protocol's answers, except payloads.
 enum BinaryCodec {
     static func append(
         _ response: Answer, _ frame: RequestFrame, into batch: inout AnswerBatch

@@ -3,7 +3,7 @@ import BlobStore
 import Bytes
 import Notifications
 
-// A frame's way: its head is checked before a byte of a body is read. `docs/PROTOCOL.md` draws the frames.
+// The way of a frame. Its head is checked before a byte of the body is read. `docs/PROTOCOL.md` describes frames.
 
 /// A frame from its header to its log line.
 struct BinaryRequest: IncomingRequest, ~Escapable {
@@ -46,7 +46,7 @@ struct BinaryRequest: IncomingRequest, ~Escapable {
         into batch: inout AnswerBatch
     ) -> RequestHandler.Step {
         handler.respond(.problem(error), .binary(frame, entry), into: &batch)
-        // Where the next frame begins is known, but a body that is too long is not worth waiting for.
+        // The start of the next frame is known, but a body that is too long is not worth waiting for.
         if error.endsConnection || error.code == .payloadTooLarge { return .answeredThenClose }
         return stepAfterAnswer
     }
@@ -87,7 +87,7 @@ struct BinaryRequest: IncomingRequest, ~Escapable {
         try handler.map(body, of: payload, into: &batch, in: snapshot)
         let response = Get.Response(
             byteCount: UInt64(blob.byteCount), first: UInt64(selection.lower),
-            // A blob has no expiry of its own: it stays as long as a notification has it.
+            // A blob has no expiry: it is kept while a notification refers to it.
             expiryMilliseconds: frame.operation == .get ? payload.expiresAt.milliseconds : 0,
             revision: payload.revision, createdMilliseconds: payload.createdAt.milliseconds,
             coding: selection.coding == .gzip ? .gzip : .identity)
@@ -119,7 +119,7 @@ extension RequestHandler {
             )
             return .answeredThenClose
         }
-        // At most 8,216 bytes: the parser has checked the head's size.
+        // At most 8,216 bytes: the parser has checked the size of the head.
         let headEnd = Wire.frameHeaderByteCount + Int(frame.headByteCount)
         guard bytes.byteCount >= headEnd else { return .needsInput }
         let head = bytes.extracting(Wire.frameHeaderByteCount..<headEnd)
@@ -141,7 +141,7 @@ extension RequestHandler {
                 return .answered
             case .ping:
                 try Ping.check(head)
-                // At most 1,024 bytes, so that the whole of it is waited for.
+                // At most 1,024 bytes, so the whole body is awaited.
                 let end = headEnd + Int(frame.bodyByteCount)
                 guard bytes.byteCount >= end else {
                     consumed = 0
@@ -178,8 +178,8 @@ extension RequestHandler {
         return answer(asked, head, request, in: snapshot, into: &batch, consumed: &consumed)
     }
 
-    /// Answers the frame at the start of `bytes` when it is a plain fetch of all of a payload as it is kept. Returns
-    /// how many bytes were used; 0: ``next(_:of:in:into:consumed:)`` has to answer.
+    /// Answers the frame at the start of `bytes` if it is a plain fetch of a whole payload as stored. Returns how many
+    /// bytes were used; 0: ``next(_:of:in:into:consumed:)`` has to answer.
     @inline(__always)
     func answerPlainGet(
         _ bytes: RawSpan, of connection: inout Session, in snapshot: borrowing Snapshot,
@@ -214,7 +214,7 @@ extension RequestHandler {
                 .stored(StoredRange(blob: blob, from: 0, upTo: blob.storedByteCount)),
                 fetchStatus: 200)
         } catch {
-            // What is wrong is found again, noted and said by ``next(_:of:in:into:consumed:)``.
+            // ``next(_:of:in:into:consumed:)`` finds the error again, counts it and answers with it.
             return 0
         }
         requests.fetches.add()
@@ -233,7 +233,7 @@ extension RequestHandler {
         return operation
     }
 
-    /// A call's body may be several payloads with the words between them.
+    /// A call's body may contain several payloads and the text between them.
     private func bodyByteCountMax(of operation: Opcode, _ flags: RequestFlags) -> UInt64 {
         if let byteCountMax = operation.bodyByteCountMax { return byteCountMax }
         var byteCountMax = limits.payloadByteCountMax
@@ -244,7 +244,7 @@ extension RequestHandler {
 }
 
 extension RequestFrame {
-    /// The first frame of a connection, and no other, is hello.
+    /// hello is the first frame of a connection, and only the first.
     fileprivate func greetingProblem(isGreeted: Bool) -> ProtocolError? {
         guard isGreeted == (operation == .hello) else { return nil }
         if isGreeted { return ProtocolError(.malformed, "hello must be sent once") }
@@ -254,7 +254,7 @@ extension RequestFrame {
 }
 
 extension Opcode {
-    /// Its name in logs, and what a request whose head is wrong is counted as.
+    /// Its name in logs, and what a request with an invalid head is counted as.
     fileprivate var row: (name: StaticString, counted: Operation) {
         switch self {
         case .hello: ("hello", .probe)

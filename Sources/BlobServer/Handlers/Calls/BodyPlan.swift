@@ -3,7 +3,7 @@ import BlobStore
 import Notifications
 
 struct BodyPlan: Sendable {
-    /// Makes a change of a document that is there as a whole, on the thread of a worker or a publisher.
+    /// Turns a complete document into a change, on the thread of a worker or a publisher.
     typealias Reading =
         @Sendable (BodyReader, RawSpan, BodyPlan) throws(ProtocolError) -> PendingChange.Operation
 
@@ -11,7 +11,7 @@ struct BodyPlan: Sendable {
         case payload(PayloadUse)
         case document(Reply, Reading)
         case multipart(id: NotificationID?, boundary: [UInt8])
-        /// A document in each line.
+        /// One document per line.
         case batch
     }
 
@@ -20,7 +20,7 @@ struct BodyPlan: Sendable {
     var condition = Condition.none
     var coding = BodyCoding.identity
     var isOfDevice = false
-    /// Longer bodies are refused before a byte is read, where the length is said.
+    /// A longer body is refused before a byte is read, if its length is known.
     var byteCountMax: Int
 
     var isDocument: Bool {
@@ -69,14 +69,14 @@ extension BodyPlan {
     }
 }
 
-/// Everything a publish says but its bytes. An object: a copy would count a reference for each of its texts.
+/// Everything that a publish states except its bytes. An object, because a copy would retain each of its texts.
 final class PublicationDraft: Sendable {
     let texts: NotificationTexts
     let part: PartName
     let mediaType: MediaType
     let expiry: Expiry
     let condition: Condition
-    /// Whose limits hold for it; nil: nobody's.
+    /// The profile whose limits apply; nil: none.
     let profile: DeviceProfile?
 
     init(
@@ -91,7 +91,7 @@ final class PublicationDraft: Sendable {
         self.profile = profile
     }
 
-    /// The limit of its bytes, which the store checks; nil: none of a profile's.
+    /// The profile's limit for the bytes, which the store checks; nil: none.
     fileprivate var limit: PartLimit? {
         profile.flatMap { profile in
             profile.attachmentByteCountMax(mediaType.text.utf8.span.bytes).map {
@@ -103,7 +103,7 @@ final class PublicationDraft: Sendable {
 
 enum PayloadUse: Sendable {
     case publish(PublicationDraft)
-    /// A blob that is kept for a while. It must have the digest, if there is one.
+    /// A blob that is kept for a while. It must have this digest, if there is one.
     case hold(Digest?, ttlSeconds: Int64, mediaType: MediaType)
 
     var mediaType: MediaType {
@@ -113,15 +113,15 @@ enum PayloadUse: Sendable {
         }
     }
 
-    /// Throws `unsupported_attachment` or `attachment_too_large` for what the profile's devices do not take.
-    /// `byteCount` is 0 where it is not known yet.
+    /// Throws `unsupported_attachment` or `attachment_too_large` for payloads that the profile's devices do not accept.
+    /// `byteCount` is 0 while it is not known.
     func check(byteCount: UInt64) throws(ProtocolError) {
         guard case .publish(let draft) = self, let profile = draft.profile else { return }
         try profile.check(
             byteCount: byteCount, part: draft.part.text, mediaType: draft.mediaType.text)
     }
 
-    /// The change that stores it. Throws what it would be refused for, whatever is stored.
+    /// The change that stores it. Throws every error that does not depend on the store.
     func change(of payload: PreparedPayload) throws(StoreError) -> CheckedChange {
         switch self {
         case .publish(let draft):

@@ -2,7 +2,7 @@ import BlobProtocol
 import BlobStore
 import Notifications
 
-/// Turns bodies into changes. Everything wrong with them is found here or in the change's transaction.
+/// Turns bodies into changes. Every error in a body is found here or in the change's transaction.
 struct BodyReader: Sendable {
     private let lifetimes: LifetimeRules
     private let profile: DeviceProfile?
@@ -21,7 +21,7 @@ struct BodyReader: Sendable {
         return try read(self, bytes.span.bytes, plan)
     }
 
-    /// A change that is checked, or what a client is told about one that cannot be made.
+    /// A checked change, or the error for the client if it cannot be made.
     func checked<Checked>(
         _ change: @autoclosure () throws(StoreError) -> Checked
     ) throws(ProtocolError) -> Checked {
@@ -80,7 +80,7 @@ struct BodyReader: Sendable {
             let bytes = try require(
                 received.multipart?.document, .badMultipart, "the field notification is missing")
             document = try NotificationDocument(parsing: bytes.span.bytes, id: id)
-            // What can be refused is refused before the files are compressed.
+            // Refuses what it can before the files are compressed.
             try document.checkFiles(received.items.map(\.name))
             try checkAttachments(received.items, of: document)
             change = try self.change(document, try expiry(document), plan)
@@ -108,11 +108,11 @@ struct BodyReader: Sendable {
         }
     }
 
-    /// Lines of a batch that are handed to the writer together, while the next ones are read.
+    /// Lines of a batch that are handed to the writer together while the next ones are read.
     private static let pieceLineCount = 250
 
-    /// Submits the documents of a batch, each a change or what is wrong with it, in pieces: the writer applies the
-    /// first ones while the others are read. Throws before the first piece when there are too many.
+    /// Submits the documents of a batch, each as a change or an error, in pieces: the writer applies the first piece
+    /// while the next is read. Throws before the first piece if there are too many.
     func batch(
         _ bytes: [UInt8], _ plan: BodyPlan, _ submit: (PendingChange.Operation) -> Void
     ) throws(ProtocolError) {

@@ -2,9 +2,9 @@ import BlobProtocol
 import BlobStore
 import Bytes
 
-/// An HTTP call: a row of ``all``. A class, so that requests refer to a row and do not copy it.
+/// An HTTP call: a row of ``all``. A class, so that requests refer to a row instead of copying it.
 final class Endpoint: Sendable {
-    /// GET is for HEAD as well.
+    /// GET includes HEAD.
     let method: HTTPMethod
     let path: PathPattern
     let parameters: [Parameter]
@@ -13,10 +13,9 @@ final class Endpoint: Sendable {
     /// What metrics and logs count it as.
     let operation: Operation
     let body: Body
-    /// The parameters that its query may have; nil: the query is not looked at. A payload's are
-    /// ``Publication/parameters``.
+    /// The parameters that its query may have; nil: the query is ignored. For a payload, ``Publication/parameters``.
     let query: [StaticString]?
-    /// What the answer to a GET shows of the store, so that it must be in the snapshot.
+    /// What the answer to a GET shows of the store, which the snapshot must therefore contain.
     let reads: Reads
     let interfaces: Interfaces
     let rules: Rules
@@ -24,7 +23,7 @@ final class Endpoint: Sendable {
 
     enum Parameter: String {
         case id, owner, digest
-        /// A part's where the path has an id, else a category's.
+        /// A part's name if the path contains an id, otherwise a category's.
         case name
     }
 
@@ -33,7 +32,7 @@ final class Endpoint: Sendable {
 
         static let mainSocket = Interfaces(rawValue: 1 << 0)
         static let deviceSocket = Interfaces(rawValue: 1 << 1)
-        /// The `call` of the binary protocol.
+        /// The `call` frame of the binary protocol.
         static let frames = Interfaces(rawValue: 1 << 2)
 
         static let backends: Interfaces = [.mainSocket, .frames]
@@ -47,9 +46,9 @@ final class Endpoint: Sendable {
         case blob
         case document
         case patch
-        /// A notification's document, by itself or with its files. A POST may also be a payload's bytes.
+        /// A notification's document, alone or with its files. A POST may also be the bytes of a payload.
         case notification
-        /// A notification's document in each line.
+        /// One notification document per line.
         case lines
 
         var isReceived: Bool {
@@ -71,20 +70,20 @@ final class Endpoint: Sendable {
     struct Rules: OptionSet, Sendable {
         let rawValue: UInt8
 
-        /// Its path and query are a signed link.
+        /// The path and query are a signed link.
         static let signed = Rules(rawValue: 1 << 0)
-        /// It is a device's, whose token says which notifications exist.
+        /// A device's call. Its token determines which notifications exist.
         static let token = Rules(rawValue: 1 << 4)
-        /// Without this rule, a condition (RFC 9110, section 13.1) is refused, which would be ignored.
+        /// Without this rule a condition (RFC 9110, section 13.1), which would be ignored, is refused.
         static let conditions = Rules(rawValue: 1 << 1)
-        /// It is no change, although it is no GET: a follower carries it out.
+        /// Not a change, although it is not a GET: followers accept it.
         static let onFollowers = Rules(rawValue: 1 << 2)
-        /// It is answered while clients that do not read hold all memory for answers.
+        /// Answered even if clients that do not read hold all memory for answers.
         static let withoutMemory = Rules(rawValue: 1 << 3)
     }
 
     enum Action: Sendable {
-        /// The bytes of a payload: `PayloadPath` finds it before the table is searched.
+        /// The bytes of a payload: `PayloadPath` recognizes it before the table is searched.
         case fetch
         case perform(
             @Sendable (RequestHandler) -> (EndpointRequest) throws(ProtocolError) -> ActionStep)
@@ -117,13 +116,12 @@ final class Endpoint: Sendable {
         self.action = action
     }
 
-    /// Whether a follower refuses it, and a leader whose bucket is too far behind.
+    /// Whether it is refused by a follower, and by a leader whose bucket lags too far behind.
     var isChange: Bool { method != .get && !rules.contains(.onFollowers) }
 }
 
 extension Endpoint {
-    /// Throws `not_found` for a path that has no calls on this interface, and `method_not_allowed` for one that has
-    /// others.
+    /// Throws `not_found` for a path without calls on this interface, and `method_not_allowed` for one with others.
     static func find(
         _ method: HTTPMethod, _ path: RawSpan, on interface: Interfaces
     ) throws(ProtocolError) -> (endpoint: Endpoint, names: PathPattern.Match) {
@@ -144,7 +142,7 @@ extension Endpoint {
                 : "this resource does not support the method; see Allow")
     }
 
-    /// As the `Allow` field of a 405 lists them (RFC 9110, section 10.2.1); nil where the path has no calls.
+    /// The methods for the `Allow` field of a 405 (RFC 9110, section 10.2.1); nil if the path has no calls.
     static func methods(of path: RawSpan, on interface: Interfaces) -> String? {
         let count = PathPattern.segmentCount(of: path)
         var names: [String] = []

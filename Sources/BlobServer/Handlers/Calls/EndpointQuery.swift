@@ -3,14 +3,14 @@ import BlobStore
 import Bytes
 import Notifications
 
-/// The parameters of a query, decoded. One that is wrong throws the code of its kind.
+/// The decoded parameters of a query. An invalid value throws the error code of its kind.
 struct EndpointQuery {
     private var parameters: [(name: [UInt8], value: [UInt8])] = []
 
     init() {}
 
-    /// Throws `bad_query` for a name that is unknown or given twice, and for bad escapes. The parameters of a signed
-    /// link, which is checked, are passed over.
+    /// Throws `bad_query` for an unknown or repeated name and for bad escapes. Ignores the parameters of a signed link,
+    /// which are already checked.
     init(_ query: RawSpan, _ names: [StaticString], isLink: Bool = false) throws(ProtocolError) {
         var walk = QueryParameters()
         while let (name, value) = try walk.next(query) {
@@ -46,7 +46,7 @@ struct EndpointQuery {
             String(validating: bytes, as: UTF8.self), code, "\(name) is not valid UTF-8")
     }
 
-    /// A text whose type says its rule.
+    /// A text whose type defines its rule.
     func name<Rule: TextRule>(
         _ name: StaticString, isAbsentIfEmpty: Bool = false
     ) throws(ProtocolError) -> CheckedText<Rule>? {

@@ -3,9 +3,8 @@ import BlobStore
 import Bytes
 import Notifications
 
-/// A request for a call of the table, in either dialect. All that its head says is checked but the values in the
-/// query. An object, so that handing it on counts no reference for each of its texts. Nothing changes it once it is
-/// made.
+/// A request for a call of the table, in either dialect. Its head is checked, except for the values in the query. An
+/// object, so that handing it on does not retain each of its texts. Immutable once created.
 final class EndpointRequest {
     let endpoint: Endpoint
     // What the path names.
@@ -14,22 +13,22 @@ final class EndpointRequest {
     @exclusivity(unchecked) private(set) var owner: OwnerID?
     @exclusivity(unchecked) private(set) var category: CategoryName?
     @exclusivity(unchecked) private(set) var digest: Digest?
-    /// Of the parameters that the row knows.
+    /// The parameters that the row accepts.
     @exclusivity(unchecked) private(set) var query = EndpointQuery()
-    /// The body's, with its parameters; nil when it was not said.
+    /// The body's, with its parameters; nil if it is not given.
     @exclusivity(unchecked) private(set) var mediaType: MediaType?
     @exclusivity(unchecked) private(set) var coding = BodyCoding.identity
     @exclusivity(unchecked) private(set) var bodyByteCount: UInt64?
     @exclusivity(unchecked) private(set) var hasPayload = false
     @exclusivity(unchecked) private(set) var device: DeviceName?
-    /// What must hold of the notification or the category that is there.
+    /// What must hold for the existing notification or category.
     @exclusivity(unchecked) private(set) var condition = Condition.none
-    /// What a device showed: a signed link, whose parameters are in the query, or a token; nil: a backend asks.
+    /// What a device presented: a signed link, whose parameters are in the query, or a token; nil: a backend.
     @exclusivity(unchecked) private(set) var grant: DeviceGrant?
     @exclusivity(unchecked) private(set) var acceptsEvents = false
-    /// The place in the feed that a stream was read up to.
+    /// The position in the feed up to which a stream was read.
     @exclusivity(unchecked) private(set) var lastEventID: [UInt8]?
-    // What the frames of put and watch say instead of a query.
+    // Given by the frames of put and watch instead of a query.
     @exclusivity(unchecked) private(set) var publication: Publication?
     @exclusivity(unchecked) private(set) var feed: FeedQuery?
 
@@ -80,7 +79,7 @@ final class EndpointRequest {
         }
     }
 
-    /// What a head says of the body, and of the device that makes the change: a payload has none.
+    /// Reads what a head states about the body, and about the device that makes the change. A payload has no device.
     private func readBody(_ head: HTTPRequestHead, _ bytes: RawSpan) throws(ProtocolError) {
         if hasPayload || endpoint.body == .blob { try head.checkLength() }
         bodyByteCount = head.contentLength
@@ -97,10 +96,10 @@ final class EndpointRequest {
         }
     }
 
-    /// The notifications that exist for it; nil: all.
+    /// The notifications that exist for the request; nil: all.
     var scope: NotificationScope? { grant?.token?.notifications }
 
-    /// A frame of `call`. Throws `not_found` for what frames do not have, and `method_not_allowed`.
+    /// A frame of `call`. Throws `not_found` for calls that frames do not offer, and `method_not_allowed`.
     convenience init(_ call: Call.Request, _ head: RawSpan) throws(ProtocolError) {
         let (path, query) = call.split(head)
         if call.method == .get, case .blob = PayloadPath.parse(path.of(head)) {
@@ -132,7 +131,7 @@ final class EndpointRequest {
             lifetime: put.lifetime, texts: put.texts, profile: put.profile)
     }
 
-    /// A frame of `watch`. The connection serves nothing else from then on.
+    /// A frame of `watch`. The connection then serves nothing else.
     convenience init(_ watch: Watch.Request, _ head: RawSpan) throws(ProtocolError) {
         self.init(.watch)
         owner = try OwnerID(onWire: watch.owner.of(head))
@@ -149,7 +148,7 @@ final class EndpointRequest {
         acceptsEvents = true
     }
 
-    /// The notification's id, the owner or the category; empty where the path has none.
+    /// The notification's id, the owner or the category; empty if the path names none.
     var name: String { id?.text ?? owner?.text ?? category?.text ?? "" }
 
     func required<Name>(_ name: Name?) throws(ProtocolError) -> Name {
@@ -158,7 +157,7 @@ final class EndpointRequest {
     }
 }
 
-/// What a put says of its notification: in the query of HTTP, or in a frame's head.
+/// What a put states about its notification: in the query of HTTP, or in the head of a frame.
 struct Publication {
     static let parameters: [StaticString] = [
         "ttl", "expires_at", "title", "message", "rich_type", "owner", "app", "profile",
@@ -166,7 +165,7 @@ struct Publication {
 
     var lifetime = Lifetime()
     var texts = NotificationTexts()
-    /// Whose limits hold; nil: nobody's.
+    /// The profile whose limits apply; nil: none.
     var profile: DeviceProfile?
 
     init(lifetime: Lifetime, texts: NotificationTexts, profile: DeviceProfile?) {

@@ -1,18 +1,18 @@
 import BlobProtocol
 
 extension Endpoint {
-    /// Every HTTP call. The methods of a path stand together, in the order in which `Allow` lists them; a path that
-    /// another pattern matches too stands before it. A test compares the table with `docs/openapi.json`.
+    /// Every HTTP call. The methods of a path are adjacent, in the order of `Allow`. A path that another pattern also
+    /// matches comes first. A test compares the table with `docs/openapi.json`.
     static let all: [Endpoint] = [
         payloads, notifications, categories, owners, links, devices, operation,
     ].flatMap { $0 }
 
-    /// The frame `put` is one, too.
+    /// Also used for the frame `put`.
     static let putPart = Endpoint(
         .put, "/v1/notifications/{id}/parts/{name}", "putPart", .publish, body: .payload,
         also: .conditions, .performInSnapshot(RequestHandler.putPayload))
 
-    /// What the frame `watch` asks for.
+    /// Used for the frame `watch`.
     static let watch = Endpoint(
         .get, "/v1/users/{owner}/changes", "watch", .watch, reads: .owner, on: .frames,
         also: .withoutMemory, .perform(RequestHandler.getChanges))
@@ -47,7 +47,7 @@ extension Endpoint {
         Endpoint(
             .delete, "/v1/notifications/{id}", "delete", .delete, body: .none,
             on: .backends, also: .conditions, .perform(RequestHandler.deleteNotification)),
-        // In frames only: a proxy that passes HTTP on must not show every id.
+        // Only in frames: a proxy that forwards HTTP must not reveal all ids.
         Endpoint(
             .get, "/v1/notifications", "list", .list, query: ["limit", "after"], reads: .everything,
             on: .frames,
@@ -122,7 +122,7 @@ extension Endpoint {
             .get, "/d/{id}/parts/{name}", "linkedPart", .fetch, on: .devices, also: .signed, .fetch),
     ]
 
-    /// Of the owner that a device's token names.
+    /// For the owner that a device's token names.
     private static let devices = [
         Endpoint(
             .get, "/d/me/notifications", "ownHistory", .list,

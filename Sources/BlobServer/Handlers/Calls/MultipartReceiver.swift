@@ -3,13 +3,13 @@ import BlobStore
 import Bytes
 import Notifications
 
-/// Takes in a multipart body as it comes: the document into memory, each file into a writer.
+/// Receives a multipart body: the document into memory, each file into a writer.
 struct MultipartReceiver: Sendable {
     private static let documentName: StaticString = "notification"
 
     private let store: BlobStore
     private var parser: MultipartParser
-    /// What the parser wants to see again, with more after it.
+    /// Bytes that the parser needs again, with more after them.
     private var rest: [UInt8] = []
     private(set) var document: [UInt8]?
     private var isInDocument = false
@@ -21,7 +21,7 @@ struct MultipartReceiver: Sendable {
 
     var heldByteCount: Int { rest.count + (document?.count ?? 0) }
 
-    /// Throws `bad_multipart` when the end is missing.
+    /// Throws `bad_multipart` if the end is missing.
     func checkEnd() throws(ProtocolError) {
         try require(parser.isComplete, .badMultipart, "the body ends without a closing delimiter")
     }

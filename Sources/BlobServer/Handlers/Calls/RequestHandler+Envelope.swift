@@ -40,8 +40,7 @@ extension RequestHandler {
                     body: envelope.bytes)))
     }
 
-    /// A signed link to a notification's payload, good as long as the notification, or less if the daemon was told
-    /// so.
+    /// A signed link to a notification's payload. Valid as long as the notification, or for a configured shorter time.
     private func link(to record: Record) -> String? {
         guard let base = limits.linkBase, let keys = links.keys,
             record.part(named: "payload") != nil
@@ -53,7 +52,7 @@ extension RequestHandler {
         return base + SignedLink(to: .payload(id: record.id), expiresAt: end, keys: keys).text
     }
 
-    /// The device that FCM's message names. Another service is told the device elsewhere in the request.
+    /// The device that FCM's message names. Other services are told the device elsewhere in the request.
     private static func token(
         _ query: EndpointQuery, for platform: PushPlatform
     ) throws(ProtocolError) -> String? {
@@ -77,9 +76,9 @@ extension RequestHandler {
     }
 }
 
-/// A push with what goes with it: `{"media_type","headers":{…},"body"}`.
+/// A push with its headers: `{"media_type","headers":{…},"body"}`.
 enum EnvelopeDocument {
-    /// The body is a text, since it must be sent as it is: composed again, it might be over its provider's limit.
+    /// The body is a string, to be sent unchanged: composed again, it might exceed its provider's limit.
     static func append(_ envelope: Envelope, to out: inout [UInt8]) {
         out.object {
             $0.add("media_type", envelope.mediaType)

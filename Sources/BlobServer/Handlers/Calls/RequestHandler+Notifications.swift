@@ -3,7 +3,7 @@ import BlobStore
 import Bytes
 import Notifications
 
-// The calls of notifications and categories. Everything about a request is checked before a byte of a body is read.
+// The calls for notifications and categories. The whole head is checked before a byte of a body is read.
 
 extension RequestHandler {
     func listNotifications(
@@ -79,7 +79,7 @@ extension RequestHandler {
     }
 
     func postBatch(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
-        // Its answer has a line for each of its own, and must not be refused in the end.
+        // Its answer has a line for each document, and must not be refused at the end.
         try requireAnswerMemory()
         return .receiveBody(BodyPlan(document: .batch, request))
     }
@@ -133,7 +133,7 @@ extension RequestHandler {
         return .write(.apply(removal), .removed("category"))
     }
 
-    /// Has a JSON document received, of which `read` makes a change. A body whose type is not said is taken for one.
+    /// Receives a JSON document, which `read` turns into a change. A body without a media type counts as JSON.
     func receive(
         _ request: EndpointRequest, _ reply: Reply, _ read: @escaping BodyPlan.Reading
     ) throws(ProtocolError) -> ActionStep {

@@ -3,7 +3,7 @@ import BlobStore
 import Bytes
 import Notifications
 
-// The calls of an owner: history and changes, and changes of many notifications.
+// The calls for an owner: history and changes, and changes of many notifications.
 
 extension RequestHandler {
     /// A stream's last event id takes precedence over `since`.
@@ -26,7 +26,7 @@ extension RequestHandler {
             filter: try query.filter(in: request.scope), grant: request.grant)
     }
 
-    /// A place in a feed: `0`, `latest`, or what an answer said. Throws `bad_cursor` for anything else, and `resync`
+    /// A position in a feed: `0`, `latest`, or one from an answer. Throws `bad_cursor` for anything else, and `resync`
     /// for one from before the store was restored.
     func feedStart(_ text: RawSpan, of owner: String) throws(ProtocolError) -> FeedStart {
         if text.equals("0") { return .beginning }
@@ -44,7 +44,7 @@ extension RequestHandler {
             ))
     }
 
-    /// A page of changes. Throws `resync` where the history must be read again, and says where that is.
+    /// A page of changes. Throws `resync`, with the place to start, if the history must be read again.
     func changes(
         _ query: FeedQuery, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> FeedPage {
@@ -58,7 +58,7 @@ extension RequestHandler {
         }
     }
 
-    /// What a follower says to a cursor that has seen more than it has applied.
+    /// A follower's error for a cursor that is ahead of what it has applied.
     private func behind(
         _ query: FeedQuery, in snapshot: borrowing Snapshot
     ) -> ProtocolError? {

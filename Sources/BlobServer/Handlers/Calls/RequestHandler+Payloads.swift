@@ -2,10 +2,10 @@ import BlobProtocol
 import BlobStore
 import Notifications
 
-// The calls that store the bytes of a body: a part's payload, or a blob that is held. A frame of put is one, too.
+// The calls that store the bytes of a body: a part's payload, or a held blob. The frame put is one, too.
 
 extension RequestHandler {
-    /// An id that the path does not name is chosen by the store, and a part that it does not name is `payload`.
+    /// If the path names no id, the store chooses one. A part that it does not name is `payload`.
     func putPayload(
         _ request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
@@ -17,7 +17,7 @@ extension RequestHandler {
         }
         var texts = said.texts
         texts.id = request.id
-        // Where no end is said, what is there keeps its own.
+        // Without an expiry in the request, an existing notification keeps its own.
         let expiry =
             try LifetimeRules(limits).chosen(said.lifetime, asOf: now)
             ?? .keepOrAfter(seconds: limits.defaultTTLSeconds)
@@ -31,7 +31,7 @@ extension RequestHandler {
             throw plan.tooLarge
         }
         try checkEarly(draft, in: snapshot)
-        // What is inside a coding has its length when it is decoded; the store judges it then.
+        // The length inside a coding is known once it is decoded; the store checks it then.
         try use.check(byteCount: request.coding == .identity ? request.bodyByteCount ?? 0 : 0)
         return .receiveBody(plan)
     }
@@ -43,7 +43,7 @@ extension RequestHandler {
                 ? limits.payloadByteCountMax : limits.codedByteCountMax)
     }
 
-    /// Refuses a change before its body comes, where the snapshot surely has all that was acknowledged. Else the
+    /// Refuses a change before its body arrives, if the snapshot surely contains everything acknowledged. Otherwise the
     /// transaction decides.
     private func checkEarly(
         _ draft: PublicationDraft, in snapshot: borrowing Snapshot
@@ -57,7 +57,7 @@ extension RequestHandler {
         try asked(try draft.condition.check(live, part: draft.part.text))
     }
 
-    /// Holds a blob, which a POST names by its bytes.
+    /// Holds a blob. In a POST, its bytes name it.
     func holdBlob(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
         let max = Int(clamping: limits.ttlSecondsMax)
         let seconds = try request.query.number(

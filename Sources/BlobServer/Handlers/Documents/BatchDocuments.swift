@@ -15,7 +15,7 @@ enum BatchLines {
                 try require(
                     lines.count < max, .payloadTooLarge,
                     "the batch is over the limit of \(max) lines", limit: max)
-                // A CR is a blank to JSON.
+                // JSON treats a CR as white space.
                 lines.append(Slice(offset: start, count: end - start))
             }
             start = end + 1
@@ -34,7 +34,7 @@ enum BatchLines {
     }
 }
 
-/// A line of a batch's answer: what became of one document.
+/// A line of a batch's answer: the result of one document.
 enum BatchLineDocument {
     static func append(_ record: Record, created: Bool, to out: inout [UInt8]) {
         out.object {

@@ -27,7 +27,7 @@ enum CategoryDocument {
         }
     }
 
-    /// It may repeat name, app and revision, as what was answered does.
+    /// The document may repeat name, app and revision, as an answer does.
     static func parse(
         _ bytes: RawSpan, name: CategoryName, app: AppName?
     ) throws(ProtocolError) -> Category {
@@ -81,7 +81,7 @@ enum ActionsDocument {
         }
     }
 
-    /// The store checks the names; here they are counted, so that no long list is made for nothing.
+    /// The store checks the names. They are counted here to avoid building a long list in vain.
     static func parse(_ elements: [JSONValue]) throws(ProtocolError) -> [NotificationAction] {
         let max = StoreLimits.actionCountMax
         try require(

@@ -2,7 +2,7 @@ import BlobProtocol
 import BlobStore
 import Bytes
 
-/// What `/v1/scrub` answers: how far the store was read again, and what is damaged.
+/// The answer of `/v1/scrub`: progress of the scrub, and what is damaged.
 struct ScrubDocument {
     private static let listedCountMax = 100
 
@@ -40,7 +40,7 @@ struct ScrubDocument {
     }
 }
 
-/// What `/v1/replication` answers: what this daemon is in its shard, and how far it is.
+/// The answer of `/v1/replication`: this daemon's role in its shard, and its progress.
 enum ReplicationDocument {
     static func append(_ store: BlobStore, _ replica: ReplicaStatus, to out: inout [UInt8]) {
         out.object {

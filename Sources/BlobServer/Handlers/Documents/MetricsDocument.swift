@@ -3,7 +3,7 @@ import BlobStore
 import ObjectStore
 import Synchronization
 
-/// What `GET /metrics` answers. Labels carry no ids, owners or media types, so that their values are few.
+/// The answer of `GET /metrics`. Labels carry no ids, owners or media types, so they have few values.
 struct MetricsDocument: Sendable {
     let source: FigureSource
     let oldestSnapshot: OldestSnapshot
@@ -91,7 +91,7 @@ struct MetricsDocument: Sendable {
         text.add(.gauge, "process_max_fds", "The limit of descriptors.", figures.descriptorMax)
     }
 
-    /// Nothing of a daemon that belongs to no shard.
+    /// Adds nothing for a daemon that belongs to no shard.
     private func addReplication(to text: inout MetricsText) {
         guard let state = store.replicationState else { return }
         let role = replica.role

@@ -8,19 +8,19 @@ import Notifications
 struct NotificationDocument: Sendable {
     struct Part: Sendable, Hashable {
         var name: PartName
-        /// Nil: that of its file, or else `application/octet-stream`.
+        /// nil: the type of its file, or else `application/octet-stream`.
         var mediaType: MediaType?
-        /// Nil: its bytes come in a file.
+        /// nil: the bytes are in a file.
         var digest: Digest?
     }
 
-    /// Nil: the path says it, or the store chooses.
+    /// nil: given by the path, or chosen by the store.
     var id: NotificationID?
-    /// Id, expiry, parts, device and condition are set by the reader, who knows them.
+    /// The caller sets id, expiry, parts, device and condition.
     var draft = NotificationDraft(id: nil, expiry: .after(seconds: 0))
     var lifetime = Lifetime()
     var profile: DeviceProfile?
-    /// Nil: not said, and then every file is a part.
+    /// nil: not given; every file is then a part.
     var parts: [Part]?
 
     init() {}
@@ -105,14 +105,14 @@ struct ReceivedFile: Sendable {
 }
 
 extension NotificationDocument {
-    /// What the document says, else what the file's head says. Needed before the file is finished.
+    /// The type in the document, or else in the file's head. Needed before the file is finished.
     func mediaType(ofFile name: PartName, saying type: MediaType?) -> MediaType {
         let part = parts?.first { $0.name == name }
         return part?.mediaType ?? type ?? .octetStream
     }
 
-    /// Checks the files' names before any of them is finished: all are named by a document that names its parts, and
-    /// each part has a digest or a file.
+    /// Checks the files' names before any file is finished: a document that names its parts names all files, and each
+    /// part has a digest or a file.
     func checkFiles(_ names: [PartName]) throws(ProtocolError) {
         for (index, name) in names.enumerated() {
             try require(
@@ -131,8 +131,8 @@ extension NotificationDocument {
         }
     }
 
-    /// In the document's order, or the files' where it names none. Throws `digest_mismatch` for a file that is not
-    /// what the document says, and `unsupported_attachment`.
+    /// In the document's order, or the files' if it names none. Throws `digest_mismatch` for a file that differs from
+    /// the document, and `unsupported_attachment`.
     func parts(
         _ files: [ReceivedFile], for profile: DeviceProfile? = nil
     ) throws(ProtocolError) -> [DraftPart] {

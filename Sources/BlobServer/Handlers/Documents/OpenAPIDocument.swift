@@ -1,8 +1,8 @@
 import Bytes
 import COpenAPI
 
-/// What `GET /v1/openapi.json` answers: `docs/openapi.json`, with the limits of this daemon. The number before a
-/// member `"x-setting"` is the limit that the option of that name sets.
+/// The answer of `GET /v1/openapi.json`: `docs/openapi.json` with the limits of this daemon. The number before a member
+/// `"x-setting"` is replaced by the limit that the option of that name sets.
 enum OpenAPIDocument {
     /// Appends the document. Costs a copy of its text, about 130 KiB, and a look at each of its quotes.
     static func append(_ limits: DaemonLimits, to out: inout [UInt8]) {

@@ -3,7 +3,7 @@ import BlobStore
 import Bytes
 
 enum PageDocument {
-    /// Appends `{"notifications":[…],"next":…}`, with `null` for `next` at the end.
+    /// Appends `{"notifications":[…],"next":…}`; `next` is `null` at the end.
     static func append(_ page: RecordPage, to out: inout [UInt8]) {
         out.object {
             $0.add("notifications", page.records, RecordDocument.append)
@@ -11,7 +11,7 @@ enum PageDocument {
         }
     }
 
-    /// Appends `{"categories":[…]}`, with `"next"` where there are more.
+    /// Appends `{"categories":[…]}`, with `"next"` if there are more.
     static func append(_ page: CategoryPage, to out: inout [UInt8]) {
         out.object {
             $0.add("categories", page.categories, CategoryDocument.append)
@@ -30,7 +30,7 @@ enum ChangesDocument {
         }
     }
 
-    /// Also an event's data.
+    /// Also the data of an event.
     static func append(
         _ change: FeedChange, owner: String, store: StoreID, to out: inout [UInt8]
     ) {
@@ -56,8 +56,7 @@ enum ChangesDocument {
 }
 
 enum HistoryDocument {
-    /// `{"notifications":[…],"next":"…","cursor":"…"}`; `deleted` in place of `notifications` where these were asked
-    /// for.
+    /// Appends `{"notifications":[…],"next":"…","cursor":"…"}`, with `deleted` instead of `notifications` if requested.
     static func append(
         _ page: HistoryPage, _ status: RecordFilter.Status, owner: String, store: StoreID,
         to out: inout [UInt8]

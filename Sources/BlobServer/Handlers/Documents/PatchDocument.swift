@@ -14,7 +14,7 @@ enum PatchDocument {
     private static let immutable: [StaticString] =
         ["id", "created_at", "revision", "parts", "responses"] + TextField.allCases.map(\.member)
 
-    /// The id is the caller's to set, and so is the check that the expiry may be chosen: it needs the time.
+    /// The caller sets the id and, since it needs the time, checks the expiry.
     static func parse(_ bytes: RawSpan) throws(ProtocolError) -> NotificationPatch {
         let object = try DocumentObject(parsing: bytes, "the patch")
         try object.check(known, immutable: immutable)
@@ -38,9 +38,9 @@ enum PatchDocument {
     }
 }
 
-/// What an owner chose: `{"action","key","dismissed","extension"}`.
+/// An owner's response: `{"action","key","dismissed","extension"}`.
 enum ResponseDocument {
-    /// `dismissed` is true unless it, or what the content extension answered, says otherwise.
+    /// `dismissed` defaults to true, unless the content extension's answer says otherwise.
     static func parse(
         _ bytes: RawSpan, id: NotificationID
     ) throws(ProtocolError) -> ActionResponse {
@@ -66,8 +66,7 @@ enum ResponseDocument {
     }
 }
 
-// What a document says of a notification's fields. Actions, platforms, data and some texts are checked with the
-// change.
+// The fields of a notification in a document. Actions, platforms, data and some texts are checked with the change.
 
 extension DocumentObject {
     func checked<Rule>(_ name: StaticString) throws(ProtocolError) -> CheckedText<Rule>? {

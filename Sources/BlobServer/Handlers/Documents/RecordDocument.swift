@@ -4,12 +4,12 @@ import BlobStore
 import Bytes
 import Notifications
 
-/// A notification's record. Members that are absent are left out.
+/// A notification's record. Absent members are omitted.
 enum RecordDocument {
     static let usualByteCount = 512
 
     private static let first: [TextField] = [.owner, .app, .title, .message, .richType]
-    /// Texts without a place of their own, after the platforms.
+    /// Texts without a fixed position, after the platforms.
     private static let later = TextField.allCases.filter {
         !first.contains($0) && ![.category, .group, .device].contains($0)
     }

@@ -2,7 +2,7 @@ import BlobProtocol
 import BlobStore
 import Bytes
 
-/// What `GET /v1/stats` answers: the numbers of ``Figure``, and what has more than a number.
+/// The answer of `GET /v1/stats`: the numbers of ``Figure``, and data that is more than a number.
 struct StatisticsDocument: Sendable {
     let source: FigureSource
     let scrub: ScrubState
@@ -93,7 +93,7 @@ extension DaemonFigures {
     }
 }
 
-/// Where the numbers of ``Figure`` are read.
+/// The source of the numbers of ``Figure``.
 struct FigureSource: Sendable {
     let store: BlobStore
     let counters: DaemonCounters
@@ -101,7 +101,7 @@ struct FigureSource: Sendable {
     private let limits: LiveLimits
     private let accessLog: AccessLog?
     let startedAt = Timestamp.now
-    /// How often the store had committed by then: it continues to count from one run to the next.
+    /// The store's commit count at the start, since it continues across runs.
     private let commitCountBefore: UInt64
 
     init(
@@ -116,7 +116,7 @@ struct FigureSource: Sendable {
         commitCountBefore = store.pendingKeys.commitCount
     }
 
-    /// The numbers now. Costs a snapshot and a look at every table's root.
+    /// The current numbers. Costs a snapshot and a look at every table's root.
     func now() throws(StoreError) -> DaemonFigures {
         DaemonFigures(
             store: store, held: try store.statistics(), counters: counters, limits: limits.now,

@@ -3,12 +3,12 @@ import BlobStore
 import Bytes
 import Notifications
 
-/// Writes HTTP's answers. It has the text that all answers of a second share.
+/// Writes HTTP's answers. Caches the date line, which all answers of a second share.
 final class HTTPCodec {
     @exclusivity(unchecked) private var dateLine: [UInt8] = []
     @exclusivity(unchecked) private(set) var payloadHead = PayloadHead()
     private var dateSecond: Int64 = -1
-    /// What the answer to a change says of the batch that it is in; nil: nothing.
+    /// The batch that the answer to a change names; nil: none.
     var sequence: SequenceToken?
 
     func setDate(seconds: Int64) {
@@ -102,8 +102,8 @@ final class HTTPCodec {
         batch.endAnswer()
     }
 
-    /// An event for each change. Without one, an id alone: a reader that reconnects later is not behind by all that
-    /// concerned others meanwhile.
+    /// Appends an event for each change. Without changes, only an id: a reader that reconnects later need not skip all
+    /// that happened to others meanwhile.
     func appendEvents(
         _ page: FeedPage, of reader: FeedReader, store: StoreID, into batch: inout AnswerBatch
     ) {
@@ -117,7 +117,7 @@ final class HTTPCodec {
             batch.heads.append("event: ")
             batch.heads.append(text: change.kind.name)
             batch.heads.append("\ndata: ")
-            // It has no line ends.
+            // The document contains no line ends.
             ChangesDocument.append(change, owner: owner, store: store, to: &batch.heads)
             batch.heads.append("\n\n")
         }
@@ -159,7 +159,7 @@ final class HTTPCodec {
         batch.endAnswer()
     }
 
-    /// Appends a piece of a backup as a chunk (RFC 9112, section 7.1); an empty one is the last.
+    /// Appends a piece of a backup as a chunk (RFC 9112, section 7.1). An empty piece is the last.
     func appendBackup(_ bytes: [UInt8], _ form: HTTPForm, into batch: inout AnswerBatch) {
         guard !form.isHTTP10 else {
             batch.heads += bytes
@@ -175,7 +175,7 @@ final class HTTPCodec {
     private static let backupFields: StaticString =
         "Content-Type: application/vnd.blobd.backup\r\nCache-Control: no-store\r\n\r\n"
 
-    /// A proxy must not keep events back.
+    /// A proxy must not buffer events.
     private static let eventFields: StaticString =
         "Content-Type: text/event-stream\r\nCache-Control: no-store\r\nX-Accel-Buffering: no\r\n\r\n"
 }
@@ -184,8 +184,8 @@ extension Record {
     var path: String { "/v1/notifications/\(PercentCoding.encoded(id))" }
 }
 
-/// A field of an error's answer that says what could be asked for instead (RFC 9110, sections
-/// 15.5.2, 15.5.6 and 15.5.16; RFC 5789, section 2.2; RFC 6750, section 3).
+/// A field of an error's answer that says what the client could ask for instead (RFC 9110, sections 15.5.2, 15.5.6 and
+/// 15.5.16; RFC 5789, section 2.2; RFC 6750, section 3).
 struct AnswerHint {
     let name: StaticString
     let value: String

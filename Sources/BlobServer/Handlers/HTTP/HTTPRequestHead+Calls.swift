@@ -3,12 +3,12 @@ import BlobStore
 import Bytes
 import Notifications
 
-// What an HTTP head says of its body, and of what must hold for a change.
+// What an HTTP head states about its body, and about the conditions of a change.
 
 extension HTTPRequestHead {
-    /// A POST is of a payload's bytes, unless it has the type of a whole notification and no query. Throws
-    /// `unsupported_media_type` for the types that programs give a document by default (`curl -d`, `fetch` with a
-    /// string): it would be stored as the picture.
+    /// A POST contains the bytes of a payload, unless it has the media type of a whole notification and no query.
+    /// Throws `unsupported_media_type` for the types that programs give a document by default (`curl -d`, `fetch` with
+    /// a string): the document would be stored as a payload.
     func isRawPublish(in bytes: RawSpan) throws(ProtocolError) -> Bool {
         guard let type = contentType?.of(bytes), query.isEmpty else { return true }
         for untold: StaticString in ["application/x-www-form-urlencoded", "text/plain"]
@@ -23,7 +23,7 @@ extension HTTPRequestHead {
             && !MediaType.isType(type, "multipart/form-data")
     }
 
-    /// A body whose length is not said has none (RFC 9112, section 6.3).
+    /// Without a length, there is no body (RFC 9112, section 6.3).
     func checkLength() throws(ProtocolError) {
         try require(
             isChunked || contentLength != nil, .lengthRequired,
@@ -37,7 +37,7 @@ extension HTTPRequestHead {
 }
 
 extension BodyCoding {
-    /// How the body is coded (RFC 9110, section 8.4): once, with gzip, which may be called `x-gzip`, or deflate.
+    /// The coding of the body (RFC 9110, section 8.4): at most one, gzip (or `x-gzip`) or deflate.
     init(_ head: HTTPRequestHead, _ bytes: RawSpan) throws(ProtocolError) {
         self = .identity
         guard let name = head.contentEncoding?.of(bytes), !name.equalsIgnoringCase("identity")
@@ -55,11 +55,11 @@ extension BodyCoding {
     }
 }
 
-// `If-Match` and `If-None-Match` of changes (RFC 9110, section 13.1), which the transaction judges.
+// `If-Match` and `If-None-Match` of changes (RFC 9110, section 13.1), which the transaction evaluates.
 
 extension Condition {
-    /// The `If-None-Match` of a GET is about the answer, and no part of it. Throws `malformed` for a change whose
-    /// condition is no list of entity tags: it would not protect anything.
+    /// Ignores the `If-None-Match` of a GET, which is about the answer. Throws `malformed` for a change whose condition
+    /// is not a list of entity tags: it would protect nothing.
     init(_ head: HTTPRequestHead, _ bytes: RawSpan) throws(ProtocolError) {
         guard head.method != .get, head.method != .head else {
             let none = EntityTagSet.named(revisions: [], digests: [])
@@ -72,7 +72,7 @@ extension Condition {
             noneMatch: try EntityTagSet(head.ifNoneMatch, in: bytes, .weak))
     }
 
-    /// Whether it is of what is there (`If-Match`), so that a change which was not seen is not lost.
+    /// Whether it refers to the current state (`If-Match`), so that an unseen change is not overwritten.
     var namesWhatIsThere: Bool {
         switch self {
         case .none, .absent, .tags(match: nil, noneMatch: _): false
@@ -93,8 +93,8 @@ extension Condition {
 }
 
 extension EntityTagSet {
-    /// What `If-Match` or `If-None-Match` names: revisions of notifications, and digests of payloads. A tag of any
-    /// other form names nothing. Nil when there are no lines; throws `malformed` for what is no list of entity tags.
+    /// The revisions of notifications and digests of payloads in `If-Match` or `If-None-Match`. A tag of any other form
+    /// names nothing. Nil without lines; throws `malformed` if they are not a list of entity tags.
     init?(
         _ lines: FieldLines, in bytes: RawSpan, _ comparison: EntityTags.Comparison
     ) throws(ProtocolError) {
@@ -127,7 +127,7 @@ extension EntityTagSet {
         self = isAny ? .any : .named(revisions: revisions, digests: digests)
     }
 
-    /// The revision of a tag. Tags are compared as texts, so one with a zero in front is another.
+    /// The revision of a tag. Tags are compared as text, so a leading zero makes it a different one.
     private static func revision(_ text: RawSpan) -> UInt64? {
         guard text.byteCount == 1 || (text.byteCount > 1 && text.byte(0) != UInt8(ascii: "0")),
             case .value(let revision) = Decimal.parse(text)
@@ -139,7 +139,7 @@ extension EntityTagSet {
         let end = max(0, text.byteCount - "-gzip".utf8.count)
         let isGzip = text.extracting(droppingFirst: end).equals("-gzip")
         let digest = isGzip ? text.extracting(first: end) : text
-        // Tags are compared as texts, so one with a digit in upper case is another.
+        // Tags are compared as text, so an upper-case digit makes it a different one.
         guard digest.byteCount > 7, digest.extracting(first: 7).equals("sha256:") else {
             return nil
         }

@@ -3,7 +3,7 @@ import BlobStore
 import Bytes
 import Notifications
 
-// An HTTP request's way: its head is read, and what it asks for is found in the path or in the table of calls.
+// The way of an HTTP request: its head is read, and its path selects a payload or a row of the table of calls.
 
 struct HTTPRequest: IncomingRequest, ~Escapable {
     var head = HTTPRequestHead()
@@ -46,7 +46,7 @@ struct HTTPRequest: IncomingRequest, ~Escapable {
             "Blobd-Ack is \(value.of(bytes).excerpt()); it must be local or replicated")
     }
 
-    /// Answers 304 where `If-None-Match` names the record (RFC 9110, section 13.1.2).
+    /// Answers 304 if `If-None-Match` names the record (RFC 9110, section 13.1.2).
     func accept(_ step: ActionStep) throws(ProtocolError) -> ActionStep {
         guard !head.ifNoneMatch.isEmpty, case .respond(.document(var document)) = step,
             let revision = document.revision
@@ -64,7 +64,7 @@ struct HTTPRequest: IncomingRequest, ~Escapable {
         into batch: inout AnswerBatch
     ) -> RequestHandler.Step {
         var form = form
-        // A body that is not read here is the last thing this connection says, and so is what a stop cuts off.
+        // The answer to an unread body is the last on its connection, and so is the answer to a body cut off by a stop.
         if head.skippedBodyByteCount == nil || error.code == .payloadTooLarge
             || error.code == .stopping
         {
@@ -107,13 +107,13 @@ extension RequestHandler {
         return answer(request, in: snapshot, into: &batch, consumed: &consumed)
     }
 
-    /// Answers the request that has a head, which it borrows: a copy takes 30 instructions.
+    /// Answers a request whose head is read. Borrows the request: a copy takes 30 instructions.
     @inline(never)
     private func answer(
         _ request: HTTPRequest, in snapshot: borrowing Snapshot, into batch: inout AnswerBatch,
         consumed: inout Int
     ) -> Step {
-        // Names that are percent-encoded, decoded.
+        // The names, if they are percent-encoded.
         var decoded: [UInt8] = []
         let asked: Request
         do throws(ProtocolError) {
@@ -126,7 +126,7 @@ extension RequestHandler {
         return answer(asked, text, request, in: snapshot, into: &batch, consumed: &consumed)
     }
 
-    /// What to do with a request of a follower's client that has seen more than the follower has; nil: answer it.
+    /// What to do if a follower's client has seen more than the follower has; nil: answer the request.
     @inline(never)
     private func behind(_ request: HTTPRequest, into batch: inout AnswerBatch) -> Step? {
         do throws(ProtocolError) {
@@ -137,7 +137,7 @@ extension RequestHandler {
         }
     }
 
-    /// The slices are of the path or, where that is percent-encoded, of `names`, which is filled with the names then.
+    /// The slices refer to the path or, if that is percent-encoded, to `names`, which then receives the decoded names.
     @inline(__always)
     private func asked(
         _ request: HTTPRequest, decoding names: inout [UInt8]
@@ -179,7 +179,7 @@ extension RequestHandler {
         return try EndpointRequest(endpoint, names, request.head, request.bytes, by: grant)
     }
 
-    /// Refuses a link that is not valid before anything it names is looked at.
+    /// Refuses an invalid link before anything that it names is looked up.
     @inline(never)
     private func checkLink(_ request: HTTPRequest) throws(ProtocolError) {
         guard let keys = links.keys,
@@ -191,7 +191,7 @@ extension RequestHandler {
 }
 
 extension HTTPForm {
-    /// The answer is the last one if the body is too long to be thrown away.
+    /// The answer is the last one if the body is too long to be discarded.
     @inline(__always)
     init(_ head: HTTPRequestHead, isStopping: Bool) {
         let storesBody = head.method == .put || head.method == .post || head.method == .patch
@@ -210,10 +210,10 @@ extension HTTPForm {
 }
 
 extension HTTPRequestHead {
-    /// A longer body that comes with a refused request closes the connection.
+    /// A longer body with a refused request closes the connection.
     private static let skippedBodyByteCountMax: UInt64 = 64 << 10
 
-    /// How many bytes of body to throw away after an answer that did not need it; nil: the connection ends.
+    /// How many bytes of body to discard after an answer that did not need it; nil: the connection ends.
     var skippedBodyByteCount: UInt64? {
         @inline(__always)
         get {
@@ -227,7 +227,7 @@ extension HTTPRequestHead {
 }
 
 extension PayloadKey {
-    /// Checks both names. Where one is percent-encoded, `names` is filled with both, and the slices are of it.
+    /// Checks both names. If one is percent-encoded, `names` receives both, and the slices refer to it.
     @inline(__always)
     init(
         _ id: Slice, part: Slice, in path: RawSpan, decoding names: inout [UInt8]
