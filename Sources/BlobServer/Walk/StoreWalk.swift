@@ -2,14 +2,14 @@ package import BlobStore
 import CLinux
 import Glibc
 
-/// A verification of a store in a process of its own, which goes on after damaged pages and may run while a daemon
-/// changes the store. What damage ends is the child, whose position is known here.
+/// Verifies a store in a child process, which continues after damaged pages, while a daemon may change the store.
+/// Damage can only kill the child, whose position is known here.
 package struct StoreWalk {
     package static let commandName = "walk-store"
 
     package enum Ending {
         case done
-        /// A signal ended it, at a place that is in the report as well.
+        /// Killed by a signal; the report contains its position.
         case died(signal: Int32)
         case failed(String)
     }
@@ -17,7 +17,7 @@ package struct StoreWalk {
     package var report: VerifyReport
     package var ending: Ending
 
-    /// `progress` is told how many stored bytes were read, of how many.
+    /// Calls `progress` with the stored bytes read so far, and with their total.
     package static func run(
         _ directory: String, progress: (UInt64, UInt64) -> Void
     ) throws(SystemError) -> StoreWalk {
@@ -29,7 +29,7 @@ package struct StoreWalk {
         var ends: (Int32, Int32) = (-1, -1)
         guard clinux_pipe(&ends.0, &ends.1) == 0 else { throw SystemError("pipe2") }
         let input = try OwnedDescriptor(taking: ends.0, from: "pipe2")
-        // Closed here at once, so that the input ends with the child.
+        // Closed here at once, so that the input ends when the child exits.
         let pid = try start(
             directory, try OwnedDescriptor(taking: ends.1, from: "pipe2"), shared.number)
         var lines = WalkLines()
@@ -80,9 +80,9 @@ func signalName(_ number: Int32) -> String {
     return names[number] ?? "signal \(number)"
 }
 
-/// What a walk's process says, line by line, and how that is read.
+/// The output of a walk's process, one message per line, and its parser.
 ///
-///     problem TEXT            page TEXT          one that is of the pages
+///     problem TEXT            page TEXT          a problem of the pages
 ///     bytes DONE TOTAL        failed TEXT
 ///     end NOTIFICATIONS PARTS BLOBS ORPHANS BYTES PROBLEMS PAGEPROBLEMS CHANGESINLOG EVICTED
 package struct WalkLines {
@@ -126,7 +126,7 @@ package struct WalkLines {
             report.blobs = Int(clamping: numbers[2])
             report.orphans = Int(clamping: numbers[3])
             report.bytesStored = Int(clamping: numbers[4])
-            // Only so many are described.
+            // Only some of them are described.
             report.problemCount = max(report.problemCount, Int(clamping: numbers[5]))
             report.pageProblemCount = max(report.pageProblemCount, Int(clamping: numbers[6]))
             report.changesInLog = Int(clamping: numbers[7])
@@ -152,7 +152,7 @@ package struct WalkLines {
         return "end \(numbers.map { "\($0)" }.joined(separator: " "))\n"
     }
 
-    /// Texts from a damaged store may have anything in them, which a terminal should not see.
+    /// Texts from a damaged store may contain anything, including characters that a terminal should not get.
     private static func oneLine(_ text: String) -> String {
         String(String.UnicodeScalarView(text.unicodeScalars.map { $0.value < 0x20 ? "?" : $0 }))
     }

@@ -1,14 +1,14 @@
 import BlobStore
 import Synchronization
 
-/// Evicted blobs that somebody asks for, and damaged ones: each is fetched once, for all who wait for it.
+/// Evicted blobs that are requested, and damaged ones. Each is fetched once for all connections that wait for it.
 final class BlobFetches: Sendable {
     private static let waiterCountMax = 16_384
-    /// How long a request waits for one.
+    /// How long a request waits for a blob.
     static let waitMilliseconds = 10_000
-    /// How long nobody tries again after a payload could not be fetched.
+    /// How long a payload that could not be fetched is not tried again.
     static let retryMilliseconds = 1_000
-    /// How long a payload that was fetched is not evicted.
+    /// How long a fetched payload is not evicted.
     private static let keptMilliseconds = 10_000
     private static let rememberedCountMax = 65_536
 
@@ -17,23 +17,23 @@ final class BlobFetches: Sendable {
         let end: Instant
     }
 
-    /// A blob that is in the queue or being fetched.
+    /// A blob that is queued or being fetched.
     private struct Pending {
         var waiters: [Waiter] = []
-        /// Whether it is fetched although nobody waits: it is damaged.
+        /// Whether it is damaged, and so fetched even if no request waits for it.
         var isMended = false
     }
 
     private struct State {
         var pending: [UInt64: Pending] = [:]
         var waiterCount = 0
-        /// A slice: its first one is taken without moving the others.
+        /// A slice: removing its first element moves no others.
         var queue: ArraySlice<BlobReference> = []
-        /// Why a blob could not be fetched, and until when nobody tries again.
+        /// Why a blob could not be fetched, and until when it is not tried again.
         var failures: [UInt64: (why: String, end: Instant)] = [:]
-        /// When a damaged blob may be fetched again, if it is damaged still.
+        /// When a damaged blob may be fetched again, if it is still damaged.
         var nextMending: [UInt64: Instant] = [:]
-        /// When blobs were fetched that were not long ago.
+        /// When blobs were fetched, if that was recently.
         var fetched: [UInt64: Instant] = [:]
 
         mutating func note(_ why: String, of number: UInt64, asOf now: Instant) {
@@ -49,12 +49,12 @@ final class BlobFetches: Sendable {
     }
 
     private let state = Mutex(State())
-    /// Those that fetch, as many as ``threadCount`` says.
+    /// The fetching threads, ``threadCount`` of them.
     let threads: ServiceThread
-    /// 0: nobody fetches.
+    /// 0: nothing is fetched.
     let threadCount: Int
     private let isBusy = Atomic(false)
-    /// Blobs that were fetched, that could not be, and the stored bytes of the first.
+    /// Blobs that were fetched, those that could not be, and the stored bytes of the former.
     let fetchedCount = Atomic(0)
     let failedCount = Atomic(0)
     let fetchedByteCount = Atomic(0)
@@ -83,7 +83,7 @@ final class BlobFetches: Sendable {
         }
     }
 
-    /// Has a connection wait until a blob was fetched, or could not be.
+    /// Makes a connection wait until a blob was fetched, or could not be.
     func want(_ blob: BlobReference, for connection: ConnectionAddress, asOf now: Instant) {
         let end = now.after(milliseconds: Self.waitMilliseconds)
         state.withLock { state in
@@ -95,7 +95,7 @@ final class BlobFetches: Sendable {
         threads.wake()
     }
 
-    /// Has a damaged blob fetched, unless that was tried a moment ago.
+    /// Fetches a damaged blob, unless that was tried recently.
     func mend(_ blob: BlobReference, pauseMilliseconds: Int, asOf now: Instant) {
         guard threadCount > 0 else { return }
         let isQueued = state.withLock { state in
@@ -113,7 +113,7 @@ final class BlobFetches: Sendable {
         if isQueued { threads.wake() }
     }
 
-    /// Ends the waiting of those who have waited long enough, who are told why, and forgets failures that are over.
+    /// Answers requests that have waited too long with the reason, and forgets failures that are over.
     func expire(asOf now: Instant) {
         guard isBusy.load(ordering: .relaxed) else { return }
         let late = state.withLock { state in
@@ -150,7 +150,7 @@ final class BlobFetches: Sendable {
         InboxWakes.post(waiters.map { ($0.connection, .replicated(result)) })
     }
 
-    /// One signal wakes one thread: it is passed on while there are others.
+    /// One signal wakes one thread, which wakes the next if there are more blobs.
     func next() -> BlobReference? {
         let (found, hasMore) = state.withLock { state -> (BlobReference?, Bool) in
             while let blob = state.queue.popFirst() {
@@ -189,7 +189,7 @@ final class BlobFetches: Sendable {
         Self.tell(waiters, .committed)
     }
 
-    /// Whether a blob was fetched since this was asked last: it stays for another round.
+    /// Whether a blob was fetched recently. If so, it is kept for one more round.
     func takeRecentlyFetched(_ number: UInt64, asOf now: Instant) -> Bool {
         state.withLock { state in
             guard let moment = state.fetched[number] else { return false }

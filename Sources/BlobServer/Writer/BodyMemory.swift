@@ -1,23 +1,23 @@
 import Synchronization
 
-/// How long a body is. Each kind may use what the longer ones may, and one share more.
+/// The length of a body. Each kind may use the memory of longer ones, and one more share.
 enum BodyKind: Int, CaseIterable, Comparable {
-    /// All of it is here, so no client can delay it.
+    /// All of it has arrived, so no client can delay it.
     case whole
-    /// It is known to be short, or is so far.
+    /// Short, as announced or as far as is known.
     case short
     case long
 
     static func < (left: BodyKind, right: BodyKind) -> Bool { left.rawValue < right.rawValue }
 }
 
-/// The memory for bodies on their way into the store, and the files that long ones are spooled to. A body reserves
-/// memory as its bytes come. If it cannot grow, it continues in a file. If none is free either, it waits, and its
-/// connection is not read.
+/// The memory for bodies on their way into the store, and the files to which long ones are spooled. A body reserves
+/// memory as bytes arrive. If it cannot grow, it continues in a file. If no file is free, it waits, and its connection
+/// is not read.
 final class BodyMemory: Sendable {
-    /// One share is kept for bodies that are whole when they are looked at, one for those and the short ones.
+    /// One share is reserved for bodies that arrived whole, one for those and short ones.
     private static let shareCount = 4
-    /// Bodies that wait for memory or a file at once; others are refused immediately.
+    /// Bodies that may wait for memory or a file; further ones are refused immediately.
     private static let waitingCountMax = 1_024
 
     struct Limits: Sendable {
@@ -25,7 +25,7 @@ final class BodyMemory: Sendable {
         var spoolCountMax: Int
         var waitingCountMax = BodyMemory.waitingCountMax
 
-        /// How much memory may be reserved in all when a body of this kind gets some, in bytes.
+        /// The total of reserved memory up to which a body of this kind may get some, in bytes.
         func ceiling(_ kind: BodyKind) -> Int {
             let share = byteCountMax / BodyMemory.shareCount
             switch kind {
@@ -37,14 +37,14 @@ final class BodyMemory: Sendable {
     }
 
     struct Need: Equatable {
-        /// Memory to have in all, in bytes; nil: only a file.
+        /// Total memory, in bytes; nil: only a file.
         var byteCount: Int?
         var kind: BodyKind
-        /// Whether a file will do.
+        /// Whether a file would do.
         var takesSpool: Bool
     }
 
-    /// What those who wait need in all.
+    /// The total needs of waiting bodies.
     struct Wanted: Equatable {
         var byteCount = 0
         var spoolCount = 0
@@ -59,7 +59,7 @@ final class BodyMemory: Sendable {
 
     var limits: Limits { ledger.withLock { $0.limits } }
 
-    /// What is reserved stays.
+    /// Existing reservations are kept.
     func change(byteCountMax: Int) {
         change(serving: true) { $0.limits.byteCountMax = byteCountMax }
     }
@@ -69,10 +69,10 @@ final class BodyMemory: Sendable {
     var isWanted: Bool { waiting.now > 0 }
     var wanted: Wanted { ledger.withLock { $0.wanted } }
 
-    /// Whether so much was reserved, and is not any more, that memory should be returned to the system.
+    /// Whether so much memory was reserved and released that it should be returned to the system.
     func takeShouldTrim() -> Bool { ledger.withLock { $0.takeShouldTrim() } }
 
-    /// - Parameter serving: whether something may have become free for those who wait. They are told outside of the lock.
+    /// - Parameter serving: whether something may have become free for waiters, which are notified outside of the lock.
     fileprivate func change<Result>(
         serving: Bool = false, _ body: (inout BodyLedger) -> Result
     ) -> Result {
@@ -85,11 +85,11 @@ final class BodyMemory: Sendable {
     }
 }
 
-/// What one body has of ``BodyMemory``, until it is committed or abandoned.
+/// One body's share of ``BodyMemory``, until the body is committed or abandoned.
 final class BodyReservation: Sendable {
     enum Wait: Equatable {
         case granted
-        /// It is queued: its connection gets `memoryGranted`.
+        /// Queued: the connection will get `memoryGranted`.
         case waiting
         /// The queue is full.
         case refused
@@ -98,7 +98,7 @@ final class BodyReservation: Sendable {
     private let memory: BodyMemory
     let peer: Peer
     fileprivate let connection: ConnectionAddress
-    // Changed under the memory's lock.
+    // Changed under the lock of the memory.
     fileprivate let bytes = Atomic<Int>(0)
     fileprivate let spools = Atomic<Int>(0)
 
@@ -119,18 +119,18 @@ final class BodyReservation: Sendable {
     var byteCount: Int { bytes.now }
     var spoolCount: Int { spools.now }
 
-    /// Reserves memory up to `byteCount` bytes in all, or the most that its kind can have. Never waits: false when
-    /// they are not free, or others came first.
+    /// Reserves memory up to a total of `byteCount` bytes, or the most that its kind can have. Never waits: returns
+    /// false if they are not free, or others are waiting already.
     func grow(to byteCount: Int, _ kind: BodyKind) -> Bool {
         byteCount <= bytes.now || memory.change { $0.grow(self, to: byteCount, kind) }
     }
 
-    /// Reserves one file more, also where others wait: those would have it if one were free. Never waits.
+    /// Reserves another file, even if others wait: they would have it if one were free for them. Never waits.
     func takeSpool() -> Bool { memory.change { $0.grantSpool(to: self) == .granted } }
 
     func wait(for need: BodyMemory.Need) -> Wait { memory.change { $0.wait(self, for: need) } }
 
-    /// Leaves the queue, in which others may have had to wait for it. False when it is not queued, or no longer.
+    /// Leaves the queue, where it may have held up others. False if it is not queued, or no longer.
     @discardableResult
     func cancel() -> Bool { memory.change(serving: true) { $0.cancel(self) } }
 
@@ -143,9 +143,9 @@ final class BodyReservation: Sendable {
 }
 
 private struct BodyLedger {
-    /// Memory and spool files are cut into this many parts, of which a peer has one at most while others wait.
+    /// While others wait, a peer may have at most all memory and all spool files divided by this.
     private static let peerParts = 2
-    /// Memory that bodies had is returned to the system when they are done, from this many bytes on.
+    /// From this many bytes on, memory that bodies have released is returned to the system.
     private static let trimmedByteCountMin = 8 << 20
 
     private struct Waiter {
@@ -157,16 +157,16 @@ private struct BodyLedger {
         case granted
         /// Too little is free.
         case taken
-        /// The peer has its part already, and others wait.
+        /// The peer has its share already, and others wait.
         case overPart
     }
 
     var limits: BodyMemory.Limits
     private(set) var byteCount = 0
-    /// The most that was reserved since memory was returned to the system.
+    /// The peak since memory was last returned to the system.
     private var byteCountPeak = 0
     private(set) var spoolCount = 0
-    /// Short bodies before long ones, and each kind in the order in which they came.
+    /// Short bodies before long ones, each kind in order of arrival.
     private var waiters: [Waiter] = []
 
     init(_ limits: BodyMemory.Limits) { self.limits = limits }
@@ -224,11 +224,11 @@ private struct BodyLedger {
         peer.spoolCount.change(by: -spoolCount)
     }
 
-    /// Grants what is free to those who wait, in their order. Only those of a peer that has its part are passed over.
+    /// Grants free memory and files to waiters, in order. Only waiters of a peer that has its share are skipped.
     mutating func serve() -> [BodyReservation] {
         var granted: [BodyReservation] = []
         var count: Int
-        // A body that was passed over may be the only one that waits then.
+        // A skipped body may then be the only one that waits.
         repeat {
             count = granted.count
             var (hasMemory, hasSpools) = (true, true)
@@ -256,13 +256,13 @@ private struct BodyLedger {
         return first.need.kind <= kind
     }
 
-    /// Whether a peer would have more than its part of `all` while others wait for some.
+    /// Whether a peer would have more than its share of `all` while others wait.
     private func isOverPart(_ count: Int, of all: Int, _ peer: Peer) -> Bool {
         count > all / Self.peerParts && waiters.count > peer.waitingBodyCount.now
     }
 
-    /// Grants memory or, where there is none, a file. `hasMemory` is cleared once there was too little for somebody:
-    /// then those after it get none either. Likewise `hasSpools`.
+    /// Grants memory or, if there is none, a file. Clears `hasMemory` once there was too little for a waiter, so that
+    /// those after it get none either, and `hasSpools` likewise.
     private mutating func grant(
         _ need: BodyMemory.Need, to reservation: BodyReservation, _ hasMemory: inout Bool,
         _ hasSpools: inout Bool
@@ -283,7 +283,7 @@ private struct BodyLedger {
     ) -> Outcome {
         let ceiling = limits.ceiling(kind)
         let (peer, held) = (reservation.peer, reservation.byteCount)
-        // Nobody may wait for more than there can ever be.
+        // A body must not wait for more than there can ever be.
         let more = min(byteCount, ceiling) - held
         guard more > 0 else { return .granted }
         guard more <= ceiling - self.byteCount else { return .taken }

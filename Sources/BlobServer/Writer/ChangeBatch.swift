@@ -2,22 +2,22 @@ import BlobProtocol
 import BlobStore
 import Synchronization
 
-/// What became of a request for the writer, for the connection that waits for it.
+/// The result of a request to the writer, for the connection that waits for it.
 enum ChangeResult: Sendable {
-    /// The change was applied, or found what the store has. A refused one is ``failed(_:)``.
+    /// The change was applied, or had no effect. A refused one is ``failed(_:)``.
     case applied(Outcome)
-    /// The result of each line of a batch, in their order.
+    /// The result of each line of a batch, in order.
     case lines([BatchLine.Answered])
     case long(LongChange)
-    /// A later step of a long change failed. What the steps before did is done.
+    /// A later step of a long change failed. The earlier steps are done.
     case stopped(LongChange, StoreError)
     case writable
-    /// Everything that was acknowledged is committed.
+    /// Everything acknowledged is committed.
     case committed
     /// This daemon leads.
     case promoted(epoch: UInt64)
     case failed(StoreError)
-    /// The body is wrong, as a job found.
+    /// A job found the body to be invalid.
     case refused(ProtocolError)
 
     var isChange: Bool {
@@ -28,8 +28,8 @@ enum ChangeResult: Sendable {
         }
     }
 
-    /// A client that asked for `replicated` is told what the store has when the bucket has it, too: a delete that
-    /// finds nothing may be the second attempt of one whose answer was lost.
+    /// The result describes the store, so a client that asked for `replicated` gets it once the bucket has that state,
+    /// too: a delete that finds nothing may be the second attempt of one whose answer was lost.
     var tellsState: Bool {
         switch self {
         case .applied, .lines, .long, .stopped: true
@@ -49,32 +49,32 @@ struct BatchLine: Sendable {
     }
 }
 
-/// It is moved, since a copy would count a reference for each of its texts.
+/// Noncopyable, since a copy would retain each of its texts.
 struct PendingChange: ~Copyable, Sendable {
     enum Operation: Sendable {
         case apply(CheckedChange)
-        /// A piece of a batch: each line by itself, in one transaction, and where the results go.
+        /// A piece of a batch, in one transaction but with a result for each line, and the collector of the results.
         case applyAll([CheckedChange], [BatchLine], BatchResults)
-        /// In steps, between which other changes are applied.
+        /// Applied in steps, between which other changes are applied.
         case long(CheckedLongChange)
         case checkWritable
         case waitForCommit
-        /// Take the lead of the shard. It is not the writer's: see ``ReplicaStatus``.
+        /// Makes this daemon the leader of its shard. Not done by the writer: see ``ReplicaStatus``.
         case promote(isForced: Bool)
     }
 
     let operation: Operation
     let connection: ConnectionAddress
-    /// The memory of the payload. Released when the change is committed.
+    /// The memory of the payload, released when the change is committed.
     let reservation: BodyReservation?
 }
 
-/// The changes are an array of their own, which the store takes as it is.
+/// The changes are a separate array, which the store takes without a copy.
 struct ChangeBatch {
     var changes: [CheckedChange] = []
-    /// Those who wait, in the order of their changes.
+    /// The waiting connections, in the order of their changes.
     var waiters: [Waiter] = []
-    /// Whether there may be one among them who waits for a commit.
+    /// Whether some of them may wait for a commit.
     var hasCommitWaiters = false
 
     var isEmpty: Bool { waiters.isEmpty }
@@ -88,7 +88,7 @@ struct ChangeBatch {
 
     enum Completion {
         case change
-        /// As many changes as there are lines that are not refused, of a piece of a batch.
+        /// A piece of a batch, with one change for each line that is not refused.
         case lines([BatchLine], BatchResults)
         case check
         case waitForCommit
@@ -111,7 +111,7 @@ struct ChangeBatch {
             changes.append(change)
             completion = .change
         case .applyAll(let all, let lines, let results):
-            // An array that is taken over copies none of them.
+            // Taking over an array copies no change.
             if changes.isEmpty { changes = all } else { changes += all }
             completion = .lines(lines, results)
         case .waitForCommit:
@@ -123,7 +123,7 @@ struct ChangeBatch {
             Waiter(connection: connection, completion: completion, reservation: reservation))
     }
 
-    /// Takes the first waiters, those of `countMax` changes or questions, or a few more.
+    /// Takes the first waiters: those of `countMax` changes or questions, or slightly more.
     mutating func take(_ countMax: Int) -> ChangeBatch {
         var taken = ChangeBatch()
         var changeCount = 0
@@ -137,7 +137,7 @@ struct ChangeBatch {
         }
         guard waiterCount < waiters.count else {
             swap(&taken, &self)
-            // About as many come next. Arrays of that size need not grow.
+            // About as many will follow, and arrays of that size need not grow.
             changes.reserveCapacity(taken.changes.count)
             waiters.reserveCapacity(taken.waiters.count)
             return taken
@@ -151,14 +151,14 @@ struct ChangeBatch {
         return taken
     }
 
-    /// Those who wait for a commit wait on: what they asked for was acknowledged before.
+    /// Connections that wait for a commit keep waiting: what they asked for was acknowledged earlier.
     func refuse(with result: ChangeResult) {
         complete { waiter in
             if case .waitForCommit = waiter.completion { nil } else { result }
         }
     }
 
-    /// `result` is asked for each waiter, in their order; nil: it is told later.
+    /// Calls `result` for each waiter, in order; nil: the waiter is answered later.
     func complete(_ result: (_ waiter: Waiter) -> ChangeResult?) {
         var inboxes = InboxWakes()
         for waiter in waiters {
@@ -173,7 +173,7 @@ struct ChangeBatch {
     }
 }
 
-/// The results of a batch that is handed to the writer in pieces. Its connection is told once.
+/// The results of a batch that is handed to the writer in pieces. Its connection is notified once.
 final class BatchResults: Sendable {
     private struct State {
         var lines: [BatchLine.Answered] = []
@@ -185,8 +185,8 @@ final class BatchResults: Sendable {
 
     init(pieceCount: Int) { state = Mutex(State(pieceCount: pieceCount)) }
 
-    /// Adds the result of a piece. Returns that of the batch with the last piece: of each line or, when no piece was
-    /// applied, of all.
+    /// Adds the result of a piece. With the last piece, returns the result of the batch: one for each line or, if no
+    /// piece was applied, one for all.
     func add(_ result: ChangeResult, of lines: [BatchLine]) -> ChangeResult? {
         state.withLock { state in
             state.pieceCount -= 1

@@ -1,24 +1,23 @@
 import BlobStore
 
-/// Decides when acknowledged changes, which are in the write-ahead log alone, are committed to
-/// `data.mdb`.
+/// Decides when acknowledged changes that are only in the write-ahead log are committed to `data.mdb`.
 ///
-/// * When no change has come for a moment: the next reader need not wait for the commit then.
-/// * While changes keep coming, after an interval: many of them share a commit.
-/// * Early, for readers that wait for what is pending. Some time must have passed since the last commit,
-///   so that readers in a loop cannot make each batch a commit of its own.
+/// * After a moment without changes, so that the next reader need not wait for the commit.
+/// * While changes keep arriving, at an interval, so that many share a commit.
+/// * Early, for readers that wait for pending changes, but some time after the last commit, so that readers in a loop
+///   do not make every batch a commit.
 struct CommitClock {
-    /// A commit takes about two milliseconds, for which a publisher has to wait: with this, less than one publish in
-    /// a hundred does.
+    /// A commit takes about two milliseconds, during which a publisher has to wait. With this interval, fewer than one
+    /// publish in a hundred waits.
     static let intervalMicrosecondsMax = 100_000
-    /// How long nothing may come before it is committed.
+    /// How long no change may arrive before pending ones are committed.
     static let pauseMicroseconds = 2_000
-    /// A reader waits at most this long, and a commit. Without it, a client that reads what others publish, in a
-    /// loop, makes each batch a commit.
+    /// A reader waits at most this long, plus a commit. Without it, a client that reads in a loop what others publish
+    /// would make every batch a commit.
     static let earlyMicrosecondsMin = 10_000
 
     private var state = PendingBatches()
-    /// When the first pending change was acknowledged, and the last.
+    /// When the first and the last pending change were acknowledged.
     private var begin: Instant?
     private var last = Instant.now
     /// When the last commit ended; nil: there was none.
@@ -28,11 +27,11 @@ struct CommitClock {
 
     struct Demand {
         var hasWaiters: Bool
-        /// How often readers in other processes have asked for one.
+        /// How often readers in other processes have requested a commit.
         var requestCount: UInt64
     }
 
-    /// Takes note of what is pending after a batch or a commit.
+    /// Records what is pending after a batch or a commit.
     mutating func note(_ state: PendingBatches, commitCount: UInt64, asOf now: Instant) {
         self.state = state
         last = now
@@ -48,7 +47,7 @@ struct CommitClock {
         }
     }
 
-    /// Whether the next batch and what is pending are to be committed.
+    /// Whether to commit the next batch and all pending changes.
     mutating func isOverdue(asOf now: Instant, _ demand: Demand) -> Bool {
         guard let begin else { return false }
         let isAsked = demand.hasWaiters || demand.requestCount != commitRequestCount
@@ -57,12 +56,12 @@ struct CommitClock {
             age >= Self.intervalMicrosecondsMax
             || state.isAwaited && age >= Self.pauseMicroseconds
             || isAsked && microsecondsToEarlyCommit(asOf: now) <= 0
-        // The commit serves all requests that were made by now.
+        // The commit serves all requests made so far.
         if isOverdue { commitRequestCount = demand.requestCount }
         return isOverdue
     }
 
-    /// Whether what is pending is to be committed while no batch waits.
+    /// Whether to commit pending changes while no batch waits.
     mutating func isDue(asOf now: Instant, _ demand: Demand) -> Bool {
         guard begin != nil else { return false }
         return isOverdue(asOf: now, demand) || state.isAwaited
@@ -78,7 +77,7 @@ struct CommitClock {
         return (max(0, microseconds) + 999) / 1_000
     }
 
-    /// How long it is until readers may cause a commit; 0 or less: they may now.
+    /// How long until readers may cause a commit; 0 or less: now.
     private func microsecondsToEarlyCommit(asOf now: Instant) -> Int {
         guard let lastCommit else { return 0 }
         return Self.earlyMicrosecondsMin - now.microseconds(since: lastCommit)

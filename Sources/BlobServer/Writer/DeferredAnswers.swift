@@ -1,11 +1,11 @@
 import BlobStore
 import Logging
 
-/// Connections that wait until everything that was acknowledged before they asked is committed.
+/// Connections that wait for the commit of everything that was acknowledged before their request.
 struct CommitWaiters {
     private struct Waiter {
         let connection: ConnectionAddress
-        /// How many commits there had been when it asked.
+        /// The number of commits at the time of the request.
         let commitCount: UInt64
     }
 
@@ -13,7 +13,7 @@ struct CommitWaiters {
 
     var isEmpty: Bool { waiters.isEmpty }
 
-    /// Adds those of a batch. They wait for what was acknowledged before the batch, not for the batch.
+    /// Adds the waiters of a batch. They wait for earlier changes, not for those of the batch.
     mutating func add(from batch: ChangeBatch, commitCount: UInt64) {
         for waiter in batch.waiters {
             guard case .waitForCommit = waiter.completion else { continue }
@@ -21,10 +21,10 @@ struct CommitWaiters {
         }
     }
 
-    /// Completes those that asked before the last commit or, where nothing is pending, all of them.
+    /// Completes the waiters that asked before the last commit or, if nothing is pending, all of them.
     mutating func completeCommitted(in pendingKeys: PendingKeys) {
         guard !waiters.isEmpty else { return }
-        // If the count has not changed since a connection asked, what it asked for is pending, unless nothing is.
+        // If the count is unchanged since the request, what it asked for is pending, unless nothing is.
         let commitCount = pendingKeys.commitCount
         let isEmpty = pendingKeys.isEmpty
         complete(with: .committed) { isEmpty || $0.commitCount != commitCount }
@@ -41,8 +41,8 @@ struct CommitWaiters {
     }
 }
 
-/// Edits of categories that are not announced to all owners yet. A client is answered when its edit is: if it asks
-/// for changes then, it finds them.
+/// Edits of categories that are not yet announced to all owners. A client is answered after that: if it then asks for
+/// changes, it finds them.
 struct CategoryAnnouncements {
     private var hasEdits = false
     private var editors: [(connection: ConnectionAddress, result: ChangeResult)] = []
@@ -57,7 +57,7 @@ struct CategoryAnnouncements {
         editors.append((connection, result))
     }
 
-    /// Does one step. Throws ``StoreError/outcomeUnknown(_:)`` alone.
+    /// Does one step. Only throws ``StoreError/outcomeUnknown(_:)``.
     mutating func announce(in store: BlobStore) throws(StoreError) -> Bool {
         guard hasEdits else { return false }
         hasEdits = false

@@ -4,18 +4,18 @@ import ObjectStore
 import Replication
 import Synchronization
 
-/// What all threads know of the replication, and who waits for it.
+/// The state of replication for all threads, and the connections that wait for it.
 final class ReplicaStatus: Sendable {
-    /// How long a start waits for the bucket to say whether this daemon still leads.
+    /// How long a start waits to learn from the bucket whether this daemon still leads.
     private static let startMilliseconds = 2_000
-    /// Requests that wait for the bucket, or for a follower to catch up.
+    /// The most requests that may wait for the bucket, or for a follower to catch up.
     static let waiterCountMax = 65_536
 
     enum Role: UInt8, AtomicRepresentable {
         case alone = 0
         case leader = 1
         case follower = 2
-        /// It takes no changes for a moment: the lead is changing.
+        /// Accepts no changes for a moment: the lead is changing.
         case changing = 3
 
         var name: String { "\(self)" }
@@ -32,7 +32,7 @@ final class ReplicaStatus: Sendable {
     struct Waiter {
         let sequence: UInt64
         let connection: ConnectionAddress
-        /// What it is told then; nil: that it may go on.
+        /// The answer; nil: the connection may continue.
         let result: ChangeResult?
         let end: Instant
     }
@@ -57,18 +57,18 @@ final class ReplicaStatus: Sendable {
     private let promotion = Mutex<Promotion?>(nil)
     /// The epoch in which this daemon ships; 0: it does not.
     let leadingEpoch = Atomic<UInt64>(0)
-    /// The highest epoch that the maintenance of the bucket came across; 0: none.
+    /// The highest epoch that bucket maintenance found; 0: none.
     let newestEpoch = Atomic<UInt64>(0)
-    /// Told when it is known whether this daemon leads, or that the bucket does not say.
+    /// Signalled when it is known whether this daemon leads, or that the bucket cannot tell.
     private let started: WakeSignal
-    /// About when the oldest change was acknowledged that is not in the bucket; 0: there is none.
+    /// About when the oldest change that is not in the bucket was acknowledged; 0: all are.
     let unshippedSince = Atomic<Int64>(0)
     private let unshippedAge = Mutex(UnshippedAge())
-    /// When anything was shipped, or applied, last.
+    /// When anything was last shipped or applied.
     let movedAt = Atomic<Int64>(0)
-    /// What was asked of the bucket; nil: there is none.
+    /// Counts requests to the bucket; nil: there is no bucket.
     let bucketCounters: ObjectStoreCounters?
-    /// Bases of the bucket that cannot be used. A leader counts them.
+    /// Unusable bases in the bucket, counted by a leader.
     let damagedBaseCount = Atomic(0)
     let fetches: BlobFetches
     /// Wakes the thread that ships or follows.
@@ -84,22 +84,22 @@ final class ReplicaStatus: Sendable {
         currentRole = Atomic(role)
         signal = try WakeSignal()
         started = try WakeSignal()
-        // A follower that finds nothing from its start on lags, too.
+        // A follower that has found nothing since its start lags, too.
         movedAt.store(Instant.now.nanoseconds, ordering: .relaxed)
     }
 
     func noteStarted() { started.notify() }
 
-    /// Waits until it is known whether this daemon leads, but not longer than clients may be kept waiting.
+    /// Waits until it is known whether this daemon leads, but not longer than clients can be kept waiting.
     func waitForStart() { started.wait(milliseconds: Self.startMilliseconds) }
 
-    /// One load.
+    /// Costs one load.
     var role: Role {
         get { currentRole.load(ordering: .relaxed) }
         set { currentRole.store(newValue, ordering: .releasing) }
     }
 
-    /// Whether the store is changed by what a leader shipped, and by nothing else. One load.
+    /// Whether only a leader's shipped changes are applied to the store. Costs one load.
     var isFollowing: Bool { role == .follower || role == .changing }
 
     var leader: String {
@@ -107,7 +107,7 @@ final class ReplicaStatus: Sendable {
         set { leaderName.withLock { $0 = newValue } }
     }
 
-    /// Why no change is taken now; nil: one is.
+    /// Why no change is accepted now; nil: changes are accepted.
     var refusal: ProtocolError? {
         switch role {
         case .alone: return nil
@@ -141,8 +141,8 @@ final class ReplicaStatus: Sendable {
             ordering: .relaxed)
     }
 
-    /// Of a leader the age of its oldest change that is not in the bucket, of a follower the time since it found
-    /// something.
+    /// For a leader, the age of its oldest change that is not in the bucket; for a follower, the time since it last
+    /// found something.
     func lagMilliseconds(asOf now: Instant) -> Int {
         let since: Int64
         switch role {
@@ -153,7 +153,7 @@ final class ReplicaStatus: Sendable {
         return since == 0 ? 0 : Int(max(0, now.nanoseconds - since) / 1_000_000)
     }
 
-    /// Whether a request waits for the bucket. One load.
+    /// Whether a request waits for the bucket. Costs one load.
     var hasWaiters: Bool { waiterCount.load(ordering: .acquiring) > 0 }
 
     func wait(_ waiter: Waiter) -> Bool {
@@ -167,8 +167,8 @@ final class ReplicaStatus: Sendable {
         return isAdded
     }
 
-    /// Has a change wait until the bucket has all that this store did so far, also where this daemon has just lost
-    /// the lead: nobody knows the bucket to have it. Returns what it is answered with at once; nil: it waits.
+    /// Makes a change wait until the bucket has everything that this store did so far, even if this daemon has just
+    /// lost the lead, since the bucket is not known to have it. Returns an immediate answer; nil: the connection waits.
     func awaitBucket(
         _ result: ChangeResult, last: UInt64, shipped: UInt64, for connection: ConnectionAddress,
         asOf now: Instant
@@ -185,7 +185,7 @@ final class ReplicaStatus: Sendable {
             ))
     }
 
-    /// Ends the waiting of those who have what they wait for, and of those who have waited long enough.
+    /// Ends waits that are fulfilled, and those that have taken too long.
     func complete(upTo sequence: UInt64, asOf now: Instant) {
         guard hasWaiters else { return }
         let done = takeWaiters { $0.sequence <= sequence || $0.end <= now }
@@ -238,17 +238,17 @@ final class ReplicaStatus: Sendable {
     }
 }
 
-/// Since when something has not been in the bucket, found by looking at the last batch and the last one that was
-/// shipped now and then. When the last batch of a look is shipped, all that is not is younger than that look.
+/// Tracks since when something has been missing in the bucket, by comparing the last batch with the last shipped one at
+/// times (looks). When the last batch of a look is shipped, everything unshipped is younger than that look.
 struct UnshippedAge {
-    /// Looks whose last batch was not shipped, oldest first.
+    /// Looks whose last batch is not shipped, oldest first.
     private var looks: [(last: UInt64, at: Int64)] = []
     private var since: Int64 = 0
 
-    /// A look is remembered when such a part of the age has passed: the age is wrong by that part.
+    /// A look is remembered when one such part of the age has passed, which bounds the error of the age.
     private static let ageParts: Int64 = 32
 
-    /// A moment before which nothing was done that is not shipped; 0: all is shipped.
+    /// A moment before which everything was shipped; 0: everything is.
     mutating func look(last: UInt64, shipped: UInt64, now: Int64) -> Int64 {
         guard last > shipped else {
             looks = []

@@ -1,19 +1,19 @@
 import BlobStore
 import Synchronization
 
-/// What is known of reading the store again.
+/// The state of scrubbing: reading the whole store again.
 final class ScrubState: Sendable {
-    /// How far it is, for people.
+    /// For display.
     struct Progress: Sendable {
-        /// When the present round began; nil: there is none.
+        /// When the current round began; nil: there is none.
         var beganAt: Timestamp?
-        /// When the last whole round ended; nil: none has.
+        /// When the last complete round ended; nil: none has.
         var endedAt: Timestamp?
-        /// Bytes that the present round, or the last one, has read.
+        /// Bytes read in the current round, or in the last one.
         var byteCount = 0
-        /// Bytes there are, about.
+        /// Total bytes, approximately.
         var byteCountInAll = 0
-        /// Bytes per second, lately; 0: it waits.
+        /// Recent bytes per second; 0: the scrub is waiting.
         var rate = 0
     }
 
@@ -30,14 +30,14 @@ final class ScrubState: Sendable {
 
     var progress: Progress { state.withLock { $0.progress } }
 
-    /// Ends the thread after the step that it is in. Its position is left for the writer.
+    /// Ends the thread after its current step. Its position is left for the writer.
     func close() { thread.close() }
 
-    /// Begins a round at once, which does not wait for anybody; one that is under way continues so.
+    /// Begins a round at once, which waits for nothing. A round in progress continues without waiting.
     func request() {
         state.withLock {
             $0.isRequested = true
-            // Whoever asks now must not be told of the last round.
+            // A client that asks now must not be told about the previous round.
             if $0.progress.beganAt == nil { $0.progress.beganAt = .now }
         }
         thread.wake()

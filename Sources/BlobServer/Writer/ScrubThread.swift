@@ -4,7 +4,7 @@ import Glibc
 import Logging
 
 extension ScrubState {
-    /// Starts the thread that reads the store again, and looks after damage that others have met: see `Scrubber`.
+    /// Starts the thread that reads the store again, and handles damage that readers have met: see `Scrubber`.
     func start(_ context: DaemonContext) throws(SystemError) {
         try thread.start("blobd-scrub") { [self] in
             clinux_idle_priority()
@@ -18,21 +18,21 @@ extension ScrubState {
     }
 }
 
-/// A round takes at most half of ``DaemonLimits/scrubDays``, and waits while the daemon is busy, unless it is late.
-/// One that was asked for waits for nothing.
+/// A round takes at most half of ``DaemonLimits/scrubDays``, and pauses while the daemon is busy, unless it is late. A
+/// requested round never pauses.
 private struct ScrubLoop {
     private static let delayMilliseconds = 300_000
     private static let writeMilliseconds = 600_000
-    /// How long it waits while the daemon is busy, before it looks again.
+    /// How long it pauses while the daemon is busy, before it checks again.
     private static let loadedMilliseconds = 250
     private static let stepByteCount = 64 << 10
-    /// The least rate, in bytes per second: a small store is done soon, and rests.
+    /// The lowest rate, in bytes per second: a small store is finished early.
     private static let rateMin = 256 << 10
-    /// Notifications that are named when one of their payloads is found damaged.
+    /// Notifications named in the log for a damaged payload.
     private static let reportedIDCountMax = 10
-    /// How long it waits until the writer has noted what is damaged.
+    /// How long to wait until the writer has recorded what is damaged.
     private static let noteMilliseconds = 10_000
-    /// Waits are cut to an hour: the wall clock may be set meanwhile.
+    /// Waits are limited to an hour, because the wall clock may be set meanwhile.
     private static let pauseMillisecondsMax = 3_600_000
 
     private let store: BlobStore
@@ -42,7 +42,7 @@ private struct ScrubLoop {
     private let limits: LiveLimits
     private let log: Logger
     private var meter = LoadMeter()
-    /// When a round may begin or go on after the start.
+    /// The earliest time after the start when a round may begin or continue.
     private let start = Instant.now.after(milliseconds: Self.delayMilliseconds)
     private var nextWrite = Instant.now.after(milliseconds: Self.writeMilliseconds)
     private var byteCountInAll = 0
@@ -74,7 +74,7 @@ private struct ScrubLoop {
         if scrubber.position.beganAt != nil { state.write(scrubber.position) }
     }
 
-    /// Looks at what readers have met, and logs what was quarantined.
+    /// Checks payloads that readers suspect, and logs what was quarantined.
     private mutating func report() throws(StoreError) {
         guard store.needsScrubber else { return }
         try scrubber.checkSuspects()
@@ -104,7 +104,7 @@ private struct ScrubLoop {
             byteCountInAll = 0
         }
         if byteCountInAll == 0 {
-            // Of a new round, or of one that an earlier run began.
+            // For a new round, or for one that an earlier run began.
             byteCountInAll = try store.usedByteCount()
             note()
         }
@@ -126,7 +126,7 @@ private struct ScrubLoop {
     }
 
     private mutating func endRound() throws(StoreError) {
-        // What was found is noted before the round counts as ended, unless the writer cannot.
+        // Findings are recorded before the round counts as ended, unless the writer cannot.
         let end = Instant.now.after(milliseconds: Self.noteMilliseconds)
         while store.hasConfirmedDamage, !state.thread.isClosing, Instant.now < end {
             state.thread.wait(milliseconds: 20)
@@ -142,22 +142,22 @@ private struct ScrubLoop {
         log.info("Scrubbed the store: \(scrubber.position.byteCount) bytes")
     }
 
-    /// In how many milliseconds everything is to be read; 0: never.
+    /// The time in which everything must be read, in milliseconds; 0: never.
     private var scrubMilliseconds: Int { limits.now.scrubDays * 86_400_000 }
 
-    /// How long until the next round may begin: half of the time after the last one has ended. 0: it may.
+    /// How long until the next round may begin: half of that time after the end of the last one. 0: now.
     private func pauseBeforeRound(asOf now: Instant) -> Int {
         guard scrubMilliseconds > 0 else { return -1 }
         var pause = start.milliseconds(since: now)
         if let ended = scrubber.position.endedAt {
             let elapsed = Int(clamping: Timestamp.now.milliseconds - ended.milliseconds)
-            // A clock that was set back puts off nothing for longer than that.
+            // So that a clock that was set back delays nothing for longer.
             pause = max(pause, min(scrubMilliseconds / 2, scrubMilliseconds / 2 - elapsed))
         }
         return pause <= 0 ? 0 : min(pause + 1, Self.pauseMillisecondsMax)
     }
 
-    /// How long a round that nobody asked for waits now; nil: it does not.
+    /// How long a round that was not requested waits now; nil: it does not.
     private mutating func pauseInRound(asOf now: Instant) -> Int? {
         guard scrubMilliseconds > 0 else { return -1 }
         if now < start { return start.milliseconds(since: now) + 1 }
@@ -172,7 +172,7 @@ private struct ScrubLoop {
         return max(Self.rateMin, whole)
     }
 
-    /// Whether the round has read less than its time allows.
+    /// Whether the round has read less than it should have by now.
     private var isLate: Bool {
         guard let began = scrubber.position.beganAt, scrubMilliseconds > 0 else { return false }
         let elapsed = Double(Timestamp.now.milliseconds - began.milliseconds)
@@ -203,7 +203,7 @@ private struct ScrubLoop {
 
 /// Whether the other threads of this process are busy.
 struct LoadMeter {
-    /// Busier than this share of one processor is loaded, in percent.
+    /// More than this share of one processor counts as busy, in percent.
     static let percentMax = 20
 
     private var last: (instant: Instant, microseconds: Int)?
@@ -216,7 +216,7 @@ struct LoadMeter {
         return elapsed > 0 && (used - last.microseconds) * 100 > elapsed * Self.percentMax
     }
 
-    /// `RUSAGE_THREAD`, which only Linux has.
+    /// `RUSAGE_THREAD`, which only Linux defines.
     private static let thread: Int32 = 1
 
     private static var microsecondsOfOthers: Int {

@@ -1,15 +1,15 @@
 import BlobStore
 import Logging
 
-/// Whether a publish could be stored now, for probes and for the log.
+/// Whether a publish could be stored now, for probes and the log.
 struct StoreReadiness {
-    /// What a publish needs is tried at most this often. A publish that is refused for lack of room ends it.
+    /// How long a result is reused. A publish that is refused for lack of room ends that.
     private static let milliseconds = 1_000
 
     private let log: Logger
     private var isFull = false
     private var last: (result: ChangeResult, end: Instant)?
-    /// The most stored bytes that a publish was refused for by a quota that it alone would not pass.
+    /// The most stored bytes of a publish that a quota refused, although the publish alone would fit into it.
     private var refusedByteCount = 1
     private var quotaLog: RateLimitedLog
 
@@ -18,7 +18,7 @@ struct StoreReadiness {
         quotaLog = RateLimitedLog(log)
     }
 
-    /// `failure` is set to the error after which nothing may be synced again, if there was one.
+    /// If nothing may be synced again, sets `failure` to the error that caused it.
     mutating func check(_ store: BlobStore, _ failure: inout StoreError?) -> ChangeResult {
         let now = Instant.now
         if let last, now < last.end { return last.result }

@@ -2,21 +2,21 @@ import Synchronization
 
 struct WorkerMessage: Sendable {
     enum Content: Sendable {
-        /// Its descriptor, which the worker owns from now on.
+        /// A descriptor, which the worker owns from now on.
         case accepted(Int32, Peer, isDevice: Bool)
         case changed(ChangeResult)
-        /// What a connection waits for is replicated, or has come to this follower.
+        /// What a connection waits for is replicated, or has reached this follower.
         case replicated(ChangeResult)
         case memoryGranted
         case feedChanged
         case backupReady
-        /// Say that you make progress (``ProgressCheck``).
+        /// Asks for a sign of progress (``ProgressCheck``).
         case progressCheck
         case stop
         case stopAtOnce
     }
 
-    /// The connection that it is for. Messages for the worker itself have any.
+    /// The recipient. Messages for the worker itself may have any token.
     let token: ConnectionToken
     let content: Content
 }
@@ -36,7 +36,7 @@ final class WorkerInbox: Sendable {
         if leave(message) { wake() }
     }
 
-    /// For callers with several messages. If it is the first in the queue, ``wake()`` the worker after the others.
+    /// For callers with several messages. If true, the queue was empty: ``wake()`` the worker after the others.
     func leave(_ message: WorkerMessage) -> Bool {
         messages.withLock { messages in
             messages.append(message)
@@ -52,7 +52,7 @@ final class WorkerInbox: Sendable {
         signal.take()
         return messages.withLock { messages in
             let taken = messages
-            // About as many come next time. An array of that size need not grow.
+            // About as many will follow, and an array of that size need not grow.
             messages = []
             messages.reserveCapacity(taken.count)
             return taken
@@ -60,9 +60,9 @@ final class WorkerInbox: Sendable {
     }
 }
 
-/// Names a connection of one worker. It is never used again for another connection.
+/// Identifies a connection of one worker. Never reused for another connection.
 struct ConnectionToken: Hashable, Sendable {
-    /// The slot in the worker's table and, in the upper half, how often that slot was used.
+    /// The slot in the worker's table and, in the upper half, the number of earlier uses of that slot.
     let rawValue: UInt64
 
     init(slot: Int, generation: UInt32) {
@@ -97,8 +97,8 @@ struct ConnectionAddress: Sendable, Equatable {
     }
 }
 
-/// Leaves messages for several connections, and wakes each worker once after the last. One that woke for the first
-/// would take the processor from this thread.
+/// Leaves messages for several connections, and wakes each worker once after the last one. A worker that woke for the
+/// first message would take the processor from this thread.
 struct InboxWakes: ~Copyable {
     private var inboxes: [WorkerInbox] = []
 

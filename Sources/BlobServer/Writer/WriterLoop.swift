@@ -3,11 +3,11 @@ import Glibc
 import Logging
 import Synchronization
 
-/// What the writer's thread does: it applies a batch of changes, and completes those who wait. Then come one step of
-/// a long change, of announcing categories' edits, and maintenance when it is due.
+/// The loop of the writer's thread: it applies a batch of changes and completes its waiters. Then it does one step of a
+/// long change, announces edits of categories, and does maintenance if it is due.
 struct WriterLoop {
     private static let batchCountMax = 1_024
-    /// Orphaned bytes that are freed in one transaction with changes.
+    /// Orphaned bytes that are freed in one transaction together with changes.
     private static let freedWithChangesByteCountMax = 8 << 20
 
     private let writer: WriterThread
@@ -51,8 +51,8 @@ struct WriterLoop {
             if !batch.isEmpty {
                 try apply(batch)
                 noteCommits()
-                // Clients that ask again at once come into the next batch: half as many syncs where they share a
-                // core.
+                // Lets clients that immediately send another change join the next batch: half as many syncs if they
+                // share a core.
                 sched_yield()
             } else if isClosing {
                 return try end()
@@ -65,7 +65,7 @@ struct WriterLoop {
             let now = Instant.now
             if maintenance.isDue(asOf: now) { try maintenance.run(asOf: now) }
             commitWaiters.completeCommitted(in: store.pendingKeys)
-            // After the last step of a long change another one may be in the queue.
+            // After the last step of a long change, another one may be queued.
             if batch.isEmpty, !hasAdvanced, !hasAnnounced { wait(asOf: now) }
         }
     }
@@ -73,7 +73,7 @@ struct WriterLoop {
     private mutating func takeBatch() -> (
         batch: ChangeBatch, tasks: [WriterThread.StoreTask], isClosing: Bool
     ) {
-        // Read first: what was queued before the end is done.
+        // Read first, so that everything queued before the end is done.
         let isClosing = writer.thread.isClosing
         return writer.state.withLock { state in
             if longOperation == nil, !state.longOperations.isEmpty {
@@ -88,7 +88,7 @@ struct WriterLoop {
     private mutating func run(_ tasks: [WriterThread.StoreTask]) throws(StoreError) {
         var failure: StoreError?
         for task in tasks {
-            // After a failure the others are told of it, too.
+            // After a failure, the other tasks get the error, too.
             let given: Result<BlobStore, StoreError> =
                 if let failure { .failure(failure) } else { .success(store) }
             failure = task(given) ?? failure
@@ -114,7 +114,7 @@ struct WriterLoop {
                 return batch.refuse(with: .refused(refusal))
             }
             do throws(StoreError) {
-                // Changes that replace others leave about as many bytes behind, which are freed in the same commits.
+                // Changes that replace others orphan about as many bytes, which are freed in the same commits.
                 outcomes = try store.apply(
                     batch.changes, asOf: .now, freeing: Self.freedWithChangesByteCountMax,
                     bootMilliseconds: .bootMilliseconds,
@@ -141,7 +141,7 @@ struct WriterLoop {
             case .check:
                 return readiness.check(store, &failure)
             case .change:
-                // Through the span, which copies no change to look at it.
+                // Through the span, which reads a change without copying it.
                 let result = result(outcomes.removeLast(), of: batch.changes.span[next].change)
                 defer { next += 1 }
                 guard store.hasCategoryEdits, result.isChange,
@@ -165,7 +165,7 @@ struct WriterLoop {
         if let failure { throw failure }
     }
 
-    /// What a connection is told of an outcome, which is counted.
+    /// The result for a connection. Counts the outcome.
     private mutating func result(
         _ outcome: consuming Outcome, of change: Change
     ) -> ChangeResult {
@@ -201,11 +201,11 @@ struct WriterLoop {
     private mutating func noteCommits() {
         commitClock.note(
             store.pendingChanges, commitCount: store.pendingKeys.commitCount, asOf: .now)
-        // What is committed can be shipped.
+        // Committed changes can be shipped.
         if context.replica.role == .leader { context.replica.signal.notify() }
     }
 
-    /// Does one step of the long change, so that nobody else waits longer than that takes.
+    /// Does one step of the long change, so that no other change waits longer than a step takes.
     private mutating func advanceLongOperation() throws(StoreError) -> Bool {
         guard var current = longOperation.take() else { return false }
         if let refusal = context.replica.refusal {
@@ -229,10 +229,10 @@ struct WriterLoop {
 
     /// Ends the open transaction, which belongs to this thread.
     private mutating func end() throws(StoreError) {
-        // The edits are done. The next run announces the rest of them.
+        // The edits are done. The next run announces the rest.
         edits.completeAll()
         writer.endTasks(.io(operation: "stop", errno: 0))
-        // Without room the next run begins where the last one was written.
+        // Without room, the next run begins at the position that was last written.
         if let position = context.scrub.takePosition() {
             try ignoringFull { () throws(StoreError) in try store.write(position) }
         }

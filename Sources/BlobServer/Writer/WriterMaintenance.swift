@@ -3,30 +3,30 @@ import CLinux
 import Logging
 import Replication
 
-/// What the writer does between batches, in bounded steps.
+/// The writer's work between batches, in bounded steps.
 struct WriterMaintenance {
     private static let sweepCountMax = 1_024
     private static let freedByteCountMax = 32 << 20
-    /// About how long free pages are given back to the file system before the writer looks for changes.
+    /// About how long free pages are returned to the file system before the writer looks for changes.
     private static let reclaimMicrosecondsMax = 5_000
-    /// How long they are not after that: a twentieth of the writer's time goes into it.
+    /// The pause after that, so that it takes a twentieth of the writer's time.
     private static let reclaimPauseMilliseconds = 100
-    /// Free pages are kept that publishes would use within this time.
+    /// Free pages that publishes would use within this time are kept.
     private static let reclaimedSecondsAhead = 10
-    /// How often readers that died without a word are looked for (`mdb_reader_check`).
+    /// How often to look for readers whose process has died (`mdb_reader_check`).
     private static let readerCheckMilliseconds = 60_000
-    /// How often what is shipped is noted in the store's file while nothing is changed.
+    /// How often the shipped position is written to the store's file while nothing changes.
     private static let shippedSaveMilliseconds = 1_000
-    /// How long a damaged payload is not fetched again after an attempt.
+    /// The pause after an attempt to fetch a damaged payload.
     private static let mendPauseMilliseconds = 60_000
-    /// How long a short one is not: bases and segments are read until it is found.
+    /// The same for a short payload: bases and segments are read until it is found.
     private static let mendShortPauseMilliseconds = 3_600_000
 
     private let context: DaemonContext
     private var clock = DeletionClock()
     private var nextSweep = Instant.now
     private var nextReclaim = Instant.now
-    /// How much publishes had brought, and when that was looked at.
+    /// The bytes that publishes had added, and when that was recorded.
     private var published = (byteCount: 0, at: Instant.now)
     private var nextSave = Instant.now
     private var nextReaderCheck = Instant.now
@@ -42,14 +42,14 @@ struct WriterMaintenance {
 
     func pause(asOf now: Instant) -> Int { max(0, nextSweep.milliseconds(since: now) + 1) }
 
-    /// Throws ``StoreError/outcomeUnknown(_:)`` alone.
+    /// Only throws ``StoreError/outcomeUnknown(_:)``.
     mutating func run(asOf now: Instant) throws(StoreError) {
         nextSweep = now.after(milliseconds: context.limits.now.sweepMilliseconds)
-        // Costs some milliseconds where bodies had much, and is not done again before they have.
+        // Takes milliseconds if bodies had used much memory, and is not repeated before they do so again.
         if context.bodyMemory.takeShouldTrim() { clinux_trim_memory() }
         var task = "remove expired notifications"
         do throws(StoreError) {
-            // What is left is done right after the changes that wait meanwhile.
+            // The rest is done right after the changes that wait meanwhile.
             if try step(asOf: now, &task) { nextSweep = now }
         } catch {
             if case .outcomeUnknown = error { throw error }
@@ -62,7 +62,7 @@ struct WriterMaintenance {
         asOf now: Instant, _ task: inout String
     ) throws(StoreError) -> Bool {
         let store = context.store
-        // A follower hides what has expired; its leader removes it.
+        // A follower only hides expired notifications; its leader removes them.
         let isFollowing = context.replica.isFollowing
         context.replica.look(at: store, asOf: now)
         context.replica.fetches.expire(asOf: now)
@@ -72,7 +72,7 @@ struct WriterMaintenance {
         let freed = try store.freeOrphans(
             byteCountMax: Self.freedByteCountMax, bootMilliseconds: .bootMilliseconds)
         task = "look after damaged payloads"
-        // What is published again heals on the leader, whose followers are told.
+        // Published again, a payload heals on the leader, which tells its followers.
         let hasMoreToHeal = try store.tendQuarantine(&healing, heals: !isFollowing, asOf: .now)
         mendDamaged(asOf: now)
         if let position = context.scrub.takePosition() { try store.write(position) }
@@ -103,7 +103,7 @@ struct WriterMaintenance {
         return hasMoreExpired || freed.more || hasMoreToHeal
     }
 
-    /// Has damaged payloads fetched whose bytes are in the bucket. Short ones are looked for all at once.
+    /// Requests damaged payloads whose bytes are in the bucket. All short ones are searched together.
     private func mendDamaged(asOf now: Instant) {
         let damaged = context.store.quarantinedBlobs
         let fetches = context.replica.fetches
@@ -134,7 +134,7 @@ struct WriterMaintenance {
         return swept.more
     }
 
-    /// Whether the wall clock can be trusted enough to delete by it.
+    /// Whether the wall clock is trusted enough to delete by it.
     private mutating func mayDelete() -> Bool {
         switch clock.tick(wall: clinux_wall_ns() / 1_000_000, boot: .bootMilliseconds) {
         case .steady: return true

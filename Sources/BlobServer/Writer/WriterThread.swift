@@ -13,7 +13,7 @@ struct DaemonContext: Sendable {
     let log: Logger
 }
 
-/// The one thread that changes the store, and the queue of changes for it.
+/// The only thread that changes the store, and its queue of changes.
 final class WriterThread: Sendable {
     struct LongOperation {
         var change: CheckedLongChange
@@ -22,8 +22,8 @@ final class WriterThread: Sendable {
         let reservation: BodyReservation?
     }
 
-    /// Called once between two batches, with the store or with why not. Returns the error after which nothing may be
-    /// synced again, if there was one.
+    /// Called once between two batches, with the store or an error. Returns the error after which nothing may be synced
+    /// again, if there was one.
     typealias StoreTask = @Sendable (Result<BlobStore, StoreError>) -> StoreError?
 
     struct State {
@@ -73,7 +73,7 @@ final class WriterThread: Sendable {
         if isFirst { thread.wake() }
     }
 
-    /// Has the writer do something with the store, and waits for its result. Not on the writer's own thread.
+    /// Makes the writer do something with the store, and waits for the result. Not for the writer's own thread.
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (BlobStore) throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
@@ -90,7 +90,7 @@ final class WriterThread: Sendable {
         return try outcome.wait()
     }
 
-    /// Takes no tasks any more, and ends those in the queue.
+    /// Accepts no more tasks, and ends those in the queue.
     func endTasks(_ error: StoreError) {
         let tasks = state.withLock { state in
             state.isEnded = true
@@ -100,7 +100,7 @@ final class WriterThread: Sendable {
         for task in tasks { _ = task(.failure(error)) }
     }
 
-    /// Applies what is queued. A long change ends after its current step, and the client may ask again.
+    /// Applies queued changes. A long change ends after its current step, and the client may repeat its request.
     func close() { thread.close() }
 }
 
