@@ -6,21 +6,21 @@ package struct DaemonOptions: Sendable {
     package var dataPath: String
     package var socketPath: String
     package var socketMode: UInt32 = 0o660
-    /// The socket's group; nil: the daemon's own, and users are checked one by one.
+    /// The socket's group; nil: the daemon's own, and each user is checked.
     package var socketGroup: UInt32?
     package var allowedUserIDs: [UInt32] = []
-    /// The socket that answers devices' links only; nil: there is none.
+    /// The socket that only serves devices; nil: there is none.
     package var deviceSocketPath: String?
     package var deviceSocketMode: UInt32 = 0o660
     package var deviceSocketGroup: UInt32?
-    /// The file with the keys that verify links; nil: no link is valid.
+    /// The file with the signing keys of links; nil: no link is valid.
     package var signingKeyPath: String?
-    /// Where requests are logged, `-` for standard output; nil: nowhere.
+    /// The path of the access log, `-` for standard output; nil: no log.
     package var accessLogPath: String?
     package var accessLogFormat = AccessLogFormat.json
     package var logFormat = LogFormat.auto
     package var workerCount = 1
-    /// How the store is opened; what may change in it changes with a reload.
+    /// The options for opening the store. A reload applies those that can change.
     package var store = StoreOptions()
     package var replica = ReplicaOptions()
     package var limits = DaemonLimits()
@@ -33,7 +33,7 @@ package struct DaemonOptions: Sendable {
 
     package static let workerCountMax = 64
 
-    /// The store's options with those limits that the daemon checks, too.
+    /// The store's options, including limits that the daemon checks, too.
     var storeOptions: StoreOptions {
         var options = store
         options.payloadByteCountMax = limits.payloadByteCountMax
@@ -47,25 +47,25 @@ package enum Acknowledgement: String, CaseIterable, Sendable {
 }
 
 package struct ReplicaOptions: Sendable {
-    /// The shard of a daemon that may begin it: `s3://bucket/prefix`.
+    /// The shard that this daemon may create: `s3://bucket/prefix`.
     package var replicate: String?
-    /// The shard of a daemon that only joins it.
+    /// The shard that this daemon only joins.
     package var follow: String?
-    /// What a request waits for that does not say so itself.
+    /// What a change waits for if its request does not say.
     package var acknowledgement = Acknowledgement.local
-    /// How old the oldest change may be that is not in the bucket, in milliseconds.
+    /// The allowed age of the oldest change that is not in the bucket, in milliseconds.
     package var unreplicatedMillisecondsMax = 60_000
-    /// Bytes of the changes that are not in the bucket.
+    /// The allowed size of changes that are not in the bucket.
     package var unreplicatedByteCountMax = 1 << 30
-    /// How long a follower finds nothing new before it takes the lead; nil: it waits to be told.
+    /// How long a follower finds nothing new before it takes the lead; nil: only on request.
     package var autoPromoteMilliseconds: Int?
-    /// From one base to the next, in milliseconds.
+    /// The time between bases, in milliseconds.
     package var baseIntervalMilliseconds = 86_400_000
     /// How far back the shard can be restored, in milliseconds.
     package var retentionMilliseconds = 7 * 86_400_000
-    /// Bytes of the store that may be in use before long payloads are evicted; nil: none is.
+    /// From this many used bytes on, the store evicts long payloads; nil: never.
     package var localByteCountMax: Int?
-    /// How clients of other hosts are told to reach this one; nil: the host's name.
+    /// The name under which clients on other hosts can reach this one; nil: the host's name.
     package var name: String?
 
     package init() {}
@@ -89,7 +89,7 @@ package enum AccessLogFormat: String, CaseIterable, Sendable {
 }
 
 package enum LogFormat: String, CaseIterable, Sendable {
-    /// `journal` where standard error is the journal's stream, else `text`.
+    /// `journal` if standard error is connected to the journal, otherwise `text`.
     case auto
     case text
     case json

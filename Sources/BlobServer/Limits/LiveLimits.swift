@@ -1,10 +1,10 @@
 package import BlobProtocol
 import Synchronization
 
-/// A reload replaces the limits; a worker takes them over at the start of an iteration.
+/// A reload replaces the limits. Each worker takes them over at the start of an iteration.
 final class LiveLimits: Sendable {
     private let current: Mutex<DaemonLimits>
-    /// How often they were replaced: one load tells a worker that they are those that it has.
+    /// Counts replacements, so that one load tells a worker that nothing has changed.
     private let generation = Atomic<Int>(0)
 
     init(_ limits: DaemonLimits) { current = Mutex(limits) }
@@ -16,7 +16,7 @@ final class LiveLimits: Sendable {
         generation.add(1, ordering: .releasing)
     }
 
-    /// The limits, unless they are those of the generation that is `known`: one load then.
+    /// The limits; nil, at the cost of one load, if they are of the generation `known`.
     @inline(__always)
     func takeNew(_ known: inout Int) -> DaemonLimits? {
         let newest = generation.load(ordering: .acquiring)
@@ -28,7 +28,7 @@ final class LiveLimits: Sendable {
 
 package final class LinkKeys: Sendable {
     struct Version {
-        /// Nil: no link is valid.
+        /// nil: no link is valid.
         var keys: SigningKeys?
         var number: UInt64 = 0
     }
@@ -41,19 +41,19 @@ package final class LinkKeys: Sendable {
 
     package var keys: SigningKeys? { version.keys }
 
-    /// Replaces them. A wait or a stream by a link is checked again.
+    /// Replaces the keys. Waits and streams that use a link are checked again.
     package func replace(by keys: SigningKeys?) {
         current.withLock { $0 = Version(keys: keys, number: $0.number + 1) }
     }
 }
 
-/// What reading the configuration again has found. All of it is within its bounds.
+/// The result of reading the configuration again. All values are within their bounds.
 package struct Reload {
-    /// What holds from now on. What a running daemon cannot change is in it as it was.
+    /// The new options. Those that a running daemon cannot change keep their values.
     package var options: DaemonOptions
-    /// What is different, one line for each setting: `max-payload: 64MiB, was 32MiB`.
+    /// The differences, one line per setting: `max-payload: 64MiB, was 32MiB`.
     package var changes: [String]
-    /// What is different and needs a restart, in the same way.
+    /// The differences that need a restart, in the same form.
     package var pendingRestart: [String]
 
     package init(options: DaemonOptions, changes: [String], pendingRestart: [String]) {
@@ -62,6 +62,6 @@ package struct Reload {
         self.pendingRestart = pendingRestart
     }
 
-    /// Reads the configuration again, given what the daemon runs with. Throws what is wrong with it, in words.
+    /// Reads the configuration again, given the current options. Throws errors in words.
     package typealias Read = (DaemonOptions) throws -> Reload
 }

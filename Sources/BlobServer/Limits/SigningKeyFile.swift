@@ -2,7 +2,7 @@ package import BlobProtocol
 import Glibc
 
 package enum SigningKeyFile {
-    /// Reads the keys. A file that others may read, or its group may write, is refused.
+    /// Reads the keys. Refuses a file that others may read, or that its group may write.
     package static func read(_ path: String) throws(SigningKeyError) -> SigningKeys {
         func refuse(_ reason: String) -> SigningKeyError {
             SigningKeyError("--signing-keys \(path): \(reason)")

@@ -5,10 +5,10 @@ import Glibc
 import Logging
 import Synchronization
 
-/// The access log. Workers hand lines over; a thread of its own writes them, so that a slow disk or a full pipe holds
-/// up no answer.
+/// The access log. Workers hand lines to a thread, which writes them, so that a slow disk or a full pipe delays no
+/// answer.
 package final class AccessLog: Sendable {
-    /// Lines that wait for the disk, in bytes; further ones are dropped and counted.
+    /// The most bytes of lines that may wait to be written; further lines are dropped and counted.
     private static let waitingByteCountMax = 8 << 20
 
     private struct State {
@@ -22,13 +22,13 @@ package final class AccessLog: Sendable {
     private let state = Mutex(State())
     private let thread: ServiceThread
     private let dropped = Atomic<Int>(0)
-    /// Written by the thread alone, but for the start.
+    /// Written only by the thread, except at the start.
     private let descriptor: Atomic<Int32>
 
-    /// Lines that were dropped, or could not be written.
+    /// Lines that were dropped or could not be written.
     var droppedCount: Int { dropped.load(ordering: .relaxed) }
 
-    /// Opens the file, appending to what is there; `-` is standard output.
+    /// Opens the file for appending; `-` is standard output.
     init(path: String, format: AccessLogFormat, log: Logger) throws(SystemError) {
         self.path = path
         self.format = format
@@ -59,7 +59,7 @@ package final class AccessLog: Sendable {
         if isTaken { thread.wake() } else { dropped.add(count, ordering: .relaxed) }
     }
 
-    /// The file was renamed. If it cannot be opened again, lines are appended to the old one.
+    /// Call it after the file was renamed. If it cannot be opened again, lines are appended to the old one.
     func reopen() {
         state.withLock { $0.opensAgain = true }
         thread.wake()
@@ -70,7 +70,7 @@ package final class AccessLog: Sendable {
     private func run() {
         var errors = RateLimitedLog(log)
         while true {
-            // Read first: what was taken before the end is written.
+            // Read first, so that all lines handed over before the end are written.
             let isClosing = thread.isClosing
             let (lines, opensAgain) = state.withLock { state in
                 defer {
@@ -106,7 +106,7 @@ package final class AccessLog: Sendable {
         let isFile = Self.isFile(number)
         var rest = lines[...]
         while !rest.isEmpty {
-            // A pipe that has room takes so many bytes without blocking, also where others write to it.
+            // A pipe with room takes this many bytes without blocking, even if others write to it.
             if !isFile, !waitForRoom(number) { break }
             let count = rest.withUnsafeBytes {
                 Glibc.write(
@@ -140,7 +140,7 @@ package final class AccessLog: Sendable {
 }
 
 extension AnsweredRequest {
-    /// Appends the line with its end. `byteCount` is the answer's, its head included.
+    /// Appends the line with its end. `byteCount` is the size of the answer, including its head.
     func append(
         _ format: AccessLogFormat, _ request: LoggedRequest, byteCount: Int, to out: inout [UInt8]
     ) {
@@ -170,7 +170,7 @@ extension AnsweredRequest {
         }
     }
 
-    /// `unix: - UID [time] "GET /path HTTP/1.1" status bytes "-" "agent"`, as nginx writes it.
+    /// `unix: - UID [time] "GET /path HTTP/1.1" status bytes "-" "agent"`, like nginx.
     private func appendCombined(
         _ request: LoggedRequest, _ byteCount: Int, to out: inout [UInt8]
     ) {
@@ -200,7 +200,7 @@ extension AnsweredRequest {
         out.append(" +0000")
     }
 
-    /// Without quotation marks, as nginx escapes them.
+    /// With quotation marks and backslashes escaped like in nginx.
     private static func quoted(_ text: String) -> String {
         guard text.utf8.contains(UInt8(ascii: "\"")) || text.utf8.contains(UInt8(ascii: "\\"))
         else { return text }
@@ -214,7 +214,7 @@ extension AnsweredRequest {
     }
 }
 
-/// Milliseconds with three digits behind the point.
+/// Milliseconds with three decimals.
 enum Milliseconds {
     static func append(_ nanoseconds: Int64, to out: inout [UInt8]) {
         let microseconds = UInt64(max(0, nanoseconds)) / 1_000

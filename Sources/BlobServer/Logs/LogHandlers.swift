@@ -14,14 +14,14 @@ package struct FieldLogHandler: LogHandler {
         set { metadata[key] = newValue }
     }
 
-    /// Fields are those of the logger and the message's own, in the order of their names.
+    /// Logs the fields of the logger and of the message, sorted by name.
     package func log(event: LogEvent) {
         let fields = metadata.merging(event.metadata ?? [:]) { _, own in own }
             .map { (key: $0.key, value: "\($0.value)") }
         write(event, fields.sorted { $0.key < $1.key })
     }
 
-    /// Logs a JSON object in a line, to standard error.
+    /// Logs one JSON object per line to standard error.
     package static let json = FieldLogHandler { event, fields in
         var line: [UInt8] = []
         line.object {
@@ -34,8 +34,7 @@ package struct FieldLogHandler: LogHandler {
         StandardError.write(line)
     }
 
-    /// Logs to systemd's journal: a datagram of `FIELD=value` lines. A message goes to standard error where that
-    /// fails.
+    /// Logs to systemd's journal: a datagram of `FIELD=value` lines. If that fails, a message goes to standard error.
     package static func journal(_ path: String = "/run/systemd/journal/socket") -> Self {
         FieldLogHandler { event, fields in
             var datagram = JournalDatagram()
@@ -53,7 +52,7 @@ package struct FieldLogHandler: LogHandler {
 private struct JournalDatagram {
     private var bytes: [UInt8] = []
 
-    /// A value with line ends goes with its length.
+    /// A value with line ends is sent with its length.
     mutating func append(_ name: String, _ value: String) {
         bytes.append(
             text: String(
@@ -76,7 +75,7 @@ private struct JournalDatagram {
 }
 
 extension Logger.Level {
-    /// syslog's number for it (RFC 5424, section 6.2.1).
+    /// The severity of syslog (RFC 5424, section 6.2.1).
     fileprivate var priority: Int {
         switch self {
         case .trace, .debug: 7
@@ -99,7 +98,8 @@ extension LogFormat {
         }
     }
 
-    /// Whether standard error is the journal's: `$JOURNAL_STREAM` has its device and inode (systemd.exec(5)).
+    /// Whether standard error is connected to the journal: `$JOURNAL_STREAM` contains its device and inode
+    /// (systemd.exec(5)).
     private static var isJournal: Bool {
         guard let text = getenv("JOURNAL_STREAM") else { return false }
         var status = stat()
@@ -110,7 +110,7 @@ extension LogFormat {
 
 /// Standard error, written to in whole lines.
 private enum StandardError {
-    /// Writes a line (`write`). What cannot be written is lost: there is nowhere to say so.
+    /// Writes a line (`write`). If that fails, the line is lost: there is nowhere to report it.
     static func write(_ line: [UInt8]) {
         var rest = line[...]
         while !rest.isEmpty {

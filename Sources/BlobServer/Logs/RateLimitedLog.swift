@@ -1,8 +1,8 @@
 import BlobStore
 import Logging
 
-/// Logs what a thread meets again and again, such as a damaged payload that many clients ask for: so many lines a
-/// second, of which the next one says how many were left out.
+/// Logs events that may repeat often, such as a damaged payload that many clients request: a limited number of lines
+/// per second. The next line tells how many were omitted.
 struct RateLimitedLog {
     private let log: Logger
     private let linesPerSecondMax: Int
@@ -31,8 +31,8 @@ struct RateLimitedLog {
         log.log(level: level, "\(text())\(others)", metadata: metadata())
     }
 
-    /// Logs an error of the store that an operator should know of. Bad input is none, and a full
-    /// disk is the writer's to report.
+    /// Logs an error of the store that concerns the operator. Invalid input does not, and the writer reports a full
+    /// disk.
     mutating func note(_ error: StoreError) {
         switch error {
         case .corrupt, .io, .readersFull, .cannotOpen: note(.error, "\(error)")

@@ -3,20 +3,20 @@ import BlobStore
 import Bytes
 import Synchronization
 
-/// What a log says of a request: nothing that is secret, no payload.
+/// What a log may show of a request: no secrets, no payload.
 struct LoggedRequest: Sendable {
-    /// The most of a request's target that a log shows, in bytes.
+    /// The most bytes of a request's target that a log shows.
     static let targetByteCountMax = 1_024
 
-    /// HTTP's method, or the name of the binary operation.
+    /// The method of HTTP, or the name of the binary operation.
     let method: StaticString
     /// `HTTP/1.1`, or `blobd`.
     let version: StaticString
     let isDevice: Bool
     let userID: UInt32
-    /// An id; nil: the target is what was sent.
+    /// An id; nil: the target is ``sentTarget``.
     private let name: String?
-    // Most requests are not logged, and cost a copy of these, but no text.
+    // Copied as bytes: most requests are not logged, and need no text.
     private var sentTarget: [UInt8] = []
     private var sentAgent: [UInt8] = []
 
@@ -28,7 +28,7 @@ struct LoggedRequest: Sendable {
         (self.isDevice, self.userID) = (isDevice, userID)
     }
 
-    /// A request of HTTP, with its path and its query as they were sent.
+    /// An HTTP request, with its path and query as sent.
     init(
         method: StaticString, sent target: RawSpan, agent: RawSpan, version: StaticString,
         isDevice: Bool, userID: UInt32
@@ -39,7 +39,7 @@ struct LoggedRequest: Sendable {
         sentAgent = agent.array()
     }
 
-    /// An id, or the path and the query without that of a signed link (``LinkRedaction``).
+    /// An id, or the path and the query, without the query of a signed link (``LinkRedaction``).
     var target: String {
         if let name { return name }
         let sent = sentTarget.span.bytes
@@ -49,7 +49,7 @@ struct LoggedRequest: Sendable {
 
     var userAgent: String { Self.text(sentAgent.span.bytes) }
 
-    /// A text as it may be logged: of so many bytes, what is not printable ASCII as a question mark.
+    /// A text for the log: at most ``targetByteCountMax`` bytes, with anything but printable ASCII as question marks.
     static func text(_ bytes: RawSpan) -> String {
         let bytes = bytes.extracting(first: Self.targetByteCountMax)
         var text: [UInt8] = []
@@ -64,23 +64,23 @@ struct LoggedRequest: Sendable {
     }
 }
 
-/// A request that was answered: what the access log, the log of slow requests and the list of the slowest say.
+/// An answered request, for the access log, the log of slow requests and the list of the slowest.
 struct AnsweredRequest: Sendable {
     var operation: Operation
     var status: UInt16
     var code: ErrorCode?
-    /// From when the worker learnt of it until it was answered.
+    /// From when the worker learnt of the request until it was answered.
     var nanoseconds: Int64
     var request: LoggedRequest?
     let at = Timestamp.now
 
-    /// What it asked for, in words; empty where that is not known.
+    /// The method and target; empty if not known.
     var target: String { request.map { "\($0.method) \($0.target)" } ?? "" }
 }
 
-/// The slowest requests that one worker has answered lately. The worker adds; any thread reads.
+/// The slowest requests that one worker has answered recently. The worker adds to it; any thread reads.
 final class SlowestRequests: Sendable {
-    /// How many are remembered, for how long, and from which duration on.
+    /// The number of entries, how long they are kept, and the shortest duration.
     static let countMax = 5
     private static let keptMilliseconds: Int64 = 60_000
     private static let nanosecondsFloor: Int64 = 1_000_000
@@ -88,10 +88,10 @@ final class SlowestRequests: Sendable {
     private let requests = Mutex<[AnsweredRequest]>([])
     private let floor = Atomic(SlowestRequests.nanosecondsFloor)
 
-    /// What is shorter is not among them.
+    /// Shorter requests are not added.
     var nanosecondsMin: Int64 { floor.load(ordering: .relaxed) }
 
-    /// Adds one, in the place of the fastest where there are enough, and forgets old ones.
+    /// Adds a request, replacing the fastest if the list is full, and removes old ones.
     func note(_ request: AnsweredRequest) {
         let next = requests.withLock { requests in
             requests.removeAll { Self.isOld($0, request.at) }
@@ -106,7 +106,7 @@ final class SlowestRequests: Sendable {
         floor.store(next, ordering: .relaxed)
     }
 
-    /// Those of the last minute, the slowest first. Forgets older ones.
+    /// The requests of the last minute, slowest first. Removes older ones.
     func latest(asOf now: Timestamp) -> [AnsweredRequest] {
         let (latest, isShort) = requests.withLock { requests in
             requests.removeAll { Self.isOld($0, now) }

@@ -2,11 +2,11 @@ import BlobProtocol
 import BlobStore
 import Synchronization
 
-/// A count that one thread adds to and any thread reads: a plain load and store, and no locked instruction.
+/// A count that one thread adds to and any thread reads, with plain loads and stores: no locked instruction.
 struct Counter: ~Copyable, Sendable {
     private let value = Atomic<Int>(0)
 
-    /// Adds `count`. Only ever called on the thread that owns the counter.
+    /// Adds `count`. Only for the thread that owns the counter.
     borrowing func add(_ count: Int = 1) {
         value.store(value.load(ordering: .relaxed) &+ count, ordering: .relaxed)
     }
@@ -20,18 +20,18 @@ final class WorkerCounters: Sendable {
     let bytesSent = Counter()
     let bytesReceived = Counter()
     let timeouts = Counter()
-    /// Bytes of answers that are held for clients that have not read them.
+    /// Bytes of answers that clients have not read yet.
     let answerMemory = Counter()
-    /// Connections that were ended because they held unread answers while memory was short.
+    /// Connections closed because they held unread answers while memory was short.
     let unreadEnds = Counter()
-    /// Also those on their way to the worker: the acceptor adds, the worker subtracts.
+    /// Includes connections on their way to the worker: the acceptor adds, the worker subtracts.
     let connections = Atomic<Int>(0)
-    /// Connections that have ended and are kept until their peers have read what they were sent.
+    /// Closed connections that are kept until their peers have read everything.
     let draining = Atomic<Int>(0)
     /// Cleared when the worker ends.
     let isRunning = Atomic<Bool>(true)
     let progress = ProgressCheck()
-    /// Errors that were answered. Nobody else wants the lock.
+    /// Errors that were answered. The lock is uncontended.
     private let errors = Mutex<[ErrorCode: Int]>([:])
 
     func count(_ code: ErrorCode) {
@@ -45,7 +45,7 @@ final class WorkerCounters: Sendable {
 
 final class DaemonCounters: Sendable {
     let workers: [WorkerCounters]
-    /// Connections of users who may not connect.
+    /// Connections of users that may not connect.
     let refusedPeers = Counter()
     /// Counted by the writer.
     let publishes = Counter()
@@ -77,7 +77,7 @@ final class DaemonCounters: Sendable {
 }
 
 extension Figure {
-    /// What the daemon has done since its start and does now, in the order of `GET /v1/stats` and `blobd stats`.
+    /// The daemon's counts since its start and its current state, in the order of `GET /v1/stats` and `blobd stats`.
     package static let served: [Figure] = [
         Figure("workers") { $0.counters.workers.count },
         Figure(
@@ -126,7 +126,7 @@ extension Figure {
                 "Connections that ended because their unread answers took memory that others needed."
             )
         ) { $0.counters.sum { $0.unreadEnds.total } },
-        // `blobd_requests_total` has its labels from the requests themselves.
+        // The labels of `blobd_requests_total` come from the requests.
         Figure("requests", title: "requests") { $0.requests.total },
         Figure(
             "publishes", title: "publishes", top: .rate("publishes", 1), metric: changes("publish")
@@ -174,12 +174,12 @@ extension Figure {
     }
 }
 
-/// Tells whether a thread makes progress: it is asked for an answer, and gives it in its loop.
+/// Tells whether a thread makes progress: it is asked for a sign, and gives one in its loop.
 final class ProgressCheck: Sendable {
     private let asked = Atomic<Int>(0)
     private let answered = Atomic<Int>(0)
 
-    /// Asks. The thread has to be woken, too.
+    /// Asks. The caller has to wake the thread.
     func ask() { asked.add(1, ordering: .relaxed) }
 
     func answer() { answered.store(asked.load(ordering: .relaxed), ordering: .relaxed) }

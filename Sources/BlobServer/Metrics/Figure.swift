@@ -1,22 +1,22 @@
 import BlobStore
 
-/// A number that the daemon shows. `GET /v1/stats`, `GET /metrics`, `blobd stats` and `blobd top` read its row.
+/// A number that the daemon shows: a row for `GET /v1/stats`, `GET /metrics`, `blobd stats` and `blobd top`.
 package struct Figure: Sendable {
     package enum Unit: Sendable { case number, bytes }
 
-    /// A place on the screen of `blobd top`, which has three cells to a line.
+    /// A cell on the screen of `blobd top`, which has three cells per line.
     package struct Cell: Sendable {
         package enum Part: Sendable { case traffic, store }
 
         package let part: Part
-        /// Counted from the first cell of its part. The screen computes the cells of traffic that no row has.
+        /// Counted from the first cell of its part. The screen computes the cells of traffic that have no row.
         package let place: Int
         package let title: String
-        /// Whether it shows how much the number grows in a second.
+        /// Whether the cell shows the growth of the number per second.
         package let isRate: Bool
     }
 
-    /// A sample of `GET /metrics`. Rows of one family differ in its label.
+    /// A sample of `GET /metrics`. The rows of one family differ in their label.
     struct Sample: Sendable {
         let family: String
         let kind: MetricsText.Kind
@@ -24,10 +24,10 @@ package struct Figure: Sendable {
         let label: (name: String, value: String)?
     }
 
-    /// The member of `GET /v1/stats`; nil: it has none.
+    /// The member of `GET /v1/stats`; nil: none.
     package let name: String?
     package let unit: Unit
-    /// The line of `blobd stats`; nil: it has none.
+    /// The line of `blobd stats`; nil: none.
     package let title: String?
     package let cell: Cell?
     let sample: Sample?
@@ -89,7 +89,7 @@ struct DaemonFigures {
 }
 
 extension Figure {
-    /// What the store holds, exactly, in the order of `GET /v1/stats` and `blobd stats`.
+    /// What the store contains, exactly, in the order of `GET /v1/stats` and `blobd stats`.
     package static let stored: [Figure] = [
         Figure(
             "notifications", title: "notifications", top: .store("notifications", 0),

@@ -1,14 +1,14 @@
 import Bytes
 
-/// What of a request's target a log may say. A signed link is a permission for whoever reads it, and so is one that a
-/// client has mangled, whose query may be in the path.
+/// How much of a request's target a log may show. Anyone who reads a signed link may use it, including one that a
+/// client has mangled, so that its query is part of the path.
 enum LinkRedaction {
-    /// All, or those of a link up to its query. A link begins with `/d/`, has `sig=` somewhere, or came by the device
-    /// socket, in any coding, also where it was encoded several times.
+    /// All bytes or, of a link, those before its query. A link begins with `/d/`, contains `sig=`, or came by the
+    /// device socket, in any encoding, even if it was encoded several times.
     static func visibleByteCount(of target: RawSpan, isDevice: Bool) -> Int {
         var isLink = isDevice
         var visible: Int?
-        // The first characters behind the slashes at the beginning, and the last four of all.
+        // The first characters after the leading slashes, and the latest four.
         var first: UInt32 = 0
         var last: UInt32 = 0
         var position = 0
@@ -17,7 +17,7 @@ enum LinkRedaction {
             let character = next(of: target, &position)
             if visible == nil, isSeparator(character) { visible = start }
             last = last << 8 | UInt32(character | 0x20)
-            // `sig=`; what is in lower case has the bit 0x20, and so has `=`.
+            // `sig=`: lower-case letters contain the bit 0x20, and so does `=`.
             if last == 0x7369_673D { isLink = true }
             if first <= 0xFF, first != 0 || character != UInt8(ascii: "/") {
                 first = first << 8 | UInt32(character | 0x20)
@@ -38,13 +38,13 @@ enum LinkRedaction {
         }
     }
 
-    /// The character at `position`, decoded, which moves behind it.
+    /// The decoded character at `position`, which is moved past it.
     private static func next(of text: RawSpan, _ position: inout Int) -> UInt8 {
         let byte = text.byte(position)
         position += 1
         guard byte == UInt8(ascii: "%") else { return byte }
         var end = position
-        // An encoded `%` before two more digits was encoded once more.
+        // `%` encoded before two more digits: encoded once more.
         while end + 4 <= text.byteCount, text.byte(end) == UInt8(ascii: "2"),
             text.byte(end + 1) == UInt8(ascii: "5")
         {

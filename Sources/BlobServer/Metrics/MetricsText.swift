@@ -1,7 +1,7 @@
 import BlobStore
 import Bytes
 
-/// Metrics in Prometheus' text format (version 0.0.4). Each family is written once, with its help.
+/// Metrics in the text format of Prometheus (version 0.0.4). Each family is written once, with its help.
 struct MetricsText {
     private(set) var bytes: [UInt8] = []
 
@@ -13,7 +13,7 @@ struct MetricsText {
         case histogram
     }
 
-    /// Labels are names and values that need no escaping.
+    /// Names and values of labels, which need no escaping.
     typealias Labels = [(name: String, value: String)]
 
     /// Begins a family, whose samples follow.
@@ -21,7 +21,7 @@ struct MetricsText {
         append("# HELP \(name) \(help)\n# TYPE \(name) \(kind.rawValue)\n")
     }
 
-    /// A family of these samples.
+    /// Adds a family with these samples.
     mutating func add<Value>(
         _ kind: Kind, _ name: String, _ help: String, _ samples: [(Labels, Value)]
     ) {
@@ -29,7 +29,7 @@ struct MetricsText {
         for (labels, value) in samples { append("\(name)\(Self.text(of: labels)) \(value)\n") }
     }
 
-    /// A family of one sample: a number, or seconds with a fraction.
+    /// Adds a family with one sample: a number, or seconds with a fraction.
     mutating func add(_ kind: Kind, _ name: String, _ help: String, _ value: some Numeric) {
         add(kind, name, help, [([], value)])
     }
@@ -48,7 +48,7 @@ struct MetricsText {
         }
     }
 
-    /// Histograms: cumulative buckets, in seconds, the sum and the count.
+    /// Adds histograms: cumulative buckets, in seconds, the sum and the count.
     mutating func add(
         _ name: String, _ help: String, _ histograms: [(Labels, DurationFigures)]
     ) {

@@ -2,14 +2,14 @@ import BlobStore
 import Glibc
 import Synchronization
 
-/// What the kernel says of this process, as every Prometheus client gives it.
+/// The kernel's numbers for this process, like those of other Prometheus clients.
 struct ProcessFigures {
     var processorSeconds = 0.0
     var residentByteCount = 0
     var openDescriptorCount = 0
     var descriptorMax = 0
 
-    /// Reads `getrusage`, `/proc/self/statm`, `/proc/self/fd` and `getrlimit`. What cannot be read is 0.
+    /// Reads `getrusage`, `/proc/self/statm`, `/proc/self/fd` and `getrlimit`. Values that cannot be read are 0.
     static var now: ProcessFigures {
         var figures = ProcessFigures()
         var usage = rusage()
@@ -20,7 +20,7 @@ struct ProcessFigures {
             figures.residentByteCount = (Int(pages) ?? 0) * sysconf(Int32(_SC_PAGESIZE))
         }
         if let folder = opendir("/proc/self/fd") {
-            // `.`, `..` and the folder's own.
+            // Without `.`, `..` and the descriptor of the folder.
             var count = -3
             while readdir(folder) != nil { count += 1 }
             closedir(folder)
@@ -43,8 +43,8 @@ struct ProcessFigures {
     }
 }
 
-/// How long the oldest open snapshot of any process has kept freed pages from being used again, known from looking
-/// now and then: LMDB does not know since when a snapshot is open.
+/// For how long the oldest open snapshot of any process has kept freed pages from being reused. Measured by looking at
+/// times, because LMDB does not record when a snapshot was opened.
 final class OldestSnapshot: Sendable {
     private struct State {
         var commit: UInt64?
@@ -64,7 +64,7 @@ final class OldestSnapshot: Sendable {
         }
     }
 
-    /// Milliseconds; 0 where none is open. Not less than is true by more than the pause between looks.
+    /// In milliseconds; 0 if no snapshot is open. Too low by at most the pause between looks.
     func ageMilliseconds(in store: BlobStore) throws(StoreError) -> Int {
         try look(in: store)
         let now = Instant.now

@@ -2,14 +2,14 @@ import BlobProtocol
 import BlobStore
 import Synchronization
 
-/// The requests of one worker that were answered. Fetches that were answered with bytes have counters of their own,
-/// which cost one addition. All others take a lock that nobody else wants.
+/// The requests that one worker has answered. Fetches answered with bytes have separate counters, which cost one
+/// addition. Others take an uncontended lock.
 final class RequestCounters: Sendable {
     let fetches = Counter()
-    /// Those with a range (206), and those whose client has the bytes (304).
+    /// Fetches with a range (206), and those whose client has the bytes (304).
     let partialFetches = Counter()
     let unmodifiedFetches = Counter()
-    /// From the moment the worker learnt of them until their answers were handed to the kernel.
+    /// From when the worker learnt of a fetch until the kernel had its answer.
     let fetchDurations = DurationHistogram()
 
     private let others = Mutex(RequestFigures())
@@ -49,7 +49,7 @@ final class RequestCounters: Sendable {
 
 struct RequestKey: Hashable, Sendable {
     var operation: Operation
-    /// HTTP's number, in both dialects.
+    /// The HTTP status, in both dialects.
     var status: UInt16
 }
 
@@ -67,11 +67,11 @@ struct RequestFigures: Sendable {
     }
 }
 
-/// What a request asks for, as metrics and logs name it.
+/// The operation of a request in metrics and logs.
 package enum Operation: String, CaseIterable, Sendable {
     /// A payload's bytes: by its notification, by digest or by a signed link.
     case fetch
-    /// A payload or a whole notification is stored.
+    /// Storing a payload or a whole notification.
     case publish
     case batch
     case record
@@ -79,16 +79,16 @@ package enum Operation: String, CaseIterable, Sendable {
     case delete
     /// A page of records: all of them, or an owner's.
     case list
-    /// A page of an owner's changes that is there.
+    /// A page of an owner's changes, answered at once.
     case changes
-    /// A page of changes that was waited for.
+    /// A page of changes, after a wait.
     case wait
-    /// A stream of changes: counted when it begins.
+    /// A stream of changes, counted when it begins.
     case watch
-    /// An answer of a user to a notification's action.
+    /// A user's response to a notification's action.
     case respond
     case envelope
-    /// A blob is held, or asked about.
+    /// Holding a blob, or asking about one.
     case blob
     case category
     case stats
@@ -96,16 +96,16 @@ package enum Operation: String, CaseIterable, Sendable {
     case openapi
     /// `/livez`, `/readyz`, ping and hello.
     case probe
-    /// A backup: counted when it begins.
+    /// A backup, counted when it begins.
     case backup
-    /// Reading the store again is begun, or asked about.
+    /// Starting a scrub, or asking about it.
     case scrub
-    /// The replication is asked about, or this daemon is to take the lead.
+    /// Asking about replication, or taking the lead.
     case replication
-    /// What could not be read, or names no resource.
+    /// An unreadable request, or one that names no resource.
     case unknown
 
-    /// Whether its time is the daemon's, and not how long a client chose to wait or to read.
+    /// Whether its duration is the daemon's, rather than the time that a client chose to wait or read.
     package var isTimed: Bool {
         switch self {
         case .wait, .watch, .backup, .replication: false
