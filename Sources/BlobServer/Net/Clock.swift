@@ -3,7 +3,7 @@ import CLinux
 
 /// A moment of the monotonic clock (`CLOCK_MONOTONIC`), for deadlines.
 struct Instant: Hashable, Comparable {
-    /// Nanoseconds since some moment that never changes while the machine runs.
+    /// Nanoseconds since a moment that does not change while the machine runs.
     let nanoseconds: Int64
 
     static var now: Instant { Instant(nanoseconds: clinux_monotonic_ns()) }

@@ -5,7 +5,7 @@ import Glibc
 struct OwnedDescriptor: ~Copyable, Sendable {
     let number: Int32
 
-    /// Takes over a descriptor that a system call has just returned. Throws errno when the number is negative.
+    /// Takes over a descriptor that a system call has just returned. Throws errno if the number is negative.
     init(taking number: Int32, from call: StaticString) throws(SystemError) {
         guard number >= 0 else { throw SystemError(call) }
         self.number = number
@@ -22,12 +22,12 @@ struct OwnedDescriptor: ~Copyable, Sendable {
     }
 }
 
-/// A system call that failed: which one, and what errno said.
+/// A failed system call, with its errno.
 package struct SystemError: Error, CustomStringConvertible {
     let call: StaticString
     let code: Int32
 
-    /// Reads errno, so it comes right after the call.
+    /// Reads errno, so create it right after the call.
     init(_ call: StaticString) {
         self.code = errno
         self.call = call
@@ -35,13 +35,13 @@ package struct SystemError: Error, CustomStringConvertible {
 
     package var description: String { "\(call): \(Self.text(code))" }
 
-    /// The words of the C library for a number (`strerror_r`).
+    /// The C library's text for an errno (`strerror`).
     static func text(_ code: Int32) -> String {
         unsafe String(cString: strerror(code))
     }
 }
 
-/// Wakes a thread that waits for it (eventfd(2)). Signals that nobody has taken yet count as one.
+/// Wakes a thread that waits for it (eventfd(2)). Signals that were not taken yet count as one.
 struct WakeSignal: ~Copyable, Sendable {
     private let descriptor: OwnedDescriptor
 
@@ -51,27 +51,27 @@ struct WakeSignal: ~Copyable, Sendable {
 
     var number: Int32 { descriptor.number }
 
-    /// Wakes the thread that waits, or ends its next wait at once.
+    /// Wakes the waiting thread, or ends its next wait at once.
     borrowing func notify() {
         var one: UInt64 = 1
-        // EAGAIN means that the counter is full, so the signal is given already.
+        // EAGAIN means that the counter is full, so there is a signal.
         _ = write(descriptor.number, &one, 8)
     }
 
-    /// Takes the signals given so far, so that the next wait waits again.
+    /// Takes all signals, so that the next wait blocks.
     borrowing func take() {
         var count: UInt64 = 0
         _ = read(descriptor.number, &count, 8)
     }
 
-    /// Waits for a signal and takes it, at most for `milliseconds`; a negative time has no end.
+    /// Waits for a signal and takes it, for at most `milliseconds`; negative: no limit.
     borrowing func wait(milliseconds: Int) {
         var request = pollfd(fd: descriptor.number, events: Int16(POLLIN), revents: 0)
         if poll(&request, 1, Int32(clamping: max(-1, milliseconds))) > 0 { take() }
     }
 }
 
-/// Why a daemon cannot start: words for the operator.
+/// Why a daemon cannot start, for the operator.
 package struct StartFailure: Error, CustomStringConvertible {
     package let description: String
 }

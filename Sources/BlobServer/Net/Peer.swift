@@ -1,16 +1,16 @@
 import Glibc
 import Synchronization
 
-/// A user who is connected, and what all his connections have together. The bodies' counts change under
-/// ``BodyMemory``'s lock.
+/// A connected user, with totals over the user's connections. The counts for bodies change under the lock of
+/// ``BodyMemory``.
 final class Peer: Sendable {
     /// The user's number (`SO_PEERCRED`).
     let userID: UInt32
-    /// Memory that is reserved for his bodies, in bytes.
+    /// Memory reserved for the user's bodies, in bytes.
     let bodyByteCount = Atomic<Int>(0)
     let spoolCount = Atomic<Int>(0)
     let waitingBodyCount = Atomic<Int>(0)
-    /// His connections that may come to drain (``DrainSlots``).
+    /// The user's connections that may have to drain (``DrainSlots``).
     let drainSlotCount = Atomic<Int>(0)
 
     init(userID: UInt32) {
@@ -19,15 +19,15 @@ final class Peer: Sendable {
 }
 
 extension Atomic<Int> {
-    /// The value, which its owner keeps in order by other means.
+    /// The value. Its owner orders accesses by other means.
     var now: Int { load(ordering: .relaxed) }
 
     func change(by difference: Int) { add(difference, ordering: .relaxed) }
 }
 
-/// Which users may connect. The file's mode decides first. When the operator names a group for it, that is the rule.
-/// Otherwise the mode could be too wide by accident, so only the daemon's own user, root and users named with
-/// `--allow-uid` are served.
+/// Which users may connect. The mode of the socket's file comes first. If the operator names a group for it, nothing
+/// else is checked. Otherwise the mode could be too wide by accident, so only the daemon's own user, root and users
+/// named with `--allow-uid` are served.
 struct PeerPolicy: Sendable {
     private var allowed: Set<UInt32> = []
     private let trustsMode: Bool
@@ -41,7 +41,7 @@ struct PeerPolicy: Sendable {
         allowed = Set(userIDs + [0, geteuid()])
     }
 
-    /// Whether a user may be served; nil, a user the kernel does not name, may not.
+    /// Whether a user may be served. A user that the kernel does not name (nil) may not.
     func allows(_ userID: UInt32?) -> Bool {
         guard let userID else { return false }
         return trustsMode || allowed.contains(userID)

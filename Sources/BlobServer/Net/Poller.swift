@@ -2,13 +2,13 @@ import CLinux
 import Glibc
 
 /// A set of descriptors to wait for (epoll(7)). Connections are edge-triggered: the receiver of an input event
-/// remembers it until a read finds no more. Interest in writing is set only while an answer is stuck: else a worker
-/// would wake for every buffer that the peer has read.
+/// remembers it until a read finds the socket empty. Interest in writing is only set while an answer is stuck, or a
+/// worker would wake for every buffer that the peer reads.
 struct Poller: ~Copyable {
     private let descriptor: OwnedDescriptor
     private let events: UnsafeMutableRawPointer
 
-    /// How many events one wait can return; the others come with the next.
+    /// How many events one wait can return; the next wait returns the rest.
     static let eventCountMax = 256
 
     init() throws(SystemError) {
@@ -26,7 +26,7 @@ struct Poller: ~Copyable {
         static let input = Interest(rawValue: UInt32(CLINUX_IN))
         static let output = Interest(rawValue: UInt32(CLINUX_OUT))
 
-        /// Of a connection: with the peer's end of sending, once per edge.
+        /// For a connection: edge-triggered, including the end of the peer's sending direction.
         var edges: Interest {
             let end = contains(.input) ? UInt32(CLINUX_RDHUP) : 0
             return Interest(rawValue: rawValue | end | UInt32(bitPattern: Int32(CLINUX_EDGE)))
@@ -43,13 +43,13 @@ struct Poller: ~Copyable {
         }
 
         var isReadable: Bool { flags & UInt32(CLINUX_IN) != 0 }
-        /// The peer sends no more: behind what is there to be read is the end.
+        /// The peer sends no more: the unread input is followed by the end.
         var isEnd: Bool { flags & UInt32(CLINUX_RDHUP) != 0 }
-        /// Both directions are closed, or the socket failed. Reported whether asked for or not.
+        /// Both directions are closed, or the socket failed. Always reported.
         var isHangUp: Bool { flags & UInt32(CLINUX_HUP | CLINUX_ERR) != 0 }
     }
 
-    /// Adds a descriptor (`EPOLL_CTL_ADD`). It leaves the set by itself when it is closed.
+    /// Adds a descriptor (`EPOLL_CTL_ADD`). Closing it removes it.
     borrowing func add(
         _ number: Int32, token: UInt64, _ interest: Interest
     ) throws(SystemError) {
@@ -58,17 +58,17 @@ struct Poller: ~Copyable {
         }
     }
 
-    /// Changes what a descriptor is waited for (`EPOLL_CTL_MOD`), and looks at once whether it is there.
+    /// Changes the events to wait for (`EPOLL_CTL_MOD`), and checks for them at once.
     borrowing func change(_ number: Int32, token: UInt64, _ interest: Interest) {
         _ = clinux_epoll_modify(descriptor.number, number, interest.rawValue, token)
     }
 
-    /// Takes a descriptor out of the set (`EPOLL_CTL_DEL`).
+    /// Removes a descriptor (`EPOLL_CTL_DEL`).
     borrowing func remove(_ number: Int32) {
         _ = clinux_epoll_remove(descriptor.number, number)
     }
 
-    /// Waits for events (`epoll_wait`), and returns how many there are. A negative time has no end.
+    /// Waits for events (`epoll_wait`), and returns their number. A negative time means no limit.
     borrowing func wait(milliseconds: Int) -> Int {
         let count = clinux_epoll_wait(
             descriptor.number, events, Int32(Self.eventCountMax),

@@ -1,8 +1,8 @@
 import CLinux
 import Glibc
 
-/// What the service manager gives this process and wants to be told: systemd's sockets, readiness and watchdog
-/// (sd_listen_fds(3), sd_notify(3)). The main thread alone uses it.
+/// The interface to systemd: passed sockets, readiness and watchdog (sd_listen_fds(3), sd_notify(3)). Only the main
+/// thread uses it.
 package struct ServiceManager {
     package struct Sockets {
         var main: Int32?
@@ -10,20 +10,20 @@ package struct ServiceManager {
     }
 
     package let sockets: Sockets
-    /// How often it wants to hear that there is progress: twice as often as it has to; nil: never.
+    /// How often to report progress: twice as often as the manager requires; nil: never.
     let watchdogMilliseconds: Int?
-    /// Where it listens, as the bytes of an address; empty: nowhere.
+    /// The manager's address as bytes; empty: none.
     private let address: [UInt8]
 
-    /// The name under which the socket of devices is passed (`FileDescriptorName=`).
+    /// The name of the passed device socket (`FileDescriptorName=`).
     private static let deviceName = "devices"
 
-    /// Takes the variables out of the environment: they are not for its children.
+    /// Removes the variables from the environment: they are not for child processes.
     package init() throws(StartFailure) {
         var variables: [String: String] = [:]
         for name in Self.variables {
             guard let value = getenv(name) else { continue }
-            // No other thread is there yet that could change the environment.
+            // No other thread exists yet that could change the environment.
             variables[name] = String(cString: value)
             unsetenv(name)
         }
@@ -45,7 +45,7 @@ package struct ServiceManager {
         "LISTEN_FDNAMES",
     ]
 
-    /// The first descriptor that is passed (SD_LISTEN_FDS_START).
+    /// The first passed descriptor (SD_LISTEN_FDS_START).
     private static let firstDescriptor: Int32 = 3
 
     private static func sockets(
@@ -98,7 +98,7 @@ package struct ServiceManager {
         }
     }
 
-    /// Tells it, with a line for people. A manager that does not listen is not waited for.
+    /// Reports a state, with a line for display. Does not wait for a manager that does not listen.
     func notify(_ state: State, status: String) {
         guard !address.isEmpty else { return }
         let message = Array("\(state.line)\nSTATUS=\(status)".utf8)

@@ -2,8 +2,8 @@ import CLinux
 import Glibc
 import Synchronization
 
-/// A thread of the daemon, or several with the same work: started, woken, told to end and joined in one way. Its body
-/// returns when ``isClosing`` says so and what was begun is done, and handles its own errors.
+/// A thread of the daemon, or several with the same work: starts, wakes, closes and joins them. The body returns when
+/// ``isClosing`` is true and it has finished what it began. It handles its own errors.
 final class ServiceThread: Sendable {
     private let signal: WakeSignal
     private let closing = Atomic(false)
@@ -17,7 +17,7 @@ final class ServiceThread: Sendable {
 
     init() throws(SystemError) { signal = try WakeSignal() }
 
-    /// Its name, of at most 15 bytes, is what `top -H` shows.
+    /// `name`, of at most 15 bytes, appears in `top -H`.
     func start(
         _ name: String, _ body: @escaping @Sendable () -> Void
     ) throws(SystemError) {
@@ -32,7 +32,7 @@ final class ServiceThread: Sendable {
         let code = pthread_create(
             &handle, nil,
             { context in
-                // Balances passRetained: this thread takes the closure over.
+                // Balances passRetained: this thread takes over the closure.
                 guard let context else { return nil }
                 Unmanaged<Start>.fromOpaque(context).takeRetainedValue().body()
                 return nil
@@ -47,17 +47,17 @@ final class ServiceThread: Sendable {
         handles.withLock { $0.append(started) }
     }
 
-    /// Whether a body has not returned.
+    /// Whether a body is still running.
     var isRunning: Bool { runningCount.load(ordering: .acquiring) > 0 }
 
     var isClosing: Bool { closing.load(ordering: .acquiring) }
 
     var signalNumber: Int32 { signal.number }
 
-    /// Wakes it, one of several, or ends its next wait at once.
+    /// Wakes one of the threads, or ends its next wait at once.
     func wake() { signal.notify() }
 
-    /// Waits until it is woken, at most for `milliseconds`; a negative time has no end. On the thread.
+    /// Waits until woken, for at most `milliseconds`; negative: no limit. For the thread itself.
     func wait(milliseconds: Int) { signal.wait(milliseconds: milliseconds) }
 
     func stop() {

@@ -1,6 +1,6 @@
 package import Glibc
 
-/// Files of an operator's that are read as a whole.
+/// Small files of the operator, read as a whole.
 package enum SmallFile {
     package struct Failure: Error {
         package let reason: String
@@ -11,7 +11,7 @@ package enum SmallFile {
         _ path: String, byteCountMax: Int,
         _ check: (stat) throws(Failure) -> Void = { (_) throws(Failure) in }
     ) throws(Failure) -> [UInt8] {
-        // A pipe would be waited for.
+        // Without O_NONBLOCK, opening a pipe would wait.
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK)
         guard descriptor >= 0 else { throw Failure(reason: SystemError.text(errno)) }
         defer { close(descriptor) }

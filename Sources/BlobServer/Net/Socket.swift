@@ -1,12 +1,12 @@
 import CLinux
 import Glibc
 
-// Sockets are touched here and nowhere else. All of them are AF_UNIX stream sockets (unix(7)).
+// The only file that calls the kernel for sockets. All are AF_UNIX stream sockets (unix(7)).
 
-/// A connection's end: never blocks, and ends with its value.
+/// One end of a connection. Never blocks; destroying the value closes it.
 struct Socket: ~Copyable, Sendable {
-    /// What a socket may hold that its peer has not read, once payloads are linked into it, or one call sends more
-    /// than the usual 208 KiB takes. The kernel doubles it, and cuts it to twice `net.core.wmem_max`.
+    /// The size of a socket's send buffer once payloads are linked into it, or one call sends more than fits into the
+    /// usual 208 KiB. The kernel doubles it, and limits it to twice `net.core.wmem_max`.
     static let widenedByteCount: Int32 = 512 << 10
 
     private let descriptor: OwnedDescriptor
@@ -17,19 +17,19 @@ struct Socket: ~Copyable, Sendable {
 
     var number: Int32 { descriptor.number }
 
-    /// Gives the descriptor away, to be taken over elsewhere.
+    /// Gives up the descriptor, for another owner.
     consuming func release() -> Int32 { descriptor.release() }
 
     enum Transfer {
-        /// So many bytes went through, at least one.
+        /// This many bytes were moved, at least one.
         case moved(Int)
-        /// Nothing can be moved now; the poller says when.
+        /// Nothing can be moved now; the poller reports when that changes.
         case blocked
-        /// The peer sends no more (reads), or takes no more (writes: EPIPE, ECONNRESET).
+        /// The peer sends no more (reads), or accepts no more (writes: EPIPE, ECONNRESET).
         case ended
     }
 
-    /// Reads into `buffer` (`recv`), which must not be empty. Fewer bytes than it has room for are all there are.
+    /// Reads into `buffer` (`recv`), which must not be empty. If it is not filled, the socket is empty.
     borrowing func read(into buffer: UnsafeMutableRawBufferPointer) -> Transfer {
         while true {
             let count = clinux_receive(
@@ -41,23 +41,23 @@ struct Socket: ~Copyable, Sendable {
         }
     }
 
-    /// Sends several pieces with one call (`sendmsg`). None of them may be empty.
+    /// Sends several pieces with one call (`sendmsg`). No piece may be empty.
     borrowing func send(_ pieces: UnsafeBufferPointer<clinux_piece>) -> Transfer {
         Self.outcome { clinux_send_pieces(descriptor.number, pieces.baseAddress, pieces.count) }
     }
 
-    /// Sends bytes (`send`), of which there must be at least one.
+    /// Sends at least one byte (`send`).
     borrowing func send(_ bytes: RawSpan) -> Transfer {
         bytes.withUnsafeBytes { send($0) }
     }
 
-    /// Sends bytes that something else keeps in place during the call.
+    /// Sends bytes that the caller keeps in place during the call.
     borrowing func send(_ bytes: UnsafeRawBufferPointer) -> Transfer {
         Self.outcome { clinux_send(descriptor.number, bytes.baseAddress, bytes.count) }
     }
 
-    /// Sends bytes of a file (`sendfile`). The kernel hands its own pages to the peer, so they must not change before
-    /// ``unreadByPeer`` says that they have been read.
+    /// Sends bytes of a file (`sendfile`). The kernel hands its own pages to the peer, so they must not change until
+    /// ``unreadByPeer`` shows that they have been read.
     borrowing func send(from file: Int32, at offset: Int, byteCount: Int) -> Transfer {
         Self.outcome { clinux_send_file(descriptor.number, file, Int64(offset), byteCount) }
     }
@@ -81,19 +81,19 @@ struct Socket: ~Copyable, Sendable {
         _ = clinux_shutdown_sending(descriptor.number)
     }
 
-    /// Ends both directions (`shutdown` with `SHUT_RDWR`). The peer can still read what was sent.
+    /// Shuts down both directions (`shutdown` with `SHUT_RDWR`). The peer can still read what was sent.
     borrowing func end() {
         _ = clinux_shutdown(descriptor.number)
     }
 
-    /// How many sent bytes the peer has not read (`SIOCOUTQ`): it falls in steps of a kernel buffer of about 36 KiB.
+    /// How many sent bytes the peer has not read (`SIOCOUTQ`). Falls in steps of a kernel buffer of about 36 KiB.
     var unreadByPeer: Int {
         let count = Int(clinux_unread_by_peer(descriptor.number))
-        // Where the kernel does not say, everything that was ever sent counts as unread.
+        // If the kernel does not say, everything ever sent counts as unread.
         return count >= 0 ? count : 1 << 60
     }
 
-    /// The user at the other end when it connected (`SO_PEERCRED`).
+    /// The user that connected at the other end (`SO_PEERCRED`).
     var peerUserID: UInt32? {
         var id: UInt32 = 0
         return clinux_peer_uid(descriptor.number, &id) == 0 ? id : nil
@@ -103,18 +103,18 @@ struct Socket: ~Copyable, Sendable {
 struct ListeningSocket: ~Copyable, Sendable {
     private let descriptor: OwnedDescriptor
 
-    /// The longest path a socket can have, in bytes: `sun_path` less its final zero.
+    /// The longest path of a socket, in bytes: `sun_path` less its final zero.
     static let pathByteCountMax = Int(CLINUX_PATH_MAX) - 1
 
-    /// How many connections may wait to be accepted; the kernel lowers it to `net.core.somaxconn`.
+    /// How many connections may wait to be accepted; the kernel limits it to `net.core.somaxconn`.
     static let backlogMax: Int32 = 4_096
 
-    /// Binds to a path that must not exist, and listens. `fchmod` comes before `bind`: the file takes the socket's
-    /// mode. The group can only be given to the file; nobody can connect before `listen`.
+    /// Binds to a path that must not exist, and listens. `fchmod` comes before `bind`, since the file takes over the
+    /// socket's mode. The group can only be set on the file; nobody can connect before `listen`.
     init(path: String, mode: UInt32, group: UInt32?) throws(SystemError) {
         let descriptor = try OwnedDescriptor(taking: clinux_unix_socket(), from: "socket")
         guard fchmod(descriptor.number, mode) == 0 else { throw SystemError("fchmod") }
-        // The umask would take bits away that were asked for.
+        // The umask would remove requested bits.
         let mask = umask(0)
         defer { umask(mask) }
         guard Self.withPath(path, { clinux_bind(descriptor.number, $0, $1) }) == 0 else {
@@ -128,7 +128,7 @@ struct ListeningSocket: ~Copyable, Sendable {
         self.descriptor = descriptor
     }
 
-    /// Takes over a socket that listens already. Throws EINVAL where it is no Unix stream socket that listens.
+    /// Takes over a listening socket. Throws EINVAL if it is not a listening Unix stream socket.
     init(listening descriptor: consuming OwnedDescriptor) throws(SystemError) {
         guard clinux_is_listening(descriptor.number) == 1 else {
             errno = EINVAL
@@ -140,7 +140,7 @@ struct ListeningSocket: ~Copyable, Sendable {
         self.descriptor = descriptor
     }
 
-    /// The path that it is bound to; empty when it has none.
+    /// The path that it is bound to; empty if there is none.
     var path: String {
         var bytes = [UInt8](repeating: 0, count: Int(CLINUX_PATH_MAX))
         let count = clinux_socket_path(descriptor.number, &bytes)
@@ -151,13 +151,13 @@ struct ListeningSocket: ~Copyable, Sendable {
 
     enum Accepted: ~Copyable {
         case connection(Socket)
-        /// Nobody is waiting.
+        /// No connection is waiting.
         case none
         /// The process or the machine is out of descriptors or memory: try again later.
         case exhausted(SystemError)
     }
 
-    /// Takes one waiting connection of a socket that listens (`accept4`), as a socket that does not block.
+    /// Accepts one connection (`accept4`), as a non-blocking socket.
     static func accept(from number: Int32) -> Accepted {
         while true {
             do {
@@ -176,20 +176,20 @@ struct ListeningSocket: ~Copyable, Sendable {
     }
 
     enum Probe {
-        /// Somebody listens there.
+        /// A process listens.
         case alive
-        /// A socket file nobody listens at (ECONNREFUSED).
+        /// A socket file without a listener (ECONNREFUSED).
         case refused
-        /// There is nothing at the path.
+        /// The path does not exist.
         case absent
         case failed(SystemError)
     }
 
-    /// Connects to `path` and hangs up at once.
+    /// Connects to `path` and closes the connection at once.
     static func probe(_ path: String) -> Probe {
         do {
             let descriptor = try OwnedDescriptor(taking: clinux_unix_socket(), from: "socket")
-            // A full backlog answers EAGAIN, and somebody is there then.
+            // If the backlog is full, the result is EAGAIN, which means that a process listens.
             _ = clinux_set_nonblocking(descriptor.number)
             guard withPath(path, { clinux_connect(descriptor.number, $0, $1) }) != 0 else {
                 return .alive

@@ -1,17 +1,17 @@
 import CLinux
 import Glibc
 
-/// The daemon's socket in the file system: put there complete, and removed with this object at the latest. One that is
-/// there is replaced only after a connect to it was refused; whatever is no socket is left alone.
+/// The daemon's socket in the file system: appears complete, and is removed with this object at the latest. Replaces an
+/// existing socket only if it refuses connections, and never anything that is not a socket.
 package final class SocketFile {
     let path: String
     let listener: ListeningSocket
-    /// Whether its mode alone says who may connect; see ``PeerPolicy``.
+    /// Whether only its mode decides which users may connect; see ``PeerPolicy``.
     let trustsMode: Bool
-    /// Its device and its inode; nil when it is a service manager's, which removes it.
+    /// Its device and inode; nil if it belongs to a service manager, which removes it.
     private let identity: (device: UInt64, inode: UInt64)?
 
-    /// Binds under a temporary name, listens, and moves the socket to `path`: a client that finds it can connect.
+    /// Binds under a temporary name, listens, and renames the socket to `path`, so a client that finds it can connect.
     init(
         path: String, mode: UInt32, group: UInt32?, flag: String = "--socket"
     ) throws(StartFailure) {
@@ -30,13 +30,13 @@ package final class SocketFile {
         }
         defer { close(descriptor) }
         var folderStatus = stat()
-        // Who may write to the folder could put a socket of their own there while no daemon runs.
+        // Users that may write to the folder could place their own socket there while no daemon runs.
         if fstat(descriptor, &folderStatus) == 0, folderStatus.st_mode & S_IWOTH != 0,
             folderStatus.st_mode & S_ISVTX == 0
         {
             throw fail("others may write to \(folder); chmod o-w it, or use another directory")
         }
-        // Named through the folder's descriptor: it fits whatever the path's length.
+        // Named through the folder's descriptor, which fits regardless of the path's length.
         let temporary = "/proc/self/fd/\(descriptor)/.blobd.\(getpid())"
         unlink(temporary)
         let listener: ListeningSocket
@@ -61,8 +61,8 @@ package final class SocketFile {
         trustsMode = group != nil
     }
 
-    /// Takes over a socket that a service manager listens at. Mode, group and folder are its business; the
-    /// mode is trusted where it lets nobody in but the owner and the group.
+    /// Takes over a socket on which a service manager listens, and which determines mode, group and folder. The mode is
+    /// trusted if it only admits the owner and the group.
     init(passed number: Int32) throws(StartFailure) {
         do throws(SystemError) {
             listener = try ListeningSocket(
@@ -80,7 +80,7 @@ package final class SocketFile {
 
     deinit { remove() }
 
-    /// Removes the socket, unless another has taken its place, or it was passed.
+    /// Removes the socket, unless it was passed or replaced by another.
     func remove() {
         var status = stat()
         guard let identity, lstat(path, &status) == 0,
@@ -89,7 +89,7 @@ package final class SocketFile {
         unlink(path)
     }
 
-    /// Why a socket cannot be put at `path`; nil: nothing is there, or a socket that nobody listens at.
+    /// Why a socket cannot be created at `path`; nil: the path is free, or has a socket without a listener.
     private static func obstacle(at path: String) -> String? {
         var status = stat()
         guard lstat(path, &status) == 0 else {

@@ -3,7 +3,7 @@ import Logging
 import Replication
 import Synchronization
 
-/// Packs the log, makes bases and deletes what nobody needs, while this daemon leads.
+/// Packs the log, writes bases and deletes garbage while this daemon leads.
 final class BucketMaintenanceThread: Sendable {
     private let context: ShardContext
     private let thread: ServiceThread
@@ -51,11 +51,11 @@ final class BucketMaintenanceThread: Sendable {
             } catch ReplicationError.stopped {
                 continue
             } catch ReplicationError.deposed(let newest, _) {
-                // Nothing is collected until the leader of that epoch is known. The thread that ships sees to it.
+                // Nothing is collected until the leader of that epoch is known. The shipping thread finds out.
                 context.replica.newestEpoch.store(newest, ordering: .releasing)
                 maintenance = nil
             } catch {
-                // Once for all failures in a row.
+                // Logged once for consecutive failures.
                 context.log.log(
                     level: isFailing ? .debug : .warning, "The bucket is not looked after: \(error)"
                 )
@@ -67,7 +67,7 @@ final class BucketMaintenanceThread: Sendable {
         }
     }
 
-    /// Each damaged base is named once, and counted as long as it is there.
+    /// Names each damaged base once, and counts it while it exists.
     private func note(_ damaged: [ObjectProblem], known: inout [ObjectProblem]) {
         guard damaged != known else { return }
         for base in damaged where !known.contains(base) {

@@ -3,13 +3,13 @@ import CLinux
 import Logging
 import Replication
 
-/// Evicts long payloads that the bucket has, oldest first, while the store has more bytes than it may
-/// (`--local-bytes`). It goes round. A payload that was fetched back stays for a round.
+/// While the store uses more than `--local-bytes`, evicts long payloads that the bucket has, oldest first. Then it
+/// starts again with the oldest. A payload that was fetched again is kept for one more round.
 final class EvictionThread: Sendable {
-    /// Bytes of payloads that are evicted together, and chunks that are looked at for them.
+    /// Bytes of payloads that are evicted together, and how many chunks are examined for them.
     private static let stepByteCountMax = 16 << 20
     private static let lookCountMax = 16_384
-    /// Evicting continues until the store uses this much less than it may.
+    /// Eviction continues until the store uses this much less than its limit.
     private static let slackPercent = 5
 
     private let context: ShardContext
@@ -17,7 +17,7 @@ final class EvictionThread: Sendable {
     private let thread: ServiceThread
 
     private static let pauseMilliseconds = 1_000
-    /// How long it waits where nothing could be evicted, in milliseconds: each round asks the bucket.
+    /// The pause after a round without an eviction, in milliseconds: each round sends requests to the bucket.
     private static let fruitlessPauseMilliseconds = 30_000
     private static let snapshotPauseMilliseconds = 5
 
@@ -28,7 +28,7 @@ final class EvictionThread: Sendable {
         try thread.start("blobd-evict") { [self] in run() }
     }
 
-    /// Ends the thread. What was being evicted continues after the next start.
+    /// Ends the thread. An eviction in progress continues after the next start.
     func close() { thread.close() }
 
     private func run() {
@@ -38,7 +38,7 @@ final class EvictionThread: Sendable {
         while !thread.isClosing {
             var pause = Self.pauseMilliseconds
             do {
-                // Until then nothing of the bucket is believed.
+                // Until then, the bucket is not trusted.
                 if context.access.isShardChecked, try step(&round, on: bucket) { pause = 0 }
                 if round.isFruitless {
                     pause = Self.fruitlessPauseMilliseconds
@@ -58,7 +58,7 @@ final class EvictionThread: Sendable {
 
     private struct Round {
         var next: UInt64 = 0
-        /// Whether anything was evicted, or stayed because it was fetched, since it began with the oldest.
+        /// Whether the round evicted anything, or kept something that was fetched.
         var hasFound = false
         /// Whether the whole round found nothing.
         var isFruitless = false
@@ -69,7 +69,7 @@ final class EvictionThread: Sendable {
     /// Returns whether there may be more to do at once.
     private func step(_ round: inout Round, on bucket: any Bucket) throws -> Bool {
         let store = context.store
-        // What a failure left behind, also below the limit: until it is done its payloads cannot be fetched again.
+        // Completes an eviction that failed, even below the limit: until then, its payloads cannot be fetched again.
         try advance()
         let used = try store.usedByteCount()
         let slack = byteCountMax / 100 * Self.slackPercent
@@ -103,7 +103,7 @@ final class EvictionThread: Sendable {
         return goesOn
     }
 
-    /// Those that have their objects in the bucket. A LIST for each 1,000 names between the first and the last.
+    /// The blobs with an object in the bucket. Costs a LIST for each 1,000 names between the first and the last.
     private func inBucket(
         _ blobs: [EvictableBlob], on bucket: any Bucket
     ) throws -> [EvictableBlob] {
@@ -116,7 +116,7 @@ final class EvictionThread: Sendable {
         for name in names {
             guard let (number, digest) = ShardNames.blobParts(name), wanted.contains(number)
             else { continue }
-            // A copy of this folder may have stored other bytes under the number.
+            // A copy of this folder may have stored other bytes under this number.
             if try context.store.isStored(digest, number: number) { found.insert(number) }
         }
         return blobs.filter { found.contains($0.number) }

@@ -2,10 +2,10 @@ import BlobStore
 import Logging
 import Replication
 
-/// The threads that fetch payloads from the bucket: evicted ones when somebody asks for them, and damaged ones.
+/// The threads that fetch payloads from the bucket: evicted ones on request, and damaged ones.
 final class FetchThreads: Sendable {
     static let count = 4
-    /// How many where nothing is evicted: they mend what is damaged.
+    /// The number of threads if nothing is evicted: they mend damaged payloads.
     static let mendCount = 1
 
     private let context: ShardContext
@@ -19,7 +19,7 @@ final class FetchThreads: Sendable {
         }
     }
 
-    /// Ends the threads, and the waiting of all who wait for payloads.
+    /// Ends the threads, and all waits for payloads.
     func close() {
         fetches.threads.close()
         fetches.failAll(.refused(.stopping))
@@ -28,7 +28,7 @@ final class FetchThreads: Sendable {
     private func run() {
         var log = RateLimitedLog(context.log)
         var bucket: (any Bucket)?
-        // One signal wakes one thread: the end is passed on.
+        // One signal wakes one thread, which wakes the next at the end.
         defer { fetches.threads.wake() }
         while !fetches.threads.isClosing {
             guard let blob = fetches.next() else {
@@ -48,7 +48,7 @@ final class FetchThreads: Sendable {
         }
     }
 
-    /// Fetches a payload, checks it, and stores it; with a short one, which is damaged, all that are.
+    /// Fetches, checks and stores a payload. For a short one, which is damaged, does so for all damaged short ones.
     private func fetch(_ blob: BlobReference, from bucket: any Bucket) throws {
         let store = context.store
         guard blob.isShippedWithBatch else {
@@ -83,7 +83,7 @@ final class FetchThreads: Sendable {
             guard Instant.now < end else {
                 throw ReplicaFailure(description: "its damaged pages are being sent still")
             }
-            // Snapshots that have what is being removed are open for a moment.
+            // Snapshots that contain what is being removed are open for a moment.
             try bucket.pause(beforeRetrying: 0)
         }
     }

@@ -5,7 +5,7 @@ import ObjectStore
 import Replication
 import Synchronization
 
-/// The thread that ships what this daemon does, or applies what another one did.
+/// The thread that ships this daemon's changes, or applies another daemon's.
 final class ReplicaThread: Sendable {
     private let context: ShardContext
     private let thread: ServiceThread
@@ -20,7 +20,7 @@ final class ReplicaThread: Sendable {
         try thread.start("blobd-replica") { [self] in run() }
     }
 
-    /// Ends the thread. What is not shipped is shipped after the next start.
+    /// Ends the thread. Unshipped changes are shipped after the next start.
     func close() {
         thread.stop()
         context.access.stop()
@@ -29,7 +29,7 @@ final class ReplicaThread: Sendable {
         context.replica.failAll(.stopping)
     }
 
-    /// Answers who asks for the lead while nothing can be done.
+    /// Answers a request for the lead while replication fails.
     private func refusePromotion(because error: any Error) {
         context.replica.takePromotion()?.refuse("cannot take the lead: \(error)")
     }
@@ -68,7 +68,7 @@ final class ReplicaThread: Sendable {
         }
     }
 
-    /// Waits for so long whatever is committed meanwhile, but not while a client asks for the lead.
+    /// Waits for the whole time, regardless of commits, unless a client asks for the lead.
     private func wait(milliseconds: Int) {
         let end = Instant.now.after(milliseconds: milliseconds)
         while !thread.isClosing, !context.replica.hasPromotion {
@@ -79,7 +79,7 @@ final class ReplicaThread: Sendable {
     }
 }
 
-/// Logs the first of several failures in a row, and their end, and says how long to wait.
+/// Logs the first of consecutive failures, and their end, and returns how long to wait.
 private struct ReplicaFailures {
     private let log: Logger
     private var backoff = Backoff(firstMilliseconds: 250, millisecondsMax: 4_000)
@@ -99,7 +99,7 @@ private struct ReplicaFailures {
     }
 }
 
-/// What a daemon gives the replica that it runs.
+/// The daemon's side of the replica that it runs.
 final class DaemonReplica: ReplicaHost {
     private let context: ShardContext
 
@@ -128,13 +128,13 @@ final class DaemonReplica: ReplicaHost {
     ) throws(StoreError) -> Value { try context.writer.write(body) }
 
     func become(_ activity: ReplicaActivity) {
-        // First that nothing is shipped any more, then that changes are refused.
+        // Shipping is stopped first, then changes are refused.
         var epoch: UInt64 = 0
         if case .ships(let number) = activity { epoch = number }
         status.leadingEpoch.store(epoch, ordering: .releasing)
         if activity != .starts { status.noteStarted() }
         switch activity {
-        // Nobody is connected yet, or has waited long enough.
+        // At the start, no client is connected yet, or clients have waited long enough.
         case .starts: break
         case .leads, .ships: status.role = .leader
         case .follows: status.role = .follower
@@ -151,7 +151,7 @@ final class DaemonReplica: ReplicaHost {
     var hasWaiters: Bool { status.hasWaiters }
 
     func complete(upTo sequence: UInt64) {
-        // First whether changes are refused: a client that is answered may send the next one at once.
+        // Updates first whether changes are refused: a client that gets its answer may send the next one at once.
         status.look(at: context.store, asOf: .now)
         status.complete(upTo: sequence, asOf: .now)
     }

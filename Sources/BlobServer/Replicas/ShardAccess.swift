@@ -6,7 +6,7 @@ import ObjectStore
 import Replication
 import Synchronization
 
-/// How the threads of a daemon reach the bucket of its shard.
+/// How the daemon's threads access the bucket of its shard.
 final class ShardAccess: ShardHost {
     let settings: ReplicaSettings
     private let bucket: ObjectBucket
@@ -15,7 +15,7 @@ final class ShardAccess: ShardHost {
     private let stopSignal = StopSignal()
     private let checked = Atomic(false)
 
-    /// `shard` is `s3://bucket/prefix`. The rest is in the environment, as for every program that uses S3.
+    /// `shard` is `s3://bucket/prefix`. Credentials and the rest come from the environment, as for other S3 programs.
     init(shard: String, _ options: ReplicaOptions, isLogging: Bool, log: Logger) throws {
         logger = log
         bucket = try ObjectBucket(shard)
@@ -33,7 +33,7 @@ final class ShardAccess: ShardHost {
 
     func makeBucket() throws -> any Bucket { try S3Bucket(bucket, stop: stopSignal) }
 
-    /// Has all clients stop what they wait for.
+    /// Stops all waits of the clients.
     func stop() { stopSignal.stop() }
 
     var isStopped: Bool { stopSignal.isStopped }
@@ -72,8 +72,8 @@ final class ShardAccess: ShardHost {
     func wait(milliseconds: Int) -> Bool { stopSignal.wait(milliseconds: milliseconds) }
 }
 
-/// Ends what the start of a daemon asks of its bucket when SIGTERM or SIGINT comes: a first base may take long, and
-/// nobody takes signals yet. The signal stays pending.
+/// Stops a start's requests to the bucket at SIGTERM or SIGINT: writing a first base may take long, and signals are not
+/// handled yet. The signal stays pending.
 final class StartWatch {
     private let access: ShardAccess
     private let thread: ServiceThread
@@ -115,7 +115,7 @@ struct ShardThreads: Sendable {
     private let fetches: FetchThreads
     private let eviction: EvictionThread?
 
-    /// `onDeposed` is called once when this daemon must be started again.
+    /// `onDeposed` is called once, if this daemon must be started again.
     init(
         _ context: ShardContext, onDeposed: @escaping @Sendable () -> Void
     ) throws(SystemError) {
@@ -129,7 +129,7 @@ struct ShardThreads: Sendable {
         }
     }
 
-    /// Ends them. What is not done is done after the next start.
+    /// Ends the threads. Unfinished work continues after the next start.
     func close() {
         replica.close()
         bucket.close()
@@ -139,7 +139,7 @@ struct ShardThreads: Sendable {
 }
 
 extension BlobStore {
-    /// Gives a backup the payloads that are in the bucket and not here, with one client of the bucket.
+    /// Supplies a backup with payloads that are only in the bucket, using one client.
     func missingBlobs(_ access: ShardAccess, _ log: Logger) -> LongBlobSource {
         let id = id
         var bucket: (any Bucket)?
