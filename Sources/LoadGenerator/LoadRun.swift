@@ -1,7 +1,7 @@
 internal import CLinux
 internal import CLoad
 
-/// A run of the load generator: connections, all in the calling thread, that send requests and check answers.
+/// A run of the load generator: its connections, all in the calling thread, send requests and check answers.
 ///
 /// ```swift
 /// let payloads = try LoadPayloads(.fixed(1_024), seed: 1)
@@ -16,7 +16,7 @@ public struct LoadRun: Sendable {
     private let payloads: LoadPayloads
     private let options: LoadOptions
 
-    /// A run with these options. Throws a failure when one is out of its bounds.
+    /// Creates a run. Throws a failure if an option is out of bounds.
     public init(
         _ dialect: any LoadDialect, _ payloads: LoadPayloads, _ options: LoadOptions
     ) throws(LoadFailure) {
@@ -26,16 +26,16 @@ public struct LoadRun: Sendable {
         self.options = options
     }
 
-    /// The progress of a run, reported twice a second. The percentile costs up to a millisecond: ask for it only if
-    /// it is shown.
+    /// The progress of a run, reported twice a second. The percentile costs up to a millisecond: read it only to show
+    /// it.
     public struct Progress: Sendable {
-        /// Whether answers count yet.
+        /// Whether the warm-up is over.
         public var isCounting: Bool
-        /// Seconds since the beginning of warm-up, or of storing.
+        /// Seconds since the start of warm-up, or of storing.
         public var seconds: Double
-        /// Answers that count so far; while storing, payloads that are stored.
+        /// Answers measured so far; while storing, the number of stored payloads.
         public var requests: Int
-        /// These by the seconds that count so far; 0 before.
+        /// These divided by the measured seconds so far; 0 before.
         public var requestsPerSecond: Double
         /// The 99th percentile of latency so far, of fetches if there are any, in microseconds.
         public var p99Microseconds: Double
@@ -45,7 +45,7 @@ public struct LoadRun: Sendable {
     ///
     /// Uses up to 16 connections, with one request in flight on each.
     ///
-    /// - Throws: also when no answer comes for a minute.
+    /// - Throws: also if no answer arrives for a minute.
     public func store(
         progress: ((Progress) -> Void)? = nil
     ) throws(LoadFailure) {
@@ -57,10 +57,9 @@ public struct LoadRun: Sendable {
             depth: 1, progress: progress)
     }
 
-    /// Publishes `times` times to every id that ``measure(progress:)`` publishes to, each time
-    /// another body.
+    /// Publishes `times` times to every id that ``measure(progress:)`` publishes to, each time with a different body.
     ///
-    /// - Throws: also when no answer comes for a minute.
+    /// - Throws: also if no answer arrives for a minute.
     public func publish(
         times: Int, progress: ((Progress) -> Void)? = nil
     ) throws(LoadFailure) {
@@ -102,13 +101,13 @@ public struct LoadRun: Sendable {
         }
     }
 
-    /// Measures for as long as the options say, and checks every answer.
+    /// Measures for the time given by the options, and checks every answer.
     ///
     /// The payloads must be stored (``store(progress:)``). Publishes go to other ids, as many as there are payloads,
     /// repeatedly, each with a new body.
     ///
-    /// - Parameter progress: called in the loop, so it must be quick.
-    /// - Throws: for the first wrong answer, and if no answer came.
+    /// - Parameter progress: called in the loop, so it must be fast.
+    /// - Throws: for the first wrong answer, and if there was no answer.
     public func measure(
         progress: ((Progress) -> Void)? = nil
     ) throws(LoadFailure) -> LoadFigures {

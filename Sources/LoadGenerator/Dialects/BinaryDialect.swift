@@ -5,15 +5,15 @@ internal import Bytes
 public struct BinaryDialect: LoadDialect {
     /// `binary`.
     public let name = "binary"
-    /// A hello in this version of the protocol.
+    /// A hello with this version of the protocol.
     public let opening: [UInt8]
     private let ttlSeconds: Int64
 
-    /// The dialect. By default its payloads are kept for two hours.
+    /// Creates the dialect. By default, its payloads are kept for two hours.
     public init(ttlSeconds: Int64 = HTTPDialect.ttlSecondsUsual) {
         self.ttlSeconds = ttlSeconds
         var bytes: [UInt8] = []
-        // A head of four bytes is within every limit; composing it cannot fail.
+        // A head of four bytes is within every limit, so this cannot fail.
         try? RequestFrame.compose(.hello, requestID: 0, into: &bytes) {
             (head: inout [UInt8]) throws(ProtocolError) in
             Hello.Request().compose(into: &head)
@@ -61,7 +61,7 @@ public struct BinaryDialect: LoadDialect {
             case .fetch: Opcode.get
             case .publish: Opcode.put
             }
-        // The usual answer has fixed bytes: magic, opcode and status. Others are parsed below.
+        // The usual answer has a fixed magic, opcode and status. Others are parsed below.
         let usual = UInt32(Wire.responseMagic) | UInt32(opcode.rawValue) << 8 | 200 << 16
         if bytes.byteCount >= Wire.frameHeaderByteCount,
             bytes.integer(0, as: UInt32.self) == usual
@@ -84,7 +84,7 @@ public struct BinaryDialect: LoadDialect {
             throw LoadFailure(
                 .server, "the server answered \(frame.status) to operation \(frame.opcode)")
         }
-        // The head is within its limit, or parsing had failed.
+        // The head is within its limit, or parsing would have failed.
         let headByteCount = Wire.frameHeaderByteCount + Int(frame.headByteCount)
         guard bytes.byteCount >= headByteCount else { return nil }
         return AnswerHead(

@@ -4,18 +4,18 @@ internal import Bytes
 /// HTTP/1.1 on persistent connections. The paths are `blobd`'s by default; any server that answers a GET with a
 /// `Content-Length` works.
 public struct HTTPDialect: LoadDialect {
-    /// The path, and the query, of the payload with an id.
+    /// The path and query of the payload with an id.
     public typealias Path = @Sendable (_ id: String) -> String
 
-    /// `http`, or what it was given.
+    /// `http`, or the given name.
     public let name: String
     private let fetchPath: Path
     private let publishPath: Path
 
-    /// The default lifetime of what a run stores, in seconds.
+    /// The default lifetime of the payloads of a run, in seconds.
     public static let ttlSecondsUsual: Int64 = 7_200
 
-    /// The dialect. A publish is a PUT.
+    /// Creates the dialect. A publish is a PUT.
     public init(
         name: String = "http",
         fetchPath: @escaping Path = { "/v1/notifications/\($0)/payload" },
@@ -71,7 +71,7 @@ public struct HTTPDialect: LoadDialect {
         }
     }
 
-    /// - Returns: the body's length as far as the status tells it: 0 for 204, and -1.
+    /// - Returns: the length of the body if the status determines it, which is 0 for 204; otherwise -1.
     private static func lengthByStatus(
         _ bytes: RawSpan, to kind: RequestKind
     ) throws(LoadFailure) -> Int {
@@ -94,7 +94,7 @@ public struct HTTPDialect: LoadDialect {
     }
 
     private static func length(_ bytes: RawSpan, from offset: Int) throws(LoadFailure) -> Int {
-        // One space is usual; any number of spaces and tabs may stand there.
+        // Usually one space, but any number of spaces and tabs is allowed.
         var offset = offset
         while bytes.has(" ", at: offset) || bytes.has("\t", at: offset) { offset += 1 }
         guard let length = bytes.decimal(at: offset) else {

@@ -4,7 +4,7 @@ public struct LoadFigures: Codable, Sendable, Hashable {
     public var dialect: String
     /// Connections.
     public var connections: Int
-    /// Requests in flight on each.
+    /// Requests in flight on each connection.
     public var depth: Int
     /// The size of the payloads in bytes, or `mix`.
     public var payload: String
@@ -12,32 +12,32 @@ public struct LoadFigures: Codable, Sendable, Hashable {
     public var payloadCount: Int
     /// Their mean size in bytes.
     public var payloadByteCountMean: Double
-    /// How many of a hundred requests were to fetch.
+    /// The percentage of fetches among the requests.
     public var readPercent: Int
-    /// Which bytes were compared: all the bytes that were, were right.
+    /// Which bytes were compared. All compared bytes were right.
     public var check: LoadCheck
-    /// What the payloads and their order were made from.
+    /// The seed of the payloads and their order.
     public var seed: UInt64
 
-    /// Seconds that count, as they were measured.
+    /// The measured seconds.
     public var seconds: Double
-    /// Answers in these seconds.
+    /// Answers in the measured seconds.
     public var requests: Int
-    /// Answers a second.
+    /// Answers per second.
     public var requestsPerSecond: Double
-    /// Bytes of bodies a second, fetched and published, in units of 10⁶.
+    /// Bytes of bodies per second, fetched and published, in units of 10⁶.
     public var megabytesPerSecond: Double
-    /// Of all requests.
+    /// The latency of all requests.
     public var latency: LatencyFigures
-    /// Of the fetches, when there were any.
+    /// The fetches, if there were any.
     public var fetches: KindFigures?
-    /// Of the publishes, when there were any.
+    /// The publishes, if there were any.
     public var publishes: KindFigures?
-    /// How a fixed rate was kept; nil in a closed loop.
+    /// How well a fixed rate was kept; nil in a closed loop.
     public var rate: RateFigures?
-    /// What the generator itself cost.
+    /// The cost of the generator itself.
     public var generator: GeneratorFigures
-    /// What the server cost; nil when its processor time could not be read.
+    /// The cost of the server; nil if its processor time could not be read.
     public var server: ServerFigures?
 }
 
@@ -45,70 +45,70 @@ public struct LoadFigures: Codable, Sendable, Hashable {
 public struct KindFigures: Codable, Sendable, Hashable {
     /// Answers.
     public var requests: Int
-    /// Answers a second.
+    /// Answers per second.
     public var requestsPerSecond: Double
-    /// Bytes of bodies a second, in units of 10⁶.
+    /// Bytes of bodies per second, in units of 10⁶.
     public var megabytesPerSecond: Double
-    /// From sending (at a fixed rate: from when sending was due) to the whole answer.
+    /// From sending (at a fixed rate: from when sending was due) to the complete answer.
     public var latency: LatencyFigures
 }
 
-/// Latencies in microseconds. Percentiles are exact to three digits, the others to the nanosecond.
+/// Latencies in microseconds. Percentiles have three exact digits; the others are exact to the nanosecond.
 public struct LatencyFigures: Codable, Sendable, Hashable {
     /// The shortest.
     public var minMicroseconds: Double
     /// The arithmetic mean.
     public var meanMicroseconds: Double
-    /// Half are not above: the median.
+    /// The median.
     public var p50Microseconds: Double
-    /// 90 percent are not above.
+    /// The 90th percentile.
     public var p90Microseconds: Double
-    /// 99 percent are not above.
+    /// The 99th percentile.
     public var p99Microseconds: Double
-    /// 99.9 percent are not above.
+    /// The 99.9th percentile.
     public var p999Microseconds: Double
-    /// 99.99 percent are not above.
+    /// The 99.99th percentile.
     public var p9999Microseconds: Double
     /// The longest.
     public var maxMicroseconds: Double
 }
 
-/// How a fixed rate was kept.
+/// How well a fixed rate was kept.
 public struct RateFigures: Codable, Sendable, Hashable {
-    /// Requests a second that were asked for.
+    /// Requests per second that were due.
     public var askedPerSecond: Double
-    /// Requests a second that were answered.
+    /// Requests per second that were answered.
     public var achievedPerSecond: Double
-    /// Whether at most one in a hundred was missing. When it is false, server or generator could
-    /// not keep up, and the latencies grow with the length of the run.
+    /// Whether at most one in a hundred was missing. If false, server or generator could not keep up, and latencies
+    /// grow with the length of the run.
     public var isReached: Bool
-    /// Requests that were due and had no answer when the run ended; the time they had waited by
-    /// then is among the latencies.
+    /// Requests that were due but had no answer when the run ended. Their waiting time until then is included in the
+    /// latencies.
     public var unanswered: Int
 }
 
 /// The cost of the generator's thread. A share near 1 in a closed loop means that the generator was the limit.
 public struct GeneratorFigures: Codable, Sendable, Hashable {
-    /// Processor time in the seconds that count.
+    /// Processor time in the measured seconds.
     public var cpuSeconds: Double
-    /// The part of it outside the kernel.
+    /// The part of it spent outside the kernel.
     public var userSeconds: Double
-    /// Processor time by elapsed time: 1 is a whole core. In a run of fixed rate it is near 1
-    /// always, since the generator watches the clock.
+    /// Processor time divided by elapsed time: 1 is a whole core. Always near 1 at a fixed rate, since the generator
+    /// then polls the clock.
     public var cpuShare: Double
-    /// Processor time by answers.
+    /// Processor time divided by answers.
     public var cpuMicrosecondsPerRequest: Double
 }
 
 /// The cost of the server's processes.
 public struct ServerFigures: Codable, Sendable, Hashable {
-    /// Whose time it is.
+    /// The processes whose time was measured.
     public var processes: [Int32]
     /// Processor time of all their threads.
     public var cpuSeconds: Double
-    /// Processor time by elapsed time: 1 is a whole core.
+    /// Processor time divided by elapsed time: 1 is a whole core.
     public var cpuShare: Double
-    /// Processor time by answers.
+    /// Processor time divided by answers.
     public var cpuMicrosecondsPerRequest: Double
 }
 
@@ -166,7 +166,7 @@ extension LatencyFigures {
 }
 
 extension RateFigures {
-    /// Whether the rate was reached is a matter of whole requests: one may be on its way.
+    /// The rate is compared in whole requests, because one may be in flight.
     init(asked: Double, requests: Int, seconds: Double, unanswered: Int) {
         self.init(
             askedPerSecond: asked, achievedPerSecond: Double(requests) / seconds,

@@ -16,7 +16,7 @@ struct LoadRecord {
         }
     }
 
-    /// Adds how long a request without an answer has waited: its latency would have been longer.
+    /// Adds the waiting time of an unanswered request: its latency would have been longer.
     mutating func addUnanswered(_ kind: RequestKind, nanoseconds: Int64) {
         guard isCounting else { return }
         if kind == .fetch {
@@ -52,9 +52,9 @@ struct KindRecord {
     }
 }
 
-/// Latencies in nanoseconds, to three digits.
+/// Latencies in nanoseconds, with three exact digits.
 struct LatencyRecord {
-    /// What is longer counts as this long: an hour.
+    /// Longer latencies count as this long: an hour.
     static let nanosecondsMax: UInt64 = 3_600_000_000_000
 
     private var histogram = Histogram(max: LatencyRecord.nanosecondsMax)
@@ -68,7 +68,7 @@ struct LatencyRecord {
         addAtLeast(nanoseconds)
     }
 
-    /// Adds a latency that was this long before it ended. It cannot be the smallest.
+    /// Adds a lower bound of a latency. It is not used for the minimum.
     mutating func addAtLeast(_ nanoseconds: Int64) {
         let value = min(UInt64(max(0, nanoseconds)), Self.nanosecondsMax)
         histogram.add(value)
@@ -93,12 +93,12 @@ struct LatencyRecord {
     }
 }
 
-/// Counts numbers up to a largest one in buckets that are at most a thousandth of them wide, as
-/// HdrHistogram does: numbers below 2,048 exactly, then 1,024 buckets for each doubling.
+/// Counts numbers in buckets that are at most a thousandth of the number wide, like HdrHistogram: numbers below 2,048
+/// exactly, then 1,024 buckets for each doubling.
 ///
-/// 8 KiB for each doubling. Adding a number is a shift and an increment.
+/// Takes 8 KiB for each doubling. Adding a number costs a shift and an increment.
 struct Histogram {
-    /// Buckets of one doubling: 2 to the power of this.
+    /// The binary logarithm of the number of buckets per doubling.
     private static let bitCount = 10
 
     private var counts: [UInt64]
@@ -118,10 +118,10 @@ struct Histogram {
         count &+= other.count
     }
 
-    /// The number that `percent` of all do not exceed, rounded up to the end of its bucket; 0
-    /// without any.
+    /// The number that `percent` of all numbers do not exceed, rounded up to the end of its bucket; 0 if there are
+    /// none.
     func percentile(_ percent: Double) -> UInt64 {
-        // One step down, so that rounding does not lead into the next bucket.
+        // One step down, so that rounding cannot reach the next bucket.
         let wanted = (percent.nextDown * Double(count) / 100).rounded(.up)
         var sum: UInt64 = 0
         for bucket in counts.indices where counts[bucket] > 0 {
@@ -131,7 +131,7 @@ struct Histogram {
         return 0
     }
 
-    /// Numbers of a bucket have the same first 11 bits.
+    /// The numbers of a bucket have their first 11 bits in common.
     private static func bucket(of number: UInt64) -> Int {
         let shift = max(0, 53 - number.leadingZeroBitCount)
         return (shift << bitCount) + Int(number >> shift)
@@ -146,10 +146,10 @@ struct Histogram {
 struct ProcessorTimes {
     var generator: Int64
     var generatorUser: Int64
-    /// Nil when there are no processes, or the time of one cannot be read.
+    /// nil without processes, or if the time of one cannot be read.
     var server: Int64?
 
-    /// Takes them now, for the calling thread. Costs a system call for each.
+    /// The current times, for the calling thread. Costs a system call for each.
     static func now(of processes: [Int32]) -> ProcessorTimes {
         var server: Int64? = processes.isEmpty ? nil : 0
         for process in processes {

@@ -2,36 +2,34 @@
 public struct LoadOptions: Sendable {
     /// The socket file of the server.
     public var socketPath: String
-    /// Connections, all in one thread; within ``LoadLimits/connections``.
+    /// The number of connections, all in one thread; within ``LoadLimits/connections``.
     public var connections = 1
-    /// Requests in flight on each; within ``LoadLimits/depth``.
+    /// Requests in flight on each connection; within ``LoadLimits/depth``.
     public var depth = 1
-    /// Seconds that count; within ``LoadLimits/seconds``.
+    /// The measured seconds; within ``LoadLimits/seconds``.
     public var seconds = 5.0
-    /// Seconds before them; within ``LoadLimits/warmUpSeconds``.
+    /// The seconds of warm-up; within ``LoadLimits/warmUpSeconds``.
     public var warmUpSeconds = 1.0
-    /// How many of a hundred requests fetch; the others publish. Within
-    /// ``LoadLimits/readPercent``.
+    /// The percentage of fetches; the other requests publish. Within ``LoadLimits/readPercent``.
     public var readPercent = 100
     /// The order of the ids of publishes.
     public var publishOrder = PublishOrder.ascending
-    /// Requests per second on all connections together, at fixed times; nil: a closed loop. Within
-    /// ``LoadLimits/rate``.
+    /// Requests per second on all connections together, at fixed times; nil: a closed loop. Within ``LoadLimits/rate``.
     public var rate: Double?
     /// Which bytes of the answers are compared.
     public var check = LoadCheck.all
-    /// The same seed asks for the same payloads in the same order.
+    /// The same seed requests the same payloads in the same order.
     public var seed: UInt64 = 1
-    /// The server's processes, whose processor time is measured; empty: the one that listens at the socket. Give
-    /// them if other processes answer, as with nginx.
+    /// The server's processes, whose processor time is measured; empty: the process that listens at the socket. Set it
+    /// if other processes answer, as with nginx.
     public var serverProcesses: [Int32] = []
-    /// The core to which the calling thread is pinned, permanently; nil: none.
+    /// The core to which the calling thread is permanently pinned; nil: none.
     public var core: Int?
 
-    /// A run of five seconds after one of warm-up, with one connection and one request in flight.
+    /// A run of five seconds after one second of warm-up, with one connection and one request in flight.
     public init(socketPath: String) { self.socketPath = socketPath }
 
-    /// Throws for the first option that is out of its bounds.
+    /// Throws for the first option that is out of bounds.
     public func validate() throws(LoadFailure) {
         try Self.check("connections", connections, LoadLimits.connections)
         try Self.check("requests in flight", depth, LoadLimits.depth)
@@ -56,28 +54,27 @@ public struct LoadOptions: Sendable {
     }
 }
 
-/// The order in which publishes go to their ids. Each id comes once before any comes again.
+/// The order of the ids of publishes. Each id is used once before any is used again.
 public enum PublishOrder: Sendable, Hashable {
-    /// One after the other, from the first.
+    /// In order, starting with the first.
     case ascending
-    /// Far from each other, as real ids are in a server's index; the seed chooses the first.
+    /// Far from each other, like real ids in a server's index. The seed selects the first.
     case scattered
 }
 
-/// Which bytes of fetched bodies are compared with what they should be. The length of every body
-/// always is.
+/// Which bytes of fetched bodies are compared with the payloads. The length of every body is always checked.
 public enum LoadCheck: String, Sendable, Hashable, Codable, CaseIterable {
     /// Every byte of every body.
     case all
-    /// Every byte of one body in 16 of each connection, and the first and last 64 of all others: for
-    /// comparisons in which comparing would be most of the generator's work.
+    /// Every byte of one body in 16 of each connection, and the first and last 64 of all others: for measurements in
+    /// which comparing would be most of the generator's work.
     case sample
 
     static let sampleInterval = 16
     static let sampledEdgeByteCount = 64
 }
 
-/// Every limit of the load generator, in one place.
+/// All limits of the load generator.
 public enum LoadLimits {
     /// Connections of a run.
     public static let connections = 1...8_192
@@ -87,32 +84,32 @@ public enum LoadLimits {
     public static let payloadByteCount = 1...(64 << 20)
     /// Distinct payloads of a run.
     public static let payloadCount = 1...100_000
-    /// All payloads of a run, in bytes, if their number is not given.
+    /// The total of all payloads of a run, in bytes, if their number is not given.
     public static let storedByteCountMax = 256 << 20
     /// Distinct payloads of a run, if their number is not given.
     public static let payloadCountUsual = 16...1_000
     static let storeNanosecondsWithoutAnswerMax: Int64 = 60_000_000_000
-    /// Seconds that count.
+    /// The measured seconds.
     public static let seconds = 0.01...86_400.0
-    /// Seconds before they count.
+    /// The seconds of warm-up.
     public static let warmUpSeconds = 0.0...3_600.0
-    /// Requests a second in a run of fixed rate.
+    /// Requests per second at a fixed rate.
     public static let rate = 1.0...50_000_000.0
     /// The number of a core.
     public static let core = 0...1_023
-    /// Requests of a fixed rate that were never sent, whose wait is recorded.
+    /// The most requests of a fixed rate that were never sent whose wait is recorded.
     public static let overdueRecordedMax = 10_000_000
-    /// Percent of the requests that fetch.
+    /// The percentage of fetches.
     public static let readPercent = 0...100
     /// Bytes in the head of one answer.
     public static let answerHeadByteCountMax = 32 << 10
-    /// Bytes in a fetch, and in a publish without its body.
+    /// Bytes of a fetch, and of a publish without its body.
     public static let requestByteCountMax = 8_192
     /// Bytes after the body of a publish.
     public static let publishTrailerByteCountMax = 64
-    /// Bytes that one `recv` may bring: more than a Unix socket usually holds, and less than a core's second-level
-    /// cache. A payload of 1 MiB costs the generator a tenth more with 64 KiB, and no less with 1 MiB.
+    /// The most bytes of one `recv`: more than a Unix socket usually holds, and less than a core's second-level cache.
+    /// A payload of 1 MiB costs the generator a tenth more with 64 KiB, and no less with 1 MiB.
     static let receiveByteCount = 256 << 10
-    /// Servers' processes whose time is counted.
+    /// The most server processes whose time is measured.
     public static let serverProcessCountMax = 64
 }

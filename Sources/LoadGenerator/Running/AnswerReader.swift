@@ -1,6 +1,6 @@
 internal import Glibc
 
-/// Reads the answers of one connection, and compares the bodies of fetches with the payloads as they come.
+/// Reads the answers of one connection, and compares the bodies of fetches with the payloads as they arrive.
 struct AnswerReader: ~Copyable {
     private var bodyLeft = 0
     private var trailerLeft = 0
@@ -9,16 +9,16 @@ struct AnswerReader: ~Copyable {
     private var comparesAll = true
     private var fetchCount = 0
     private var slice = PayloadSlice(start: 0, byteCount: 0)
-    /// The beginning of an incomplete head. Usually empty.
+    /// The beginning of an incomplete head; usually empty.
     private(set) var carry: [UInt8] = []
 
     private let check: LoadCheck
 
     init(check: LoadCheck) { self.check = check }
 
-    /// Takes bytes of `input` from `offset` on, up to the end of the answer to `request`.
+    /// Consumes bytes of `input` from `offset` on, up to the end of the answer to `request`.
     ///
-    /// - Returns: false when the answer is incomplete. All of `input` is taken then; ``carry`` is to be put in front of
+    /// - Returns: false if the answer is incomplete. All of `input` is then consumed, and ``carry`` must be put before
     ///   the next input.
     mutating func take(
         _ input: RawSpan, from offset: inout Int, to request: PlannedRequest,

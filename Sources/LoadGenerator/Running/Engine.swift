@@ -1,8 +1,8 @@
 internal import CLinux
 
-/// The loop: all connections of a run in one thread.
+/// The event loop: all connections of a run in one thread.
 ///
-/// A step of a connection is one `recv` and one `send`: every whole answer is checked, and as many new requests are
+/// A step of a connection is one `recv` and one `send`: every complete answer is checked, and as many new requests are
 /// sent together. The loop allocates nothing.
 struct Engine: ~Copyable {
     private let workload: Workload
@@ -14,9 +14,9 @@ struct Engine: ~Copyable {
     private var output: [UInt8] = []
     private var nextConnection = 0
 
-    /// The longest wait for events, in nanoseconds, so that the loop looks at the clock.
+    /// The longest wait for events, in nanoseconds, so that the loop regularly checks the clock.
     private static let waitNanosecondsMax: Int64 = 50_000_000
-    /// How long before a request is due the loop stops sleeping: waking up takes about as long.
+    /// The loop stops sleeping this long before a request is due, since waking up takes about as long.
     private static let watchNanoseconds: Int64 = 80_000
 
     init(
@@ -54,11 +54,11 @@ struct Engine: ~Copyable {
         for index in 0..<allConnections.count { try send(index, limit: limit, now: now) }
     }
 
-    /// Waits for what comes and answers it with new requests. Returns the time afterwards.
+    /// Waits for answers, and replaces them with new requests. Returns the time afterwards.
     mutating func run(until end: Int64, now: Int64) throws(LoadFailure) -> Int64 {
         var now = now
         if allConnections.count == 1 && isClosedLoop && !allConnections[0].awaitsRoom {
-            // With one connection `recv` can wait itself: a system call less.
+            // With a single connection `recv` can wait, which saves a system call.
             return try serve(0, waiting: true)
         }
         let count = try events.wait(nanoseconds: waitNanoseconds(until: end, now: now))
@@ -77,7 +77,7 @@ struct Engine: ~Copyable {
         let longest = min(Self.waitNanosecondsMax, end - now)
         guard let schedule = plan.schedule else { return longest }
         let untilDue = schedule.nextDue - now
-        // What is overdue waits for a connection, which only an event can free.
+        // Overdue requests wait for a connection, and only an event can free one.
         return untilDue <= 0 ? longest : min(longest, untilDue - Self.watchNanoseconds)
     }
 
@@ -101,10 +101,10 @@ struct Engine: ~Copyable {
         }
     }
 
-    /// Sends the requests that are due, on one connection after the other as they have room.
+    /// Sends the requests that are due, on each connection in turn as it has room.
     private mutating func dispatch(now: Int64) throws(LoadFailure) {
         guard let schedule = plan.schedule, schedule.nextDue <= now else { return }
-        // When many are due at once each connection takes its part of them in one call.
+        // If many are due at once, each connection takes its share of them in one call.
         let share = max(1, schedule.overdueCount(at: now) / allConnections.count)
         var tried = 0
         while tried < allConnections.count {
@@ -120,8 +120,8 @@ struct Engine: ~Copyable {
         }
     }
 
-    /// Counts the wait of every request that was due before `end` and has no answer. Returns how
-    /// many there are.
+    /// Counts the wait of every request that was due before `end` and has no answer. Returns the number of such
+    /// requests.
     mutating func countUnanswered(at end: Int64) -> Int {
         var count = 0
         for index in 0..<allConnections.count {
@@ -132,7 +132,7 @@ struct Engine: ~Copyable {
                 count += 1
             }
         }
-        // Bounded like everything: what is beyond is counted, and not recorded.
+        // Bounded: further requests are counted, but not recorded.
         let overdue = plan.schedule?.overdueCount(at: end) ?? 0
         for _ in 0..<min(overdue, LoadLimits.overdueRecordedMax) {
             guard let request = plan.next(now: end) else { break }

@@ -1,4 +1,4 @@
-/// The requests of a connection without an answer, oldest first, in memory that does not grow.
+/// The unanswered requests of a connection, oldest first, in a buffer of fixed size.
 struct InFlightRing {
     private var entries: [PlannedRequest]
     private let capacity: Int

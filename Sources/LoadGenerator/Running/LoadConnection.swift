@@ -1,7 +1,6 @@
 internal import Bytes
 
-/// One connection of a run: what it has in flight, what it has not sent yet, and the answer that is
-/// coming.
+/// One connection of a run: its requests in flight, its unsent bytes, and the answer that is arriving.
 final class LoadConnection {
     let socket: LoadSocket
     @exclusivity(unchecked) private(set) var inFlight: InFlightRing
@@ -12,15 +11,15 @@ final class LoadConnection {
     /// Whether the event set waits for room to send on this connection.
     var isPolledForRoom = false
 
-    /// The largest body that is copied after its head, so that several are sent in one call; larger ones are sent
-    /// from the pool.
+    /// The largest body that is copied after its head, so that several are sent in one call. Larger ones are sent from
+    /// the pool.
     static let copiedBodyByteCountMax = 16 << 10
     static let requestRoom =
         LoadLimits.requestByteCountMax + copiedBodyByteCountMax
         + LoadLimits.publishTrailerByteCountMax
     static let sendByteCount = 64 << 10
 
-    /// A connection that has nothing in flight. The opening, if there is one, leaves with the first
+    /// Creates a connection without requests in flight. The opening, if there is one, is sent with the first
     /// ``send(limit:now:_:_:through:)``.
     init(_ socket: consuming LoadSocket, depth: Int, check: LoadCheck, opening: [UInt8]) {
         self.socket = socket
@@ -34,9 +33,9 @@ final class LoadConnection {
 
     var hasRoom: Bool { isOpen && unsent.isEmpty && !inFlight.isFull }
 
-    /// Receives once, in front of what the last input left over.
+    /// Receives once. What the last input left over is put before it.
     ///
-    /// - Returns: the bytes of `buffer` that ``take(_:_:now:_:_:)`` is to see; empty when nothing came.
+    /// - Returns: the bytes of `buffer` to pass to ``take(_:_:now:_:_:)``; empty if nothing was received.
     func receive(
         into buffer: inout [UInt8], waiting: Bool
     ) throws(LoadFailure) -> Range<Int> {
@@ -48,7 +47,7 @@ final class LoadConnection {
         return start..<headroom + count
     }
 
-    /// Takes bytes that came at `now`: every answer that is whole is counted.
+    /// Consumes bytes received at `now`. Every complete answer is counted.
     func take(
         _ buffer: [UInt8], _ range: Range<Int>, now: Int64, _ workload: borrowing Workload,
         _ record: inout LoadRecord
@@ -77,8 +76,8 @@ final class LoadConnection {
         }
     }
 
-    /// Sends what waits and then up to `limit` new requests, as far as the depth, the plan and the
-    /// socket allow, in as few calls as there are large bodies and full buffers.
+    /// Sends unsent bytes, then up to `limit` new requests, as far as the depth, the plan and the socket allow, in as
+    /// few calls as there are large bodies and full buffers.
     func send(
         limit: Int, now: Int64, _ workload: borrowing Workload, _ plan: inout RequestPlan,
         through buffer: inout [UInt8]
@@ -116,8 +115,8 @@ final class LoadConnection {
         return true
     }
 
-    /// Composes requests until the limit, the depth, the plan or the buffer ends, or one has a body
-    /// that is not copied.
+    /// Composes requests until the limit, the depth, the plan or the buffer is exhausted, or one has a body that is not
+    /// copied.
     private func compose(
         _ limit: inout Int, now: Int64, _ workload: borrowing Workload, _ plan: inout RequestPlan,
         into buffer: inout [UInt8]
@@ -151,8 +150,7 @@ final class LoadConnection {
     }
 }
 
-/// What a connection has not sent yet: bytes, then the rest of a body in the pool, then what the
-/// dialect puts behind a body.
+/// The unsent bytes of a connection: bytes, then the rest of a body in the pool, then the dialect's trailer.
 private struct Unsent: ~Copyable {
     var bytes: [UInt8] = []
     var bodyStart = 0
@@ -184,7 +182,7 @@ private struct Unsent: ~Copyable {
         skipBody(count - first, workload)
     }
 
-    /// Of a trailer that was cut the rest is kept.
+    /// If a trailer was cut, its rest is kept.
     mutating func skipBody(_ count: Int, _ workload: borrowing Workload) {
         guard bodyLeft > 0 else { return }
         let ofBody = min(count, bodyLeft)

@@ -2,13 +2,12 @@ internal import CLinux
 internal import CLoad
 internal import Glibc
 
-/// A connection to the server under load: the only place of the generator that makes system calls
-/// on sockets.
+/// A connection to the server under load. Only this type makes system calls on sockets.
 struct LoadSocket: ~Copyable {
-    /// Its descriptor, for an epoll set. It leaves the set when the socket is closed.
+    /// The descriptor, for an epoll set. Closing the socket removes it from the set.
     let descriptor: Int32
 
-    /// How long one waiting receive may last, so that the loop looks at the clock.
+    /// The longest blocking receive, so that the loop regularly checks the clock.
     static let receiveMillisecondsMax: Int64 = 50
 
     static func connect(to path: String) throws(LoadFailure) -> LoadSocket {
@@ -40,20 +39,19 @@ struct LoadSocket: ~Copyable {
 
     deinit { close(descriptor) }
 
-    /// The process at the other end, as far as the kernel says (`SO_PEERCRED`): the one that called
-    /// `listen`.
+    /// The process at the other end, if the kernel knows (`SO_PEERCRED`): the one that called `listen`.
     var peerProcess: Int32? {
         let process = clinux_peer_process(descriptor)
         return process > 0 ? process : nil
     }
 
-    /// Sends what can be sent now of bytes, a body behind them and a trailer behind that; returns
-    /// how many bytes that was, 0 when the socket is full. Any of them may be empty.
+    /// Sends as much as possible of bytes, a body and a trailer. Returns how many bytes were sent, 0 if the socket is
+    /// full. Any of them may be empty.
     borrowing func send(
         _ bytes: RawSpan, body: RawSpan, trailer: RawSpan
     ) throws(LoadFailure) -> Int {
         let descriptor = descriptor
-        // The spans keep their memory alive during the calls, which copy out of it.
+        // The spans keep their memory alive during the calls, which copy from it.
         let count = bytes.withUnsafeBytes { bytes in
             if body.byteCount == 0 {
                 return clinux_send(descriptor, bytes.baseAddress, bytes.count)
@@ -81,12 +79,12 @@ struct LoadSocket: ~Copyable {
         }
     }
 
-    /// Receives into `buffer` from `offset` on. Returns how many bytes came; 0 when nothing did.
+    /// Receives into `buffer` from `offset` on. Returns how many bytes arrived.
     borrowing func receive(
         into buffer: inout [UInt8], from offset: Int, waiting: Bool
     ) throws(LoadFailure) -> Int {
         let descriptor = descriptor
-        // `recv` writes at most the bytes that are there, and keeps no pointer.
+        // `recv` writes at most as many bytes as there is room, and keeps no pointer.
         let count = buffer.withUnsafeMutableBytes { whole in
             let room = UnsafeMutableRawBufferPointer(rebasing: whole[offset...])
             return waiting
@@ -107,7 +105,7 @@ extension LoadFailure {
     static let closed = LoadFailure(.server, "the server closed the connection")
 
     init(systemCall call: String) {
-        // strerror may use its buffer again in the next call; the text is copied at once.
+        // Copied at once: `strerror` may reuse its buffer.
         self.init(.system, "\(call): \(String(cString: strerror(errno)))")
     }
 }
@@ -135,7 +133,7 @@ struct EventSet: ~Copyable {
         UInt32(CLINUX_IN) | (output ? UInt32(CLINUX_OUT) : 0)
     }
 
-    /// Adds a socket, to wait for its input. Its events carry `index`.
+    /// Adds a socket to wait for input. Its events carry `index`.
     borrowing func add(_ socket: Int32, index: Int) throws(LoadFailure) {
         guard clinux_epoll_add(descriptor, socket, Self.interest(false), UInt64(index)) == 0
         else { throw LoadFailure(systemCall: "epoll_ctl") }
@@ -145,7 +143,7 @@ struct EventSet: ~Copyable {
         _ = clinux_epoll_modify(descriptor, socket, Self.interest(awaitsRoom), UInt64(index))
     }
 
-    /// Waits at most this long. Returns the number of events; 0 after a signal.
+    /// Waits for at most this long. Returns the number of events; 0 after a signal.
     borrowing func wait(nanoseconds: Int64) throws(LoadFailure) -> Int {
         // The kernel writes at most `eventCountMax` events.
         let count = cload_epoll_wait(

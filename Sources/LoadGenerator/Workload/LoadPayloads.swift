@@ -1,16 +1,15 @@
 internal import Glibc
 
-/// The payloads of a run: slices of one pool of random bytes, so that thousands of distinct ones
-/// cost the memory of one, and the bytes that answers are compared with stay in the processor's
-/// cache.
+/// The payloads of a run: slices of one pool of random bytes. So thousands of distinct payloads take the memory of one,
+/// and the bytes that answers are compared with stay in the processor's cache.
 ///
-/// The same sizes and seed give the same payloads, whatever their number.
+/// Equal sizes and seeds give equal payloads, whatever their number.
 public struct LoadPayloads: Sendable {
-    /// How large they are.
+    /// The sizes of the payloads.
     public let sizes: PayloadSizes
-    /// What they were made from.
+    /// The seed of the payloads.
     public let seed: UInt64
-    /// All payloads together, in bytes.
+    /// The total of all payloads, in bytes.
     public let byteCountTotal: Int
 
     let pool: [UInt8]
@@ -19,11 +18,10 @@ public struct LoadPayloads: Sendable {
     /// Slices begin this many bytes apart. Odd, so that answers and payloads are not aligned alike.
     private static let stride = 61
 
-    /// Makes `count` payloads, or as many as are usual for their size
-    /// (``LoadLimits/storedByteCountMax``). Costs the time to fill the pool, which is one payload of
-    /// the largest size and 61 bytes for each.
+    /// Creates `count` payloads, or the default number for their size (``LoadLimits/storedByteCountMax``). Costs the
+    /// time to fill the pool, which is one payload of the largest size and 61 bytes for each payload.
     ///
-    /// - Throws: a failure when a size or the number is out of its bounds.
+    /// - Throws: a failure if a size or the number is out of bounds.
     public init(_ sizes: PayloadSizes, count: Int? = nil, seed: UInt64) throws(LoadFailure) {
         let count = count ?? sizes.usualCount
         if case .fixed(let size) = sizes { try Self.check(size) }
@@ -66,16 +64,16 @@ public struct LoadPayloads: Sendable {
         return bytes
     }
 
-    /// How many there are.
+    /// The number of payloads.
     public var count: Int { slices.count }
 
-    /// Payload `index` as dialects see it. Makes a string.
+    /// Payload `index` for a dialect. Allocates a string.
     public func item(_ index: Int) -> LoadItem {
         LoadItem(
             index: index, id: "bench-\(sizes)-\(seed)-\(index)", byteCount: slices[index].byteCount)
     }
 
-    /// What a run publishes in place of payload `index`: another id, the same size.
+    /// What a run publishes for payload `index`: the same size under another id.
     func publishedItem(_ index: Int) -> LoadItem {
         LoadItem(
             index: index, id: "bench-publish-\(sizes)-\(seed)-\(index)",
@@ -95,12 +93,12 @@ struct PayloadSlice: Sendable, Hashable, BitwiseCopyable {
     var byteCount: Int
 }
 
-/// How large the payloads of a run are.
+/// The sizes of the payloads of a run.
 public enum PayloadSizes: Sendable, Hashable, CustomStringConvertible {
     /// All of this many bytes.
     case fixed(Int)
-    /// Like images of rich notifications: lognormal, median 60 kB, most between 18 and 200 kB, a few of
-    /// some megabytes.
+    /// Like images of rich notifications: lognormal, median 60 kB, most between 18 and 200 kB, a few of several
+    /// megabytes.
     case mix
 
     enum Mix {
@@ -124,7 +122,7 @@ public enum PayloadSizes: Sendable, Hashable, CustomStringConvertible {
         }
     }
 
-    /// The default number of distinct payloads: as many as a run may store.
+    /// The default number of distinct payloads, limited by what a run may store.
     var usualCount: Int {
         let bounds = LoadLimits.payloadCountUsual
         guard case .fixed(let byteCount) = self, byteCount > 0 else { return bounds.upperBound }
@@ -145,12 +143,11 @@ public enum PayloadSizes: Sendable, Hashable, CustomStringConvertible {
     }
 }
 
-/// The same numbers for the same seed: SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom
-/// Number Generators, 2014).
+/// A reproducible generator: SplitMix64 (Steele, Lea, Flood: Fast Splittable Pseudorandom Number Generators, 2014).
 public struct SeededGenerator: RandomNumberGenerator, Sendable {
     private var state: UInt64
 
-    /// A generator that begins with `seed`; every seed is a good one.
+    /// Creates a generator. Every seed is suitable.
     public init(seed: UInt64) { state = seed }
 
     /// The next number. Costs three multiplications.
@@ -162,8 +159,8 @@ public struct SeededGenerator: RandomNumberGenerator, Sendable {
         return mixed ^ (mixed >> 31)
     }
 
-    /// A number from 0 up to `bound`, which must be positive. One multiplication and no rejection:
-    /// its bias is below 2⁻⁴⁰ for the bounds of a run.
+    /// A number from 0 up to `bound`, exclusive, which must be positive. One multiplication without rejection: its bias
+    /// is below 2⁻⁴⁰ for the bounds of a run.
     mutating func index(below bound: Int) -> Int {
         Int(truncatingIfNeeded: next().multipliedFullWidth(by: UInt64(bound)).high)
     }

@@ -1,28 +1,27 @@
-/// What is asked for next: which kind, which payload, and since when it has been wanted.
+/// Decides the next request: its kind, its payload, and since when it is due.
 struct RequestPlan {
     private var generator: SeededGenerator
     private let payloadCount: Int
     private let purpose: Workload.Purpose
-    /// A request fetches when a number below 100 is below this one.
+    /// A request is a fetch if a random number below 100 is below this one.
     private let readPercent: Int
     private var nextPublish = 0
     private let publishCountMax: Int
     private let order: IDOrder
-    /// Tells the bodies of this run from those of all others.
+    /// Distinguishes the bodies of this run from those of other runs.
     private let runStamp: UInt64
     private(set) var schedule: RateSchedule?
 
-    /// A plan that begins at `start`; without a rate a request is wanted as soon as there is room
-    /// for it.
+    /// Creates a plan that begins at `start`. Without a rate, a request is due as soon as there is room for it.
     ///
-    /// - Parameter publishCountMax: how many publishes there are; nil: one of each payload when
-    ///   they are stored, and without end otherwise.
+    /// - Parameter publishCountMax: the number of publishes; nil: one of each payload when storing, otherwise
+    ///   unlimited.
     init(
         payloadCount: Int, purpose: Workload.Purpose, readPercent: Int, seed: UInt64,
         runStamp: UInt64, order: PublishOrder = .ascending, publishCountMax: Int? = nil,
         schedule: RateSchedule? = nil
     ) {
-        // Not the numbers that the payloads were made from.
+        // Differs from the numbers that make the payloads.
         generator = SeededGenerator(seed: seed ^ 0x5EED_0F_41E_9A7)
         self.payloadCount = payloadCount
         self.purpose = purpose
@@ -64,7 +63,7 @@ struct RequestPlan {
     }
 }
 
-/// Which id publish number n goes to: each of them once, then from the beginning again.
+/// The id of each publish: every id once, then again from the beginning.
 struct IDOrder: Sendable {
     private let count: Int
     private let first: Int
@@ -76,8 +75,8 @@ struct IDOrder: Sendable {
         step = 1
     }
 
-    /// From `first` on, in steps of about the golden section of all: neighbours in time are far
-    /// from each other. The step has no divisor in common with `count`, or some would never come.
+    /// From `first` on, in steps of about the golden section of all: consecutive ids are far apart. The step and
+    /// `count` have no common divisor, or some ids would never be used.
     init(scattered count: Int, first: Int) {
         func divisor(_ one: Int, _ other: Int) -> Int {
             other == 0 ? one : divisor(other, one % other)
@@ -98,16 +97,16 @@ struct PlannedRequest: BitwiseCopyable {
 
     var kind: RequestKind
     var index: Int
-    /// Since when it has been wanted, in nanoseconds of the run's clock; latency counts from here.
+    /// Since when it has been due, in nanoseconds of the run's clock. Latency counts from here.
     var intendedAt: Int64
     var stamp: UInt64
 }
 
-/// When the requests of a run of fixed rate are meant to be sent: evenly, whatever the server does.
+/// When the requests of a fixed-rate run are due: at equal intervals, whatever the server does.
 ///
-/// A request that cannot be sent in time keeps its time, and its latency counts from there: what a
-/// client would have waited that came at that moment. Counting from the sending instead leaves out
-/// exactly the requests that a stall delays (coordinated omission).
+/// A request that cannot be sent in time keeps its time, and its latency counts from then: the wait of a client that
+/// arrives at that moment. Counting from the sending would omit exactly the requests that a stall delays (coordinated
+/// omission).
 struct RateSchedule {
     let rate: Double
     private let start: Int64

@@ -1,11 +1,11 @@
-/// Everything that requests are made of and answers are compared with, prepared before the run.
+/// Everything that requests consist of and answers are compared with, prepared before the run.
 ///
-/// Not copyable, so that the loop, which borrows it, never counts references to what is in it.
+/// Noncopyable, so that the loop, which borrows it, changes no reference counts.
 struct Workload: ~Copyable {
     enum Purpose: Sendable {
-        /// Fetches of the payloads and publishes under other ids, each body unlike any before.
+        /// Fetches payloads, and publishes under other ids, each time with a unique body.
         case measuring
-        /// Every payload is stored once as it is, to be fetched later.
+        /// Stores every payload once, unchanged, to be fetched later.
         case storing
     }
 
@@ -17,7 +17,7 @@ struct Workload: ~Copyable {
 
     /// All requests, concatenated: fetches, then the heads of publishes.
     private let requests: [UInt8]
-    /// Where request i ends; it begins where the one before ends.
+    /// Where request i ends; it begins where the previous one ends.
     private let ends: [Int]
     private let fetchCount: Int
 
@@ -95,8 +95,7 @@ struct Workload: ~Copyable {
 
     borrowing func slice(_ index: Int) -> PayloadSlice { payloads.slices[index] }
 
-    /// How many bytes at the beginning of a published body are the publish's own: a number that
-    /// makes the body unlike any other.
+    /// How many bytes at the start of a published body are replaced by a number that makes the body unique.
     borrowing func stampByteCount(of slice: PayloadSlice) -> Int {
         purpose == .measuring ? min(PlannedRequest.stampByteCount, slice.byteCount) : 0
     }
