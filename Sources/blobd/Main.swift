@@ -57,7 +57,7 @@ struct Blobd: ParsableCommand {
             WalkCommand.self,
         ])
 
-    /// What other programs call a command of this one.
+    /// What other programs call our commands.
     private static let otherNames = [
         "delete": "rm", "del": "rm", "remove": "rm", "info": "stat", "show": "stat",
         "list": "ls", "send": "publish", "post": "publish", "upload": "put", "store": "put",
@@ -80,8 +80,8 @@ struct Blobd: ParsableCommand {
             .badUsage, "there is no command '\(HumanText.line(word))'\(hint) See blobd --help")
     }
 
-    /// Parses the arguments, runs the command and ends the process with the contract's exit codes,
-    /// which are not those that ArgumentParser would choose.
+    /// Parses the arguments, runs the command and exits with the documented exit codes, which differ from
+    /// ArgumentParser's.
     static func main() {
         do {
             try CommandLineText.checkArguments()
@@ -111,7 +111,7 @@ extension ExitStatus {
         }
     }
 
-    /// Reports what ArgumentParser throws: help and the version (both successes), bad usage, exit codes.
+    /// Handles what ArgumentParser throws: help and the version (both successes), bad usage, exit codes.
     private static func reportParser(_ error: any Error) -> Int32 {
         let code = Blobd.exitCode(for: error)
         let text = Blobd.fullMessage(for: error)

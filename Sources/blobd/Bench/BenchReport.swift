@@ -12,7 +12,7 @@ struct BenchReport {
     ])
     private var remarks: [String] = []
 
-    /// In a closed loop a generator that used more of its core than this may have been the limit.
+    /// In a closed loop, a generator that used more of its core than this may have been the limit.
     private static let busyShare = 0.9
 
     mutating func append(_ figures: LoadFigures) {
@@ -72,7 +72,7 @@ struct BenchReport {
         return text
     }
 
-    /// Three digits, and whole numbers from 100 on: `4.21`, `38.5`, `1,204`.
+    /// With three significant digits below 100, as a whole number above: `4.21`, `38.5`, `1,204`.
     static func number(_ value: Double) -> String {
         guard value.isFinite, value.magnitude < 1e15 else { return "?" }
         if value >= 99.95 { return HumanText.count(Int(value.rounded())) }

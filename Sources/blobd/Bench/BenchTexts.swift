@@ -1,7 +1,7 @@
 public import ArgumentParser
 import LoadGenerator
 
-/// Values with commas between them; nil where one is none.
+/// Comma-separated values; nil if one is invalid.
 private func list<Value>(_ text: String, _ value: (String) -> Value?) -> [Value]? {
     let words = text.split(separator: ",", omittingEmptySubsequences: false)
     let values = words.compactMap { value(String($0)) }

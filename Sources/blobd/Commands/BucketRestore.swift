@@ -5,7 +5,7 @@ import ObjectStore
 import Replication
 
 enum BucketCommand {
-    /// Restores to a directory, or only verifies (nil).
+    /// Restores to a directory; nil: only verifies.
     static func restore(
         _ url: String, _ target: Restorer.Target, to data: String?, json: Bool, _ watch: Stopwatch
     ) throws -> String {
@@ -72,7 +72,7 @@ enum BucketCommand {
     }
 
     static func open(_ url: String) throws(CommandFailure) -> S3Bucket {
-        // Writing to a closed connection is an error, and no signal.
+        // Writing to a closed connection is an error, not a signal.
         signal(SIGPIPE, SIG_IGN)
         let objects = try objects(url)
         do throws(ReplicationError) { return try S3Bucket(objects, stop: StopSignal()) } catch {
@@ -80,7 +80,7 @@ enum BucketCommand {
         }
     }
 
-    /// Runs something on a bucket, with a bar for each of its phases.
+    /// Runs `body` on a bucket, with a progress bar for each of its phases.
     static func run<Result>(
         on url: String, _ failure: String, _ body: (S3Bucket, PhaseBar) throws -> Result
     ) throws -> Result {
@@ -96,7 +96,7 @@ enum BucketCommand {
         }
     }
 
-    /// The error of such a command. A server that is not available now has its own exit code.
+    /// The error of such a command. A server that is unavailable has its own exit code.
     static func failure(_ what: String, _ error: any Error) -> CommandFailure {
         switch error {
         case let error as CommandFailure: error

@@ -48,7 +48,7 @@ struct ChangesCommand: ParsableCommand {
         do {
             if follow { try follow(&printer) } else { try read(&printer) }
         } catch {
-            // The given cursor may be wrong.
+            // Before the first page, the given cursor itself may be wrong.
             if printer.hasRead { printer.writeCursor() }
             throw error
         }

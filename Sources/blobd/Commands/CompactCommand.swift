@@ -23,7 +23,7 @@ struct CompactCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        // Writing to a closed pipe is an error, and no signal.
+        // Writing to a closed pipe is an error, not a signal.
         clinux_ignore_signals()
         let watch = Stopwatch()
         var progress = ProgressBar("compacting")

@@ -2,15 +2,15 @@ import BlobClient
 import BlobProtocol
 import Notifications
 
-/// Connections on which one command does the same for many notifications.
+/// Connections on which one command makes the same call for many notifications.
 ///
-/// Changes on one connection follow one another, each with its own sync. Changes that different connections make
-/// at the same time share one. So each connection sends one request without its last byte, and then all send
-/// their last bytes: the daemon gets all changes at once.
+/// Changes on one connection are applied one after another, each with its own sync. Simultaneous changes on different
+/// connections share one. So each connection first sends one request without its last byte, and then all send their
+/// last bytes: the daemon gets all changes at once.
 final class ConnectionPool {
-    /// Connections for changes: 10,000 changes take about 60 syncs. For fetching one is enough.
+    /// Connections for changes: 10,000 changes take about 60 syncs. One is enough for fetching.
     static let changeCountMax = 512
-    /// How long a further connection may take. A daemon at its limit leaves it waiting.
+    /// How long another connection may take. A daemon at its limit does not accept it.
     private static let connectMilliseconds = 500
 
     private final class Member {
@@ -23,11 +23,11 @@ final class ConnectionPool {
 
     private let members: [Member]
     private let inFlightMax: Int
-    /// Further requests are sent when no more than these are unanswered, so that a single connection is never idle.
+    /// More requests are sent when at most this many are unanswered, so that a single connection is never idle.
     private let refillCount: Int
 
-    /// Makes connections in addition to `first`: `count` in total, but no more than `inFlightMax`, the most
-    /// unanswered requests. If the daemon or this process allows fewer, these do the work.
+    /// Adds connections to `first`: `count` in total, but at most `inFlightMax`, the limit of unanswered requests. If
+    /// the daemon or this process allows fewer, those do the work.
     init(
         _ first: consuming BlobConnection, count: Int, inFlightMax: Int = .max,
         _ options: SocketOptions
@@ -71,10 +71,10 @@ final class ConnectionPool {
     }
 }
 
-/// Ids from a file, one per line, for commands that do the same for many notifications.
+/// Ids from a file, one per line, for commands that process many notifications.
 enum IDList {
-    /// The ids in `path` (`-`: standard input), in their order. Empty lines are skipped.
-    /// Every id is checked, so that a bad one is found before anything is done for the others.
+    /// The ids in `path` (`-`: standard input), in order. Empty lines are skipped. Every id is checked, so that an
+    /// invalid one is found before anything is done.
     static func read(_ path: String) throws -> [String] {
         let bytes = try InputFile.bytes(of: path, .lines("list"))
         guard let text = String(validating: bytes, as: UTF8.self) else {

@@ -100,7 +100,7 @@ private struct Dump {
 
     /// Adds the payloads of a notification. If they were replaced since it was listed, it is read again.
     ///
-    /// - Returns: the notification that has them; nil when it is gone.
+    /// - Returns: the notification with these payloads; nil if it no longer exists.
     private mutating func added(
         _ listed: JSONValue, _ connection: inout BlobConnection,
         _ write: ([UInt8]) throws -> Void
@@ -145,7 +145,7 @@ private struct Dump {
         return true
     }
 
-    /// Adds a payload piece by piece, however long it is.
+    /// Adds a payload of any length piece by piece.
     private mutating func addBlob(
         _ digest: PayloadDigest, _ name: String, _ connection: inout BlobConnection,
         _ write: ([UInt8]) throws -> Void

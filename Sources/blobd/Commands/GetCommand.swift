@@ -56,7 +56,7 @@ struct GetCommand: ParsableCommand {
     }
 
     func run() throws {
-        // Read first, so that a bad list is found before anything is connected.
+        // Read first, so that an invalid list is found before connecting.
         let ids = try idsFrom.map { try IDList.read($0) }
         if let data {
             let store = try LocalStore.open(data)

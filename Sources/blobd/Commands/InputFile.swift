@@ -7,7 +7,7 @@ struct InputFile: ~Copyable {
     private let descriptor: CInt
     private let mode: mode_t
     private(set) var byteCount = 0
-    /// Bytes that there are to read; 0: that is not known.
+    /// The number of bytes to read; 0: not known.
     let byteCountInAll: UInt64
 
     init(_ path: String) throws(CommandFailure) {
@@ -26,20 +26,20 @@ struct InputFile: ~Copyable {
         var status = stat()
         let isKnown = descriptor >= 0 && fstat(descriptor, &status) == 0
         mode = isKnown ? status.st_mode & S_IFMT : 0
-        // Standard input may be a file of which a part has been read.
+        // Standard input may be a file that was partly read.
         let position = mode == S_IFREG ? max(0, lseek(descriptor, 0, SEEK_CUR)) : 0
         byteCountInAll = mode == S_IFREG ? UInt64(max(0, status.st_size - position)) : 0
     }
 
     deinit { if descriptor > STDIN_FILENO { close(descriptor) } }
 
-    /// Appends up to so many bytes to a buffer; nothing at the end.
+    /// Appends up to `byteCountMax` bytes to a buffer; nothing at the end.
     mutating func read(
         into buffer: inout [UInt8], byteCountMax: Int = pieceByteCount
     ) throws(CommandFailure) {
         var code: CInt = 0
         let bytes = [UInt8](unsafeUninitializedCapacity: byteCountMax) { memory, count in
-            // `read` writes at most the buffer's bytes, and its result says how many it wrote.
+            // `read` writes at most as many bytes as fit, and returns how many.
             var result: Int
             repeat {
                 result = Glibc.read(descriptor, memory.baseAddress, memory.count)
@@ -82,8 +82,8 @@ extension InputFile {
         }
     }
 
-    /// Opens a file whose length must be known, because the protocol wants it first. A pipe is read to its end into a
-    /// file without a name, so memory stays bounded; over `byteCountMax` that is a refusal, as the daemon's would be.
+    /// Opens a file whose length must be known, since the protocol sends it first. A pipe is copied to an unnamed file,
+    /// so memory stays bounded; over `byteCountMax` this is a refusal, like the daemon's.
     static func measured(
         _ path: String, byteCountMax: UInt64
     ) throws(CommandFailure) -> InputFile {
@@ -106,7 +106,7 @@ extension InputFile {
         }
         var bytes: [UInt8] = []
         var before = -1
-        // It may be growing.
+        // The file may be growing.
         while bytes.count > before, UInt64(bytes.count) <= file.byteCountInAll {
             before = bytes.count
             try file.read(into: &bytes)
@@ -142,7 +142,7 @@ extension InputFile {
         }
     }
 
-    /// A file without a name in TMPDIR or /tmp: it is gone when its descriptor is.
+    /// An unnamed file in TMPDIR or /tmp, which disappears with its descriptor.
     private static func makeSpool() throws(CommandFailure) -> CInt {
         let folder = getenv("TMPDIR").map { String(cString: $0) } ?? "/tmp"
         var template = Array("\(folder)/blobd-XXXXXX\0".utf8CString)

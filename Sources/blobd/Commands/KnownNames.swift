@@ -1,7 +1,7 @@
 import BlobClient
 import BlobProtocol
 
-/// The names that a daemon knows, for the refusal of one that it does not know.
+/// The names that a daemon knows, for the error about an unknown one.
 enum KnownNames {
     static let countMax = 20
 
@@ -33,12 +33,12 @@ enum KnownNames {
         return names.sorted()
     }
 
-    /// The actions of a response to a notification: its own or its category's, and the two of every one.
+    /// The actions of a response to a notification: its own or its category's, and the two default ones.
     static func actions(of id: String, _ connection: inout BlobConnection) -> [String]? {
         guard let record = try? connection.call(.stat(id)) else { return nil }
         var actions = record.actions
         if actions == nil, let category = record.category {
-            // The app's own category comes first, as for the daemon.
+            // The app's own category takes precedence, as in the daemon.
             let own = record.app.flatMap { try? connection.call(.category(category, app: $0)) }
             actions = (own ?? (try? connection.call(.category(category))))?.actions
         }

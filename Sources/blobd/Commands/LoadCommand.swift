@@ -53,7 +53,7 @@ private struct Load {
             + (expiredCount > 0 ? ", left out \(HumanText.count(expiredCount)) expired\n" : "\n")
     }
 
-    /// Files of other names are ignored.
+    /// Ignores files with other names.
     mutating func add(
         _ name: String, _ bytes: [UInt8], _ connection: inout BlobConnection
     ) throws {
@@ -63,7 +63,7 @@ private struct Load {
             guard "\(found)" == digest else {
                 throw CommandFailure(.refused, "the bytes of \(name) have another digest")
             }
-            // Held until its notifications come.
+            // Held until its notifications arrive.
             try connection.call(.storeBlob(bytes, as: found, ttlSeconds: Self.holdSeconds))
             blobCount += 1
         } else if name == "categories.jsonl" {

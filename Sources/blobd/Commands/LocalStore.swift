@@ -6,8 +6,8 @@ enum LocalStore {
         access("\(directory)/data.mdb", F_OK) == 0
     }
 
-    /// Opens for reading only. A missing directory is bad usage; a store that cannot be opened is a
-    /// refusal, with the reason.
+    /// Opens the store for reading. A missing directory is bad usage; a store that cannot be opened is a refusal, with
+    /// the reason.
     static func open(_ directory: String) throws(CommandFailure) -> BlobStore {
         var status = stat()
         guard stat(directory, &status) == 0 else {
@@ -20,7 +20,7 @@ enum LocalStore {
         }
     }
 
-    /// A copy of a part (nil: `payload`). Throws `notFound` when there is none, or it has expired.
+    /// A copy of a part (nil: `payload`). Throws `notFound` if it does not exist or has expired.
     static func payload(
         _ store: BlobStore, _ id: String, part: String?
     ) throws -> (bytes: [UInt8], mediaType: String, digest: String) {

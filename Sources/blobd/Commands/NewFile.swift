@@ -1,12 +1,12 @@
 import Glibc
 
-/// A file that gets its name when it is complete. If it is destroyed before, an existing file stays as it was.
+/// A file that gets its name when it is complete. If it is destroyed earlier, an existing file is unchanged.
 ///
-/// Until then it has no name (`O_TMPFILE`), so that not even a killed command leaves anything; on file systems
-/// without `O_TMPFILE` it has a temporary one.
+/// Until then it is unnamed (`O_TMPFILE`), so that even a killed command leaves nothing. On file systems without
+/// `O_TMPFILE` it has a temporary name.
 struct NewFile: ~Copyable {
     private enum Kind {
-        /// Something other than a file exists, such as /dev/null or a pipe, and is written to directly.
+        /// The path is not a regular file, but for example /dev/null or a pipe, and is written to directly.
         case direct
         case nameless
         case named
@@ -57,7 +57,7 @@ struct NewFile: ~Copyable {
 
     deinit {
         close(descriptor)
-        // After `keep` this name is free.
+        // After `keep` nothing has this name.
         if kind == .named { unlink(temporaryPath) }
     }
 
@@ -79,7 +79,7 @@ struct NewFile: ~Copyable {
 
     consuming func keep() throws(CommandFailure) {
         guard kind != .direct else { return }
-        // `linkat` replaces nothing, and `rename` does: hence the temporary name.
+        // `linkat` does not replace a file, but `rename` does: hence the temporary name.
         if kind == .nameless { try link("/proc/self/fd/\(descriptor)", as: temporaryPath) }
         guard rename(temporaryPath, path) == 0 else {
             let failure = failed()
@@ -88,7 +88,7 @@ struct NewFile: ~Copyable {
         }
     }
 
-    /// Gives the file its name, unless that is taken, and syncs both.
+    /// Gives the file its name, unless that exists, and syncs both.
     consuming func keepNew() throws(CommandFailure) {
         guard fsync(descriptor) == 0 else { throw failed() }
         try link(kind == .named ? temporaryPath : "/proc/self/fd/\(descriptor)", as: path)
@@ -104,7 +104,7 @@ struct NewFile: ~Copyable {
 }
 
 extension NewFile {
-    /// Writes a binary result to a new file, or to standard output (`-`). Its summary goes to the other end.
+    /// Writes a binary result to a new file, or to standard output (`-`). The summary goes to the other stream.
     static func write<Result>(
         _ kind: String, to file: String, _ body: ((RawSpan) throws -> Void) throws -> Result,
         summary: (Result) throws -> String
@@ -123,5 +123,5 @@ extension NewFile {
     }
 }
 
-/// `O_TMPFILE`, which Glibc defines as a sum of other macros, so that Swift does not import it.
+/// `O_TMPFILE`, which Glibc defines in terms of other macros, so that Swift does not import it.
 let temporaryFileFlags: CInt = 0o20_000_000 | O_DIRECTORY

@@ -4,11 +4,11 @@ import BlobProtocol
 public import Notifications
 
 extension ExpressibleByArgument where Self: NamedValue & RawRepresentable, RawValue == UInt8 {
-    /// The value of that name.
+    /// The value with this name.
     public init?(argument: String) { self.init(name: argument) }
     /// All names.
     public static var allValueStrings: [String] { allCases.map(\.name) }
-    /// None: the names speak for themselves.
+    /// Empty: the names need no description.
     public static var allValueDescriptions: [String: String] { [:] }
     /// The name.
     public var defaultValueDescription: String { name }
@@ -54,7 +54,7 @@ struct PartText: ExpressibleByArgument, Equatable {
         return (String(text[..<colon]), type)
     }
 
-    /// Refuses a wrong digest. A file of such a name is `./sha256:…`.
+    /// Refuses an invalid digest. A file of such a name is `./sha256:…`.
     func check() throws {
         guard case .file(let path, _) = source, path.hasPrefix("sha256:") else { return }
         throw ValidationError(

@@ -1,7 +1,7 @@
 import ArgumentParser
 import BlobClient
 
-/// A page of a list: where the next one begins, or nil for the last.
+/// A page of a list: where the next one begins, nil for the last.
 protocol Paged: Sendable { var next: String? { get } }
 
 extension CategoryList: Paged {}
@@ -55,7 +55,7 @@ struct ListPrinter {
             try StandardOutput.write(JSONTexts.lines(member, in: document).joined())
         } else {
             for row in rows() { table?.append(row) }
-            // The titles of an empty list, too.
+            // An empty list has titles, too.
             if isFirst || count > 0 {
                 try StandardOutput.write(table?.takeText(withTitles: isFirst) ?? "")
             }

@@ -31,7 +31,7 @@ struct ProbeCommand: ParsableCommand {
     var json = false
 
     func run() throws {
-        // Writing to a closed connection is an error, and no signal.
+        // Writing to a closed connection is an error, not a signal.
         signal(SIGPIPE, SIG_IGN)
         var report: JSONObject = [
             "url": url, "can_list": false, "can_write": false, "can_read": false,
@@ -78,7 +78,7 @@ private struct BucketTrial {
 
     /// Runs all steps.
     ///
-    /// - Parameter report: gets what `--json` prints, up to a step that fails.
+    /// - Parameter report: receives the output of `--json`, up to a step that fails.
     /// - Returns: whether the bucket can be replicated to.
     func run(
         _ report: inout JSONObject, _ say: (String) -> Void

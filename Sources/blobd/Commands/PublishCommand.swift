@@ -84,7 +84,7 @@ struct PublishCommand: ParsableCommand {
     }
 
     func run() throws {
-        // Read first, so that a missing file is found before anything is connected.
+        // Read first, so that a missing file is found before connecting.
         let lines = try batch.map { try BatchFile(InputFile.bytes(of: $0, .lines("batch"))) }
         var connection = try socket.connect()
         if let lines { return try publish(lines, &connection) }
@@ -140,7 +140,7 @@ struct PublishCommand: ParsableCommand {
         return seconds
     }
 
-    /// Sends call after call. Refused lines are reported by their numbers; the others are stored.
+    /// Sends the calls one by one. Refused lines are reported by number; the others are stored.
     private func publish(_ lines: BatchFile, _ connection: inout BlobConnection) throws {
         var stored = 0
         var refused = 0
@@ -177,7 +177,7 @@ struct PublishCommand: ParsableCommand {
     }
 }
 
-/// The lines of a batch, cut into calls that the daemon takes.
+/// The lines of a batch, divided into calls that the daemon accepts.
 struct BatchFile {
     struct Call {
         var bytes: [UInt8] = []

@@ -97,7 +97,7 @@ struct PutCommand: ParsableCommand {
             return try putOne(&payload, path, &connection)
         }
         let bytes = try InputFile.bytes(of: path, .payload(limit))
-        // At most about 16 MiB in flight, whatever the payload's size.
+        // At most about 16 MiB in flight, whatever the size of the payload.
         let inFlightMax = max(1, (16 << 20) / max(1, bytes.count))
         let pool = try ConnectionPool(
             connection, count: min(ids.count, ConnectionPool.changeCountMax),
@@ -197,7 +197,7 @@ struct PutCommand: ParsableCommand {
 
     private var coding: WireCoding { gzip ? .gzip : .identity }
 
-    /// The media type: `--type`, or by the file's name, with `--gzip` without its `.gz`.
+    /// The media type: `--type`, or that of the file's name, with `--gzip` without its `.gz`.
     private func mediaType(of path: String) -> String? {
         if let type { return type }
         let isNamedSo = gzip && path.lowercased().hasSuffix(".gz")

@@ -111,7 +111,7 @@ private struct ReplicaReport {
                 "\(kind)/",
                 "\(HumanText.count(size.objects)) objects, \(HumanText.bytes(size.bytes))")
         }
-        // Segments that are not packed yet, or packed less than ten minutes ago.
+        // Segments that are not yet packed, or were packed less than ten minutes ago.
         let numbers = inventory.logNumbers.sorted()
         guard let head, let last = numbers.last else { return }
         let first = numbers.last { $0 + Self.countedMax <= last } ?? numbers[0]
@@ -177,7 +177,7 @@ private struct ReplicaReport {
         guard milliseconds > 0 else { return }
         // Each segment is read once for its pack.
         let gets = Double(segments) * Self.monthMilliseconds / Double(milliseconds)
-        // A pack every five minutes, and a base a day.
+        // A pack every five minutes, and a base per day.
         let puts = gets + Self.monthMilliseconds / 300_000 + 60
         func cents(_ dollars: Double) -> Int { Int((dollars * 100).rounded()) }
         func text(_ cents: Int) -> String {

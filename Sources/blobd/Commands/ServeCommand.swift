@@ -112,7 +112,7 @@ struct ServeCommand: ParsableCommand {
     }
 }
 
-/// A log handler with one level for all loggers, so that a reload changes it everywhere.
+/// A log handler whose level is shared by all loggers, so that a reload changes it everywhere.
 struct SharedLevelLogHandler: LogHandler {
     private static let shared = Atomic<Int>(index(of: .info))
     private var base: any LogHandler

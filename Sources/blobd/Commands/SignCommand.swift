@@ -124,9 +124,9 @@ extension SigningKeyFile {
 }
 
 enum NewSigningKey {
-    /// Creates the file, complete and synced. An existing file is never replaced, and the key is never printed.
+    /// Creates the file, complete and synced. Never replaces an existing file, and never prints the key.
     static func make(_ path: String, id: String) throws(CommandFailure) {
-        // The system's generator is the kernel's (`getrandom`).
+        // The kernel's generator (`getrandom`).
         var generator = SystemRandomNumberGenerator()
         let key = (0..<SigningKeys.keyByteCountRange.lowerBound).map { _ in
             UInt8.random(in: .min ... .max, using: &generator)
@@ -138,7 +138,7 @@ enum NewSigningKey {
         } catch {
             throw CommandFailure(.badUsage, "--key-id '\(HumanText.line(id))': \(error)")
         }
-        // A line end would make it two keys.
+        // An id with a line end would make two keys.
         guard keys?.ids == [id] else {
             throw CommandFailure(.badUsage, "--key-id '\(HumanText.line(id))' is not an id")
         }

@@ -58,7 +58,7 @@ struct StatCommand: ParsableCommand {
         return text + "\n" + parts.takeText(withTitles: true)
     }
 
-    /// Whether it was read, and its action state; nil: neither.
+    /// Whether it was read, and its action state; nil if it has neither.
     static func state(_ record: NotificationRecord) -> String? {
         var words: [String] = []
         if record.isRead == true { words.append("read") }

@@ -1,7 +1,6 @@
 import Glibc
 
-/// Writing and reading tar archives of plain files (POSIX ustar; sizes from 8 GiB on in base 256, as GNU
-/// tar writes them).
+/// Writes and reads tar archives of plain files (POSIX ustar; sizes from 8 GiB on in base 256, like GNU tar).
 enum TarArchive {
     static let blockByteCount = 512
     static let nameByteCountMax = 100
@@ -48,7 +47,7 @@ enum TarArchive {
 
     static let end = [UInt8](repeating: 0, count: 2 * blockByteCount)
 
-    /// Reads a head; nil: the archive's end.
+    /// Reads a head; nil at the end of the archive.
     static func read(_ head: [UInt8]) throws(CommandFailure) -> (name: String, byteCount: Int)? {
         guard head.contains(where: { $0 != 0 }) else { return nil }
         guard

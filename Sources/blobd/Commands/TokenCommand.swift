@@ -3,7 +3,7 @@ public import BlobProtocol
 import BlobServer
 import Notifications
 
-/// `blobd token`: makes a device's token.
+/// `blobd token`: creates a device's token.
 struct TokenCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "token",

@@ -48,8 +48,8 @@ struct VerifyCommand: ParsableCommand {
         }
     }
 
-    /// What is wrong. Another process does the walk, because reading a damaged page may end a process
-    /// by a signal: that is one of the problems then.
+    /// Returns all problems. The walk runs in another process, because reading a damaged page may kill it with a
+    /// signal, which is then one of the problems.
     private func walk() throws(CommandFailure) -> VerifyReport {
         var status = stat()
         guard stat(data, &status) == 0 else {
@@ -61,7 +61,7 @@ struct VerifyCommand: ParsableCommand {
         do {
             walk = try StoreWalk.run(data) { bar.update($0, of: $1) }
             if case .died = walk.ending, walk.report.pageProblemCount == 0 {
-                // Which page it was, where that can be told without liblmdb.
+                // Find the page, if that is possible without liblmdb.
                 let pages = BlobStore.whileLocked(data) { try? BlobStore.checkPages(at: data) }
                 if case .some(.some(let pages)) = pages { walk.report.add(pages: pages) }
             }
@@ -90,7 +90,7 @@ struct VerifyCommand: ParsableCommand {
     }
 }
 
-/// What ``StoreWalk`` starts: walks a store and reports in the lines of ``WalkLines``. It is not for people.
+/// Started by ``StoreWalk``: walks a store and reports in the lines of ``WalkLines``. Not for interactive use.
 struct WalkCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: StoreWalk.commandName, abstract: "Check a store's pages for another process.",

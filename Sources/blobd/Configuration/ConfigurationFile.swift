@@ -7,15 +7,15 @@ struct ConfigurationError: Error, CustomStringConvertible {
     init(_ description: String) { self.description = description }
 }
 
-/// The YAML file of a configuration: one value for each key, and each key is the name of a setting.
+/// The YAML file of a configuration: each key is the name of a setting, and has one value.
 ///
-/// It is read with libyaml. Yams would be the usual way, but it needs all of Foundation: 45 MB more in a static program.
+/// Read with libyaml. Yams would be the usual choice, but needs all of Foundation: 45 MB more in a static program.
 struct ConfigurationFile {
     fileprivate struct Entry {
         enum Value {
             case text(String)
             case list([String])
-            /// Anything else, in words.
+            /// Anything else, described in words.
             case other(String)
         }
 
@@ -27,12 +27,11 @@ struct ConfigurationFile {
     static let byteCountMax = 1 << 20
 
     let path: String
-    /// Whether the file has nothing, not even a comment.
+    /// Whether the file is empty, without even a comment.
     let isEmpty: Bool
     private let entries: [String: Entry]
 
-    /// - Throws: what is wrong with it: it cannot be read, is no YAML, has a key that is no setting or is
-    ///   given twice.
+    /// - Throws: if the file cannot be read, is not YAML, or has a key that is not a setting or occurs twice.
     init(reading path: String) throws(ConfigurationError) {
         self.path = path
         let bytes: [UInt8]
@@ -67,7 +66,7 @@ struct ConfigurationFile {
         return text
     }
 
-    /// What the file gives for a setting, and in which line; nil: nothing.
+    /// The value of a setting in the file, with its line; nil if there is none.
     ///
     /// - Throws: if a value has the wrong shape, such as a list where one text is expected.
     func given(
@@ -86,10 +85,10 @@ struct ConfigurationFile {
     }
 }
 
-/// libyaml's parser, whose memory must stay where it is.
+/// libyaml's parser, which must not be moved in memory.
 private struct YAMLParser {
-    /// How deep lists and mappings may be nested. A setting needs one level; libyaml takes time that grows with the square
-    /// of the depth.
+    /// The allowed nesting of lists and mappings. A setting needs one level, and the time of libyaml grows with the
+    /// square of the depth.
     private static let depthMax = 16
 
     private let path: String
@@ -118,7 +117,7 @@ private struct YAMLParser {
     private mutating func next() throws(ConfigurationError) {
         yaml_event_delete(&event)
         guard yaml_parser_parse(parser, &event) == 1 else {
-            // Set whenever parsing fails, and a constant of the library.
+            // Set whenever parsing fails, to a constant of the library.
             let problem = parser.pointee.problem.map { String(cString: $0) } ?? "is not YAML"
             throw refuse(problem, line: parser.pointee.problem_mark.line + 1)
         }
@@ -133,7 +132,7 @@ private struct YAMLParser {
         try next()
         guard event.type != YAML_STREAM_END_EVENT else { return [] }
         try next()
-        // A document of comments, or none after `---`.
+        // A document that has only comments, or nothing after `---`.
         if event.type == YAML_SCALAR_EVENT, isNothing { return [] }
         guard event.type == YAML_MAPPING_START_EVENT else {
             throw refuse("must be lines of \"key: value\"")
@@ -196,13 +195,13 @@ private struct YAMLParser {
         }
     }
 
-    /// Whether the current event, which is a scalar, is nothing, `~` or `null`.
+    /// Whether the current event, a scalar, is empty, `~` or `null`.
     private var isNothing: Bool {
         event.data.scalar.style == YAML_PLAIN_SCALAR_STYLE
             && ["", "~", "null"].contains(scalarText.lowercased())
     }
 
-    /// The text of the current event, which is a scalar. libyaml has checked that it is UTF-8.
+    /// The text of the current event, a scalar. libyaml has checked that it is UTF-8.
     private var scalarText: String {
         let bytes = UnsafeBufferPointer(
             start: event.data.scalar.value, count: event.data.scalar.length)

@@ -1,4 +1,4 @@
-/// What `--print-config` prints: each setting, its value, and where that is from.
+/// The output of `--print-config`: each setting, its value, and its source.
 enum ConfigurationReport {
     static func text(
         _ values: [ServeConfiguration.Value], file: String?, json: Bool
@@ -28,7 +28,7 @@ extension ServeConfiguration.Value {
     fileprivate var json: JSONObject {
         var json: JSONObject = [
             "name": setting.name, "value": text, "source": origin,
-            // Whether SIGHUP changes it.
+            // Whether a SIGHUP changes it.
             "is_live": setting.change == .live,
         ]
         switch source {

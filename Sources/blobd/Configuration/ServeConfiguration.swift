@@ -2,8 +2,8 @@ import BlobProtocol
 import BlobServer
 import Glibc
 
-/// The configuration of a daemon: a file, the environment, and flags, in the order of increasing precedence.
-/// It is read at the start and at each SIGHUP.
+/// The configuration of a daemon: a file, the environment, and flags, in order of increasing precedence. Read at the
+/// start and at each SIGHUP.
 struct ServeConfiguration {
     static let defaultPath = "/etc/blobd/blobd.yaml"
     static let pathVariable = "BLOBD_CONFIG"
@@ -17,18 +17,18 @@ struct ServeConfiguration {
 
     struct Value {
         let setting: Setting
-        /// As it was written; none: not given.
+        /// As written; empty: not given.
         let texts: [String]
         let source: Source
     }
 
     let path: String?
-    /// Variables with our prefix that belong to no setting. They have no effect.
+    /// Variables with our prefix that belong to no setting and have no effect.
     let strangers: [String]
     private let variables: [String: String]
     private let flags: [String: [String]]
 
-    /// - Parameter environment: the process's. Empty variables are not set.
+    /// - Parameter environment: the process's environment. Empty variables count as unset.
     init(
         path: String?, flags: [String: [String]], environment: [String: String]
     ) throws(ConfigurationError) {
@@ -36,7 +36,7 @@ struct ServeConfiguration {
         let variables = environment.filter { $0.key.hasPrefix(prefix) && !$0.value.isEmpty }
         let known = Set(Setting.all.map(\.variable) + [Self.pathVariable])
         strangers = variables.keys.filter { !known.contains($0) }.sorted()
-        // Scripts and other programs have variables of such names. A likely typing mistake is an error.
+        // Scripts and other programs use variables with such names. Only a likely typing mistake is an error.
         for name in strangers {
             let meant = NearestWord.find(
                 String(name.dropFirst(prefix.count)),
@@ -57,7 +57,7 @@ struct ServeConfiguration {
         return access(defaultPath, F_OK) == 0 ? defaultPath : nil
     }
 
-    /// - Parameter takesEmptyFile: whether an empty file is no mistake.
+    /// - Parameter takesEmptyFile: whether an empty file is accepted.
     func values(takesEmptyFile: Bool = true) throws(ConfigurationError) -> [Value] {
         let file: ConfigurationFile? =
             if let path { try ConfigurationFile(reading: path) } else { nil }
@@ -95,10 +95,10 @@ struct ServeConfiguration {
         }
     }
 
-    /// The options that values make, once each is within its bounds.
+    /// The options for these values, once each is within its bounds.
     ///
-    /// - Parameter hasCredentials: whether systemd has given its credentials to this process. Without them,
-    ///   a path that begins with ``credentialPrefix`` stays as it is.
+    /// - Parameter hasCredentials: whether systemd has passed its credentials to this process. Without them, a path
+    ///   that begins with ``credentialPrefix`` is left as it is.
     static func options(
         of values: [Value], hasCredentials: Bool = true
     ) throws(ConfigurationError) -> DaemonOptions {
@@ -164,13 +164,13 @@ struct ServeConfiguration {
 
     static let credentialPrefix = "$CREDENTIALS_DIRECTORY/"
 
-    /// The path of a file that may be a credential of systemd's: a leading `$CREDENTIALS_DIRECTORY` is what the
-    /// environment has.
+    /// The path of a file that may be a systemd credential: a leading `$CREDENTIALS_DIRECTORY` is replaced by its value
+    /// in the environment.
     private static func credential(
         _ path: String, _ values: [Value]
     ) throws(ConfigurationError) -> String {
         guard path.hasPrefix(credentialPrefix) else { return path }
-        // The process's own environment does not change after its start.
+        // The environment of the process does not change after its start.
         guard let folder = getenv("CREDENTIALS_DIRECTORY") else {
             throw value("signing-keys", in: values).refuse(
                 "is \(path), and there is no CREDENTIALS_DIRECTORY: the unit needs LoadCredential="
@@ -206,7 +206,7 @@ extension ServeConfiguration.Value {
 extension ServeConfiguration {
     /// Reads everything again. Settings that a running daemon cannot change keep their values in `current`.
     func reload(_ current: DaemonOptions) throws(ConfigurationError) -> Reload {
-        // An editor, or a full disk, may leave an empty file. It would lift every limit.
+        // An editor, or a full disk, may leave an empty file, which would remove every limit.
         var options = try Self.options(of: try values(takesEmptyFile: false))
         var changes: [String] = []
         var pendingRestart: [String] = []
@@ -230,12 +230,12 @@ extension ServeConfiguration {
 }
 
 extension ServeConfiguration {
-    /// Checks what a start and a reload check before they touch anything. Returns a line that says so.
+    /// Checks what a start and a reload check before they have any effect. Returns a line that reports success.
     ///
-    /// It runs as `ExecReload=`, which gets neither the sockets nor the credentials of the service. So a
-    /// socket need not be named, and keys that are a credential are not read.
+    /// Runs as `ExecReload=`, which gets neither the sockets nor the credentials of the service. So a socket need not
+    /// be named, and keys from a credential are not read.
     func check() throws(ConfigurationError) -> String {
-        // As a reload: an empty file would lift every limit.
+        // Like a reload: an empty file would remove every limit.
         let values = try values(takesEmptyFile: false)
         let options = try Self.options(of: values, hasCredentials: false)
         try Self.checkRequired(options, hasSocket: true)

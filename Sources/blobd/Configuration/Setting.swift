@@ -1,8 +1,8 @@
 import ArgumentParser
 import BlobServer
 
-/// One setting of the daemon: a flag of `blobd serve`, a key of its file, a variable of its environment.
-/// All of them are in ``sections``.
+/// One setting of the daemon: a flag of `blobd serve`, a key of its file, a variable of its environment. ``sections``
+/// contains all of them.
 struct Setting: Sendable {
     enum Change: Sendable {
         case live
@@ -15,14 +15,13 @@ struct Setting: Sendable {
         let text: String
     }
 
-    /// The flag without its dashes, and the key in the file.
+    /// The flag without its dashes; also the key in the file.
     let name: String
     let kind: Kind
     let change: Change
     let help: String
-    /// The default, or nil.
     let defaultText: String?
-    /// Left out of `--help` and of the documentation.
+    /// Omitted from `--help` and the documentation.
     let isHidden: Bool
 
     let valueName: String
@@ -30,9 +29,9 @@ struct Setting: Sendable {
     let bounds: String?
     let completion: CompletionKind?
 
-    /// Puts values into options, each as its text. One, but for a list.
+    /// Sets the values, given as texts, in options. Only a list has more than one.
     let set: @Sendable ([String], inout DaemonOptions) throws(Mismatch) -> Void
-    /// The values in options, as texts; none: not set.
+    /// The values in options, as texts; empty: not set.
     let texts: @Sendable (DaemonOptions) -> [String]
     let copy: @Sendable (DaemonOptions, inout DaemonOptions) -> Void
 
@@ -47,7 +46,7 @@ struct Setting: Sendable {
 }
 
 extension Setting {
-    /// A setting with one value. Its default is that of the options, unless other words are given for it.
+    /// A setting with one value. Its default is that of the options, unless another text is given.
     static func one<Value>(
         _ name: String, _ form: SettingForm<Value>,
         _ path: any WritableKeyPath<DaemonOptions, Value> & Sendable, _ change: Change,

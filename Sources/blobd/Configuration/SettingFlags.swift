@@ -2,10 +2,11 @@ import ArgumentParser
 
 /// The settings as flags of a command: one for each row of ``Setting/sections``.
 ///
-/// ArgumentParser finds the flags of a type by reflection, so this one reflects what the table has. Its help, its errors, the
-/// completions of three shells and the man pages then know the settings; a parser of our own would need its own of each.
+/// ArgumentParser finds the flags of a type by reflection, so this type reflects the table. Help, errors, the
+/// completions of three shells and the man pages then include the settings; a parser of our own would need to implement
+/// each.
 struct SettingFlags: ParsableArguments, CustomReflectable {
-    /// What was given, by the settings' names.
+    /// The given values, by the names of settings.
     private(set) var texts: [String: [String]] = [:]
 
     init() {}
@@ -59,7 +60,7 @@ struct SettingFlags: ParsableArguments, CustomReflectable {
 }
 
 extension Setting {
-    /// The help with the default, as ArgumentParser writes it.
+    /// The help with the default, formatted like ArgumentParser's.
     fileprivate var helpWithDefault: String {
         switch (kind, defaultText) {
         case (_, nil): help

@@ -6,9 +6,9 @@ import ObjectStore
 
 struct SettingForm<Value: Sendable>: Sendable {
     let valueName: String
-    /// What a value must be, for errors.
+    /// What a value must be, for error messages.
     let expected: String
-    /// Nil: not such a value, or out of bounds.
+    /// Returns nil for anything else, or a value out of bounds.
     let parse: @Sendable (String) -> Value?
     let text: @Sendable (Value) -> String
     var bounds: String?
@@ -112,7 +112,7 @@ extension SettingForm where Value == UInt32 {
 
     static let group = SettingForm(
         valueName: "group", expected: "a group of this system, by name or number",
-        // The entry belongs to the C library until the next call; only the main thread calls it.
+        // The entry belongs to the C library until the next call, and only the main thread calls it.
         parse: { UInt32($0) ?? getgrnam($0)?.pointee.gr_gid }, text: { "\($0)" })
 
     static let user = SettingForm(

@@ -25,7 +25,7 @@ struct SocketOptions: ParsableArguments {
         try BlobConnection.connect(to: try path(), options: options())
     }
 
-    /// Makes a further connection; nil if the daemon accepts no more in this time, or this process has too many
+    /// Makes another connection; nil if the daemon does not accept one in this time, or this process has too many
     /// descriptors.
     func connectAgain(within milliseconds: Int) throws -> BlobConnection? {
         var options = options()
@@ -63,9 +63,9 @@ enum DaemonSocket {
     }
 }
 
-/// What a command takes from the daemon's settings.
+/// Daemon settings that a command uses.
 enum DaemonSetting {
-    /// A setting as the environment has it, or the daemon's configuration; nil: neither does. A configuration that
+    /// A setting from the environment or the daemon's configuration; nil if it is in neither. A configuration that
     /// cannot be read is the daemon's concern.
     static func text(
         _ name: String, _ variable: String, in environment: [String: String]

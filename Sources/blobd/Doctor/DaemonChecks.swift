@@ -56,9 +56,9 @@ struct DaemonChecks {
     }
 }
 
-/// nginx's end: whether its configuration passes requests to this daemon, and keeps connections open.
+/// Whether nginx's configuration passes requests to this daemon, and keeps connections open.
 struct NginxChecks {
-    /// Its configuration, with all that it includes, as `nginx -T` prints it.
+    /// nginx's configuration with all included files, as printed by `nginx -T`.
     let text: String
     let options: DaemonOptions
 
@@ -125,8 +125,8 @@ enum DaemonNumber {
         return number(inLocks: locks, ofInode: UInt64(status.st_ino))
     }
 
-    /// The process with a `flock` on an inode, from the text of `/proc/locks`. Its device is not compared: on some
-    /// file systems it differs from the one that `stat` gives.
+    /// The process with a `flock` on an inode, from the text of `/proc/locks`. The device is not compared: on some file
+    /// systems it differs from that of `stat`.
     static func number(inLocks text: String, ofInode inode: UInt64) -> Int? {
         for line in text.split(separator: "\n") {
             // 1: FLOCK  ADVISORY  WRITE 1234 08:01:131 0 EOF
@@ -137,7 +137,7 @@ enum DaemonNumber {
         return nil
     }
 
-    /// The process that listens at a socket; for a passed socket the service manager.
+    /// The process that listens at a socket; for a passed socket, the service manager.
     private static func listener(at socket: String) -> Int? {
         let number = clinux_unix_socket()
         guard number >= 0 else { return nil }

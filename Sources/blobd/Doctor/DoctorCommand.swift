@@ -57,7 +57,7 @@ struct DoctorCommand: ParsableCommand {
 
     private func check() -> [Finding] {
         var (options, all) = readConfiguration()
-        // As the client commands find it.
+        // Like the client commands.
         if options.socketPath.isEmpty { options.socketPath = DaemonSocket.defaultPath }
         if options.dataPath.isEmpty {
             all.append(
@@ -84,7 +84,7 @@ struct DoctorCommand: ParsableCommand {
         return all
     }
 
-    /// A configuration with a mistake is a finding; the flags are still checked.
+    /// A mistake in the configuration is a finding; the flags are still checked.
     private func readConfiguration() -> (DaemonOptions, [Finding]) {
         var flags: [String: [String]] = [:]
         if let data { flags["data"] = [data] }
@@ -128,7 +128,7 @@ struct DoctorCommand: ParsableCommand {
             guard count > 0 else { break }
             text += buffer[..<count]
         }
-        // It may have nothing to do with this daemon.
+        // It may be unrelated to this daemon.
         guard pclose(pipe) == 0, !text.isEmpty else { return nil }
         let words = String(decoding: text, as: UTF8.self)
         return words.contains("blobd") ? words : nil
@@ -163,7 +163,7 @@ struct DoctorCommand: ParsableCommand {
 struct Finding: Encodable, Sendable {
     enum State: String, Encodable, Sendable {
         case ok
-        /// It works, but perhaps not for long, or not well.
+        /// It works, but perhaps not permanently, or not well.
         case warning
         /// It does not work, or loses data.
         case problem
@@ -172,17 +172,17 @@ struct Finding: Encodable, Sendable {
     let check: String
     let state: State
     let seen: String
-    /// What to do; nil where all is well.
+    /// What to do; nil if there is no problem.
     let advice: String?
 }
 
 extension Finding {
-    /// What a check saw, and what to do unless all is well.
+    /// What a check saw, and what to do unless the state is ok.
     init(_ check: String, _ seen: String, _ state: State = .ok, _ advice: String? = nil) {
         self.init(check: check, state: state, seen: seen, advice: state == .ok ? nil : advice)
     }
 
-    /// Adds a fault, which counts if there is no other.
+    /// Adds a fault, unless there already is one.
     func or(_ isThere: Bool, _ state: State, _ advice: String) -> Finding {
         self.state == .ok && isThere ? Finding(check, seen, state, advice) : self
     }

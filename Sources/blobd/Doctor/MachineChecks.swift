@@ -3,10 +3,10 @@ import BlobStore
 import CLinux
 import Glibc
 
-/// The kernel, the limits that it sets for a process, and the clock.
+/// The kernel, its limits for a process, and the clock.
 struct MachineChecks {
     let options: DaemonOptions
-    /// Of the daemon's process, if it was found. This process may have others.
+    /// The limits of the daemon's process, if it was found. Those of this process may differ.
     let limits: ProcessLimits?
 
     /// Descriptors that are not connections.
@@ -92,7 +92,7 @@ struct MachineChecks {
         )
     }
 
-    /// The clock, by which payloads expire.
+    /// The clock, which decides when payloads expire.
     private func clock() -> Finding? {
         let year = 1970 + Int(time(nil)) / 31_556_952
         guard year >= 2_025 else {
@@ -110,13 +110,13 @@ struct MachineChecks {
     }
 }
 
-/// Limits of a process; nil: none.
+/// Limits of a process; nil: unlimited.
 struct ProcessLimits {
     var openFiles: Int?
     var fileSize: Int?
     var addressSpace: Int?
 
-    /// Of a process; nil if they cannot be read. The daemon raises the soft limit of open files to the hard one.
+    /// nil if they cannot be read. The daemon raises the soft limit of open files to the hard one.
     static func of(_ number: Int) -> ProcessLimits? {
         guard let text = SystemFiles.text("/proc/\(number)/limits") else { return nil }
         func limit(_ name: String, isHard: Bool = false) -> Int? {

@@ -49,7 +49,7 @@ struct SocketChecks {
     }
 }
 
-/// What to do when nothing accepts at a socket's path, for people.
+/// Advice for a socket whose path accepts no connections.
 enum SocketAdvice {
     static func text(_ path: String, errno code: CInt) -> String {
         guard code == EACCES || code == EPERM else {
@@ -67,7 +67,7 @@ enum SocketAdvice {
         let words =
             "The socket belongs to \(SystemFiles.user(status.st_uid)) and the group "
             + "\(group), and has the mode \(SystemFiles.mode(status))."
-        // Joining root's group would be too much.
+        // Joining root's group would grant too much.
         guard status.st_mode & S_IWGRP != 0, status.st_gid != 0 else {
             return
                 "\(words) Its unit sets that (SocketMode=, SocketGroup=), or socket-mode and socket-group."

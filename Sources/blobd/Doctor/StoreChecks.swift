@@ -49,7 +49,7 @@ struct StoreChecks {
         )
     }
 
-    /// File systems by the number that `statfs` gives (linux/magic.h).
+    /// Names file systems by the number that `statfs` returns (linux/magic.h).
     private func fileSystem() -> Finding? {
         let type = clinux_file_system_type(path)
         guard type >= 0 else { return nil }
@@ -135,7 +135,7 @@ struct StoreChecks {
 
 struct MountOptions {
     let point: String
-    /// Of the mount and of its file system.
+    /// The options of the mount and of its file system.
     let options: [String]
 
     /// The innermost mount of a path, in the text of `/proc/self/mountinfo` (proc(5)).

@@ -11,13 +11,13 @@ enum SystemFiles {
         text(path)?.split(whereSeparator: \.isWhitespace).first.flatMap { Int($0) }
     }
 
-    /// The status of a file (`lstat`); nil when there is none, or it cannot be seen.
+    /// The status of a file (`lstat`); nil if it does not exist or cannot be accessed.
     static func status(_ path: String) -> stat? {
         var status = stat()
         return lstat(path, &status) == 0 ? status : nil
     }
 
-    /// The words of the first line that begins with `name`, after it; nil without one.
+    /// The words after `name` in the first line that begins with it; nil if there is none.
     static func words(of text: String, after name: String) -> [Substring]? {
         text.split(separator: "\n").first { $0.hasPrefix(name) }
             .map { $0.dropFirst(name.count).split(separator: " ") }
@@ -37,7 +37,7 @@ enum SystemFiles {
         getgrgid(id).map { String(cString: $0.pointee.gr_name) } ?? "\(id)"
     }
 
-    /// Whether a user is in a group, as its first one or a further one.
+    /// Whether a user is in a group, as its primary or as an additional one.
     static func isMember(_ user: String, of group: gid_t) -> Bool {
         if let entry = getpwnam(user), entry.pointee.pw_gid == group { return true }
         guard var member = getgrgid(group)?.pointee.gr_mem else { return false }

@@ -3,11 +3,10 @@ import Bytes
 import CLinux
 
 enum CommandLineText {
-    /// Refuses arguments that are not UTF-8. Swift would put U+FFFD into them, and an id with that
-    /// in it is another id.
+    /// Refuses arguments that are not UTF-8. Swift would replace bytes with U+FFFD, which makes an id a different one.
     static func checkArguments() throws(CommandFailure) {
         for index in 1..<max(Int(CommandLine.argc), 1) {
-            // argv holds `argc` C strings for the life of the process.
+            // argv contains `argc` C strings for the life of the process.
             guard let argument = CommandLine.unsafeArgv[index],
                 String(validatingCString: argument) == nil
             else { continue }
@@ -15,8 +14,7 @@ enum CommandLineText {
         }
     }
 
-    /// A lifetime such as 90, 90s, 15m, 24h or 30d, in seconds. Nil for anything else, for 0 and
-    /// for more than can be counted.
+    /// A lifetime such as 90, 90s, 15m, 24h or 30d, in seconds. Nil for anything else, for 0 and on overflow.
     static func seconds(_ text: String) -> Int64? {
         var digits = Substring(text)
         var factor: Int64 = 1
@@ -46,7 +44,7 @@ func wallClockMilliseconds() -> Int64 { clinux_wall_ns() / 1_000_000 }
 struct Stopwatch {
     private let begin = ContinuousClock.now
 
-    /// Seconds so far, to the millisecond.
+    /// Elapsed seconds, rounded to milliseconds.
     var seconds: Double {
         ((ContinuousClock.now - begin) / .seconds(1) * 1_000).rounded() / 1_000
     }

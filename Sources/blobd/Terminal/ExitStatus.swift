@@ -18,7 +18,7 @@ enum ExitStatus: Int32 {
     }
 }
 
-/// A failure of a command, apart from a refusal by the daemon.
+/// A failure of a command other than a refusal by the daemon.
 struct CommandFailure: Error {
     var status: ExitStatus
     var message: String
@@ -29,7 +29,7 @@ struct CommandFailure: Error {
     }
 }
 
-/// Runs a call about one notification. An error that it is missing names it.
+/// Runs a call about one notification. If it does not exist, the error names it.
 func naming<Result>(
     _ id: String, part: String? = nil, _ call: () throws -> Result
 ) throws -> Result {

@@ -24,7 +24,7 @@ enum HumanText {
         for next in ["kB", "MB", "GB", "TB", "PB", "EB"] {
             value /= 1_000
             unit = next
-            // One decimal is shown: what would read 1000.0 goes up one unit.
+            // One decimal is shown, so what would read 1000.0 uses the next unit.
             if value.magnitude < 999.95 { break }
         }
         let tenths = (value * 10).rounded()
@@ -48,15 +48,15 @@ enum HumanText {
         text + String(repeating: " ", count: max(1, width - text.count))
     }
 
-    /// Without a value there is no line.
+    /// A row without a value has no line.
     static func rows(_ rows: [(title: String, value: String?)], width: Int) -> String {
         rows.compactMap { row in
             row.value.map { padded(row.title, to: width) + $0 + "\n" }
         }.joined()
     }
 
-    /// A text in one line and without control characters, so that what a stranger stored cannot
-    /// steer a terminal. Cut with `…` when it is longer than `characterCountMax`.
+    /// A text in one line without control characters, so that stored texts of strangers cannot control a terminal. Cut
+    /// with `…` if it is longer than `characterCountMax`.
     static func line(_ text: String, characterCountMax: Int = 60) -> String {
         var out = ""
         for (index, character) in text.enumerated() {
@@ -71,7 +71,7 @@ enum HumanText {
     }
 }
 
-/// A table in plain text. Columns are as wide as what is in them, two spaces apart.
+/// A table in plain text. Columns are as wide as their content, two spaces apart.
 struct TextTable {
     enum Alignment {
         case left, right
@@ -94,7 +94,7 @@ struct TextTable {
         for (index, cell) in row.enumerated() { widths[index] = max(widths[index], cell.count) }
     }
 
-    /// Takes out the rows so far as text. Later rows get columns at least as wide.
+    /// Removes the rows so far and returns them as text. Later rows get columns at least as wide.
     mutating func takeText(withTitles: Bool) -> String {
         var text = withTitles ? line(columns.map(\.title)) : ""
         for row in rows { text += line(row) }
@@ -112,7 +112,7 @@ struct TextTable {
             case .right: text += isLast ? gap + cell : gap + cell + "  "
             }
         }
-        // Where the last cells are empty there is nothing to line up.
+        // Empty trailing cells need no padding.
         while text.last == " " { text.removeLast() }
         return text + "\n"
     }

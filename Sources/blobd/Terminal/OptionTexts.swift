@@ -10,7 +10,7 @@ func require(_ isRight: Bool, _ refusal: @autoclosure () -> String) throws(Valid
     guard isRight else { throw ValidationError(refusal()) }
 }
 
-// Values of options besides plain numbers and texts. `--help` shows their defaults as they are typed.
+// Option values other than plain numbers and texts. `--help` shows their defaults as typed.
 
 /// A number of bytes on the command line: `1048576`, `512KiB`, `64MiB`, `2GiB`, and in powers of ten `10MB`.
 struct ByteCountText: ExpressibleByArgument {
@@ -34,7 +34,7 @@ struct ByteCountText: ExpressibleByArgument {
         ("KB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000), ("TB", 1_000_000_000_000),
     ]
 
-    /// As it may be written, in the largest unit that leaves a whole number.
+    /// In the largest unit that gives a whole number.
     var defaultValueDescription: String {
         let unit = Self.units.filter { byteCount > 0 && byteCount.isMultiple(of: $0.byteCount) }
             .max { $0.byteCount < $1.byteCount }
@@ -75,7 +75,7 @@ struct DurationText: ExpressibleByArgument {
 }
 
 extension DurationText {
-    /// As it may be written, in the largest unit that leaves a whole number.
+    /// In the largest unit that gives a whole number.
     var defaultValueDescription: String {
         for (unit, length) in [("d", 86_400_000), ("h", 3_600_000), ("m", 60_000), ("s", 1_000)]
         where milliseconds > 0 && milliseconds % length == 0 {
@@ -86,7 +86,7 @@ extension DurationText {
 }
 
 enum NearestWord {
-    /// `; the nearest is max-payload`, or nothing if no word is near.
+    /// `; the nearest is max-payload`, or empty if no word is similar.
     static func hint(_ word: String, _ known: some Sequence<String>) -> String {
         guard let near = find(word, known), near.distance <= max(2, word.utf8.count / 2) else {
             return ""
@@ -101,7 +101,7 @@ enum NearestWord {
             .min { ($0.distance, $0.word) < ($1.distance, $1.word) }
     }
 
-    /// How many bytes have to be put in, taken out or changed to make one of the other (Levenshtein).
+    /// The number of bytes to insert, remove or change to turn one into the other (Levenshtein).
     static func distance(_ left: String, _ right: String) -> Int {
         let right = Array(right.utf8)
         var row = Array(0...right.count)

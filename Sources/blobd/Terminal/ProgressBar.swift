@@ -1,5 +1,5 @@
-/// A line on standard error about something that takes over two seconds. Silent before that, and whenever
-/// standard error is not a terminal.
+/// A line on standard error about something that takes over two seconds. Nothing is shown before that, or if standard
+/// error is not a terminal.
 struct StatusLine {
     let isShown = StandardError.isTerminal
     private let start = ContinuousClock.now
@@ -8,7 +8,7 @@ struct StatusLine {
 
     /// Replaces the line, but not too often.
     ///
-    /// - Parameter text: is given the seconds since the start.
+    /// - Parameter text: gets the seconds since the start.
     mutating func draw(_ text: (Double) -> String) {
         guard isShown, ContinuousClock.now >= nextDraw else { return }
         nextDraw = .now + .milliseconds(100)

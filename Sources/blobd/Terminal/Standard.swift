@@ -57,8 +57,7 @@ func errorText(_ code: CInt) -> String {
     strerror(code).map { String(cString: $0) } ?? "error \(code)"
 }
 
-/// JSON as the commands print it: one document in one line, members in snake case and in a fixed
-/// order.
+/// JSON output of commands: one document per line, members in snake case and in a fixed order.
 enum JSONLine {
     static func text(_ value: some Encodable) throws(CommandFailure) -> String {
         let encoder = JSONEncoder()
@@ -73,7 +72,7 @@ enum JSONLine {
     static func object(_ object: JSONObject) throws(CommandFailure) -> String { try text(object) }
 }
 
-/// An object of JSON. Members that are nil are left out.
+/// A JSON object. Members that are nil are omitted.
 struct JSONObject: Encodable, ExpressibleByDictionaryLiteral {
     private struct Member: Encodable {
         let value: any Encodable

@@ -7,12 +7,12 @@ struct Activity: Sendable {
     private let before: DaemonStatistics?
     private(set) var rates: [String: Double] = [:]
     private(set) var durations: [String: Durations] = [:]
-    /// The share of fetches that were answered with bytes; nil without fetches.
+    /// The share of fetches answered with bytes; nil without fetches.
     private(set) var hitShare: Double?
-    /// Answers with an error per second, not counting fetches of missing payloads.
+    /// Error answers per second, without fetches of missing payloads.
     private(set) var errorRate = 0.0
 
-    /// - Parameter before: nil, or of an earlier run of the daemon: everything since its start counts.
+    /// - Parameter before: nil, or from an earlier run of the daemon: everything since its start counts.
     init(from before: DaemonStatistics?, to now: DaemonStatistics, seconds: Double) {
         self.now = now
         self.seconds = max(seconds, 0.001)
@@ -52,7 +52,7 @@ struct Activity: Sendable {
 }
 
 extension Activity {
-    /// What `--json` prints. Rates and durations are by operation.
+    /// The output of `--json`. Rates and durations are by operation.
     func jsonLine() throws(CommandFailure) -> String {
         func milliseconds(_ share: Double) -> [String: Double] {
             durations.compactMapValues { $0.quantile(share).map { $0 / 1e6 } }
@@ -77,8 +77,8 @@ struct Durations: Sendable {
     let bounds: [Int64]
     let counts: [Int64]
 
-    /// The duration that `share` of all do not exceed, in nanoseconds, put between the bounds of its bucket
-    /// in proportion; nil without any. Beyond the last bound it is that.
+    /// The duration that `share` of all do not exceed, in nanoseconds, interpolated within its bucket; nil without any.
+    /// Beyond the last bound, that bound.
     func quantile(_ share: Double) -> Double? {
         let total = counts.reduce(0, +)
         guard total > 0 else { return nil }

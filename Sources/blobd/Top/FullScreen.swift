@@ -1,6 +1,6 @@
 import Glibc
 
-/// A terminal that a program fills: no scrolling, no cursor, keys at once. `end` restores it.
+/// A terminal in full-screen mode: no scrolling, no cursor, keys at once. `end` restores it.
 struct FullScreen {
     private let before: termios
 
@@ -8,7 +8,7 @@ struct FullScreen {
         var mode = termios()
         guard tcgetattr(STDIN_FILENO, &mode) == 0 else { return nil }
         before = mode
-        // Keys come one by one and are not shown; Control-C is a key.
+        // Keys arrive one by one and are not echoed; Control-C is a key.
         mode.c_lflag &= ~tcflag_t(ICANON | ECHO | ISIG)
         guard tcsetattr(STDIN_FILENO, TCSANOW, &mode) == 0 else { return nil }
         write("\u{1B}[?1049h\u{1B}[?25l")
@@ -28,13 +28,13 @@ struct FullScreen {
     }
 
     func draw(_ lines: [String]) {
-        // From the top, each line cleared to its end, and what is below.
+        // From the top; clears each line to its end, and everything below.
         write("\u{1B}[H" + lines.joined(separator: "\u{1B}[K\r\n") + "\u{1B}[K\u{1B}[J")
     }
 
     /// Waits for a key.
     ///
-    /// - Returns: whether it quits the program: q, Control-C, Control-D.
+    /// - Returns: whether the key quits: q, Control-C, Control-D.
     func isEnded(withinMilliseconds milliseconds: Int) -> Bool {
         var request = pollfd(fd: STDIN_FILENO, events: Int16(POLLIN), revents: 0)
         guard poll(&request, 1, Int32(clamping: milliseconds)) > 0 else { return false }

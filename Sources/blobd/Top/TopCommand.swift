@@ -49,7 +49,7 @@ struct TopCommand: ParsableCommand {
         }
         defer { terminal.end() }
         var history: [Double] = []
-        // The first figures come soon.
+        // Shows the first figures soon.
         var pause = min(interval, 0.3)
         while !terminal.isEnded(withinMilliseconds: Int(pause * 1_000)) {
             pause = interval
@@ -79,17 +79,17 @@ struct ActivityWatch: ~Copyable {
     private var last:
         (statistics: DaemonStatistics, at: ContinuousClock.Instant, activity: Activity)?
 
-    /// Connects, and looks once.
+    /// Connects, and takes the first reading.
     ///
-    /// - Parameter secondsMin: from one look to the next. A key or a resize asks for another frame at any time, and in
-    ///   a millisecond the look itself would be a thousand requests a second.
+    /// - Parameter secondsMin: the minimum between readings. A key or a resize requests a frame at any time, and at one
+    ///   per millisecond the readings themselves would be a thousand requests a second.
     init(_ socket: SocketOptions, secondsMin: Double = 0.05) throws {
         self.socket = socket
         self.secondsMin = secondsMin
         _ = try next()
     }
 
-    /// What happened since the last look; the same as last time where that was a moment ago.
+    /// What happened since the last reading; the previous result if that was a moment ago.
     mutating func next() throws -> Activity {
         let begun = ContinuousClock.now
         if let last, last.at.duration(to: begun) / .seconds(1) < secondsMin {
@@ -106,7 +106,7 @@ struct ActivityWatch: ~Copyable {
         return activity
     }
 
-    /// The daemon has gone: connects again next time.
+    /// Reconnects at the next reading, because the daemon has gone.
     mutating func forget() {
         connection = nil
         last = nil

@@ -5,7 +5,7 @@ struct TopScreen {
     let width: Int
     let height: Int
 
-    /// The smallest size that shows everything but the slowest requests.
+    /// The smallest size that shows everything except the slowest requests.
     static let widthMin = 40
     static let heightMin = 8
 
@@ -73,7 +73,7 @@ struct TopScreen {
         return table(.store, activity) + [share("live, of the disk", live, disk)]
     }
 
-    /// The cells of a part: from the table of figures, and others by their places.
+    /// The cells of a part: those of the table of figures, and others by position.
     private func table(
         _ part: Figure.Cell.Part, _ activity: Activity,
         _ others: [Int: (name: String, value: String)] = [:]
@@ -159,7 +159,7 @@ struct TopScreen {
         return "\(number(nanoseconds / 1e9)) s"
     }
 
-    /// A bar for each value, the highest as high as a line.
+    /// A bar for each value; the highest fills the line.
     static func bars(_ values: [Double], width: Int) -> String {
         let shown = values.suffix(width)
         let most = shown.max() ?? 0
