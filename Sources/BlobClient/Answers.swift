@@ -3,7 +3,7 @@ import Bytes
 import Hashing
 @_exported public import Notifications
 
-/// What the daemon said about itself in its hello.
+/// What the daemon says about itself in its hello.
 public struct DaemonInfo: Sendable, Hashable {
     /// The version of the protocol.
     public let protocolVersion: Int
@@ -11,9 +11,9 @@ public struct DaemonInfo: Sendable, Hashable {
     public let serverVersion: String
     /// The store's id, 32 hexadecimal digits.
     public let storeID: String
-    /// The most bytes of a payload.
+    /// The maximum size of a payload, in bytes.
     public let payloadByteCountMax: UInt64
-    /// How many requests of one connection may be unanswered.
+    /// The maximum number of unanswered requests on a connection.
     public let requestsInFlightMax: Int
     /// The default lifetime, in seconds.
     public let defaultTTLSeconds: UInt64
@@ -27,7 +27,7 @@ public struct DaemonInfo: Sendable, Hashable {
         Hex.append(response.storeID.of(head), to: &digits)
         storeID = String(decoding: digits, as: UTF8.self)
         payloadByteCountMax = response.payloadByteCountMax
-        // One is always possible.
+        // One request is always possible.
         requestsInFlightMax = max(1, Int(clamping: response.requestsInFlightMax))
         defaultTTLSeconds = response.defaultTTLSeconds
         ttlSecondsMax = response.ttlSecondsMax
@@ -40,23 +40,23 @@ public struct DaemonInfo: Sendable, Hashable {
     }
 }
 
-/// The result of a put. It is on the daemon's disk.
+/// The result of a put, which is on the daemon's disk.
 public struct PutReceipt: Sendable, Hashable {
     /// The notification's id.
     public let id: String
-    /// Whether the part is new (201), and did not replace one (200).
+    /// Whether the part is new (201); false if it replaced one (200).
     public let isCreated: Bool
     /// The SHA-256 of the bytes as given.
     public let digest: PayloadDigest
-    /// How many bytes were given.
+    /// The number of bytes given.
     public let byteCount: UInt64
-    /// How many bytes they have in the store. Several notifications may share them.
+    /// The number of bytes they take in the store, where several notifications may share them.
     public let storedByteCount: UInt64
     /// Whether they are stored compressed.
     public let isCompressed: Bool
     /// When the notification expires, in milliseconds since 1970.
     public let expiryMilliseconds: Int64
-    /// The store's revision at which it was put.
+    /// The store's revision of the put.
     public let revision: UInt64
 
     init(_ response: Put.Response, head: RawSpan, status: UInt16) {
@@ -71,11 +71,11 @@ public struct PutReceipt: Sendable, Hashable {
     }
 }
 
-/// What a get's answer says in front of the bytes.
+/// The head of the answer to a get.
 public struct PayloadInfo: Sendable, Hashable {
     /// The SHA-256 of all bytes as given.
     public let digest: PayloadDigest
-    /// How many bytes the whole payload has as given.
+    /// The number of bytes of the whole payload as given.
     public let byteCount: UInt64
     /// The position of the first byte that follows: 0 unless a range was requested.
     public let first: UInt64
@@ -85,9 +85,9 @@ public struct PayloadInfo: Sendable, Hashable {
     public let expiryMilliseconds: Int64
     /// When it was created, in milliseconds since 1970; 0 for a blob fetched by digest.
     public let createdMilliseconds: Int64
-    /// The store's revision at which it was put; 0 for a blob fetched by digest.
+    /// The store's revision of the put; 0 for a blob fetched by digest.
     public let revision: UInt64
-    /// Whether the bytes came compressed. The caller gets them decompressed.
+    /// Whether the bytes were transferred compressed. The caller gets them decompressed.
     public let isCompressed: Bool
 
     init(_ response: Get.Response, head: RawSpan) {
@@ -104,13 +104,13 @@ public struct PayloadInfo: Sendable, Hashable {
 
 /// A payload in memory.
 public struct FetchedPayload: Sendable, Hashable {
-    /// What the answer said about it.
+    /// The head of the answer.
     public let info: PayloadInfo
-    /// The requested bytes, as they were given.
+    /// The requested bytes, as given.
     public let bytes: [UInt8]
 }
 
-/// The answer to one of several requests that were sent together.
+/// The answer to one of several pipelined requests.
 public struct Answer: Sendable {
     /// The number that queueing the request returned.
     public let requestID: UInt32
@@ -121,28 +121,28 @@ public struct Answer: Sendable {
     public enum Outcome: Sendable {
         /// A ping: the store can commit.
         case done
-        /// A put was done, and is on disk.
+        /// A put succeeded and is on disk.
         case stored(PutReceipt)
-        /// A get; the bytes went to the sink.
+        /// A get succeeded; the sink has the bytes.
         case payload(PayloadInfo)
-        /// A call was carried out; `DaemonCall.read` reads its answer.
+        /// A call succeeded; `DaemonCall.read` reads its answer.
         case called(CallAnswer)
-        /// A watch has changes, or gives a heartbeat. More will come.
+        /// A watch has changes, or sends a heartbeat. More will follow.
         case changes(WatchedPage)
-        /// This request failed. The connection is still usable.
+        /// This request failed. The connection remains usable.
         case failed(ClientError)
     }
 }
 
 /// The answer to a call.
 public struct CallAnswer: Sendable, Hashable {
-    /// HTTP's status, under 400.
+    /// The HTTP status, below 400.
     public let status: Int
-    /// The notification's revision; nil when the answer is about none.
+    /// The notification's revision; nil if the answer concerns none.
     public let revision: UInt64?
-    /// The body's media type; empty when there is no body.
+    /// The body's media type; empty if there is no body.
     public let mediaType: String
-    /// The target of the created resource, or nil.
+    /// The path of the created resource, or nil.
     public let location: String?
     /// The document.
     public let body: [UInt8]
@@ -158,13 +158,13 @@ public struct CallAnswer: Sendable, Hashable {
 
 /// A page of a watch.
 public struct WatchedPage: Sendable, Hashable {
-    /// How many changes there are; 0 is a heartbeat.
+    /// The number of changes; 0 is a heartbeat.
     public let changeCount: Int
-    /// Whether more follow at once.
+    /// Whether more follow immediately.
     public let hasMore: Bool
-    /// The cursor after them.
+    /// The cursor after these changes.
     public let next: String
-    /// The page as JSON, as `ChangePage` reads it.
+    /// The page as JSON, for `ChangePage`.
     public let document: [UInt8]
 
     init(_ response: Watch.Response, head: RawSpan, _ document: [UInt8]) {
@@ -182,7 +182,7 @@ private func digestField(_ bytes: RawSpan) -> PayloadDigest {
     return digest
 }
 
-/// The SHA-256 of a payload's bytes as they were given: the name of a blob.
+/// The SHA-256 of a payload's bytes as given: the name of a blob.
 public typealias PayloadDigest = Digest
 
 extension Digest {

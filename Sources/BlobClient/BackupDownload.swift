@@ -1,8 +1,8 @@
 import BlobProtocol
 import Bytes
 
-/// A backup of the whole store, as the daemon takes it (`GET /v1/backup`), read piece by piece.
-/// `BlobStore.restore` and `blobd restore` check that it is whole and correct.
+/// A backup of the whole store, taken by the daemon (`GET /v1/backup`) and read piece by piece. `BlobStore.restore` and
+/// `blobd restore` verify that it is complete and correct.
 public struct BackupDownload: ~Copyable {
     private let socket: UnixSocket
     private var input = [UInt8](repeating: 0, count: 256 << 10)
@@ -10,13 +10,13 @@ public struct BackupDownload: ~Copyable {
     private var end = 0
     private var decoder = ChunkedDecoder()
 
-    /// Asks for a backup, and waits until it begins.
+    /// Requests a backup, and waits until it begins.
     ///
     /// - Parameters:
     ///   - path: the daemon's socket.
-    ///   - options: the timeout must allow for the first bytes, which come when the daemon has read all
-    ///     of its tables.
-    /// - Throws: ``ClientError/refused(_:)`` while four others are being taken.
+    ///   - options: the timeout must allow for the first bytes, which arrive after the daemon has read all of its
+    ///     tables.
+    /// - Throws: ``ClientError/refused(_:)`` while four other backups are running.
     public static func begin(
         socket path: String, options: BlobConnection.Options = BlobConnection.Options()
     ) throws(ClientError) -> BackupDownload {
@@ -28,9 +28,9 @@ public struct BackupDownload: ~Copyable {
 
     private init(_ socket: consuming UnixSocket) { self.socket = socket }
 
-    /// Appends up to `byteCountMax` bytes of the backup to `buffer`; nothing at its end.
+    /// Appends up to `byteCountMax` bytes of the backup to `buffer`, or nothing at its end.
     ///
-    /// - Throws: ``ClientError/closed(_:)`` when the daemon gave up in the middle.
+    /// - Throws: ``ClientError/closed(_:)`` if the daemon stopped before the end.
     public mutating func read(
         into buffer: inout [UInt8], byteCountMax: Int
     ) throws(ClientError) {
@@ -61,7 +61,7 @@ public struct BackupDownload: ~Copyable {
 
     private mutating func request() throws(ClientError) {
         let head = Array("GET /v1/backup HTTP/1.1\r\nHost: localhost\r\n\r\n".utf8)
-        // So short a request fits into any socket.
+        // A request this short fits into any socket.
         guard try socket.sendWithoutWaiting(head.span.bytes) == head.count else {
             throw .closed("before the request")
         }
@@ -79,7 +79,7 @@ public struct BackupDownload: ~Copyable {
         guard words.hasPrefix("HTTP/1.1 "), let status = Int(words.dropFirst(9)) else {
             throw .protocolViolation("an answer that begins with \(words.debugDescription)")
         }
-        // A problem: it is short, and the connection may end after it or not.
+        // A problem document is short, and the connection may stay open after it.
         while end - start < DaemonProblem.byteCountMax, input[end - 1] != UInt8(ascii: "}"),
             (try? receive("in a problem")) != nil
         {}

@@ -1,11 +1,11 @@
 public import BlobProtocol
 
-/// What to store, besides the bytes; `patch` clears a value.
+/// What to store, besides the bytes. `patch` can clear a value.
 public typealias PutRequest = Put.Draft
 
-// None of these may be called while pipelined requests are unanswered: their answers would come first.
+// These must not be called while pipelined requests are unanswered, because those answers arrive first.
 extension BlobConnection {
-    /// Asks whether the store can commit. Throws `refused` (503 or 507) when it cannot.
+    /// Asks whether the store can commit. Throws `refused` (503 or 507) if it cannot.
     public mutating func ping() throws(ClientError) {
         _ = try queuePing()
         _ = try onlyOutcome()
@@ -19,13 +19,13 @@ extension BlobConnection {
         try call.read(try answer(to: call))
     }
 
-    /// Makes a call and returns its answer as it came.
+    /// Makes a call and returns its answer unread.
     @discardableResult
     public mutating func answer<Answer>(
         to call: DaemonCall<Answer>
     ) throws(ClientError) -> CallAnswer {
         let timeout = options.timeoutMilliseconds
-        // The daemon is silent for as long as it was asked to be.
+        // The daemon is silent for as long as the call waits.
         let isPatient =
             timeout > 0 && (1...WireLimits.waitSecondsMax).contains(call.waitSeconds)
         if isPatient { socket.setTimeout(milliseconds: timeout + call.waitSeconds * 1_000) }
@@ -38,7 +38,7 @@ extension BlobConnection {
         return answer
     }
 
-    /// Stores bytes for a notification. When this returns they are on the daemon's disk.
+    /// Stores bytes for a notification. They are on the daemon's disk when this returns.
     @discardableResult
     public mutating func put(
         _ request: PutRequest, _ bytes: RawSpan
@@ -49,11 +49,11 @@ extension BlobConnection {
         return try receipt()
     }
 
-    /// Stores `byteCount` bytes that `source` gives piece by piece: each call appends at least one byte
-    /// to an empty array, whose memory is reused.
+    /// Stores `byteCount` bytes that `source` supplies piece by piece: each call appends at least one byte to an empty
+    /// array, whose memory is reused.
     ///
-    /// Throws what `source` throws, and `source` when it gives fewer or more bytes. Then nothing is
-    /// stored and the connection has ended, because the daemon waits for the rest.
+    /// Rethrows errors of `source`, and throws `source` if it supplies fewer or more bytes. Nothing is stored then, and
+    /// the connection ends, because the daemon waits for the rest.
     @discardableResult
     public mutating func put(
         _ request: PutRequest, byteCount: UInt64, from source: (inout [UInt8]) throws -> Void
@@ -81,9 +81,8 @@ extension BlobConnection {
         return try receipt()
     }
 
-    /// Fetches a part (nil: `payload`) or a range of it into memory. The digest of a whole one is
-    /// verified. Throws `notFound` and `expired`, and `refused` with 413 over
-    /// `Options.payloadByteCountMax`.
+    /// Fetches a part (nil: `payload`) or a range of it into memory. Verifies the digest of a whole part. Throws
+    /// `notFound` and `expired`, and `refused` with 413 above `Options.payloadByteCountMax`.
     public mutating func get(
         _ id: String, part: String? = nil, range: WireRange? = nil
     ) throws(ClientError) -> FetchedPayload {
@@ -99,10 +98,10 @@ extension BlobConnection {
         return try fetched(isWhole: range == nil)
     }
 
-    /// Fetches a part piece by piece, in bounded memory. Each piece is valid during the call of `sink`.
+    /// Fetches a part piece by piece, in bounded memory. Each piece is only valid during the call of `sink`.
     ///
-    /// Use the bytes only when this returns: `digestMismatch` is thrown at their end. What `sink` throws
-    /// is rethrown when the rest has been received.
+    /// Do not use the bytes before this returns: a `digestMismatch` is thrown after the last of them. An error of
+    /// `sink` is rethrown once the rest has been received.
     @discardableResult
     public mutating func get(
         _ id: String, part: String? = nil, range: WireRange? = nil,
@@ -156,7 +155,7 @@ extension BlobConnection {
         return info
     }
 
-    /// - Parameter isWhole: not a range: the answer's head has the length.
+    /// - Parameter isWhole: not a range, so that the head of the answer contains the length.
     private mutating func fetched(isWhole: Bool) throws(ClientError) -> FetchedPayload {
         var bytes: [UInt8] = []
         var isTooLong = false

@@ -47,8 +47,7 @@ extension BlobConnection {
         return .payload(info)
     }
 
-    /// How many bytes, decompressed, the answer announces. Throws when head and header contradict each
-    /// other or the request.
+    /// The announced number of bytes, decompressed. Throws if head and header contradict each other or the request.
     private func promisedByteCount(
         _ header: ResponseFrame, _ info: PayloadInfo, isHeadOnly: Bool
     ) throws(ClientError) -> UInt64 {
@@ -76,7 +75,7 @@ extension BlobConnection {
     }
 }
 
-/// Inflates a gzip stream that comes in pieces, in bounded memory: 64 KiB and zlib's window.
+/// Inflates a gzip stream that arrives in pieces, in bounded memory: 64 KiB and zlib's window.
 package struct GzipReader: ~Copyable {
     private static let bufferByteCount = 65_536
 
@@ -106,7 +105,7 @@ package struct GzipReader: ~Copyable {
             }
             if produced > 0 { try sink(buffer.span.bytes.extracting(0..<produced)) }
             isAtEnd = outcome == .ended
-            // When nothing more comes out of it, the piece is used up.
+            // If it produces nothing more, the piece is used up.
             guard produced > 0 || isAtEnd else {
                 guard used == piece.byteCount else {
                     throw ClientError.protocolViolation("truncated gzip stream")

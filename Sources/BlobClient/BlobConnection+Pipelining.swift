@@ -1,10 +1,10 @@
 public import BlobProtocol
 
-// Each call queues one request for the next `flush` or `receive`, and returns the number of its answer.
-// All throw `invalid` for what the daemon would refuse, `tooManyUnanswered` over
-// `DaemonInfo.requestsInFlightMax`, and the connection's `failure` once it has failed.
+// Each call queues one request for the next `flush` or `receive`, and returns the number of its answer. Throws
+// `invalid` for a request that the daemon would refuse, `tooManyUnanswered` above `DaemonInfo.requestsInFlightMax`, and
+// the connection's `failure` once it has failed.
 extension BlobConnection {
-    /// Queues a ping. Answered `done` when the store can commit.
+    /// Queues a ping. The answer is `done` if the store can commit.
     public mutating func queuePing() throws(ClientError) -> UInt32 {
         try queue(.ping)
     }
@@ -28,8 +28,8 @@ extension BlobConnection {
         }
     }
 
-    /// Queues a get of a part (nil: `payload`), or of a range of its bytes. With `acceptsGzip` the bytes
-    /// may travel compressed; the sink gets them decompressed. With `isHeadOnly` no bytes come.
+    /// Queues a get of a part (nil: `payload`), or of a range of its bytes. With `acceptsGzip` the bytes may be
+    /// transferred compressed; the sink gets them decompressed. With `isHeadOnly` no bytes are sent.
     public mutating func queueGet(
         _ id: String, part: String? = nil, range: WireRange? = nil, acceptsGzip: Bool = false,
         isHeadOnly: Bool = false
@@ -52,7 +52,7 @@ extension BlobConnection {
         }
     }
 
-    /// Queues a call with a copy of its body. Answered `called`, which the call's `read` reads.
+    /// Queues a call with a copy of its body. The answer is `called`, for the call's `read`.
     public mutating func queueCall<Answer>(
         _ call: DaemonCall<Answer>
     ) throws(ClientError) -> UInt32 {
@@ -75,14 +75,14 @@ extension BlobConnection {
         }
     }
 
-    /// Queues a subscription to an owner's changes. It is answered `changes` repeatedly, until it has
-    /// `failed`. The connection can do nothing else from then on.
+    /// Queues a subscription to an owner's changes. It is answered with `changes` repeatedly, until it has `failed`.
+    /// The connection cannot be used for anything else.
     ///
     /// - Parameters:
     ///   - owner: whose changes.
     ///   - since: `0`, `latest`, or a cursor.
     ///   - limit: the most changes in one answer, 1…1,000.
-    ///   - filter: what does not match it is reported as left, without its record.
+    ///   - filter: notifications that do not match are reported as left, without their records.
     public mutating func queueWatch(
         of owner: String, since: String = "0", limit: Int = 100,
         matching filter: NotificationFilter = NotificationFilter()
@@ -106,7 +106,7 @@ extension BlobConnection {
     }
 }
 
-/// Throws `invalid` for an empty text, which the wire cannot tell from an absent one.
+/// Throws `invalid` for an empty text, which on the wire looks like an absent one.
 func refuseEmpty(
     _ texts: [(text: String?, code: ErrorCode, name: String)]
 ) throws(ClientError) {

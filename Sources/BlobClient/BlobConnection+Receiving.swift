@@ -1,14 +1,14 @@
 import BlobProtocol
 import Bytes
 
-// Receiving answers: in the order of the requests, each checked before its bytes are believed.
+// Answers are received in the order of the requests. Each is checked before its bytes are used.
 
 extension BlobConnection {
-    /// Receives the answer to the oldest request that has none. A failure of this request is an outcome;
-    /// a failure that ends the connection is thrown.
+    /// Receives the answer to the oldest unanswered request. A failure of this request is an outcome; a failure that
+    /// ends the connection is thrown.
     ///
-    /// The bytes of a payload go to `sink` piece by piece, decompressed, each valid during the call. When
-    /// `sink` returns false the rest is received and discarded.
+    /// The bytes of a payload go to `sink` piece by piece, decompressed, each valid during the call. After `sink`
+    /// returns false, the rest is received and discarded.
     public mutating func receive(
         _ sink: (PayloadInfo, RawSpan) -> Bool = { _, _ in true }
     ) throws(ClientError) -> Answer {
@@ -29,7 +29,7 @@ extension BlobConnection {
     ) throws(ClientError) -> Answer {
         let (header, operation) = try receiveHeader()
         guard header.requestID == request.id, operation == request.operation else {
-            // An error about the frame itself cannot name the request; the daemon then closes.
+            // An error about the frame itself cannot name the request. The daemon closes the connection after it.
             if header.status >= 400, header.opcode == 0 { throw try receiveProblem(header) }
             throw .protocolViolation(
                 "the answer is to request \(header.requestID), but \(request.id) is next")
@@ -83,7 +83,7 @@ extension BlobConnection {
     }
 
     mutating func receiveHead(_ header: ResponseFrame) throws(ClientError) -> [UInt8] {
-        // A header that parsed says at most 8,192.
+        // At most 8,192, which parsing the header has checked.
         try receive(Int(header.headByteCount), "in the head of an answer")
     }
 

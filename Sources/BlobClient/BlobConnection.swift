@@ -1,36 +1,36 @@
 import BlobProtocol
 
-/// One connection to a daemon, speaking the binary protocol. Calls block; each waits at most
-/// `Options.timeoutMilliseconds` for the next byte. For `async` programs there is `BlobdClient`.
+/// One connection to a daemon, speaking the binary protocol. Calls block, and wait at most
+/// `Options.timeoutMilliseconds` for the next byte. For `async` programs use `BlobdClient`.
 ///
-/// A connection has one owner and is closed when that owner is destroyed. `put`, `get`, `call` and so on
-/// send a request and wait for its answer. For pipelining, queue several requests (`queueGet`, …), send
-/// them together (`flush`) and receive the answers in the same order (`receive`).
+/// A connection has one owner and is closed when that owner is destroyed. `put`, `get`, `call` and others send a
+/// request and wait for its answer. To pipeline, queue several requests (`queueGet`, …), send them together (`flush`)
+/// and receive the answers in the same order (`receive`).
 public struct BlobConnection: ~Copyable, Sendable {
-    /// How to treat a connection.
+    /// The options of a connection.
     public struct Options: Sendable, Hashable {
-        /// The longest wait for the daemon to say or take anything, in milliseconds; 0: no limit.
+        /// The longest wait for the daemon to send or accept anything, in milliseconds; 0: no limit.
         public var timeoutMilliseconds = 30_000
-        /// Whether the digest of every payload that is fetched whole is verified, which takes about as
-        /// long as fetching it.
+        /// Whether to verify the digest of every payload that is fetched whole, which takes about as long as fetching
+        /// it.
         public var checksDigests = true
         /// The longest payload that is returned in memory, in bytes.
         public var payloadByteCountMax: UInt64 = 1 << 30
 
-        /// The defaults.
+        /// Creates the default options.
         public init() {}
     }
 
     /// The longest JSON document that is accepted, in bytes.
     public static let documentByteCountMax = 64 << 20
 
-    /// What the daemon said of itself.
+    /// What the daemon says about itself.
     public private(set) var daemon: DaemonInfo
-    /// Why the connection cannot be used any more; nil while it can.
+    /// Why the connection can no longer be used; nil while it can.
     public internal(set) var failure: ClientError?
 
-    /// Whether changes are acknowledged only when they are in the bucket of the daemon's shard. A daemon
-    /// that is not replicated then refuses them.
+    /// Whether changes are acknowledged only once they are in the bucket of the daemon's shard. A daemon that is not
+    /// replicated refuses them.
     public var awaitsReplication = false
 
     private(set) var options: Options
@@ -40,15 +40,15 @@ public struct BlobConnection: ~Copyable, Sendable {
     var unanswered: [UnansweredRequest] = []
     private var nextRequestID: UInt32 = 1
 
-    /// Connects to the daemon at `path` and says hello. Throws `noDaemon` when nothing accepts
-    /// there and `refused` when the daemon speaks no version this module does.
+    /// Connects to the daemon at `path` and says hello. Throws `noDaemon` if nothing accepts connections there, and
+    /// `refused` if the daemon supports no version of this module.
     public static func connect(
         to path: String, options: Options = Options()
     ) throws(ClientError) -> BlobConnection {
         try connect(to: path, options: options, stop: nil)
     }
 
-    /// - Parameter stop: with it, another thread can end every wait.
+    /// - Parameter stop: lets another thread end every wait.
     static func connect(
         to path: String, options: Options, stop: SocketStop?
     ) throws(ClientError) -> BlobConnection {
@@ -74,8 +74,8 @@ public struct BlobConnection: ~Copyable, Sendable {
         try sayHello()
     }
 
-    /// Whether the daemon has closed the connection, as it does with idle ones. Meaningful only
-    /// while nothing is unanswered. One system call.
+    /// Whether the daemon has closed the connection, as it does with idle ones. Only meaningful while no request is
+    /// unanswered. Costs one system call.
     public var isFinished: Bool {
         failure != nil || input.isAtEnd || socket.isFinished()
     }
@@ -85,7 +85,7 @@ public struct BlobConnection: ~Copyable, Sendable {
         socket.setTimeout(milliseconds: milliseconds)
     }
 
-    /// How many requests are queued or sent and have no answer yet.
+    /// The number of requests that are queued or sent and not yet answered.
     public var unansweredCount: Int { unanswered.count }
 
     private mutating func sayHello() throws(ClientError) {
@@ -138,11 +138,11 @@ public struct BlobConnection: ~Copyable, Sendable {
         bytes.withUnsafeBytes { output.append(contentsOf: $0) }
     }
 
-    /// Sends everything that is queued. Answers that arrive meanwhile are kept, so that the two sides
-    /// do not wait for each other; over 8 MiB of them the wait ends with `timeout`.
+    /// Sends everything that is queued. Answers that arrive meanwhile are kept, so that the two sides do not wait for
+    /// each other; above 8 MiB of them, the wait ends with `timeout`.
     public mutating func flush() throws(ClientError) {
         if let failure { throw failure }
-        // Taken out, since sending changes other parts of the connection; put back for its memory.
+        // Moved out, since sending changes other parts of the connection; moved back to reuse its memory.
         var bytes: [UInt8] = []
         swap(&bytes, &output)
         try send(bytes.span.bytes)
@@ -150,13 +150,13 @@ public struct BlobConnection: ~Copyable, Sendable {
         swap(&bytes, &output)
     }
 
-    /// Sends what the socket takes at once of what is queued, but never the last byte, which waits for
-    /// `flush`. By then the daemon has all but that byte of the last request, and need not read it first.
+    /// Sends as much of the queue as the socket accepts at once, but never the last byte, which waits for `flush`. Then
+    /// the daemon has all but that byte of the last request, and need not read it first.
     package mutating func sendAhead() throws(ClientError) {
         if let failure { throw failure }
         guard output.count > 1 else { return }
         do throws(ClientError) {
-            // When the daemon has closed its end, `flush` and `receive` learn of it.
+            // If the daemon has closed its end, `flush` and `receive` notice.
             let sent = try socket.sendWithoutWaiting(
                 output.span.bytes.extracting(0..<output.count - 1))
             output.removeFirst(sent ?? 0)
@@ -165,8 +165,8 @@ public struct BlobConnection: ~Copyable, Sendable {
         }
     }
 
-    /// Sends bytes. When the daemon has closed its end already nothing is thrown: what it said
-    /// before doing so, most likely why, is still to be received.
+    /// Sends bytes. If the daemon has already closed its end, nothing is thrown: what it sent before, most likely the
+    /// reason, can still be received.
     mutating func send(_ bytes: RawSpan) throws(ClientError) {
         var offset = 0
         do throws(ClientError) {

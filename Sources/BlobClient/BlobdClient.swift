@@ -11,9 +11,9 @@ import Dispatch
 /// let record = try await client.call(.patch("42", PatchRequest(isRead: true), device: "phone"))
 /// ```
 ///
-/// The actor runs on its own serial queue, where the blocking happens. It has one connection, which it
-/// makes when it is first needed and again after the daemon has closed it. Calls run one after the other;
-/// for concurrent calls make several clients.
+/// The actor runs on its own serial queue, where the blocking happens. It has one connection, which it makes when it
+/// first needs one and again after the daemon has closed it. Calls run one after another; for concurrent calls create
+/// several clients.
 public actor BlobdClient {
     /// Where the actor's calls run.
     public nonisolated var unownedExecutor: UnownedSerialExecutor {
@@ -25,23 +25,23 @@ public actor BlobdClient {
     private nonisolated let options: BlobConnection.Options
     private var connection: BlobConnection?
 
-    /// A client of the daemon at `socketPath`. Nothing is connected before the first call.
+    /// Creates a client of the daemon at `socketPath`. It connects at the first call.
     public init(socketPath: String, options: BlobConnection.Options = .init()) {
         self.socketPath = socketPath
         self.options = options
     }
 
-    /// What the daemon says of itself: its version and its limits.
+    /// What the daemon says about itself: its version and its limits.
     public func daemon() throws(ClientError) -> DaemonInfo {
         try with { (connection) throws(ClientError) in connection.daemon }
     }
 
-    /// Asks whether the store can commit. Throws `refused` when it cannot.
+    /// Asks whether the store can commit. Throws `refused` if it cannot.
     public func ping() throws(ClientError) {
         try with { (connection) throws(ClientError) in try connection.ping() }
     }
 
-    /// Stores bytes for a notification. When this returns they are on the daemon's disk.
+    /// Stores bytes for a notification. They are on the daemon's disk when this returns.
     @discardableResult
     public func put(_ request: PutRequest, _ bytes: [UInt8]) throws(ClientError) -> PutReceipt {
         try with { (connection) throws(ClientError) in
@@ -49,8 +49,8 @@ public actor BlobdClient {
         }
     }
 
-    /// Fetches a part (nil: `payload`) or a range of it. The digest of a whole one is verified. Nil when
-    /// there is none, or it has expired.
+    /// Fetches a part (nil: `payload`) or a range of it. Verifies the digest of a whole part. Nil if it does not exist,
+    /// or has expired.
     public func get(
         _ id: String, part: String? = nil, range: WireRange? = nil
     ) throws(ClientError) -> FetchedPayload? {
@@ -59,7 +59,7 @@ public actor BlobdClient {
         }
     }
 
-    /// Fetches the bytes with this digest, or a range of them. Nil when there are none.
+    /// Fetches the bytes with this digest, or a range of them. Nil if they do not exist.
     public func getBlob(
         _ digest: PayloadDigest, range: WireRange? = nil
     ) throws(ClientError) -> FetchedPayload? {
@@ -68,7 +68,7 @@ public actor BlobdClient {
         }
     }
 
-    /// Makes a call and reads its answer. Throws `notFound` and `expired` for what is not there.
+    /// Makes a call and reads its answer. Throws `notFound` and `expired` if its subject does not exist.
     @discardableResult
     public func call<Answer: Sendable>(
         _ call: DaemonCall<Answer>
@@ -76,7 +76,7 @@ public actor BlobdClient {
         try with { (connection) throws(ClientError) in try connection.call(call) }
     }
 
-    /// Makes a call and reads its answer. Nil when its subject does not exist, or has expired.
+    /// Makes a call and reads its answer. Nil if its subject does not exist, or has expired.
     @discardableResult
     public func call<Answer: Sendable>(
         ifPresent call: DaemonCall<Answer>
@@ -89,14 +89,14 @@ public actor BlobdClient {
         connection = nil
     }
 
-    /// Every change of an owner's notifications, as it is committed; see ``ChangeStream``. It has its own
+    /// Every change of an owner's notifications, as it is committed; see ``ChangeStream``. The stream has a separate
     /// connection, so the client's other calls do not wait for it.
     ///
     /// - Parameters:
     ///   - owner: whose changes.
-    ///   - since: `0` for everything there is, `latest` for what comes from now on, or the cursor of
-    ///     the last change that was applied.
-    ///   - filter: what does not match it is reported as left, without its record.
+    ///   - since: `0` for all existing notifications, `latest` for future changes only, or the cursor of the last
+    ///     change that was applied.
+    ///   - filter: notifications that do not match are reported as left, without their records.
     public nonisolated func changes(
         of owner: String, since: String = "0",
         matching filter: NotificationFilter = NotificationFilter()
@@ -121,8 +121,8 @@ public actor BlobdClient {
         }
     }
 
-    /// Runs one call on the connection, which is replaced first if the daemon has closed it. Nothing is
-    /// ever sent twice.
+    /// Runs one call on the connection, which is replaced first if the daemon has closed it. Never sends anything
+    /// twice.
     private func with<T>(
         _ call: (inout BlobConnection) throws(ClientError) -> T
     ) throws(ClientError) -> T {

@@ -1,5 +1,5 @@
-/// Every change of an owner's notifications, as it is committed, deletions and expiries included. Of
-/// several unread changes of one notification only the latest comes.
+/// Every change of an owner's notifications, as it is committed, including deletions and expiries. Of several unread
+/// changes of one notification, only the latest is delivered.
 ///
 /// ```swift
 /// for try await change in client.changes(of: "ann", since: cursor) {
@@ -8,11 +8,10 @@
 /// }
 /// ```
 ///
-/// Each loop has a connection and a thread that waits on it. When the daemon restarts, the loop
-/// reconnects and continues where it was; if there never was a daemon it throws `noDaemon`. It ends when
-/// its task is cancelled, and by throwing: `resync` when the cursor is older than what the daemon
-/// remembers of deletions (read the history again, and continue from its cursor), and what the daemon
-/// refuses.
+/// Each loop has a connection and a thread that waits on it. When the daemon restarts, the loop reconnects and
+/// continues where it was; if there never was a daemon, it throws `noDaemon`. It ends when its task is cancelled, or by
+/// throwing: `resync` if the cursor is older than the deletions that the daemon remembers (read the history again, and
+/// continue from its cursor), and refusals of the daemon.
 public struct ChangeStream: AsyncSequence, Sendable {
     /// A change.
     public typealias Element = NotificationChange
@@ -27,7 +26,7 @@ public struct ChangeStream: AsyncSequence, Sendable {
         self.makeReader = makeReader
     }
 
-    /// Begins from the start of the feed that was asked for.
+    /// Starts at the requested position of the feed.
     public func makeAsyncIterator() -> AsyncIterator {
         AsyncIterator(FeedSource(makeReader))
     }
@@ -35,7 +34,7 @@ public struct ChangeStream: AsyncSequence, Sendable {
     /// One reading of the feed.
     public struct AsyncIterator: AsyncIteratorProtocol {
         private let source: FeedSource
-        /// Read ahead, the next one last.
+        /// Changes that were read ahead, in reverse order.
         private var pending: [NotificationChange] = []
         private var hasEnded = false
 
@@ -43,7 +42,7 @@ public struct ChangeStream: AsyncSequence, Sendable {
             self.source = source
         }
 
-        /// The next change; nil when the task was cancelled.
+        /// The next change; nil if the task was cancelled.
         public mutating func next(
             isolation actor: isolated (any Actor)? = #isolation
         ) async throws(ClientError) -> NotificationChange? {
@@ -66,14 +65,14 @@ public struct ChangeStream: AsyncSequence, Sendable {
             }
         }
 
-        /// The next change; nil when the task was cancelled.
+        /// The next change; nil if the task was cancelled.
         public mutating func next() async throws(ClientError) -> NotificationChange? {
             try await next(isolation: nil)
         }
     }
 }
 
-/// Where the waiting happens: an actor on its own queue, whose thread may block.
+/// Waits for changes: an actor on its own queue, whose thread may block.
 private actor FeedSource {
     nonisolated var unownedExecutor: UnownedSerialExecutor {
         executor.asUnownedSerialExecutor()
@@ -87,7 +86,7 @@ private actor FeedSource {
         reader = makeReader(stop)
     }
 
-    /// - Returns: no changes when it was stopped.
+    /// - Returns: no changes if it was stopped.
     func next() -> Result<[NotificationChange], ClientError> {
         do throws(ClientError) {
             while let page = try reader.next() {
@@ -103,8 +102,8 @@ private actor FeedSource {
     }
 }
 
-/// Reads an owner's feed page by page, blocking. When the daemon goes away it reconnects and continues
-/// where it was: nothing is missed or repeated.
+/// Reads an owner's feed page by page, blocking. When the daemon goes away, it reconnects and continues where it was:
+/// no change is missed or repeated.
 package struct FeedSubscription: ~Copyable {
     static let firstPauseMilliseconds = 100
     static let longestPauseMilliseconds = 5_000
@@ -118,7 +117,7 @@ package struct FeedSubscription: ~Copyable {
     private let stop: SocketStop
     private var connection: BlobConnection?
     private var pauseMilliseconds = FeedSubscription.firstPauseMilliseconds
-    /// Whether there ever was a daemon. Until then its absence is an error.
+    /// Whether a daemon was ever reached. Until then its absence is an error.
     private var hasBegun = false
 
     package init(
@@ -144,8 +143,8 @@ package struct FeedSubscription: ~Copyable {
         self.connect = connect
     }
 
-    /// Waits for the next page, which may be empty. Nil: it was stopped. Throws `noDaemon` when there
-    /// never was one, `resync`, and what the daemon refuses.
+    /// Waits for the next page, which may be empty. Nil if it was stopped. Throws `noDaemon` if a daemon was never
+    /// reached, `resync`, and refusals of the daemon.
     package mutating func next() throws(ClientError) -> WatchedPage? {
         while !stop.isStopped {
             do throws(ClientError) {
@@ -170,7 +169,7 @@ package struct FeedSubscription: ~Copyable {
             _ = try current.queueWatch(
                 of: owner, since: cursor, limit: limit, matching: filter)
             try current.flush()
-            // The daemon may be silent from now on; its end is noticed.
+            // The daemon may be silent from now on. Its exit is noticed.
             current.socket.setTimeout(milliseconds: 0)
         }
         let outcome = try current.receive().outcome
@@ -187,7 +186,7 @@ package struct FeedSubscription: ~Copyable {
 }
 
 extension ClientError {
-    /// Whether it may succeed after the daemon's restart.
+    /// Whether it may succeed after the daemon has restarted.
     fileprivate var mayPass: Bool {
         switch self {
         case .noDaemon, .closed, .timeout, .io: true

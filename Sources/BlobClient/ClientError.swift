@@ -6,33 +6,33 @@ import Glibc
 public enum ClientError: Error, Sendable, Hashable {
     /// Nothing accepts connections at the path: no socket, no daemon, or no permission.
     case noDaemon(path: String, errno: Int32)
-    /// The path cannot be a socket's: empty, with a NUL, or over the kernel's limit for `sun_path`.
+    /// The path cannot be that of a socket: empty, with a NUL, or over the kernel's limit for `sun_path`.
     case badSocketPath(String, byteCountMax: Int)
-    /// There is no such notification, part or blob (404).
+    /// The notification, part or blob does not exist (404).
     case notFound(DaemonProblem)
     /// It has expired (410).
     case expired(DaemonProblem)
-    /// The condition of the call does not hold, and nothing was changed (412). `DaemonProblem.revision`
-    /// is the present one; nil when there is no notification.
+    /// The condition of the call does not hold, and nothing was changed (412). `DaemonProblem.revision` is the current
+    /// revision; nil if there is no notification.
     case preconditionFailed(DaemonProblem)
-    /// The cursor is older than what the daemon remembers of deletions (410): read the history again
-    /// and continue from its cursor.
+    /// The cursor is older than the deletions that the daemon remembers (410): read the history again and continue from
+    /// its cursor.
     case resync(DaemonProblem)
-    /// The daemon refused the request; the problem says why.
+    /// The daemon refused the request, for the reason in the problem.
     case refused(DaemonProblem)
-    /// The request was not sent, because the daemon would have refused it.
+    /// The request was not sent, because the daemon would refuse it.
     case invalid(ProtocolError)
-    /// The bytes that came are not those that were stored.
+    /// The received bytes differ from the stored ones.
     case digestMismatch(expected: PayloadDigest, got: PayloadDigest)
-    /// The daemon violated the protocol. The text says how.
+    /// The daemon violated the protocol, as the text describes.
     case protocolViolation(String)
     /// The daemon sent or accepted nothing for this long.
     case timeout(milliseconds: Int)
-    /// The daemon closed the connection; the text says in the middle of what.
+    /// The daemon closed the connection; the text says at which point.
     case closed(String)
     /// More requests are unanswered than the daemon allows: receive an answer first.
     case tooManyUnanswered(limit: Int)
-    /// The source of a payload gave too few or too many bytes.
+    /// The source of a payload supplied too few or too many bytes.
     case source(String)
     /// A system call failed for another reason.
     case io(String, errno: Int32)
@@ -49,7 +49,7 @@ public enum ClientError: Error, Sendable, Hashable {
 }
 
 extension ClientError: CustomStringConvertible {
-    /// What happened, for people.
+    /// What happened, for display.
     public var description: String {
         switch self {
         case .noDaemon(let path, EACCES), .noDaemon(let path, EPERM):
@@ -82,29 +82,29 @@ extension ClientError: CustomStringConvertible {
     }
 }
 
-/// Why the daemon refused: the members of its `application/problem+json` document (RFC 9457).
+/// Why the daemon refused a request: the members of its `application/problem+json` document (RFC 9457).
 public struct DaemonProblem: Sendable, Hashable, Decodable, CustomStringConvertible {
     /// The longest problem document that is accepted, in bytes.
     public static let byteCountMax = 65_536
 
-    /// HTTP's status.
+    /// The HTTP status.
     public let status: Int
-    /// The stable name of what is wrong, such as `bad_ttl`.
+    /// The stable name of the problem, such as `bad_ttl`.
     public let code: String
-    /// What is wrong, in a few constant words.
+    /// A short constant description of the problem.
     public let title: String
-    /// What is wrong this time, with the value and the limit, or nil.
+    /// A description of this occurrence, with the value and the limit, or nil.
     public let detail: String?
-    /// With `precondition_failed`: the notification's revision; nil when there is none.
+    /// With `precondition_failed`: the notification's revision; nil if there is no notification.
     public let revision: UInt64?
-    /// With `precondition_failed`: the digest of the condition's part, or of the notification's
-    /// `payload`; nil when there is none.
+    /// With `precondition_failed`: the digest of the condition's part, or of the notification's `payload`; nil if there
+    /// is none.
     public let digest: String?
     /// The limit that was exceeded, or nil.
     public let limit: Int?
-    /// With `expired`: when that was (RFC 3339); nil when it is not known.
+    /// With `expired`: the time of expiry (RFC 3339); nil if it is not known.
     public let expiredAt: String?
-    /// With `resync`: the target of the call that reads the history again.
+    /// With `resync`: the target of the call for the history.
     public let history: String?
 
     private enum CodingKeys: String, CodingKey {
@@ -112,7 +112,7 @@ public struct DaemonProblem: Sendable, Hashable, Decodable, CustomStringConverti
         case expiredAt = "expired_at"
     }
 
-    /// A problem with these members.
+    /// Creates a problem.
     public init(
         status: Int, code: String, title: String, detail: String? = nil, revision: UInt64? = nil,
         digest: String? = nil, limit: Int? = nil, expiredAt: String? = nil, history: String? = nil
@@ -137,7 +137,7 @@ public struct DaemonProblem: Sendable, Hashable, Decodable, CustomStringConverti
         }
     }
 
-    /// The daemon's words.
+    /// The daemon's description.
     public var description: String {
         "\(detail ?? title) (\(status) \(code))"
     }

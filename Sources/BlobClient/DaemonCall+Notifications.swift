@@ -7,8 +7,8 @@ extension DaemonCall where Answer == NotificationRecord {
         Self(.get, try .notification(id), reading: NotificationRecord.init)
     }
 
-    /// Changes a notification, and answers it as it is then. A patch that changes nothing leaves the
-    /// revision as it was. Throws `notFound`, `expired` and `preconditionFailed`.
+    /// Changes a notification, and returns its new state. A patch that changes nothing keeps the revision. Throws
+    /// `notFound`, `expired` and `preconditionFailed`.
     public static func patch(
         _ id: String, _ patch: PatchRequest, device: String? = nil,
         condition: CallCondition = .none
@@ -24,7 +24,7 @@ extension DaemonCall where Answer == NotificationPage {
     /// A page of all notifications, in the byte order of their ids.
     ///
     /// - Parameters:
-    ///   - limit: the most notifications, 1…1,000. A page may have fewer and not be the last.
+    ///   - limit: the most notifications, 1…1,000. A page may have fewer without being the last.
     ///   - after: the id after which the page begins; nil: from the start.
     public static func list(
         limit: Int = 1_000, after: String? = nil
@@ -37,8 +37,7 @@ extension DaemonCall where Answer == NotificationPage {
 }
 
 extension DaemonCall where Answer == Void {
-    /// Removes a notification with all its parts. Throws `notFound` when there is none, and
-    /// `preconditionFailed`.
+    /// Removes a notification with all its parts. Throws `notFound` if it does not exist, and `preconditionFailed`.
     public static func delete(
         _ id: String, device: String? = nil, condition: CallCondition = .none
     ) throws(ClientError) -> Self {
@@ -48,8 +47,8 @@ extension DaemonCall where Answer == Void {
 }
 
 extension DaemonCall where Answer == PublishReceipt {
-    /// Stores a whole notification with all its parts in one transaction, in place of the existing one.
-    /// Throws `preconditionFailed`. The bytes of its parts are copied into one body.
+    /// Stores a whole notification with all its parts in one transaction, replacing an existing one. Throws
+    /// `preconditionFailed`. Copies the bytes of its parts into one body.
     public static func publish(
         _ upload: NotificationUpload, device: String? = nil, condition: CallCondition = .none
     ) throws(ClientError) -> Self {
@@ -63,9 +62,8 @@ extension DaemonCall where Answer == PublishReceipt {
 }
 
 extension DaemonCall where Answer == [BatchResult] {
-    /// Stores many notifications, at most 1,000 in 8 MiB, each on its own, and answers the outcome of
-    /// each, in order. Their parts must be stored already (`storeBlob`): throws `invalid` for a part with
-    /// bytes.
+    /// Stores many notifications, at most 1,000 in 8 MiB, independently of each other, and returns the outcome of each,
+    /// in order. Their parts must already be stored (`storeBlob`): throws `invalid` for a part with bytes.
     public static func publishBatch(
         _ uploads: [NotificationUpload], device: String? = nil
     ) throws(ClientError) -> Self {
@@ -82,7 +80,7 @@ extension DaemonCall where Answer == [BatchResult] {
         return publishBatch(lines: lines, device: device)
     }
 
-    /// Stores many notifications, whose documents are lines of JSON.
+    /// Stores many notifications, given as lines of JSON documents.
     public static func publishBatch(lines: [UInt8], device: String? = nil) -> Self {
         Self(
             .post, CallTarget("/v1/notifications:batch"), body: lines,
@@ -98,19 +96,19 @@ extension DaemonCall where Answer == [BatchResult] {
 }
 
 extension DaemonCall where Answer == HeldBlobReceipt {
-    /// Stores bytes ahead of the notifications that will refer to them by their digest. Copies the bytes.
+    /// Stores bytes before the notifications that will refer to them by digest. Copies the bytes.
     ///
     /// - Parameters:
-    ///   - bytes: what is stored.
+    ///   - bytes: the bytes to store.
     ///   - digest: their digest, which the daemon verifies, or nil.
-    ///   - mediaType: decides whether they are compressed; nil: they are not.
+    ///   - mediaType: determines whether they are compressed; nil: they are not.
     ///   - ttlSeconds: how long they are kept while nothing refers to them; nil: an hour.
-    ///   - coding: how they are coded. Of a gzip coding, what is inside is stored.
+    ///   - coding: how they are coded. A gzip coding is decoded before it is stored.
     public static func storeBlob(
         _ bytes: [UInt8], as digest: PayloadDigest? = nil, mediaType: String? = nil,
         ttlSeconds: Int64? = nil, coding: WireCoding = .identity
     ) -> Self {
-        // The colon in the digest is the path's own.
+        // The colon in the digest belongs to the path.
         let target = CallTarget(
             "/v1/blobs" + (digest.map { "/\($0)" } ?? ""),
             [("ttl", ttlSeconds.map { "\($0)" })])
@@ -123,8 +121,8 @@ extension DaemonCall where Answer == HeldBlobReceipt {
 }
 
 extension DaemonCall where Answer == ResponseReceipt {
-    /// Records what a user chose. Throws `notFound` and `expired`, and `refused` with
-    /// `unknown_action` and `response_conflict`.
+    /// Records a user's choice. Throws `notFound` and `expired`, and `refused` with `unknown_action` and
+    /// `response_conflict`.
     public static func respond(
         to id: String, _ response: ResponseRequest, device: String? = nil
     ) throws(ClientError) -> Self {
@@ -135,16 +133,15 @@ extension DaemonCall where Answer == ResponseReceipt {
 }
 
 extension DaemonCall where Answer == RenderedEnvelope {
-    /// The push to send for a notification, and the fields of the request that carries it. Throws
-    /// `notFound` and `expired`, and `refused` with `envelope_too_large` or, for an alert without title and
-    /// message, `no_message`.
+    /// The push to send for a notification, and the fields of the request for it. Throws `notFound` and `expired`, and
+    /// `refused` with `envelope_too_large` or, for an alert without title and message, `no_message`.
     ///
     /// - Parameters:
     ///   - id: the notification.
     ///   - platform: the push service.
     ///   - style: how the push is shown.
-    ///   - token: the device's registration token, which FCM's push contains; nil for other services,
-    ///     which take it in the request's URL.
+    ///   - token: the device's registration token, which is part of FCM's push; nil for other services, where it is in
+    ///     the request's URL.
     public static func envelope(
         _ id: String, _ platform: EnvelopePlatform, style: EnvelopeStyle = .silent,
         token: String? = nil

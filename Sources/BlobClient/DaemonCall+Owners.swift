@@ -4,13 +4,13 @@ public import BlobProtocol
 // An owner's notifications and changes, categories, and the daemon itself.
 
 extension DaemonCall where Answer == NotificationHistory {
-    /// A page of an owner's notifications, newest first, without those that have expired.
+    /// A page of an owner's notifications, newest first, without expired ones.
     ///
     /// - Parameters:
     ///   - owner: the owner.
-    ///   - limit: the most notifications, 1…1,000. A page may have fewer and not be the last.
-    ///   - before: only those older than this position, `NotificationHistory.next`.
-    ///   - filter: only those that match.
+    ///   - limit: the most notifications, 1…1,000. A page may have fewer without being the last.
+    ///   - before: only notifications older than this position, a `NotificationHistory.next`.
+    ///   - filter: only notifications that match.
     public static func history(
         of owner: String, limit: Int = 100, before: String? = nil,
         matching filter: NotificationFilter = NotificationFilter()
@@ -22,14 +22,14 @@ extension DaemonCall where Answer == NotificationHistory {
 }
 
 extension DaemonCall where Answer == ChangePage {
-    /// A page of an owner's changes. Throws `resync` when the daemon does not remember that far back.
+    /// A page of an owner's changes. Throws `resync` if the daemon does not remember that far back.
     ///
     /// - Parameters:
     ///   - owner: the owner.
     ///   - since: `0` for all changes, `latest` for new ones, or a cursor.
-    ///   - limit: the most changes, 1…1,000. A page may have fewer and not be the last.
-    ///   - waitSeconds: how long to wait for a change when there is none, at most 60. The client's
-    ///     other calls wait too, except for `BlobdClient.changes`.
+    ///   - limit: the most changes, 1…1,000. A page may have fewer without being the last.
+    ///   - waitSeconds: how long to wait for a change if there is none, at most 60. The client's other calls wait too,
+    ///     except for `BlobdClient.changes`.
     ///   - filter: notifications that do not match are reported as left, without their records.
     public static func changes(
         of owner: String, since: String = "0", limit: Int = 100, waitSeconds: Int = 0,
@@ -47,8 +47,7 @@ extension DaemonCall where Answer == ChangePage {
 }
 
 extension DaemonCall where Answer == GroupReceipt {
-    /// Changes all of an owner's notifications of a group (of one app), in as many transactions as
-    /// needed.
+    /// Changes all of an owner's notifications of a group (of one app), in as many transactions as needed.
     public static func patchGroup(
         _ group: String, of owner: String, app: String? = nil, _ patch: PatchRequest,
         device: String? = nil
@@ -60,16 +59,15 @@ extension DaemonCall where Answer == GroupReceipt {
 }
 
 extension DaemonCall where Answer == Int {
-    /// Removes all of an owner's notifications of a group (of one app), in as many transactions as
-    /// needed. The feed reports each. Answers how many there were.
+    /// Removes all of an owner's notifications of a group (of one app), in as many transactions as needed. The feed
+    /// reports each. Returns how many there were.
     public static func deleteGroup(
         _ group: String, of owner: String, app: String? = nil, device: String? = nil
     ) throws(ClientError) -> Self {
         Self(.delete, try .group(group, of: owner, app), device: device, reading: deletedCount)
     }
 
-    /// Removes all of an owner's notifications, in as many transactions as needed. Answers how many there
-    /// were.
+    /// Removes all of an owner's notifications, in as many transactions as needed. Returns how many there were.
     public static func deleteOwner(
         _ owner: String, device: String? = nil
     ) throws(ClientError) -> Self {
@@ -82,10 +80,9 @@ extension DaemonCall where Answer == Int {
 }
 
 extension DaemonCall where Answer == CategoryReceipt {
-    /// Sets the actions and options of a category, for the notifications of one app, or of all apps
-    /// without their own category of that name. The feeds of owners with a notification of it report
-    /// that before this is answered. Setting the same values again leaves the revision as it was. Throws
-    /// `preconditionFailed`.
+    /// Sets the actions and options of a category, for the notifications of one app, or of all apps that have no
+    /// category of that name. Before the answer, the feeds of owners with a notification of that category report the
+    /// change. Setting the same values again keeps the revision. Throws `preconditionFailed`.
     public static func setCategory(
         _ name: String, _ actions: [NotificationRecord.Action],
         options: [NotificationCategory.Option] = [], app: String? = nil,
@@ -114,7 +111,7 @@ extension DaemonCall where Answer == NotificationCategory {
 extension DaemonCall where Answer == CategoryList {
     /// A page of the categories, by name and app.
     ///
-    /// - Parameter cursor: the `next` of the page before; nil: from the start.
+    /// - Parameter cursor: the `next` of the previous page; nil: from the start.
     public static func categories(after cursor: String? = nil) -> Self {
         Self(.get, CallTarget("/v1/categories", [("after", cursor)]), reading: CategoryList.init)
     }
@@ -139,7 +136,7 @@ extension DaemonCall where Answer == ScrubReport {
     /// The progress of the scrub.
     public static var scrub: Self { Self(.get, CallTarget("/v1/scrub")) }
 
-    /// Starts a scrub without pauses. It is answered at its start.
+    /// Starts a scrub without pauses. The answer arrives when it has started.
     public static var startScrub: Self { Self(.post, CallTarget("/v1/scrub")) }
 }
 
@@ -147,9 +144,9 @@ extension DaemonCall where Answer == ReplicationReport {
     /// The daemon's role in its shard.
     public static var replication: Self { Self(.get, CallTarget("/v1/replication")) }
 
-    /// Makes the daemon the leader of its shard. It is answered when the daemon leads.
+    /// Makes the daemon the leader of its shard. The answer arrives when it leads.
     ///
-    /// - Parameter isForced: do not ask the leader, because it is gone.
+    /// - Parameter isForced: do not ask the current leader, because it is gone.
     public static func promote(isForced: Bool = false) -> Self {
         Self(.post, CallTarget("/v1/replication", [("force", isForced ? "true" : nil)]))
     }

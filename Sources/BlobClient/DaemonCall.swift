@@ -3,7 +3,7 @@ public import BlobProtocol
 import Bytes
 import Notifications
 
-/// A call of one of HTTP's resources, with the way to read its answer. `docs/HTTP.md` describes each.
+/// A call of an HTTP resource, with the way to read its answer. `docs/HTTP.md` describes each.
 ///
 /// A call is a value that either kind of client makes:
 ///
@@ -14,26 +14,26 @@ import Notifications
 /// _ = try connection.queueCall(.delete("43"))                 // … and pipelined
 /// ```
 ///
-/// The static functions throw `ClientError.invalid` for an id, an owner or a category that the
-/// daemon would not accept. Making a call throws `refused` with the daemon's code, and what its
-/// documentation names. Changes are on the daemon's disk when they are answered.
+/// The static functions throw `ClientError.invalid` for an id, an owner or a category that the daemon would not accept.
+/// Making a call throws `refused` with the daemon's code, and the errors in its documentation. Changes are on the
+/// daemon's disk when they are answered.
 public struct DaemonCall<Answer>: Sendable {
-    /// What is done with the resource.
+    /// What to do with the resource.
     public var method: CallMethod
     /// Path and query, percent-encoded, 1…8,000 bytes.
     public var target: String
     /// The body, which is copied when the call is queued; empty: none.
     public var body: [UInt8]
-    /// The body's media type; nil: not said.
+    /// The body's media type; nil: not given.
     public var mediaType: String?
-    /// The device that makes the change, 1…64 bytes, or nil. Others are told of it with the change.
+    /// The device that makes the change, 1…64 bytes, or nil. It is reported with the change.
     public var device: String?
-    /// What must hold of the notification or the category, or `preconditionFailed` is thrown.
+    /// What must hold for the notification or the category; otherwise `preconditionFailed` is thrown.
     public var condition: CallCondition
     /// How the body is coded. Payloads, blobs and documents may be coded with gzip.
     public var coding = WireCoding.identity
     var waitSeconds = 0
-    /// Reads the answer to this call as `receive` gave it. Throws `protocolViolation`.
+    /// Reads the answer to this call from `receive`. Throws `protocolViolation`.
     public let read: @Sendable (CallAnswer) throws(ClientError) -> Answer
 
     init(
@@ -50,7 +50,7 @@ public struct DaemonCall<Answer>: Sendable {
         self.read = read
     }
 
-    /// A call that is answered with a JSON object.
+    /// A call whose answer is a JSON object.
     init(
         _ method: CallMethod, _ target: CallTarget, body: [UInt8] = [], mediaType: String? = nil,
         device: String? = nil, condition: CallCondition = .none,
@@ -63,7 +63,7 @@ public struct DaemonCall<Answer>: Sendable {
 }
 
 extension DaemonCall where Answer == CallAnswer {
-    /// Any call: target and body are HTTP's. It answers the document as it came.
+    /// Any call, with the target and body of HTTP. Returns the document unread.
     public init(
         _ method: CallMethod, _ target: String, body: [UInt8] = [], mediaType: String? = nil,
         device: String? = nil, condition: CallCondition = .none, coding: WireCoding = .identity
@@ -76,18 +76,18 @@ extension DaemonCall where Answer == CallAnswer {
 }
 
 extension JSONLimits {
-    /// Of the daemon's answers.
+    /// The limits of answers.
     package static var ofAnswers: JSONLimits {
         var limits = JSONLimits()
         limits.byteCountMax = BlobConnection.documentByteCountMax
         limits.memberCountMax = .max
-        // A notification's data may be 64 deep, in a record in a change in a page.
+        // A notification's data may be 64 deep, within a record within a change within a page.
         limits.depthMax += 16
         return limits
     }
 }
 
-/// Reads an object that the daemon answered. Unknown members are ignored, so that a newer daemon may say more.
+/// Reads an object from an answer. Unknown members are ignored, so that a newer daemon may send more.
 func readDocument<Value>(
     _ document: [UInt8], _ make: (DocumentObject) throws(ProtocolError) -> Value
 ) throws(ClientError) -> Value {
@@ -96,10 +96,10 @@ func readDocument<Value>(
     }
 }
 
-/// What a call does with its resource.
+/// The method of a call.
 public typealias CallMethod = Call.Method
 
-/// What must hold of the notification or the category for a call to be carried out.
+/// What must hold for the notification or the category for a call to be carried out.
 public typealias CallCondition = Call.Condition
 
 enum DocumentType {
@@ -108,7 +108,7 @@ enum DocumentType {
     static let mergePatch = "application/merge-patch+json"
 }
 
-/// The target of a call, path and query: the one place where the client percent-encodes.
+/// The target of a call, path and query: the only place where the client percent-encodes.
 package struct CallTarget {
     package typealias Query = [(name: String, value: String?)]
 
@@ -125,7 +125,7 @@ package struct CallTarget {
 }
 
 extension CallTarget {
-    // Bad names are refused here: an empty one would make another resource of the target.
+    // Invalid names are refused here: an empty one would name a different resource.
 
     static func notification(
         _ id: String, _ suffix: String = "", _ query: Query = []

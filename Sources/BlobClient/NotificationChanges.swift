@@ -23,7 +23,7 @@ public struct PatchRequest: Sendable, Hashable {
     public var richType = Member<String>.keep
     /// The category.
     public var category = Member<String>.keep
-    /// Its own actions; cleared: the category's.
+    /// The notification's own actions; cleared: the category's.
     public var actions = Member<[NotificationRecord.Action]>.keep
     /// The group.
     public var group = Member<String>.keep
@@ -35,7 +35,7 @@ public struct PatchRequest: Sendable, Hashable {
     public var priority = Member<NotificationRecord.Priority>.keep
     /// How long it should be shown, in seconds.
     public var displayTTLSeconds = Member<Int>.keep
-    /// Merged with the present data: objects member by member; null removes a member.
+    /// Merged with the existing data: objects member by member; null removes a member.
     public var data = Member<JSONValue>.keep
     /// Whether it was read; nil: unchanged.
     public var isRead: Bool?
@@ -44,7 +44,7 @@ public struct PatchRequest: Sendable, Hashable {
     /// When it expires, in milliseconds since 1970; nil: unchanged.
     public var expiryMilliseconds: Int64?
 
-    /// A patch.
+    /// Creates a patch.
     public init(isRead: Bool? = nil, actionState: NotificationRecord.ActionState? = nil) {
         self.isRead = isRead
         self.actionState = actionState
@@ -83,12 +83,12 @@ public struct ResponseRequest: Sendable, Hashable {
     public var action: String
     /// An idempotency key, 1…64 bytes: two responses of one device with the same key count once.
     public var key: String?
-    /// Whether the notification stays on screen. Then it is neither marked read nor activated.
+    /// Whether the notification stays on screen. It is then neither marked read nor activated.
     public var staysOnScreen: Bool
     /// The answer of the app's content extension, or nil. `doNotDismiss` keeps the notification on screen.
     public var contentExtension: NotificationRecord.ContentExtensionAnswer?
 
-    /// A response.
+    /// Creates a response.
     public init(
         action: String, key: String? = nil, staysOnScreen: Bool = false,
         contentExtension: NotificationRecord.ContentExtensionAnswer? = nil
@@ -109,36 +109,35 @@ public struct ResponseRequest: Sendable, Hashable {
     }
 }
 
-/// Selects some of an owner's notifications, for a history or a feed. A nil member selects all.
+/// Selects some of an owner's notifications, for a history or a feed. A nil member matches all.
 ///
-/// A feed with a filter reports a notification that matches with its record, and one that does not as
-/// `left`. A local copy belongs to one filter. For another filter read the history with it, and continue
-/// from that history's cursor.
+/// A feed with a filter reports a notification that matches with its record, and any other as `left`. A local copy
+/// belongs to one filter. For another filter, read the history with it, and continue from that history's cursor.
 public struct NotificationFilter: Sendable, Hashable {
-    /// Whether notifications are there.
+    /// Whether notifications exist.
     public enum Status: String, Sendable, Hashable, CaseIterable {
         /// They exist.
         case active
-        /// They were deleted or have expired, and the daemon remembers that. Only `app` goes with this.
+        /// They were deleted or have expired, and the daemon remembers them. Can only be combined with `app`.
         case deleted
     }
 
     /// Existing or deleted ones; nil: existing ones. `queueWatch` accepts only nil.
     public var status: Status?
-    /// Only those of this app. A feed does not report other apps' notifications, not even as `left`.
+    /// Only notifications of this app. A feed does not report other apps' notifications, not even as `left`.
     public var app: String?
     /// Only read ones, or only unread ones.
     public var isRead: Bool?
-    /// Only those with this state.
+    /// Only notifications with this state.
     public var actionState: NotificationRecord.ActionState?
-    /// Only those of this group.
+    /// Only notifications of this group.
     public var group: String?
-    /// Only those for this platform: they name it, or none.
+    /// Only notifications for this platform: those that name it, or none.
     public var platform: String?
-    /// Only those for this host: they name it, or none.
+    /// Only notifications for this host: those that name it, or none.
     public var targetHost: String?
 
-    /// A filter.
+    /// Creates a filter.
     public init(
         app: String? = nil, isRead: Bool? = nil,
         actionState: NotificationRecord.ActionState? = nil, group: String? = nil,
@@ -161,15 +160,15 @@ public struct NotificationFilter: Sendable, Hashable {
     }
 }
 
-/// A page of an owner's notifications, newest first, without those that have expired.
+/// A page of an owner's notifications, newest first, without expired ones.
 public struct NotificationHistory: Sendable, Hashable {
-    /// The notifications; none if deleted ones were requested.
+    /// The notifications; empty if deleted ones were requested.
     public let notifications: [NotificationRecord]
-    /// Deleted and expired ones, if these were requested.
+    /// Deleted and expired notifications, if requested.
     public let deleted: [DeletedNotification]
     /// Where the next page begins; nil at the end.
     public let next: String?
-    /// The feed's cursor at the time of this page. Changes from the first page's cursor on miss nothing.
+    /// The feed's cursor at the time of this page. Reading changes from the first page's cursor misses nothing.
     public let cursor: String
 
     init(_ object: DocumentObject) throws(ProtocolError) {
@@ -183,9 +182,9 @@ public struct NotificationHistory: Sendable, Hashable {
     }
 }
 
-/// What the daemon remembers of a notification that was deleted or has expired.
+/// What the daemon remembers about a notification that was deleted or has expired.
 public struct DeletedNotification: Sendable, Hashable {
-    /// Its id, which may be in use again.
+    /// Its id, which may have been used again.
     public let id: String
     /// `deleted` or `expired`.
     public let kind: NotificationChange.Kind
@@ -210,24 +209,24 @@ public struct DeletedNotification: Sendable, Hashable {
 
 /// The latest change of a notification, or of a category of one of the owner's notifications.
 public struct NotificationChange: Sendable, Hashable {
-    /// What kind of change it was.
+    /// The kind of a change.
     public typealias Kind = ChangeKind
 
-    /// The cursor after this change. Store it when the change is applied.
+    /// The cursor after this change. Store it once the change is applied.
     public let cursor: String
-    /// What kind of change it was.
+    /// The kind of the change.
     public let kind: Kind
     /// The notification's id, or the category's name.
     public let id: String
-    /// The revision. Later changes have greater ones.
+    /// The revision. Later changes have higher ones.
     public let revision: UInt64
-    /// The device that made it, or nil.
+    /// The device that made the change, or nil.
     public let device: String?
-    /// The notification; nil when it was deleted, has expired or left.
+    /// The notification; nil if it was deleted, has expired or left.
     public let notification: NotificationRecord?
-    /// Of the kind `category`: the category as it is now; nil when it was removed.
+    /// For the kind `category`: the category as it is now; nil if it was removed.
     public let category: NotificationCategory?
-    /// Of the kind `category`: the app whose notifications it is for; nil: all.
+    /// For the kind `category`: the app whose notifications it is for; nil: all.
     public let app: String?
 
     init(_ object: DocumentObject) throws(ProtocolError) {

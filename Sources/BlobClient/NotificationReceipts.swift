@@ -1,10 +1,10 @@
 import BlobProtocol
 
-/// The result of publishing a whole notification. It is on the daemon's disk.
+/// The result of publishing a whole notification, which is on the daemon's disk.
 public struct PublishReceipt: Sendable, Hashable {
     /// The notification as it is now.
     public let notification: NotificationRecord
-    /// Whether there was none before.
+    /// Whether it is new.
     public let isCreated: Bool
 
     init(_ answer: CallAnswer) throws(ClientError) {
@@ -15,15 +15,15 @@ public struct PublishReceipt: Sendable, Hashable {
 
 /// The result of one notification of a batch.
 public struct BatchResult: Sendable, Hashable {
-    /// Its id; nil when it was refused.
+    /// Its id; nil if it was refused.
     public let id: String?
-    /// HTTP's status: 201 created, 200 replaced, 400 and more: refused.
+    /// The HTTP status: 201 created, 200 replaced, 400 and above: refused.
     public let status: Int
     /// Its revision, or nil.
     public let revision: UInt64?
-    /// The stable name of what is wrong, or nil.
+    /// The stable name of the error, or nil.
     public let code: String?
-    /// What is wrong, in words, or nil.
+    /// A description of the error, or nil.
     public let detail: String?
 
     init(_ object: DocumentObject) throws(ProtocolError) {
@@ -35,19 +35,19 @@ public struct BatchResult: Sendable, Hashable {
     }
 }
 
-/// A blob that was stored ahead of the notifications that will refer to it.
+/// A blob that was stored before the notifications that will refer to it.
 public struct HeldBlobReceipt: Sendable, Hashable {
     /// Its digest.
     public let digest: PayloadDigest
     /// Whether the daemon did not have it before.
     public let isCreated: Bool
-    /// How many bytes were given.
+    /// The number of bytes given.
     public let byteCount: Int64
-    /// How many bytes they take in the store.
+    /// The number of bytes they take in the store.
     public let storedByteCount: Int64
     /// How they are stored: `identity` or `gzip`.
     public let coding: String
-    /// Until when it is kept while nothing refers to it (RFC 3339).
+    /// How long it is kept while nothing refers to it (RFC 3339).
     public let heldUntil: String
 
     init(_ answer: CallAnswer) throws(ClientError) {
@@ -70,7 +70,7 @@ public struct HeldBlobReceipt: Sendable, Hashable {
 public struct ResponseReceipt: Sendable, Hashable {
     /// The notification as it is now.
     public let notification: NotificationRecord
-    /// Whether this call recorded it; false: its key was known.
+    /// Whether this call recorded it; false if its key was known.
     public let isNew: Bool
 
     init(_ answer: CallAnswer) throws(ClientError) {
@@ -81,9 +81,9 @@ public struct ResponseReceipt: Sendable, Hashable {
 
 /// The result of changing a group.
 public struct GroupReceipt: Sendable, Hashable {
-    /// How many notifications the group has.
+    /// The number of notifications in the group.
     public let matchedCount: Int
-    /// How many of them were changed.
+    /// The number of them that were changed.
     public let changedCount: Int
 
     init(_ object: DocumentObject) throws(ProtocolError) {
@@ -98,18 +98,18 @@ public struct RenderedEnvelope: Sendable, Hashable {
     public let mediaType: String
     /// What to send to the provider, unchanged.
     public let bytes: [UInt8]
-    /// The fields of the request that carries it, except for sender and recipient.
+    /// The fields of the request, without those for sender and recipient.
     public let headers: [Header]
 
     /// A field of the request to the provider.
     public struct Header: Sendable, Hashable {
-        /// Its name, as the provider's documentation writes it.
+        /// Its name, as in the provider's documentation.
         public let name: String
         /// Its value.
         public let value: String
     }
 
-    /// The value of a field, by its name in any case.
+    /// The value of a field; its name is case-insensitive.
     public subscript(_ name: String) -> String? {
         headers.first { $0.name.lowercased() == name.lowercased() }?.value
     }
@@ -123,28 +123,28 @@ public struct RenderedEnvelope: Sendable, Hashable {
 
 /// A push service.
 public enum EnvelopePlatform: String, Sendable, Hashable, CaseIterable {
-    /// Apple's.
+    /// Apple's push service.
     case apns
-    /// Google's.
+    /// Google's push service.
     case fcm
-    /// Microsoft's.
+    /// Microsoft's push service.
     case wns
 }
 
 /// How a push is shown.
 public enum EnvelopeStyle: String, Sendable, Hashable, CaseIterable {
-    /// Not at all: it wakes the app, which fetches and shows. Systems delay or drop such pushes, and iOS
-    /// starts no app that its user has quit.
+    /// Not at all: it wakes the app, which fetches and shows the notification. Systems delay or drop such pushes, and
+    /// iOS starts no app that its user has quit.
     case silent
-    /// As a text, which the system shows even if the app does not run. The app may complete it first.
+    /// As an alert, which the system shows even if the app is not running. The app may complete it first.
     case alert
 }
 
-/// Default actions of notifications, and how devices treat them.
+/// The default actions of notifications, and how devices treat these.
 public struct NotificationCategory: Sendable, Hashable {
     /// How devices treat the notifications of a category (iOS's `UNNotificationCategoryOptions`).
     public enum Option: String, Sendable, Hashable, CaseIterable {
-        /// The app hears when its user dismisses one.
+        /// The app is told when its user dismisses one.
         case customDismissAction = "custom_dismiss_action"
         /// They may be shown in CarPlay.
         case allowInCarPlay = "allow_in_carplay"
@@ -164,7 +164,7 @@ public struct NotificationCategory: Sendable, Hashable {
     public let revision: UInt64?
     /// At most 10.
     public let actions: [NotificationRecord.Action]
-    /// How devices treat its notifications, without options that this client does not know.
+    /// How devices treat its notifications. Options that this client does not know are omitted.
     public let options: [Option]
 
     init(_ object: DocumentObject) throws(ProtocolError) {
@@ -176,7 +176,7 @@ public struct NotificationCategory: Sendable, Hashable {
     }
 }
 
-/// The result of setting a category. It is on the daemon's disk.
+/// The result of setting a category, which is on the daemon's disk.
 public struct CategoryReceipt: Sendable, Hashable {
     /// The category as it is now.
     public let category: NotificationCategory
@@ -193,7 +193,7 @@ public struct CategoryReceipt: Sendable, Hashable {
 public struct CategoryList: Sendable, Hashable {
     /// The categories of the page.
     public let categories: [NotificationCategory]
-    /// The cursor to continue after, or nil when this is the last page.
+    /// The cursor to continue after; nil on the last page.
     public let next: String?
 
     init(_ object: DocumentObject) throws(ProtocolError) {

@@ -2,42 +2,42 @@ public import BlobJSON
 import BlobProtocol
 public import Notifications
 
-/// A notification as the daemon describes it. Times are RFC 3339 in UTC, as the daemon wrote them.
+/// A notification as described by the daemon. Times are in RFC 3339, in UTC.
 public struct NotificationRecord: Sendable, Hashable {
     /// A button.
     public typealias Action = NotificationAction
     /// How urgent a notification is.
     public typealias Priority = NotificationPriority
-    /// What its owner did with a notification.
+    /// What the owner did with a notification.
     public typealias ActionState = Notifications.ActionState
-    /// What an app's content extension answers to an action that was chosen in it.
+    /// The answer of an app's content extension to an action that was chosen in it.
     public typealias ContentExtensionAnswer = Notifications.ContentExtensionAnswer
 
     /// A named payload of a notification.
     public struct Part: Sendable, Hashable {
         /// The part's name; the unnamed one is called `payload`.
         public let name: String
-        /// The media type as it was put.
+        /// The media type as given.
         public let mediaType: String
         /// The digest, `sha256:` and 64 hexadecimal digits.
         public let digest: String
-        /// How many bytes were given.
+        /// The number of bytes given.
         public let byteCount: Int64
-        /// How many bytes they take in the store.
+        /// The number of bytes they take in the store.
         public let storedByteCount: Int64
         /// How they are stored: `identity` or `gzip`.
         public let coding: String
     }
 
-    /// What its owner chose, once.
+    /// One choice of the owner.
     public struct Response: Sendable, Hashable {
         /// `default`, `dismiss`, or an action's identifier.
         public let action: String
         /// Its idempotency key, or nil.
         public let key: String?
-        /// The device it came from, or nil.
+        /// The device that sent it, or nil.
         public let device: String?
-        /// When it came, or nil.
+        /// When it arrived, or nil.
         public let at: String?
         /// The revision that recorded it, or nil.
         public let revision: UInt64?
@@ -59,16 +59,16 @@ public struct NotificationRecord: Sendable, Hashable {
     public let message: String?
     /// The kind of rich notification, or nil.
     public let richType: String?
-    /// The category whose actions it has unless it has its own, or nil.
+    /// The category, whose actions apply unless it has its own, or nil.
     public let category: String?
-    /// The category's revision when the notification was changed last, or nil. Read the category again if your copy
-    /// has a lower one.
+    /// The category's revision at the notification's last change, or nil. Read the category again if your copy has a
+    /// lower one.
     public let categoryRevision: UInt64?
     /// Its own actions; nil: the category's.
     public let actions: [Action]?
     /// Its group, or nil.
     public let group: String?
-    /// The platforms that it is for; none: all.
+    /// The platforms that it is for; empty: all.
     public let platforms: [String]
     /// The host that it is for, or nil.
     public let targetHost: String?
@@ -76,7 +76,7 @@ public struct NotificationRecord: Sendable, Hashable {
     public let priority: Priority?
     /// How long it should be shown, in seconds, or nil.
     public let displayTTLSeconds: Int?
-    /// The publisher's own data, or nil. Numbers are as they were written.
+    /// The publisher's data, or nil. Numbers keep their text.
     public let data: JSONValue?
     /// Whether its owner has read it, or nil.
     public let isRead: Bool?
@@ -84,18 +84,18 @@ public struct NotificationRecord: Sendable, Hashable {
     public let actionState: ActionState?
     /// The device that made the latest change, or nil.
     public let device: String?
-    /// What its owner chose, oldest first, the 32 latest.
+    /// The owner's latest responses, at most 32, oldest first.
     public let responses: [Response]
     /// When it was created.
     public let createdAt: String
     /// When it expires.
     public let expiresAt: String
-    /// The store's revision at which it last changed.
+    /// The store's revision of its last change.
     public let revision: UInt64
     /// Its parts.
     public let parts: [Part]
 
-    /// Reads the document that `stat` and many other calls answer.
+    /// Reads the document that `stat` and many other calls return.
     public init(document: [UInt8]) throws(ClientError) {
         self = try readDocument(document, NotificationRecord.init(_:))
     }
@@ -164,11 +164,11 @@ extension NotificationRecord.Response {
     }
 }
 
-/// A page of a list, in the byte order of the ids. Expired notifications are left out.
+/// A page of a list, in the byte order of the ids. Expired notifications are omitted.
 public struct NotificationPage: Sendable, Hashable {
     /// The notifications of the page.
     public let notifications: [NotificationRecord]
-    /// The id to continue after, or nil when this is the last page.
+    /// The id to continue after; nil on the last page.
     public let next: String?
 
     init(_ object: DocumentObject) throws(ProtocolError) {

@@ -3,16 +3,16 @@ public import BlobProtocol
 import Bytes
 import Notifications
 
-/// A whole notification to publish. It replaces everything of an existing one except its creation time
-/// and its place in the history.
+/// A whole notification to publish. It replaces all of an existing one except its creation time and its position in the
+/// history.
 public struct NotificationUpload: Sendable, Hashable {
-    /// A payload of it.
+    /// A payload of a notification.
     public struct Part: Sendable, Hashable {
-        /// Its bytes.
+        /// The source of its bytes.
         public enum Content: Sendable, Hashable {
             /// These.
             case bytes([UInt8])
-            /// Bytes that are stored already, by an earlier publish or `storeBlob`.
+            /// Bytes that are already stored, by an earlier publish or `storeBlob`.
             case stored(PayloadDigest)
         }
 
@@ -20,10 +20,10 @@ public struct NotificationUpload: Sendable, Hashable {
         public var name: String
         /// The media type; nil: `application/octet-stream`.
         public var mediaType: String?
-        /// Its bytes.
+        /// The source of its bytes.
         public var content: Content
 
-        /// A part.
+        /// Creates a part.
         public init(name: String = "payload", mediaType: String? = nil, _ content: Content) {
             self.name = name
             self.mediaType = mediaType
@@ -33,23 +33,23 @@ public struct NotificationUpload: Sendable, Hashable {
 
     /// The notification's id, 1…255 bytes; nil: the daemon chooses one.
     public var id: String?
-    /// The user it is for, 1…255 bytes. Without one it is in no history and no feed.
+    /// The user it is for, 1…255 bytes. Without one it appears in no history and no feed.
     public var owner: String?
     /// Which of the user's apps it is for, 1…64 bytes.
     public var app: String?
-    /// A line above the text, at most 256 bytes.
+    /// The line above the text, at most 256 bytes.
     public var title: String?
     /// The text, at most 4,096 bytes.
     public var message: String?
-    /// What kind of rich notification it is, such as `img`.
+    /// The kind of rich notification, such as `img`.
     public var richType: String?
-    /// The category whose actions it has, 1…64 bytes. It must exist.
+    /// The category that supplies its actions, 1…64 bytes. It must exist.
     public var category: String?
     /// Its own actions instead of the category's, at most 10.
     public var actions: [NotificationRecord.Action]?
     /// Its group, 1…128 bytes.
     public var group: String?
-    /// The platforms that it is for, at most 16 of 1…32 bytes; none: all.
+    /// The platforms that it is for, at most 16 of 1…32 bytes; empty: all.
     public var platforms: [String] = []
     /// The host that it is for, 1…255 bytes.
     public var targetHost: String?
@@ -57,7 +57,7 @@ public struct NotificationUpload: Sendable, Hashable {
     public var priority: NotificationRecord.Priority?
     /// How long it should be shown, in seconds, at most 2,592,000.
     public var displayTTLSeconds: Int?
-    /// Your own data, at most 16,384 bytes of JSON.
+    /// The publisher's data, at most 16,384 bytes of JSON.
     public var data: JSONValue?
     /// Whether it counts as read; nil: no.
     public var isRead: Bool?
@@ -65,14 +65,13 @@ public struct NotificationUpload: Sendable, Hashable {
     public var actionState: NotificationRecord.ActionState?
     /// How long it lives.
     public var lifetime = Lifetime.standard
-    /// The devices that must accept its parts, `ios` or `android`, as in `PutRequest.profile`. It is not
-    /// stored.
+    /// The devices that must accept its parts, `ios` or `android`, as in `PutRequest.profile`. Not stored.
     public var profile: String?
     /// Its payloads, at most 32. A notification without title, message, data and parts is refused as
     /// `empty_notification`.
     public var parts: [Part] = []
 
-    /// A notification.
+    /// Creates a notification.
     public init(id: String? = nil, owner: String? = nil, message: String? = nil) {
         self.id = id
         self.owner = owner
@@ -140,7 +139,7 @@ extension NotificationUpload.Part {
     }
 }
 
-/// A JSON object being built. What is nil is left out.
+/// Builds a JSON object. Members that are nil are omitted.
 struct DocumentBuilder {
     private var members: [JSONMember] = []
 
@@ -161,9 +160,9 @@ struct DocumentBuilder {
     }
 }
 
-/// A body of `multipart/form-data` (RFC 7578) being built.
+/// Builds a body of `multipart/form-data` (RFC 7578).
 struct MultipartBody {
-    /// Random, so that no content has it in it.
+    /// Random, so that no content contains it.
     private let boundary: String
     private var bytes: [UInt8] = []
 

@@ -1,16 +1,16 @@
-// The only file of this module that makes system calls on sockets.
+// Only this file of the module makes system calls on sockets.
 
 import CLinux
 import Dispatch
 import Glibc
 import Synchronization
 
-/// A connected stream socket of the Unix domain. It is closed when its owner is destroyed.
+/// A connected stream socket of the Unix domain, closed when its owner is destroyed.
 ///
-/// The socket blocks. `SO_RCVTIMEO` and `SO_SNDTIMEO` bound each wait; a peer that has gone is an
-/// error and never a SIGPIPE (`MSG_NOSIGNAL`).
+/// The socket blocks. `SO_RCVTIMEO` and `SO_SNDTIMEO` limit each wait. A peer that is gone is an error, never a SIGPIPE
+/// (`MSG_NOSIGNAL`).
 struct UnixSocket: ~Copyable, Sendable {
-    /// The longest path that fits `sun_path` with a zero after it, in bytes.
+    /// The longest path that fits into `sun_path` with a final zero, in bytes.
     static let pathByteCountMax = 107
 
     private let descriptor: CInt
@@ -35,7 +35,7 @@ struct UnixSocket: ~Copyable, Sendable {
         } while result != 0 && errno == EINTR
         guard result == 0 else {
             let code = errno
-            // The listener has not accepted for so long that its queue is full.
+            // The listener has accepted nothing for so long that its queue is full.
             guard code != EAGAIN else {
                 throw ClientError.timeout(milliseconds: timeoutMilliseconds)
             }
@@ -63,16 +63,16 @@ struct UnixSocket: ~Copyable, Sendable {
     }
 
     deinit {
-        // First, so that no other descriptor of the same number is shut down.
+        // First, so that no other descriptor with the same number is shut down.
         stop?.detach()
         close(descriptor)
     }
 
-    /// Sends some of `bytes` without waiting. Returns how many were taken; 0 when the queue is
-    /// full; nil when the peer has gone (what it sent can still be received).
+    /// Sends some of `bytes` without waiting. Returns how many were accepted, 0 if the queue is full, or nil if the
+    /// peer is gone (what it sent can still be received).
     func sendWithoutWaiting(_ bytes: RawSpan) throws(ClientError) -> Int? {
         while true {
-            // The span keeps its memory alive for the call, and `send` copies out of it.
+            // The span keeps its memory alive during the call, and `send` copies from it.
             let count = bytes.withUnsafeBytes { clinux_send(descriptor, $0.baseAddress, $0.count) }
             if count >= 0 { return count }
             switch errno {
@@ -84,7 +84,7 @@ struct UnixSocket: ~Copyable, Sendable {
         }
     }
 
-    /// Waits until something can be sent or, when `receiving`, received. Returns whether the latter.
+    /// Waits until bytes can be sent or, if `receiving`, received. Returns whether they can be received.
     func wait(receiving: Bool) throws(ClientError) -> Bool {
         let events = CShort(POLLOUT) | (receiving ? CShort(POLLIN) : 0)
         var entry = pollfd(fd: descriptor, events: events, revents: 0)
@@ -98,7 +98,7 @@ struct UnixSocket: ~Copyable, Sendable {
         return receiving && entry.revents & CShort(POLLIN) != 0
     }
 
-    /// Receives at least one byte into `buffer` from position `start` on; 0: the peer has closed.
+    /// Receives at least one byte into `buffer` from position `start` on. Returns 0 if the peer has closed.
     func receive(into buffer: inout [UInt8], from start: Int) throws(ClientError) -> Int {
         while true {
             // `recv` writes at most the bytes from `start` on, and keeps no pointer.
@@ -116,7 +116,7 @@ struct UnixSocket: ~Copyable, Sendable {
         }
     }
 
-    /// Whether the peer has closed its end, or sent something without a request. Does not wait.
+    /// Whether the peer has closed its end, or sent something unrequested. Does not wait.
     func isFinished() -> Bool {
         var byte: UInt8 = 0
         let count = recv(descriptor, &byte, 1, CInt(MSG_PEEK) | CInt(MSG_DONTWAIT))
@@ -125,12 +125,11 @@ struct UnixSocket: ~Copyable, Sendable {
 }
 
 struct InputBuffer: Sendable {
-    /// The size until payloads come, in bytes: some programs have hundreds of connections.
+    /// The size until payloads arrive, in bytes: some programs have hundreds of connections.
     private static let firstByteCount = 16_384
-    /// What is received at once when there is room, in bytes: large enough that a big payload takes
-    /// few system calls.
+    /// The most that is received at once, in bytes: large enough that a big payload takes few system calls.
     static let pieceByteCount = 262_144
-    /// How far the buffer may grow while a request is being sent and answers keep coming, in bytes.
+    /// How far the buffer may grow when answers arrive while a request is being sent, in bytes.
     private static let byteCountMax = 8 << 20
 
     private var bytes = [UInt8](repeating: 0, count: InputBuffer.firstByteCount)
@@ -173,7 +172,7 @@ struct InputBuffer: Sendable {
     }
 }
 
-/// Ends the waits on a socket from another thread, permanently.
+/// Permanently ends the waits on a socket from another thread.
 package final class SocketStop: Sendable {
     private struct State {
         var isStopped = false
@@ -187,7 +186,7 @@ package final class SocketStop: Sendable {
 
     package var isStopped: Bool { state.withLock { $0.isStopped } }
 
-    /// Shuts the socket down, as if the peer were gone; a socket that is attached later, at once.
+    /// Shuts the socket down, as if the peer were gone, and any socket that is attached later.
     package func stop() {
         state.withLock { state in
             state.isStopped = true
