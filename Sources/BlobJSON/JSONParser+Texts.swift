@@ -4,7 +4,7 @@ extension JSONParser {
     mutating func string(_ bytes: RawSpan) throws(JSONError) -> String {
         index += 1
         var start = index
-        // Most strings have no escape: they are made of the bytes as they lie there.
+        // Most strings have no escapes, and are made from the bytes in place.
         var unescaped: [UInt8] = []
         while true {
             skipPlain(bytes)
@@ -27,7 +27,7 @@ extension JSONParser {
 
     private mutating func skipPlain(_ bytes: RawSpan) {
         var end = bytes.end(from: index) { bytes in
-            // Control characters, quotes and backslashes: a difference that borrows is 0 before.
+            // Control characters, quotes and backslashes. Before the first of them, no difference borrows.
             let control = (bytes &- 0x20) & ~bytes
             let quote = bytes ^ 0x22
             let backslash = bytes ^ 0x5C
@@ -63,11 +63,11 @@ extension JSONParser {
         index += 1
     }
 
-    /// Four digits after `\u`, and for half of a surrogate pair the other half's escape too.
+    /// Four digits after `\u` and, for half of a surrogate pair, the escape of the other half.
     private mutating func scalar(_ bytes: RawSpan) throws(JSONError) -> Unicode.Scalar {
         let start = index
         let first = try unit(bytes)
-        // Neither half of a pair is a scalar by itself.
+        // Half of a pair is not a scalar.
         if let scalar = Unicode.Scalar(first) { return scalar }
         if first & 0xFC00 == 0xD800, peek(bytes) == UInt8(ascii: "\\") {
             index += 1

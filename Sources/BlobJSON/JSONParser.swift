@@ -1,8 +1,8 @@
 import Bytes
 
 extension JSONValue {
-    /// Parses one value with blanks around it, and nothing else (RFC 8259). Throws what is wrong first, and where.
-    /// Length and UTF-8 are looked at before the rest.
+    /// Parses one value, surrounded by optional blanks (RFC 8259). Throws the first error with its position. Length and
+    /// UTF-8 are checked first.
     public static func parse(
         _ bytes: RawSpan, limits: JSONLimits = JSONLimits()
     ) throws(JSONError) -> JSONValue {
@@ -32,7 +32,7 @@ extension JSONValue {
     }
 }
 
-/// A place in a text that is being parsed: each method reads what begins at `index`. The text is UTF-8 already.
+/// A position in a text that is being parsed: each method reads what begins at `index`. The text is valid UTF-8.
 struct JSONParser {
     var index = 0
     private var depth = 0
@@ -91,7 +91,7 @@ struct JSONParser {
             index += 1
             skipBlanks(bytes)
             try count()
-            // Most have a few; growing one by one would move them each time.
+            // Most objects have a few members; growing one by one would move them each time.
             if members.isEmpty { members.reserveCapacity(Self.usualMemberCount) }
             members.append(JSONMember(name, try value(bytes)))
             guard try goesOn(bytes, until: UInt8(ascii: "}"), "a comma or } is expected") else {
@@ -118,7 +118,7 @@ struct JSONParser {
         return elements
     }
 
-    /// Moves past a comma and the blanks around it; false when the closing bracket is there instead.
+    /// Moves past a comma and the blanks around it; false at the closing bracket.
     private mutating func goesOn(
         _ bytes: RawSpan, until bracket: UInt8, _ expectation: String
     ) throws(JSONError) -> Bool {
@@ -176,7 +176,7 @@ struct JSONParser {
         }
     }
 
-    /// The error of a text that breaks the grammar at `index`.
+    /// The error for a text that violates the grammar at `index`.
     func wrong(_ bytes: RawSpan, _ what: String) -> JSONError {
         let place = index < bytes.byteCount ? "at byte \(index)" : "at the end, byte \(index)"
         return JSONError(kind: .syntax, offset: index, description: "\(what) \(place)")
@@ -191,13 +191,13 @@ struct JSONParser {
 
 /// Why a text was refused.
 public struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
-    /// What is wrong.
+    /// The kind of an error.
     public enum Kind: Sendable, Hashable {
         /// It is not JSON.
         case syntax
         /// It is not UTF-8.
         case notUTF8
-        /// An object has two members of one name.
+        /// An object has two members with the same name.
         case duplicateKey
         /// Arrays and objects are nested deeper than the limit.
         case tooDeep
@@ -207,26 +207,26 @@ public struct JSONError: Error, Sendable, Hashable, CustomStringConvertible {
         case tooMany
     }
 
-    /// What is wrong.
+    /// The kind of the error.
     public let kind: Kind
     /// The byte offset of the error.
     public let offset: Int
-    /// One sentence for people, with the limit that was exceeded.
+    /// One sentence for display, with the limit that was exceeded.
     public let description: String
 }
 
 /// The limits of a parser.
 public struct JSONLimits: Sendable, Hashable {
-    /// The greatest `depthMax` that has an effect.
+    /// The highest effective `depthMax`.
     static let depthLargest = 64
 
-    /// Bytes of the text.
+    /// The most bytes of a text.
     public var byteCountMax = 65_536
-    /// Nesting depth. More than 64 counts as 64, because values are walked by recursion.
+    /// The deepest nesting. More than 64 counts as 64, because values are walked recursively.
     public var depthMax = JSONLimits.depthLargest
-    /// Members of all objects and elements of all arrays together.
+    /// The most members of all objects and elements of all arrays together.
     public var memberCountMax = 8_192
 
-    /// The defaults.
+    /// Creates the default limits.
     public init() {}
 }

@@ -6,7 +6,7 @@ public enum JSONValue: Sendable {
     case null
     /// `true` or `false`
     case bool(Bool)
-    /// A number, as it was written.
+    /// A number, as written.
     case number(JSONNumber)
     /// A string, without its escapes.
     case string(String)
@@ -23,7 +23,7 @@ public struct JSONMember: Sendable {
     /// Its value.
     public var value: JSONValue
 
-    /// A member.
+    /// Creates a member.
     public init(_ name: String, _ value: JSONValue) {
         self.name = name
         self.value = value
@@ -32,22 +32,22 @@ public struct JSONMember: Sendable {
     func isNamed(_ name: String) -> Bool { self.name.isSame(as: name) }
 }
 
-/// A number, as its text: one that a double cannot represent is not rounded.
+/// A number as text, so that one that a double cannot represent is not rounded.
 public struct JSONNumber: Sendable, Hashable {
     /// Numbers are compared by their text: `1` and `1.0` are not equal.
     public let text: String
 
     init(checked text: String) { self.text = text }
 
-    /// A whole number.
+    /// Creates a whole number.
     public init(_ value: Int64) { text = String(value) }
 
-    /// Its value; nil when it has a fraction or an exponent, or does not fit 64 bits.
+    /// Its value; nil if it has a fraction or an exponent, or does not fit into 64 bits.
     public var integer: Int64? { Int64(text) }
 }
 
 extension JSONValue {
-    /// The member of that name, compared by bytes; nil when there is none.
+    /// The member with this name, compared by bytes; nil if there is none.
     public subscript(_ name: String) -> JSONValue? {
         guard case .object(let members) = self else { return nil }
         return members.first { $0.isNamed(name) }?.value
@@ -55,7 +55,7 @@ extension JSONValue {
 }
 
 extension JSONValue {
-    /// Appends the value without blanks. In strings only `"`, `\` and U+0000 to U+001F are escaped.
+    /// Appends the value without blanks. Strings only escape `"`, `\` and U+0000 to U+001F.
     public func append(to out: inout [UInt8]) {
         switch self {
         case .null: out.append("null")
@@ -84,43 +84,42 @@ extension JSONValue {
 }
 
 extension JSONValue: Hashable {
-    /// Compares the bytes that both are written as: members and elements in their order, numbers by their texts. `String`
-    /// would compare by canonical equivalence.
+    /// Compares the serialized bytes: members and elements in order, numbers as text. `String` would compare by
+    /// canonical equivalence.
     public static func == (left: JSONValue, right: JSONValue) -> Bool {
         JSONFragment(left) == JSONFragment(right)
     }
 
-    /// Feeds what `==` compares.
+    /// Hashes what `==` compares.
     public func hash(into hasher: inout Hasher) { hasher.combine(JSONFragment(self)) }
 }
 
 extension JSONMember: Hashable {
-    /// Compares names and values by their bytes.
+    /// Compares names and values by bytes.
     public static func == (left: JSONMember, right: JSONMember) -> Bool {
         JSONValue.object([left]) == .object([right])
     }
 
-    /// Feeds what `==` compares.
+    /// Hashes what `==` compares.
     public func hash(into hasher: inout Hasher) { hasher.combine(JSONValue.object([self])) }
 }
 
-/// One minified JSON value that has been checked, as bytes.
+/// One valid, minified JSON value, as bytes.
 public struct JSONFragment: Sendable, Hashable {
     /// Its UTF-8.
     public let bytes: [UInt8]
 
-    /// A value, minified.
+    /// Creates a fragment from a value.
     public init(_ value: JSONValue) {
         var bytes: [UInt8] = []
         value.append(to: &bytes)
         self.bytes = bytes
     }
 
-    /// Bytes that were a fragment's before.
+    /// Takes bytes that come from another fragment.
     public init(checked bytes: [UInt8]) { self.bytes = bytes }
 
-    /// The value, parsed again. Throws only when the bytes were never a fragment's, or it was made deeper than 64
-    /// levels.
+    /// The parsed value. Throws only if the bytes do not come from a fragment, or it was nested deeper than 64 levels.
     public func value() throws(JSONError) -> JSONValue {
         var limits = JSONLimits()
         limits.byteCountMax = .max

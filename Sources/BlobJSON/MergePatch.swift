@@ -1,5 +1,5 @@
 extension JSONValue {
-    /// What a merge patch makes of it (RFC 7396). Members that stay keep their order; new ones come after them.
+    /// The result of a merge patch (RFC 7396). Remaining members keep their order; new ones follow.
     public func merged(with patch: JSONValue) -> JSONValue {
         guard case .object(let changes) = patch else { return patch }
         var members: [JSONMember] = []
@@ -10,7 +10,7 @@ extension JSONValue {
     private static func merge(
         _ changes: [JSONMember], into present: [JSONMember]
     ) -> [JSONMember] {
-        // Taken-away members leave a gap until the end, so that indexes stay what they are.
+        // Removed members leave a gap until the end, so that indexes stay valid.
         var merged: [JSONMember?] = present
         var indexes = MemberIndexes()
         for change in changes {
@@ -21,7 +21,7 @@ extension JSONValue {
                 merged[index] = JSONMember(
                     present[index].name, present[index].value.merged(with: change.value))
             } else {
-                // Merged with nothing: what a patch of a new member says of taking away is dropped.
+                // Merged with null, which drops removals in a patch of a new member.
                 merged.append(JSONMember(change.name, JSONValue.null.merged(with: change.value)))
             }
         }
@@ -31,12 +31,12 @@ extension JSONValue {
 
 /// Finds members of an object by the bytes of their names.
 struct MemberIndexes {
-    /// Many names are hashed, with the process's own seed, so that nobody can choose names that all fall together.
+    /// More names than this are hashed. The hash is seeded per process, so that nobody can choose colliding names.
     private static let comparedCountMax = 8
     private var hashed: [[UInt8]: Int] = [:]
     private var hashedCount = 0
 
-    /// `members` are those of the last call, and perhaps more after them.
+    /// `members` must be those of the last call, optionally followed by more.
     mutating func find(_ name: String, in members: [JSONMember]) -> Int? {
         guard members.count > Self.comparedCountMax else {
             return members.firstIndex { $0.isNamed(name) }

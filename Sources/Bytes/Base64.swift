@@ -18,8 +18,8 @@ package enum Base64 {
         if bitCount > 0 { out.append(urlDigits[Int(bits << (6 - bitCount) & 63)]) }
     }
 
-    /// Decodes either alphabet, with padding or without; nil for anything else, and where the bits after
-    /// the last byte are not zero.
+    /// Decodes either alphabet, with or without padding; nil for anything else, and if the bits after the last byte are
+    /// not zero.
     package static func decode(_ text: [UInt8]) -> [UInt8]? {
         var digits = text[...]
         while digits.last == UInt8(ascii: "="), text.count - digits.count < 2 {

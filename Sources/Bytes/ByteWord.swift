@@ -1,9 +1,9 @@
-// Checks of eight bytes at a time. Nearly all texts are plain ASCII, and looking at each byte of them
-// by itself would take longer than finding what they name.
+// Checks of eight bytes at a time. Nearly all texts are plain ASCII, and checking each byte would take longer than
+// looking up what they name.
 
 extension RawSpan {
-    /// How many bytes from the start on, in steps of eight, are printable ASCII (0x20…0x7E), which
-    /// every text may have.
+    /// How many bytes from the start on, in steps of eight, are printable ASCII (0x20…0x7E), which every text may
+    /// contain.
     @inlinable
     @inline(__always)
     package var printableByteCount: Int {
@@ -12,7 +12,7 @@ extension RawSpan {
         return index
     }
 
-    /// Up to what JSON escapes in a text.
+    /// Up to the first byte that JSON escapes.
     @inlinable
     @inline(__always)
     package var plainJSONByteCount: Int {
@@ -27,8 +27,8 @@ extension RawSpan {
         return index
     }
 
-    /// Whether all bytes are printable ASCII and none is a `/`. A name may have other characters
-    /// too: this only tells those apart that need no second look.
+    /// Whether all bytes are printable ASCII other than `/`. Names may contain other characters, too; this identifies
+    /// those that need no closer look.
     @inlinable
     @inline(__always)
     package var isPlainName: Bool {
@@ -45,12 +45,12 @@ extension RawSpan {
             guard word.isPrintable, !word.has(UInt8(ascii: "/")) else { return false }
             index &+= 8
         }
-        // The last eight, of which some may have been looked at.
+        // The last eight, which may overlap those above.
         let word = ByteWord(self, byteCount &- 8)
         return word.isPrintable && !word.has(UInt8(ascii: "/"))
     }
 
-    /// Whether it is `.` or `..`.
+    /// Whether the bytes are `.` or `..`.
     @inlinable
     @inline(__always)
     package var isDotSegment: Bool {
@@ -58,7 +58,7 @@ extension RawSpan {
         return byteCount == 1 || byte(1) == UInt8(ascii: ".")
     }
 
-    /// Where `byte` stands first from `start` on; the end when it does not.
+    /// The position of the first `byte` from `start` on; the end if there is none.
     @inlinable
     @inline(__always)
     package func index(of byte: UInt8, from start: Int = 0) -> Int {
@@ -68,7 +68,7 @@ extension RawSpan {
             if position < 8 { return index &+ position }
             index &+= 8
         }
-        // The last eight, of which some have been looked at.
+        // The last eight, which overlap those above.
         if byteCount >= 8, index < byteCount {
             let word = ByteWord(self, byteCount &- 8).dropping(index &- (byteCount &- 8))
             return min(index &+ word.position(of: byte), byteCount)
@@ -78,7 +78,7 @@ extension RawSpan {
     }
 }
 
-/// Eight bytes, of which questions are answered all at once.
+/// Eight bytes that are examined at once.
 @frozen @usableFromInline
 package struct ByteWord {
     @usableFromInline let bits: UInt64
@@ -96,16 +96,15 @@ package struct ByteWord {
         bits = span.integer(offset, as: UInt64.self)
     }
 
-    /// Whether all eight are 0x20…0x7E. The highest bit of a byte is set by what is over 0x7F, in
-    /// the difference by what is under 0x20, in the sum by 0x7F; a borrow or a carry comes only
-    /// from a byte that is found itself.
+    /// Whether all eight are 0x20…0x7E. The highest bit of a byte is set by values above 0x7F, in the difference by
+    /// values below 0x20, in the sum by 0x7F. Only a byte that is itself found can cause a borrow or a carry.
     @inlinable
     @inline(__always)
     var isPrintable: Bool {
         (bits | (bits &- 0x20 &* Self.ones) | (bits &+ Self.ones)) & Self.highs == 0
     }
 
-    /// Without the first `count`, less than eight; zeros after the others.
+    /// Without the first `count` bytes, fewer than eight; followed by zeros.
     @inlinable
     @inline(__always)
     func dropping(_ count: Int) -> ByteWord {
@@ -116,8 +115,8 @@ package struct ByteWord {
     @inline(__always)
     func has(_ byte: UInt8) -> Bool { position(of: byte) < 8 }
 
-    /// Which of them is the first that is `byte`; 8 when none is. That one becomes 0, and only after
-    /// a 0 can another byte borrow.
+    /// The index of the first byte that is `byte`; 8 if there is none. That byte becomes 0, and only after a 0 can
+    /// another byte borrow.
     @inlinable
     @inline(__always)
     func position(of byte: UInt8) -> Int {

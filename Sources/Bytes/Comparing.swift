@@ -1,4 +1,4 @@
-// Comparing spans and texts by their bytes, and spans with literals without making a `String`.
+// Compares spans and texts by their bytes, and spans with literals without a `String`.
 
 extension RawSpan {
     @inlinable
@@ -7,49 +7,48 @@ extension RawSpan {
         byteCount == literal.utf8CodeUnitCount && contains(literal, at: 0)
     }
 
-    /// Whether the bytes from `start` on are those of the literal. As many must lie within the span.
+    /// Whether the bytes from `start` on are those of the literal. They must lie within the span.
     @inlinable
     @inline(__always)
     package func contains(_ literal: StaticString, at start: Int) -> Bool {
-        // The literal's bytes are always there.
+        // A literal's bytes are never freed.
         let other = RawSpan(_unsafeStart: literal.utf8Start, byteCount: literal.utf8CodeUnitCount)
         return isEvery(of: other, at: start) { (word, other) in word ^ other }
     }
 
-    /// Whether the bytes are those of the literal when ASCII letters of either case count as equal.
-    /// The literal must be in lower case.
+    /// Whether the bytes equal those of the literal, ignoring the case of ASCII letters. The literal must be in lower
+    /// case.
     @inlinable
     @inline(__always)
     package func equalsIgnoringCase(_ lowercased: StaticString) -> Bool {
         byteCount == lowercased.utf8CodeUnitCount && containsIgnoringCase(lowercased, at: 0)
     }
 
-    /// Whether the bytes begin with those of the literal, letters of either case counting as equal.
-    /// The literal must be in lower case.
+    /// Whether the bytes begin with those of the literal, ignoring case. The literal must be in lower case.
     @inlinable
     @inline(__always)
     package func hasPrefixIgnoringCase(_ lowercased: StaticString) -> Bool {
         byteCount >= lowercased.utf8CodeUnitCount && containsIgnoringCase(lowercased, at: 0)
     }
 
-    /// Whether the bytes from `start` on are those of the literal, letters of either case counting
-    /// as equal. As many must lie within the span. The literal must be in lower case.
+    /// Whether the bytes from `start` on, which must lie within the span, equal those of the literal, ignoring case.
+    /// The literal must be in lower case.
     @inlinable
     @inline(__always)
     package func containsIgnoringCase(_ lowercased: StaticString, at start: Int) -> Bool {
         let other = RawSpan(
             _unsafeStart: lowercased.utf8Start, byteCount: lowercased.utf8CodeUnitCount)
         return isEvery(of: other, at: start) { (word, other) in
-            // Where a letter stands, the bit that tells its cases apart does not count.
+            // For letters, the bit that distinguishes case is ignored.
             let ones: UInt64 = 0x0101_0101_0101_0101
             let letters = (other &+ (0x1F &* ones)) & ~(other &+ (0x05 &* ones)) & (0x80 &* ones)
             return (word ^ other) & ~(letters &>> 2)
         }
     }
 
-    /// Whether no word from `start` on differs from the other span's, as many bytes of which must lie within this
-    /// one. The last word may overlap what was compared before. A literal's words and their number are known when
-    /// this is compiled.
+    /// Whether no word from `start` on differs from the other span's. As many bytes as that has must lie within this
+    /// span. The last word may overlap the one before. The words of a literal, and their number, are known at compile
+    /// time.
     @inlinable
     @inline(__always)
     func isEvery(
@@ -65,7 +64,7 @@ extension RawSpan {
                 }
                 index &+= 8
             }
-            // The last eight, of which some have been looked at.
+            // The last eight, which overlap those above.
             let last = count &- 8
             return difference(uncheckedWord(start &+ last), other.uncheckedWord(last)) == 0
         }
@@ -95,7 +94,6 @@ extension RawSpan {
         UInt64(unsafeLoadUnaligned(fromUncheckedByteOffset: offset, as: UInt32.self))
     }
 
-    /// Whether the bytes are those of another span.
     @inlinable
     @inline(__always)
     package func equals(_ other: RawSpan) -> Bool {
@@ -104,8 +102,7 @@ extension RawSpan {
 }
 
 extension RawSpan {
-    /// Less than, equal to or greater than 0 as `memcmp` has it; of two that begin alike the shorter one is
-    /// first.
+    /// Less than, equal to or greater than 0, like `memcmp`. If one is a prefix of the other, the shorter one is first.
     package func order(to other: RawSpan) -> Int {
         let count = Swift.min(byteCount, other.byteCount)
         var start = 0
@@ -123,8 +120,8 @@ extension RawSpan {
 }
 
 extension String {
-    /// Whether both are the same bytes. `==` takes é as one scalar and as two for the same text. Most
-    /// that differ, differ in length.
+    /// Whether both have the same bytes. `==` treats é as equal whether it is one scalar or two. Most texts that
+    /// differ, differ in length.
     @inlinable
     package func isSame(as other: String) -> Bool {
         utf8.count == other.utf8.count && utf8.span.bytes.equals(other.utf8.span.bytes)

@@ -3,9 +3,9 @@ package enum Decimal {
     package enum Parsed: Sendable, Hashable {
         /// The number.
         case value(UInt64)
-        /// Digits only, but more than 64 bits can hold.
+        /// Only digits, but too large for 64 bits.
         case tooLarge
-        /// Something other than one or more digits.
+        /// Anything other than one or more digits.
         case malformed
     }
 
@@ -15,7 +15,7 @@ package enum Decimal {
         byte >= UInt8(ascii: "0") && byte <= UInt8(ascii: "9")
     }
 
-    /// Reads `1*DIGIT`: no sign, no blanks, nothing after. Zeros may lead.
+    /// Parses `1*DIGIT`: no sign, no blanks, nothing after it. Leading zeros are allowed.
     package static func parse(_ text: RawSpan) -> Parsed {
         guard text.byteCount > 0 else { return .malformed }
         var value: UInt64 = 0
@@ -31,13 +31,13 @@ package enum Decimal {
         return isTooLarge ? .tooLarge : .value(value)
     }
 
-    /// The digits of a number under 100,000,000, at least one: a word whose lowest byte is the first
-    /// digit, and how many there are.
+    /// The digits of a number below 100,000,000, at least one: a word whose lowest byte is the first digit, and their
+    /// number.
     @inlinable
     @inline(__always)
     package static func digits(under100Million value: UInt32) -> (word: UInt64, count: Int) {
-        // Fields of four digits, then of two, then of one, are divided all at once; the first is
-        // always the lowest. Dividing by a constant is multiplying, and exact for values so small.
+        // Fields of four digits, then of two, then of one, are divided at once; the first is always the lowest.
+        // Division by a constant is a multiplication, and exact for values this small.
         let fours = UInt64(value / 10_000) | UInt64(value % 10_000) &<< 32
         let hundreds = (fours &* 10_486) &>> 20 & 0x0000_007F_0000_007F
         let twos = hundreds | (fours &- 100 &* hundreds) &<< 16
@@ -48,7 +48,7 @@ package enum Decimal {
         return (word, 8 &- zeroCount)
     }
 
-    /// Appends a number in decimal digits, without making a `String`.
+    /// Appends a number in decimal digits, without a `String`.
     package static func append(_ value: UInt64, to out: inout [UInt8]) {
         guard value >= 100_000_000 else {
             var (word, count) = digits(under100Million: UInt32(truncatingIfNeeded: value))
@@ -60,7 +60,7 @@ package enum Decimal {
                 }
             }
         }
-        // Twenty digits are the most that 64 bits have.
+        // 64 bits have at most twenty digits.
         var digits = InlineArray<20, UInt8>(repeating: 0x30)
         var first = 20
         var rest = value
@@ -73,7 +73,7 @@ package enum Decimal {
         out.append(contentsOf: digits.span.bytes.extracting(first..<20))
     }
 
-    /// Appends a number in at least `digits` decimal digits, with zeros in front.
+    /// Appends a number with at least `digits` decimal digits, padded with zeros.
     package static func append(_ value: UInt64, digits: Int, to out: inout [UInt8]) {
         var bound: UInt64 = 10
         var length = 1

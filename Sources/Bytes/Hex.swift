@@ -17,26 +17,26 @@ package enum Hex {
         byte < UInt8(ascii: "A") || byte > UInt8(ascii: "F") ? value(byte) : nil
     }
 
-    /// The digit in lower case for a value under 16.
+    /// The lower-case digit of a value below 16.
     @inlinable
     @inline(__always)
     package static func digit(_ value: UInt8) -> UInt8 {
         value < 10 ? value + 0x30 : value + 0x57
     }
 
-    /// Appends two digits in lower case for each byte.
+    /// Appends two lower-case digits for each byte.
     package static func append(_ bytes: RawSpan, to out: inout [UInt8]) {
         out.append(addingCapacity: 2 * bytes.byteCount) { room in
             room.withUnsafeMutableBufferPointer { buffer, count in
                 guard let start = UnsafeMutableRawPointer(buffer.baseAddress) else { return }
-                // There is room for two digits a byte, and all of them are written.
+                // There is room for two digits per byte, and all of them are written.
                 write(bytes, to: start)
                 count = 2 &* bytes.byteCount
             }
         }
     }
 
-    /// Writes two digits in lower case for each byte. There must be room for them.
+    /// Writes two lower-case digits for each byte. There must be room for them.
     @inlinable
     @inline(__always)
     package static func write(_ bytes: RawSpan, to start: UnsafeMutableRawPointer) {
@@ -57,11 +57,11 @@ package enum Hex {
         }
     }
 
-    /// The digits in lower case of sixteen values under 16.
+    /// The lower-case digits of sixteen values below 16.
     @inlinable
     @inline(__always)
     static func digits(_ values: SIMD16<UInt8>) -> SIMD16<UInt8> {
-        // A value over 9 reaches the fifth bit when 6 is added: those are letters.
+        // Adding 6 to a value above 9 sets the fifth bit: those are letters.
         let isLetter = SIMD16<UInt8>(repeating: 0) &- ((values &+ 6) &>> 4)
         return values &+ 0x30 &+ (isLetter & 0x27)
     }

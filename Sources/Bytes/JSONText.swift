@@ -1,5 +1,4 @@
-/// Strings in JSON (RFC 8259, section 7), escaped as that needs and no more: `"`, `\` and U+0000 to
-/// U+001F.
+/// Strings in JSON (RFC 8259, section 7), with only the required escapes: `"`, `\` and U+0000 to U+001F.
 package enum JSONText {
     package static func append(_ text: String, to out: inout [UInt8]) {
         append(utf8: text.utf8.span.bytes, to: &out)

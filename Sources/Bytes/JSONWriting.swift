@@ -1,4 +1,4 @@
-// Writing a JSON document member by member, straight into the bytes that are sent.
+// Writes a JSON document member by member, directly into the bytes that are sent.
 
 extension [UInt8] {
     /// Appends an object, whose members the closure appends.
@@ -8,7 +8,7 @@ extension [UInt8] {
         append(UInt8(ascii: "}"))
     }
 
-    /// Begins a member, whose value is appended next. Names need no escapes.
+    /// Begins a member; its value must be appended next. Names need no escapes.
     @inlinable
     package mutating func begin(_ name: String) {
         separate()
@@ -28,7 +28,7 @@ extension [UInt8] {
         if last != UInt8(ascii: "{"), last != UInt8(ascii: "[") { append(UInt8(ascii: ",")) }
     }
 
-    /// Adds a text; nothing where there is none.
+    /// Adds a text, or nothing if it is nil.
     package mutating func add(_ name: String, _ text: String?) {
         guard let text else { return }
         begin(name)
@@ -65,7 +65,7 @@ extension [UInt8] {
         self.append(UInt8(ascii: "\""))
     }
 
-    /// Adds a moment, in milliseconds since 1970.
+    /// Adds a time, in milliseconds since 1970.
     package mutating func add(_ name: String, moment milliseconds: Int64) {
         add(name, quoted: { RFC3339.append(milliseconds, to: &$0) })
     }

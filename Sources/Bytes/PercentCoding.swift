@@ -1,24 +1,24 @@
 /// Percent-encoding (RFC 3986, section 2.1).
 package enum PercentCoding {
-    /// Whether decoding would change nothing, so that the bytes can be used where they are.
+    /// Whether decoding would change nothing, so that the bytes can be used in place.
     package static func isPlain(_ text: RawSpan, plusIsSpace: Bool = false) -> Bool {
         plainByteCount(text, plusIsSpace) == text.byteCount
     }
 
-    /// How many bytes stand for themselves before the first that does not.
+    /// The number of bytes before the first that is encoded.
     private static func plainByteCount(_ text: RawSpan, _ plusIsSpace: Bool) -> Int {
         let plain = text.index(of: UInt8(ascii: "%"))
         return plusIsSpace ? min(plain, text.index(of: UInt8(ascii: "+"))) : plain
     }
 
-    /// Appends the decoded bytes, at most as many as there are in `text`.
+    /// Appends the decoded bytes, at most as many as `text` has.
     ///
-    /// - Returns: where a `%` stands without two hexadecimal digits after it; `out` then has the
-    ///   bytes before it.
+    /// - Returns: the position of a `%` without two hexadecimal digits after it; `out` then contains the bytes before
+    ///   it.
     package static func decode(
         _ text: RawSpan, plusIsSpace: Bool, into out: inout [UInt8]
     ) -> Int? {
-        // Mostly all of it.
+        // Usually all of it.
         var index = plainByteCount(text, plusIsSpace)
         out.append(contentsOf: text.extracting(first: index))
         while index < text.byteCount {
@@ -39,8 +39,8 @@ package enum PercentCoding {
         return nil
     }
 
-    /// Appends `bytes` so that they can stand as one segment of a path or as a value in a query:
-    /// all but RFC 3986's unreserved characters are encoded.
+    /// Appends `bytes` for use as one segment of a path or as a value in a query: everything except RFC 3986's
+    /// unreserved characters is encoded.
     package static func encode(_ bytes: RawSpan, into out: inout [UInt8]) {
         for index in 0..<bytes.byteCount {
             let byte = bytes.byte(index)
@@ -54,7 +54,7 @@ package enum PercentCoding {
         }
     }
 
-    /// Whether a byte stands for itself everywhere in a URI (RFC 3986, section 2.3).
+    /// Whether a byte needs no encoding anywhere in a URI (RFC 3986, section 2.3).
     package static func isUnreserved(_ byte: UInt8) -> Bool {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

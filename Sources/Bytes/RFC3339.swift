@@ -1,10 +1,10 @@
-/// Times as RFC 3339 writes them (section 5.6), to and from milliseconds since 1970.
+/// Times in the format of RFC 3339 (section 5.6), to and from milliseconds since 1970.
 package enum RFC3339 {
-    /// The last time that it can write: 9999-12-31T23:59:59.999Z, in milliseconds since 1970.
+    /// The last representable time, 9999-12-31T23:59:59.999Z, in milliseconds since 1970.
     package static let millisecondsMax: Int64 = 253_402_300_799_999
 
-    /// Appends a time in UTC with milliseconds, `2026-12-01T00:00:00.000Z`. Times outside of the
-    /// years 1970 to 9999 are moved to the nearest end.
+    /// Appends a time in UTC with milliseconds, `2026-12-01T00:00:00.000Z`. Times outside of the years 1970 to 9999 are
+    /// clamped.
     package static func append(_ milliseconds: Int64, to out: inout [UInt8]) {
         let time = UInt64(min(max(milliseconds, 0), millisecondsMax))
         let date = CivilDate(dayNumber: Int(time / 86_400_000))
@@ -35,9 +35,9 @@ package enum RFC3339 {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// Reads `2026-12-01T00:00:00Z`, with a fraction of a second (further digits than three are cut
-    /// off) and with an offset instead of `Z`. Nil for anything else, and for a leap second; the
-    /// time may lie outside of the years 1970 to 9999.
+    /// Reads `2026-12-01T00:00:00Z`, optionally with a fraction of a second (cut off after three digits) and with an
+    /// offset instead of `Z`. Nil for anything else, and for a leap second. The time may be outside of the years 1970
+    /// to 9999.
     package static func milliseconds(_ text: RawSpan) -> Int64? {
         let count = text.byteCount
         guard count >= 20, text.byte(4) == UInt8(ascii: "-"), text.byte(7) == UInt8(ascii: "-"),
@@ -68,7 +68,7 @@ package enum RFC3339 {
         return value
     }
 
-    /// Milliseconds after the point, 0 when there is none; nil when no digit follows it.
+    /// Milliseconds after the point, 0 without one; nil if no digit follows it.
     private static func fraction(_ text: RawSpan, _ index: inout Int) -> Int? {
         guard text.byte(index) == UInt8(ascii: ".") else { return 0 }
         index += 1
@@ -83,7 +83,7 @@ package enum RFC3339 {
         return index > start ? value : nil
     }
 
-    /// The offset from UTC in seconds: `Z` or `±hh:mm`, and nothing after it.
+    /// The offset from UTC in seconds: `Z` or `±hh:mm`, with nothing after it.
     private static func offset(_ text: RawSpan, _ index: Int) -> Int? {
         guard index < text.byteCount else { return nil }
         let sign: Int
@@ -108,15 +108,14 @@ extension OutputSpan<UInt8> {
     }
 }
 
-/// A day of the Gregorian calendar and its number, counted from 1970-01-01. Whole-number arithmetic
-/// on years that begin in March, so that the leap day comes last and months fall into a steady
-/// pattern.
+/// A day of the Gregorian calendar and its number, counted from 1970-01-01. Integer arithmetic on years that begin in
+/// March, so that the leap day is last and the lengths of months follow a regular pattern.
 package struct CivilDate {
     package var year: Int
     package var month: Int
     package var day: Int
 
-    /// How many days lie between 1970-01-01 and this day.
+    /// The number of days from 1970-01-01 to this day.
     package var dayNumber: Int {
         let shiftedYear = month > 2 ? year : year - 1
         let era = (shiftedYear >= 0 ? shiftedYear : shiftedYear - 399) / 400

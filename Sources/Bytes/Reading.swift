@@ -1,7 +1,6 @@
-// Reading from spans: the places where bytes are read by position. The standard library checks every
-// read; callers check lengths first, so that damaged bytes are an error and not a trap. All of it can
-// be inlined into other modules: as calls, and generic ones at that, they would cost many times
-// their work.
+// Reads bytes of spans by position. The standard library checks every read; callers check lengths first, so that
+// damaged bytes are an error instead of a trap. All of it can be inlined into other modules: as calls, especially
+// generic ones, these functions would cost many times their work.
 
 #if _endian(big)
 #error("words are little-endian in a file, and are taken from memory as they are")
@@ -15,14 +14,14 @@ extension RawSpan {
         unsafeLoad(fromByteOffset: offset, as: UInt8.self)
     }
 
-    /// The byte at `offset`, which must lie within the span: the caller has just compared it.
+    /// The byte at `offset`, which must be within the span: the caller has just checked it.
     @inlinable
     @inline(__always)
     package func uncheckedByte(_ offset: Int) -> UInt8 {
         unsafeLoad(fromUncheckedByteOffset: offset, as: UInt8.self)
     }
 
-    /// A little-endian integer at `offset`, of any alignment, which must lie within the span.
+    /// A little-endian integer at `offset`, which may be unaligned and must be within the span.
     ///
     /// The standard library calls the load unsafe because some types have forbidden bit patterns.
     /// Fixed-width integers have none.
@@ -34,15 +33,15 @@ extension RawSpan {
         T(littleEndian: unsafeLoadUnaligned(fromByteOffset: offset, as: T.self))
     }
 
-    /// Eight bytes at `offset` as they are.
+    /// Eight bytes at `offset`, unchanged.
     @inlinable
     @inline(__always)
     package func word(_ offset: Int) -> UInt64 {
         unsafeLoadUnaligned(fromByteOffset: offset, as: UInt64.self)
     }
 
-    /// Words of a file at an offset, of any alignment, within the span: they are little-endian there, and are taken
-    /// as they are.
+    /// Words of a file at an offset, which may be unaligned and must be within the span. They are little-endian, and
+    /// used unchanged.
     @inlinable
     @inline(__always)
     package func words<Value: BitwiseCopyable>(
@@ -68,7 +67,7 @@ extension RawSpan {
     /// A copy of the bytes.
     @inlinable
     package func array() -> [UInt8] {
-        // With no capacity the library writes its count into the empty array that all threads share.
+        // Without capacity, the library would write its count into the empty array that all threads share.
         guard byteCount > 0 else { return [] }
         return [UInt8](unsafeUninitializedCapacity: byteCount) { target, count in
             withUnsafeBytes { UnsafeMutableRawBufferPointer(target).copyMemory(from: $0) }
@@ -76,12 +75,12 @@ extension RawSpan {
         }
     }
 
-    /// The bytes as text, with U+FFFD where they are not UTF-8.
+    /// The bytes as text, with U+FFFD for invalid UTF-8.
     @inlinable
     @inline(__always)
     package func text() -> String { withUnsafeBytes { String(decoding: $0, as: UTF8.self) } }
 
-    /// The bytes as text for an error's detail: in quotes, at most 64 of them.
+    /// The bytes as text for an error's detail: in quotes, at most 64 bytes.
     package func excerpt() -> String {
         let byteCountMax = 64
         guard byteCount > byteCountMax else { return "\"\(text())\"" }

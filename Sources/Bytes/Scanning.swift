@@ -1,9 +1,9 @@
-// Finding where a run of bytes of one kind ends, sixteen bytes at a time. A kind is written as
-// arithmetic that sets the highest bit of every byte that is not of it: sums in lanes of their own,
-// which every processor has, and no comparisons, which Swift makes lane by lane.
+// Finds the end of a run of bytes of one kind, sixteen bytes at a time. A kind is written as arithmetic that sets the
+// highest bit of every other byte: sums in separate lanes, which every processor has, and no comparisons, which Swift
+// compiles lane by lane.
 
 extension RawSpan {
-    /// Where the token from `start` on ends (RFC 9110, section 5.6.2).
+    /// The end of the token from `start` on (RFC 9110, section 5.6.2).
     @inlinable
     @inline(__always)
     package func tokenEnd(from start: Int) -> Int {
@@ -12,21 +12,21 @@ extension RawSpan {
         return index
     }
 
-    /// Where the letters, digits, `-` and `.` from `start` on end. Names of fields and hosts seldom have other bytes.
+    /// The end of letters, digits, `-` and `.` from `start` on. Names of fields and hosts rarely contain other bytes.
     @inlinable
     @inline(__always)
     package func plainNameEnd(from start: Int) -> Int {
         end(from: start) { bytes in
             let lowercased = bytes | 0x20
             let letters = (lowercased &+ 0x1F) & ~(lowercased &+ 0x05)
-            // `-` to `9`, and no `/`.
+            // `-` to `9`, except `/`.
             let others = (bytes &+ 0x53) & ~(bytes &+ 0x46) & ((bytes ^ 0x2F) &+ 0x7F)
             return ~(letters | others) | bytes
         }
     }
 
-    /// Where the first byte from `start` on stands for which `faults` sets the highest bit. Of
-    /// less than sixteen bytes none is looked at.
+    /// The position of the first byte from `start` on for which `faults` sets the highest bit. Returns `start` if the
+    /// span has fewer than sixteen bytes.
     @inlinable
     @inline(__always)
     package func end(
@@ -45,13 +45,13 @@ extension RawSpan {
             index &+= 16
         }
         guard lastStart >= 0, index < byteCount else { return index }
-        // The last sixteen, of which some have been looked at.
+        // The last sixteen, which overlap those above.
         let last = unsafeBitCast(faults(unchecked(lastStart)) & 0x80, to: UInt128.self).littleEndian
         let found = last &>> UInt128(truncatingIfNeeded: 8 &* (index &- lastStart))
         return found == 0 ? byteCount : index &+ found.trailingZeroBitCount &>> 3
     }
 
-    /// The sixteen bytes at `offset`, which must lie within the span.
+    /// The sixteen bytes at `offset`, which must be within the span.
     @inlinable
     @inline(__always)
     func unchecked(_ offset: Int) -> SIMD16<UInt8> {

@@ -1,10 +1,9 @@
-/// Checks of text that arrives as bytes.
+/// Checks text that arrives as bytes.
 package enum UTF8Text {
-    /// What is wrong with the bytes as text, or nil when they are well-formed UTF-8 (RFC 3629,
-    /// section 4: shortest forms, no surrogates, at most U+10FFFF) without control characters
-    /// (U+0000–001F, U+007F–009F). One pass.
+    /// What is wrong with the bytes as text; nil for well-formed UTF-8 (RFC 3629, section 4: shortest forms, no
+    /// surrogates, at most U+10FFFF) without control characters (U+0000–001F, U+007F–009F). One pass.
     ///
-    /// - Parameter allowingBreaks: whether there may be tabs, line feeds and carriage returns.
+    /// - Parameter allowingBreaks: whether to allow tabs, line feeds and carriage returns.
     package static func fault(in bytes: RawSpan, allowingBreaks: Bool = false) -> String? {
         let count = bytes.byteCount
         var index = bytes.printableByteCount
@@ -32,9 +31,8 @@ package enum UTF8Text {
         byte == 0x09 || byte == 0x0A || byte == 0x0D
     }
 
-    /// The length of the well-formed sequence of two to four bytes at `index`, or 0 when there is
-    /// none. The bounds of the second byte rule out long forms, surrogates and what lies past
-    /// U+10FFFF.
+    /// The length of the well-formed sequence of two to four bytes at `index`; 0 if there is none. The bounds of the
+    /// second byte exclude long forms, surrogates and values above U+10FFFF.
     private static func sequenceLength(
         _ bytes: RawSpan, at index: Int, first: UInt8, count: Int
     ) -> Int {

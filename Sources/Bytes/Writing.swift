@@ -1,4 +1,4 @@
-// Appending to arrays and storing into spans.
+// Appends to arrays and stores into spans.
 
 extension [UInt8] {
     @inlinable
@@ -10,13 +10,13 @@ extension [UInt8] {
         }
     }
 
-    /// Appends a big-endian integer: a key, whose order is the number's.
+    /// Appends a big-endian integer, for a key whose order is that of the numbers.
     @inlinable
     package mutating func append<T: FixedWidthInteger & BitwiseCopyable>(bigEndian value: T) {
         append(littleEndian: value.byteSwapped)
     }
 
-    /// Appends what ``Swift/RawSpan/words(_:as:)`` reads.
+    /// Appends words for ``Swift/RawSpan/words(_:as:)``.
     @inlinable
     package mutating func append<Value: BitwiseCopyable>(words value: Value) {
         Swift.withUnsafeBytes(of: value) { append(contentsOf: $0) }
@@ -28,14 +28,14 @@ extension [UInt8] {
         span.withUnsafeBytes { append(contentsOf: $0) }
     }
 
-    /// Appends `count` zero bytes, as reserved fields want them.
+    /// Appends `count` zero bytes, for reserved fields.
     package mutating func appendZeros(_ count: Int) {
         append(addingCapacity: count) { room in
             for _ in 0..<count { room.append(0) }
         }
     }
 
-    /// Appends the bytes of a literal, without making a `String`.
+    /// Appends the bytes of a literal, without a `String`.
     @inlinable
     package mutating func append(_ text: StaticString) {
         text.withUTF8Buffer { append(contentsOf: $0) }
@@ -55,7 +55,7 @@ extension [UInt8] {
 }
 
 extension MutableRawSpan {
-    /// Stores an integer, little-endian.
+    /// Stores a little-endian integer.
     @inlinable
     @inline(__always)
     package mutating func store<T: FixedWidthInteger & BitwiseCopyable>(
@@ -64,12 +64,12 @@ extension MutableRawSpan {
         storeBytes(of: value.littleEndian, toByteOffset: offset, as: T.self)
     }
 
-    /// Copies `bytes` to `offset`, where there is room for them.
+    /// Copies `bytes` to `offset`, where there must be room for them.
     @inlinable
     package mutating func store(_ bytes: RawSpan, at offset: Int) {
         precondition(offset >= 0 && bytes.byteCount <= byteCount - offset)
         withUnsafeMutableBytes { target in
-            // Inside of both, by the line above.
+            // Within both, as checked above.
             let target = UnsafeMutableRawBufferPointer(rebasing: target[offset...])
             bytes.withUnsafeBytes { target.copyMemory(from: $0) }
         }
@@ -77,7 +77,7 @@ extension MutableRawSpan {
 
     /// Copies a text's UTF-8 to `offset`.
     ///
-    /// - Returns: where it ends.
+    /// - Returns: the end of the copy.
     @inlinable
     package mutating func store(_ text: String, at offset: Int) -> Int {
         let bytes = text.utf8.span.bytes

@@ -1,8 +1,8 @@
 internal import Bytes
 
-/// A text that keeps the rule of its kind. Only checking makes one, and nobody checks it again.
+/// A text that satisfies the rule of its kind. Only a check creates one, so it needs no other.
 package struct CheckedText<Rule: TextRule>: Sendable, Hashable {
-    /// At least one byte, and at most as many as its kind may have.
+    /// Has at least one byte, and at most as many as its kind allows.
     package let text: String
 
     package init(_ text: String) throws(TextFault) {
@@ -20,13 +20,13 @@ package struct CheckedText<Rule: TextRule>: Sendable, Hashable {
     /// For an error's detail: in quotes, at most 64 bytes.
     package var excerpt: String { text.utf8.span.bytes.excerpt() }
 
-    /// Whether both have the same bytes. Swift takes é as one scalar and as two for the same text.
+    /// Whether both have the same bytes. Swift's `==` treats é as equal whether it is one scalar or two.
     package static func == (left: CheckedText, right: CheckedText) -> Bool {
         left.text.isSame(as: right.text)
     }
 }
 
-/// What kind of text a type is for.
+/// The kind of text that a type represents.
 package protocol TextRule: Sendable {
     static var kind: TextKind { get }
 }
@@ -65,13 +65,13 @@ extension PartName {
 }
 
 extension MediaType {
-    /// The media type of bytes of which nothing is said.
+    /// The media type of bytes without a given one.
     package static var octetStream: MediaType { MediaType(known: "application/octet-stream") }
 }
 
-/// What a request says of a notification in texts. nil: nothing.
+/// The texts of a notification in a request. nil: not given.
 package struct NotificationTexts: Sendable, Hashable {
-    /// Nil: the store chooses the next number.
+    /// nil: the store chooses the next number.
     package var id: NotificationID?
     package var owner: OwnerID?
     package var app: AppName?

@@ -1,24 +1,24 @@
 internal import Bytes
 
-/// What a blob is known by: the SHA-256 of its payload's bytes as given.
+/// The name of a blob: the SHA-256 of its payload's bytes as given.
 public struct Digest: Sendable, Hashable, CustomStringConvertible {
-    // A digest is compared and copied on the read path, without allocation.
+    // Words, so that the read path compares and copies digests without allocation.
     @usableFromInline let words: (UInt64, UInt64, UInt64, UInt64)
 
-    /// How many bytes a digest has.
+    /// The size of a digest, in bytes.
     public static let byteCount = 32
 
-    /// Reads 32 raw bytes; nil when there are more or fewer.
+    /// Reads 32 raw bytes; nil for any other number.
     public init?(bytes: RawSpan) {
         guard bytes.byteCount == Self.byteCount else { return nil }
         self.init(bytes, at: 0)
     }
 
-    /// Reads 32 raw bytes at `offset`, which the caller has checked to be there.
+    /// Reads 32 raw bytes at `offset`. The caller has checked that they exist.
     @inlinable
     @inline(__always)
     package init(_ bytes: RawSpan, at offset: Int) {
-        // Every bit pattern is an integer.
+        // Every bit pattern is a valid integer.
         func word(_ index: Int) -> UInt64 {
             UInt64(
                 bigEndian: bytes.unsafeLoadUnaligned(
@@ -27,7 +27,7 @@ public struct Digest: Sendable, Hashable, CustomStringConvertible {
         words = (word(0), word(1), word(2), word(3))
     }
 
-    /// What SHA-256 gives.
+    /// Takes the result of SHA-256.
     package init(_ hash: InlineArray<32, UInt8>) { self.init(hash.span.bytes, at: 0) }
 
     /// Reads 64 lower-case hexadecimal digits; nil for anything else.
@@ -79,7 +79,7 @@ public struct Digest: Sendable, Hashable, CustomStringConvertible {
         bytes.append(contentsOf: rawWords.span.bytes)
     }
 
-    /// Appends 64 lower-case hexadecimal digits, without making a string.
+    /// Appends 64 lower-case hexadecimal digits, without a string.
     public func appendHex(to bytes: inout [UInt8]) {
         Hex.append(rawWords.span.bytes, to: &bytes)
     }
@@ -97,7 +97,7 @@ public struct Digest: Sendable, Hashable, CustomStringConvertible {
         return String(decoding: bytes, as: UTF8.self)
     }
 
-    /// True when all 32 bytes are the same.
+    /// Whether all 32 bytes are equal.
     @inlinable
     public static func == (left: Digest, right: Digest) -> Bool {
         left.words == right.words
@@ -106,7 +106,7 @@ public struct Digest: Sendable, Hashable, CustomStringConvertible {
     /// Feeds the first 8 bytes to `hasher`.
     @inlinable
     public func hash(into hasher: inout Hasher) {
-        // A digest is evenly spread already; one word tells blobs apart.
+        // A digest is uniformly distributed, so one word distinguishes blobs.
         hasher.combine(words.0)
     }
 }

@@ -1,9 +1,9 @@
 internal import Bytes
 
-// What the bytes of a media type say (RFC 9110, section 8.3.1).
+// Parsing the bytes of a media type (RFC 9110, section 8.3.1).
 
 extension MediaType {
-    /// `type/subtype`, without parameters and the blanks that may stand before their semicolon.
+    /// `type/subtype`, without parameters and without blanks before the semicolon.
     @_lifetime(copy bytes)
     package static func essence(_ bytes: RawSpan) -> RawSpan {
         var count = bytes.index(of: UInt8(ascii: ";"))
@@ -11,18 +11,17 @@ extension MediaType {
         return bytes.extracting(first: count)
     }
 
-    /// Whether a media type is this one, which is in lower case, whatever its parameters and the case of its letters.
+    /// Whether a media type is `type`, which must be in lower case. Ignores parameters and case.
     package static func isType(_ bytes: RawSpan, _ type: StaticString) -> Bool {
         essence(bytes).equalsIgnoringCase(type)
     }
 
-    /// Whether it is this one, which is in lower case, whatever its parameters.
+    /// Whether it is `type`, which must be in lower case. Ignores parameters.
     package func isType(_ type: StaticString) -> Bool { Self.isType(text.utf8.span.bytes, type) }
 
-    /// Where the syntax is broken, or nil.
+    /// The position of a syntax error, or nil.
     static func fault(in bytes: RawSpan) -> Int? {
-        // A quoted string may have obs-text for RFC 9110. Here it may not: a record is JSON, which
-        // is UTF-8.
+        // RFC 9110 allows obs-text in a quoted string, but a record is JSON, which is UTF-8.
         for offset in 0..<bytes.byteCount where bytes.byte(offset) >= 0x80 { return offset }
         var index = 0
         guard Token.skip(bytes, &index) else { return index }
@@ -36,7 +35,7 @@ extension MediaType {
             guard bytes.byte(index) == UInt8(ascii: ";") else { return index }
             index += 1
             Token.skipBlanks(bytes, &index)
-            // "type/subtype; " with nothing after it is allowed by the grammar.
+            // The grammar allows "type/subtype; " with nothing after it.
             guard Token.skip(bytes, &index) else {
                 if index == bytes.byteCount { return nil }
                 if bytes.byte(index) == UInt8(ascii: ";") { continue }

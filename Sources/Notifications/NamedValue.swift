@@ -1,11 +1,11 @@
-/// A value that documents, queries and commands know by its name.
+/// A value that has a name in documents, queries and commands.
 public protocol NamedValue: CaseIterable, Hashable, Sendable {
     /// Its name in documents.
     var name: String { get }
 }
 
 extension NamedValue {
-    /// The value of that name; nil for any other text.
+    /// The value with this name; nil for any other text.
     public init?(name: String) {
         guard let found = Self.allCases.first(where: { $0.name.utf8.elementsEqual(name.utf8) })
         else { return nil }
@@ -13,7 +13,7 @@ extension NamedValue {
     }
 }
 
-/// How urgent a notification is. Raw values are those on disk.
+/// How urgent a notification is. The raw values are used on disk.
 public enum NotificationPriority: UInt8, NamedValue {
     /// At once.
     case high = 0
@@ -24,15 +24,15 @@ public enum NotificationPriority: UInt8, NamedValue {
     public var name: String { self == .high ? "high" : "low" }
 }
 
-/// What an owner did with a notification. Raw values are those on disk and in the binary protocol.
+/// What an owner did with a notification. The raw values are used on disk and in the binary protocol.
 public enum ActionState: UInt8, NamedValue {
     /// Nothing yet.
     case none = 0
     /// Opened it, or chose one of its actions.
     case activated = 1
-    /// Put it away.
+    /// Dismissed it.
     case dismissed = 2
-    /// Put it off.
+    /// Snoozed it.
     case snoozed = 3
 
     /// `none`, `activated`, `dismissed` or `snoozed`.
@@ -46,12 +46,12 @@ public enum ActionState: UInt8, NamedValue {
     }
 }
 
-/// What an app's content extension answers (iOS's `UNNotificationContentExtensionResponseOption`). Raw values are
-/// those on disk.
+/// The answer of an app's content extension (iOS's `UNNotificationContentExtensionResponseOption`). The raw values are
+/// used on disk.
 public enum ContentExtensionAnswer: UInt8, NamedValue {
-    /// The notification goes, and the app does not hear of the action.
+    /// The notification is removed, and the app is not told about the action.
     case dismiss = 1
-    /// The notification goes, and the app gets the action.
+    /// The notification is removed, and the app gets the action.
     case dismissAndForward = 2
     /// The notification stays on screen.
     case doNotDismiss = 3
@@ -66,7 +66,7 @@ public enum ContentExtensionAnswer: UInt8, NamedValue {
     }
 }
 
-/// What kind of change a feed reports.
+/// The kind of a change in a feed.
 public enum ChangeKind: UInt8, NamedValue {
     /// The notification was published, or moved to this owner.
     case published
@@ -76,9 +76,9 @@ public enum ChangeKind: UInt8, NamedValue {
     case deleted
     /// It expired.
     case expired
-    /// It was changed and does not match the feed's filter. Ignore it if the local copy does not have it.
+    /// It was changed and does not match the feed's filter. Ignore it unless the local copy contains it.
     case left
-    /// A category was set or removed, and a notification of the owner named it.
+    /// A category named by a notification of the owner was set or removed.
     case category
 
     /// `published`, `updated`, `deleted`, `expired`, `left` or `category`.
@@ -96,18 +96,18 @@ public enum ChangeKind: UInt8, NamedValue {
 
 /// A button.
 public struct NotificationAction: Sendable, Hashable {
-    /// What a response names it by, 1…64 bytes; not `default` or `dismiss`.
+    /// Its name in responses, 1…64 bytes; not `default` or `dismiss`.
     public var identifier: String
-    /// What it says, at most 256 bytes.
+    /// Its label, at most 256 bytes.
     public var title: String
     /// Whether it opens the app.
     public var isForeground: Bool
     /// Whether it destroys something.
     public var isDestructive: Bool
-    /// Whether the device must be unlocked for it.
+    /// Whether it requires an unlocked device.
     public var requiresAuthentication: Bool
 
-    /// A button.
+    /// Creates a button.
     public init(
         identifier: String, title: String, isForeground: Bool = false, isDestructive: Bool = false,
         requiresAuthentication: Bool = false

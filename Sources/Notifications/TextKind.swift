@@ -1,19 +1,19 @@
 internal import Bytes
 
-/// What a text of a notification is for, and so the rule that it keeps to, on the wire and in the store.
+/// The kind of a text of a notification, which determines its rule, on the wire and in the store.
 @usableFromInline
 @frozen package enum TextKind: Sendable, CaseIterable {
     case id, part, mediaType, owner, app, title, message, richType, category, group, targetHost
     case device, platform, actionIdentifier, actionTitle, responseAction, responseKey, pushToken
 
-    /// What its bytes may be.
+    /// The allowed bytes.
     @usableFromInline
     @frozen enum Rule: Sendable {
-        /// A name: neither control characters (U+0000–001F, U+007F–009F) nor `/`.
+        /// A name: no control characters (U+0000–001F, U+007F–009F) and no `/`.
         case name
         /// A line: no control characters.
         case line
-        /// Several lines: no control characters but tab, line feed and carriage return.
+        /// Several lines: no control characters except tab, line feed and carriage return.
         case lines
         /// `type/subtype` and its parameters (RFC 9110, section 8.3.1), in ASCII.
         case mediaType
@@ -21,7 +21,7 @@ internal import Bytes
         case visible
     }
 
-    /// The table of kinds. A row is known when a caller is compiled, so that a look at it costs nothing.
+    /// The table of kinds. Callers know their row at compile time, so a lookup costs nothing.
     @inlinable
     @inline(__always)
     var row: Row {
@@ -72,10 +72,10 @@ internal import Bytes
 
     package var field: String { row.field.description }
 
-    /// Whether a stored text may have no bytes. On the wire that says nothing, or is a fault.
+    /// Whether a stored text may be empty. On the wire, an empty text is absent or an error.
     package var mayBeEmpty: Bool { row.mayBeEmpty }
 
-    /// One pass; allocates only to report a fault.
+    /// One pass. Allocates only to report a fault.
     package func fault(in bytes: RawSpan, mayBeEmpty: Bool = false) -> TextFault? {
         guard mayBeEmpty || bytes.byteCount > 0 else { return TextFault("must not be empty") }
         guard bytes.byteCount <= byteCountMax else {
@@ -97,7 +97,7 @@ internal import Bytes
                 "must have the form type/subtype, such as image/jpeg (invalid at byte \($0))"
             }
         case .name:
-            // Nearly all are plain and need no second look.
+            // Nearly all names are plain and need no closer look.
             if bytes.isPlainName { return nil }
             let slash = bytes.index(of: UInt8(ascii: "/"))
             words =
@@ -108,8 +108,8 @@ internal import Bytes
     }
 }
 
-/// The texts of a notification's record: the one list of them (*How to add a text field* in `docs/ARCHITECTURE.md`).
-/// Each raw value is a tag on disk, given once (`docs/FORMAT.md`).
+/// The texts of a notification's record, all in one list (*How to add a text field* in `docs/ARCHITECTURE.md`). Each
+/// raw value is a permanent tag on disk (`docs/FORMAT.md`).
 package enum TextField: UInt16, Sendable, CaseIterable {
     case owner = 1
     case app = 13
@@ -121,13 +121,13 @@ package enum TextField: UInt16, Sendable, CaseIterable {
     case targetHost = 15
     case device = 9
 
-    /// Who says it, and when.
+    /// Which requests set the text.
     enum Origin: Sendable {
-        /// A publish; no patch changes it.
+        /// A publish; a patch cannot change it.
         case publish
         /// A publish, or a patch.
         case publishOrPatch
-        /// The request's head; no document has it.
+        /// The request's head; it is not in documents.
         case head
     }
 
@@ -149,13 +149,14 @@ package enum TextField: UInt16, Sendable, CaseIterable {
 
     package var kind: TextKind { row.kind }
 
-    /// Those that the document of a publish may have.
+    /// The fields that the document of a publish may contain.
     package static let published = allCases.filter { $0.row.origin != .head }
 
-    /// Those that a patch may change.
+    /// The fields that a patch may change.
     package static let patched = allCases.filter { $0.row.origin == .publishOrPatch }
 
-    /// Whether the change checks it: what a notification belongs to need not be a name that a path may have.
+    /// Whether the store checks it, with the change. What a notification belongs to need not be a name that a path may
+    /// contain.
     package var isLeftToTheStore: Bool {
         switch self {
         case .category, .group, .targetHost: true
@@ -167,7 +168,7 @@ package enum TextField: UInt16, Sendable, CaseIterable {
 /// What is wrong with a text, as the end of a sentence whose subject is the text.
 package struct TextFault: Error {
     package let words: String
-    /// The most bytes there may be, where there are more.
+    /// The maximum number of bytes, if it was exceeded.
     package let limit: Int?
 
     fileprivate init(_ words: String, limit: Int? = nil) {
@@ -176,7 +177,7 @@ package struct TextFault: Error {
     }
 }
 
-/// What a page of notifications or changes may have, on the wire and from the store.
+/// The limits of a page of notifications or changes, on the wire and in the store.
 package enum PageLimits {
     /// Changes or records.
     package static var entryCountMax: Int { 1_000 }
