@@ -1,20 +1,20 @@
 import Bytes
 package import Notifications
 
-/// A request for one of HTTP's resources, without HTTP: what it names, takes and gives are the same.
+/// A request for an HTTP resource without HTTP: resources, requests and answers are the same.
 public enum Call {
-    /// What is to be done with the resource: those of HTTP's methods that have a number here, 1 to 5.
+    /// The method: those of HTTP with a number here, 1 to 5.
     public typealias Method = HTTPMethod
 
-    /// What must hold of the notification for the call to be carried out.
+    /// What must hold for the notification for the call to be carried out.
     public enum Condition: Sendable, Hashable {
         /// Nothing.
         case none
-        /// It has this revision.
+        /// The notification has this revision.
         case revision(UInt64)
-        /// There is none.
+        /// The notification does not exist.
         case absent
-        /// There is one.
+        /// The notification exists.
         case exists
 
         /// The flags for the frame's header.
@@ -40,23 +40,23 @@ public enum Call {
         }
     }
 
-    /// What the client says (`docs/PROTOCOL.md`).
+    /// The client's request (`docs/PROTOCOL.md`).
     public struct Request: Sendable, Hashable {
         /// The size of the part before the texts, in bytes.
         public static let fixedByteCount = 24
 
-        /// What is to be done.
+        /// The method.
         public var method: Method
-        /// What must hold.
+        /// The condition.
         public var condition: Condition
         /// How the body is coded.
         public var coding: WireCoding
-        /// Path and query, as HTTP has them in its request line.
+        /// Path and query, as in HTTP's request line.
         public var target: Slice
         package let device: DeviceName?
         package let mediaType: MediaType?
 
-        /// Reads a whole head and checks its texts. Whether there is such a resource is for the daemon to say.
+        /// Reads a whole head and checks its texts. The daemon decides whether the resource exists.
         public static func parse(
             _ head: RawSpan, flags: RequestFlags
         ) throws(ProtocolError) -> Request {
@@ -84,7 +84,7 @@ public enum Call {
                 target: target, device: deviceName, mediaType: type)
         }
 
-        /// Where path and query lie in the head that was parsed: before and after the first `?`.
+        /// The positions of path and query in the parsed head: before and after the first `?`.
         public func split(_ head: RawSpan) -> (path: Slice, query: Slice) {
             let bytes = target.of(head)
             for index in 0..<bytes.byteCount where bytes.byte(index) == UInt8(ascii: "?") {
@@ -96,7 +96,8 @@ public enum Call {
             return (target, .empty)
         }
 
-        /// Appends the head, whose flags are the condition's, and `bodyIsGzip`. Throws before anything is appended.
+        /// Appends the head; its flags are those of the condition, and `bodyIsGzip`. Throws before anything is
+        /// appended.
         public static func compose(
             _ method: Method, target: String, device: String? = nil, mediaType: String? = nil,
             condition: Condition = .none, into out: inout [UInt8]
@@ -120,7 +121,7 @@ public enum Call {
         }
     }
 
-    /// What the daemon answers (`docs/PROTOCOL.md`); the document is the body.
+    /// The daemon's answer (`docs/PROTOCOL.md`). The document is the body.
     public struct Response: Sendable, Hashable {
         /// The size of the part before the texts, in bytes.
         public static let fixedByteCount = 16
@@ -129,7 +130,7 @@ public enum Call {
         public var revision: UInt64
         /// The media type of the body, or an empty slice.
         public var mediaType: Slice
-        /// The path of what was made, or an empty slice.
+        /// The path of the created resource, or an empty slice.
         public var location: Slice
 
         /// Reads a whole head.
@@ -166,7 +167,7 @@ public enum Call {
         }
     }
 
-    /// A target is what could stand in HTTP's request line.
+    /// A target must be valid in HTTP's request line.
     private static func check(target: RawSpan) throws(ProtocolError) {
         let max = WireLimits.callTargetByteCountMax
         try require(target.byteCount > 0, .malformed, "the target must not be empty")

@@ -4,21 +4,21 @@ import Bytes
 
 /// The header of a request.
 public struct RequestFrame: Sendable, Hashable {
-    /// The operation's number as it was sent, which may be one this version does not know.
+    /// The operation's number as sent, which this version may not know.
     public var opcode: UInt8
-    /// The flags, checked against the operation when it is a known one.
+    /// The flags, checked if the operation is known.
     public var flags: RequestFlags
-    /// The client's own number for the request, given back in the answer.
+    /// The client's number for the request, returned in the answer.
     public var requestID: UInt32
     /// The size of the head after the header, in bytes, at most `frameHeadByteCountMax`.
     public var headByteCount: UInt32
-    /// The size of the body, in bytes: any value at all, until it is compared with a limit.
+    /// The size of the body, in bytes: not limited until it is compared with a limit.
     public var bodyByteCount: UInt64
 
-    /// The operation, or nil when this version does not know it: answer 405 and skip head and body.
+    /// The operation; nil if this version does not know it: answer 405, and skip head and body.
     public var operation: Opcode? { Opcode(rawValue: opcode) }
 
-    /// A header for an operation.
+    /// Creates a header for an operation.
     public init(
         _ operation: Opcode, flags: RequestFlags = [], requestID: UInt32, headByteCount: UInt32,
         bodyByteCount: UInt64
@@ -28,7 +28,7 @@ public struct RequestFrame: Sendable, Hashable {
             headByteCount: headByteCount, bodyByteCount: bodyByteCount)
     }
 
-    /// A header with any number for an opcode.
+    /// Creates a header with any opcode.
     public init(
         opcode: UInt8, flags: RequestFlags, requestID: UInt32, headByteCount: UInt32,
         bodyByteCount: UInt64
@@ -40,7 +40,7 @@ public struct RequestFrame: Sendable, Hashable {
         self.bodyByteCount = bodyByteCount
     }
 
-    /// Reads the header at the start of `bytes`; nil when more bytes are needed. Throws when the connection cannot
+    /// Reads the header at the start of `bytes`; nil if more bytes are needed. Throws if the connection cannot
     /// continue; a wrong first byte is reported at once.
     public static func parse(_ bytes: RawSpan) throws(FrameError) -> RequestFrame? {
         guard try bytes.holdsFrameHeader(Wire.requestMagic) else { return nil }
@@ -71,7 +71,7 @@ public struct RequestFrame: Sendable, Hashable {
         out.append(littleEndian: bodyByteCount)
     }
 
-    /// Appends a header and the head that `head` appends. When that throws, `out` is as it was before.
+    /// Appends a header and the head that `head` appends. If that throws, `out` is unchanged.
     public static func compose(
         _ operation: Opcode, flags: RequestFlags = [], requestID: UInt32, bodyByteCount: UInt64 = 0,
         into out: inout [UInt8],
@@ -101,7 +101,7 @@ public struct RequestFrame: Sendable, Hashable {
 public struct ResponseFrame: Sendable, Hashable {
     /// The opcode of the request.
     public var opcode: UInt8
-    /// The outcome: HTTP's number for it. From 400 on the body is a problem document.
+    /// The outcome, as an HTTP status. From 400 on, the body is a problem document.
     public var status: UInt16
     /// The client's number for the request.
     public var requestID: UInt32
@@ -110,7 +110,7 @@ public struct ResponseFrame: Sendable, Hashable {
     /// The size of the body after the head, in bytes.
     public var bodyByteCount: UInt64
 
-    /// A header with these values.
+    /// Creates a header with these values.
     public init(
         opcode: UInt8, status: UInt16, requestID: UInt32, headByteCount: UInt32,
         bodyByteCount: UInt64
@@ -122,7 +122,7 @@ public struct ResponseFrame: Sendable, Hashable {
         self.bodyByteCount = bodyByteCount
     }
 
-    /// A header that answers `request`.
+    /// Creates a header that answers `request`.
     public init(
         answering request: RequestFrame, status: UInt16, headByteCount: UInt32 = 0,
         bodyByteCount: UInt64 = 0
@@ -132,7 +132,7 @@ public struct ResponseFrame: Sendable, Hashable {
             headByteCount: headByteCount, bodyByteCount: bodyByteCount)
     }
 
-    /// Reads the header at the start of `bytes`; nil when more bytes are needed.
+    /// Reads the header at the start of `bytes`; nil if more bytes are needed.
     public static func parse(_ bytes: RawSpan) throws(FrameError) -> ResponseFrame? {
         guard try bytes.holdsFrameHeader(Wire.responseMagic) else { return nil }
         return ResponseFrame(
@@ -152,7 +152,7 @@ public struct ResponseFrame: Sendable, Hashable {
         out.append(contentsOf: header.span.bytes)
     }
 
-    /// Writes the 24 bytes to the start of a buffer, of which the reserved ones are 0 already.
+    /// Writes the 24 bytes to the start of a buffer, in which the reserved ones are already 0.
     @inline(__always)
     func store(into bytes: inout MutableRawSpan) {
         bytes.storeBytes(of: Wire.responseMagic, toByteOffset: 0, as: UInt8.self)
@@ -165,7 +165,7 @@ public struct ResponseFrame: Sendable, Hashable {
 }
 
 extension RawSpan {
-    /// Whether a whole header is there. Throws for what is wrong with it in both kinds.
+    /// Whether a whole header has arrived. Throws for errors that both kinds have in common.
     @inline(__always)
     fileprivate func holdsFrameHeader(_ magic: UInt8) throws(FrameError) -> Bool {
         guard byteCount > 0 else { return false }
@@ -193,13 +193,13 @@ extension RawSpan {
     }
 }
 
-/// Why a frame's header ends the connection: where the next frame begins is not known.
+/// Why a frame's header ends the connection: the start of the next frame is unknown.
 public struct FrameError: Error, Sendable, Hashable {
-    /// What to answer before closing.
+    /// The error to answer before closing.
     public let problem: ProtocolError
-    /// The opcode to answer with, or 0 when the header was not whole.
+    /// The opcode to answer with; 0 if the header was incomplete.
     public let opcode: UInt8
-    /// The request id to answer with, or 0 when the header was not whole.
+    /// The request id to answer with; 0 if the header was incomplete.
     public let requestID: UInt32
 
     fileprivate init(

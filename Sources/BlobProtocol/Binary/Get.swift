@@ -3,12 +3,12 @@ import Notifications
 
 /// Fetching a payload by its notification's id.
 public enum Get {
-    /// What the client says (`docs/PROTOCOL.md`).
+    /// The client's request (`docs/PROTOCOL.md`).
     public struct Request: Sendable, Hashable {
         /// The size of the part before the texts, in bytes.
         public static let fixedByteCount = 24
 
-        /// The range wanted, or nil for everything.
+        /// The requested range; nil: everything.
         public var range: WireRange?
         /// The notification's id.
         public var id: Slice
@@ -20,7 +20,7 @@ public enum Get {
             _ head: RawSpan, flags: RequestFlags
         ) throws(ProtocolError) -> Request {
             try head.checkFixedPart(fixedByteCount, .get)
-            // The sizes of the texts, and the reserved bytes after them.
+            // The sizes of the texts, followed by reserved bytes.
             let sizes = head.integer(16, as: UInt64.self)
             if sizes >> 16 != 0 { try head.checkReserved(from: 18, upTo: 24, .get) }
             var texts = HeadTexts(after: fixedByteCount)
@@ -50,7 +50,7 @@ public enum Get {
         }
     }
 
-    /// The flags for the frame's header of a get or a getBlob.
+    /// The flags for the frame's header of get or getBlob.
     public static func flags(
         acceptsGzip: Bool = false, range: WireRange? = nil, isHeadOnly: Bool = false
     ) -> RequestFlags {
@@ -63,10 +63,10 @@ public enum Get {
 }
 
 extension WireRange {
-    /// The number of the binary protocol that stands for "to the end".
+    /// The binary protocol's number for "to the end".
     public static let toTheEnd = UInt64.max
 
-    /// Reads the range at the start of a head of get or getBlob; nil when none is asked for.
+    /// Reads the range at the start of a head of get or getBlob; nil if none is requested.
     public static func parse(
         _ head: RawSpan, flags: RequestFlags, _ operation: Opcode
     ) throws(ProtocolError) -> WireRange? {
@@ -100,16 +100,16 @@ extension WireRange {
     }
 }
 
-/// Fetching a payload by its digest. The flags and the answer are get's.
+/// Fetching a payload by its digest, with the flags and the answer of get.
 public enum GetBlob {
-    /// What the client says (`docs/PROTOCOL.md`).
+    /// The client's request (`docs/PROTOCOL.md`).
     public struct Request: Sendable, Hashable {
         /// The size of the head, in bytes.
         public static let byteCount = 48
 
-        /// The range wanted, or nil for everything.
+        /// The requested range; nil: everything.
         public var range: WireRange?
-        /// Where the digest lies in the head.
+        /// The position of the digest in the head.
         public var digest: Slice { Slice(offset: 16, count: Wire.digestByteCount) }
 
         /// Reads a whole head.
@@ -134,36 +134,36 @@ public enum GetBlob {
     }
 }
 
-/// The plain `get`: a whole payload by its notification's id, recognised by its words. What is not written just like
-/// this is left to ``RequestFrame`` and ``Get/Request``, and so is every error but one: the id is not checked. A text
-/// that is no id names no notification.
+/// A plain `get` of a whole payload by its notification's id, recognised by comparing words. All other forms, and all
+/// errors but one, are left to ``RequestFrame`` and ``Get/Request``. The exception: the id is not checked, because an
+/// invalid one names no notification.
 public struct PlainGet: Sendable, Hashable {
-    /// The client's own number for the request.
+    /// The client's number for the request.
     public let requestID: UInt32
     /// Whether the body may be a gzip stream.
     public let acceptsGzip: Bool
-    /// Where the id lies; its end is the end of the frame.
+    /// The position of the id, which ends with the frame.
     public let id: Slice
 
-    /// How many bytes the frame has.
+    /// The size of the frame, in bytes.
     public var byteCount: Int {
         @inline(__always)
         get { Self.idStart &+ id.count }
     }
 
-    /// Looks at the start of `bytes`; nil for anything else, and when the frame is not whole.
+    /// Examines the start of `bytes`; nil for anything else, and if the frame is incomplete.
     @inline(__always)
     public init?(_ bytes: RawSpan) {
         guard bytes.byteCount > Self.idStart else { return nil }
         let opening = bytes.integer(0, as: UInt64.self)
         let head = bytes.integer(8, as: UInt64.self)
-        // How many bytes the id has; any other text, or a reserved byte that is set, makes it large.
+        // The size of the id. Any other text, or a reserved byte that is not 0, makes it large.
         let idByteCount = bytes.integer(40, as: UInt64.self)
-        // The flag for gzip is the lowest.
+        // The flag for gzip is the lowest bit.
         guard (opening & 0xFFFF_FFFF) & ~Self.gzipFlag == Self.opening,
             idByteCount &- 1 < 255, head == idByteCount &+ UInt64(Get.Request.fixedByteCount),
             bytes.byteCount &- Self.idStart >= Int(truncatingIfNeeded: idByteCount),
-            // No body, and no range.
+            // No body and no range.
             bytes.integer(16, as: UInt64.self) | bytes.integer(24, as: UInt64.self)
                 | bytes.integer(32, as: UInt64.self) == 0
         else { return nil }

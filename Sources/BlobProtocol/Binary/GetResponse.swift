@@ -2,29 +2,29 @@ import Bytes
 import Notifications
 
 extension Get {
-    /// What the daemon answers to get and getBlob (`docs/PROTOCOL.md`): 200, or 206 with a range.
+    /// The daemon's answer to get and getBlob (`docs/PROTOCOL.md`): 200, or 206 with a range.
     public struct Response: Sendable, Hashable {
         /// The size of the part before the texts, in bytes.
         public static let fixedByteCount = 80
 
-        /// How many bytes the whole payload has as given.
+        /// The number of bytes of the whole payload as given.
         public var byteCount: UInt64
         /// The position of the body's first byte in the bytes as given.
         public var first: UInt64
         /// When it expires, in milliseconds since 1970.
         public var expiryMilliseconds: Int64
-        /// The revision of the store at which it was put; 0 for getBlob.
+        /// The store's revision of the put; 0 for getBlob.
         public var revision: UInt64
         /// When it was created, in milliseconds since 1970; 0 for getBlob.
         public var createdMilliseconds: Int64
         /// How the bytes are coded.
         public var coding: WireCoding
-        /// Where the digest lies in the head that was parsed.
+        /// The position of the digest in the parsed head.
         public var digest: Slice = Slice(offset: 0, count: Wire.digestByteCount)
-        /// Where the media type lies in the head that was parsed.
+        /// The position of the media type in the parsed head.
         public var mediaType: Slice = .empty
 
-        /// An answer, whose digest and media type are given to `compose`.
+        /// Creates an answer, whose digest and media type are passed to `compose`.
         public init(
             byteCount: UInt64, first: UInt64 = 0, expiryMilliseconds: Int64, revision: UInt64,
             createdMilliseconds: Int64, coding: WireCoding
@@ -67,7 +67,7 @@ extension Get {
             out.append(contentsOf: mediaType)
         }
 
-        /// Appends a frame's header and the head as one piece: the daemon writes these most.
+        /// Appends a frame's header and the head at once, because the daemon writes these most often.
         public func compose(
             answering request: RequestFrame, status: UInt16, bodyByteCount: UInt64,
             digest: RawSpan, mediaType: RawSpan, into out: inout [UInt8]
@@ -81,7 +81,7 @@ extension Get {
             let byteCount = fixedByteCount + mediaType.byteCount
             out.append(addingCapacity: byteCount) { room in
                 room.withUnsafeMutableBufferPointer { buffer, count in
-                    // There is room for as many bytes as were asked for, and all of them are written.
+                    // There is room for as many bytes as requested, and all of them are written.
                     let fixed = UnsafeMutableRawBufferPointer(
                         start: buffer.baseAddress, count: fixedByteCount)
                     fixed.storeBytes(of: 0, toByteOffset: 12, as: UInt32.self)
@@ -101,7 +101,7 @@ extension Get {
             }
         }
 
-        /// Writes the head up to the media type, over zeros.
+        /// Writes the head up to the media type, into zeroed bytes.
         @inline(__always)
         private func store(
             into bytes: inout MutableRawSpan, at start: Int, digest: RawSpan,

@@ -1,25 +1,25 @@
 import Bytes
 import Notifications
 
-/// The first message of a connection: which versions the two sides speak, and the daemon's limits.
+/// The first message of a connection: the versions of the client, and the daemon's limits.
 public enum Hello {
-    /// What the client says (`docs/PROTOCOL.md`).
+    /// The client's request (`docs/PROTOCOL.md`).
     public struct Request: Sendable, Hashable {
         /// The size of the head, in bytes.
         public static let byteCount = 4
 
-        /// The lowest version the client speaks.
+        /// The lowest version that the client supports.
         public var lowestVersion: UInt16
-        /// The highest version the client speaks.
+        /// The highest version that the client supports.
         public var highestVersion: UInt16
 
-        /// A client that speaks the versions in between, this module's own when not said.
+        /// Creates a request for a range of versions; by default, only this module's.
         public init(lowestVersion: UInt16 = Wire.version, highestVersion: UInt16 = Wire.version) {
             self.lowestVersion = lowestVersion
             self.highestVersion = highestVersion
         }
 
-        /// Reads a whole head. Throws `version` when this module's is not among those of the client.
+        /// Reads a whole head. Throws `version` if the client does not support this module's version.
         public static func parse(
             _ head: RawSpan, flags: RequestFlags = []
         ) throws(ProtocolError) -> Request {
@@ -43,29 +43,29 @@ public enum Hello {
         }
     }
 
-    /// What the daemon answers (`docs/PROTOCOL.md`).
+    /// The daemon's answer (`docs/PROTOCOL.md`).
     public struct Response: Sendable, Hashable {
         /// The size of the part before the texts, in bytes.
         public static let fixedByteCount = 64
 
         /// The version of the connection.
         public var version: UInt16
-        /// How many requests of the connection may be without an answer.
+        /// The maximum number of unanswered requests on the connection.
         public var requestsInFlightMax: UInt32
-        /// The most bytes in a payload.
+        /// The maximum size of a payload, in bytes.
         public var payloadByteCountMax: UInt64
-        /// The most bytes in a head.
+        /// The maximum size of a head, in bytes.
         public var headByteCountMax: UInt64
-        /// The lifetime of what is put without one, in seconds.
+        /// The lifetime of a put without one, in seconds.
         public var defaultTTLSeconds: UInt64
         /// The longest lifetime, in seconds.
         public var ttlSecondsMax: UInt64
-        /// Where the store id lies in the head that was parsed.
+        /// The position of the store id in the parsed head.
         public var storeID: Slice = Slice(offset: 40, count: Wire.storeIDByteCount)
-        /// Where the server's version lies in the head that was parsed.
+        /// The position of the server's version in the parsed head.
         public var serverVersion: Slice = .empty
 
-        /// An answer with the protocol's own version and limits, and these of the daemon.
+        /// Creates an answer with the protocol's version and limits, and these of the daemon.
         public init(
             payloadByteCountMax: UInt64, defaultTTLSeconds: UInt64, ttlSecondsMax: UInt64
         ) {

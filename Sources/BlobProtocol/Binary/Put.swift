@@ -1,24 +1,24 @@
 import Bytes
 package import Notifications
 
-/// Storing a payload for a notification. The answer is sent after it is on disk.
+/// Storing a payload for a notification. The answer is sent once it is on disk.
 public enum Put {
-    /// What the client says (`docs/PROTOCOL.md`).
+    /// The client's request (`docs/PROTOCOL.md`).
     public struct Request: Sendable, Hashable {
         /// The size of the part before the texts, in bytes.
         public static let fixedByteCount = 32
 
-        /// The lifetime asked for. Whether it is too long is for the daemon to say.
+        /// The requested lifetime. The daemon decides whether it is too long.
         public var lifetime: Lifetime
-        /// How the body is coded; the payload is what is inside.
+        /// How the body is coded. The payload is the decoded body.
         public var coding: WireCoding
-        /// Whose limits hold; nil: nobody's.
+        /// The profile whose limits apply; nil: none.
         public var profile: DeviceProfile?
         /// Without an id the daemon chooses one.
         package private(set) var texts = NotificationTexts()
-        /// Nil: `payload`.
+        /// nil: `payload`.
         package private(set) var part: PartName?
-        /// Nil: `application/octet-stream`.
+        /// nil: `application/octet-stream`.
         package private(set) var mediaType: MediaType?
 
         /// Reads a whole head and checks every text in it.
@@ -71,8 +71,7 @@ public enum Put {
     /// A put as a client writes it: what to store, besides the bytes. If the notification exists, nil keeps a value.
     /// The limits (`WireLimits`) are checked before anything is sent.
     public struct Draft: Sendable, Hashable {
-        /// The notification's id, 1…255 bytes of UTF-8 without control characters and `/`; nil: the daemon chooses
-        /// one.
+        /// The notification's id, 1…255 bytes of UTF-8 without control characters and `/`; nil: the daemon chooses one.
         public var id: String?
         /// The part's name; nil: `payload`.
         public var part: String?
@@ -82,21 +81,21 @@ public enum Put {
         public var owner: String?
         /// Which of the user's apps it is for, 1…64 bytes.
         public var app: String?
-        /// A line above the text, at most 256 bytes.
+        /// The line above the text, at most 256 bytes.
         public var title: String?
         /// The notification's text, at most 4,096 bytes.
         public var message: String?
-        /// What kind of rich notification it is, such as `img`.
+        /// The kind of rich notification, such as `img`.
         public var richType: String?
         /// How long it lives.
         public var lifetime: Lifetime
-        /// The devices that must accept it, `ios` or `android`: otherwise it is refused with
-        /// `attachment_too_large` or `unsupported_attachment`. Nil: the daemon's own setting.
+        /// The devices that must accept it, `ios` or `android`; otherwise it is refused with `attachment_too_large` or
+        /// `unsupported_attachment`. nil: the daemon's setting.
         public var profile: String?
-        /// How the given bytes are coded. The payload, with its digest and length, is what they decode to.
+        /// How the given bytes are coded. The payload, with its digest and length, is the decoded bytes.
         public var coding: WireCoding
 
-        /// A put.
+        /// Creates a put.
         public init(
             id: String?, part: String? = nil, mediaType: String? = nil, owner: String? = nil,
             app: String? = nil, title: String? = nil, message: String? = nil,
@@ -116,7 +115,7 @@ public enum Put {
             self.coding = coding
         }
 
-        /// A draft that says what `request` says.
+        /// Creates a draft with the values of `request`.
         public init(_ request: Request) {
             let texts = request.texts
             self.init(
@@ -137,7 +136,7 @@ public enum Put {
             return flags
         }
 
-        /// Appends the head, after checking it as the daemon will. An empty text of the notification is none.
+        /// Appends the head, after the daemon's checks. An empty text of the notification counts as absent.
         public func compose(into out: inout [UInt8]) throws(ProtocolError) {
             try lifetime.check()
             for (text, kind) in [(id, TextKind.id), (part, .part), (mediaType, .mediaType)] {
@@ -150,7 +149,7 @@ public enum Put {
             for case (let text?, let kind) in texts where !text.isEmpty {
                 try kind.check(text.utf8.span.bytes)
             }
-            // Which there are is for the daemon to say.
+            // The daemon decides which profiles exist.
             try require(
                 Self.count(profile) <= Int(UInt8.max), .badProfile,
                 "unknown profile \((profile ?? "").excerpt)")
@@ -171,27 +170,27 @@ public enum Put {
         private static func count(_ text: String?) -> Int { text?.utf8.count ?? 0 }
     }
 
-    /// What the daemon answers (`docs/PROTOCOL.md`): 201 for a new part, 200 for a replaced one.
+    /// The daemon's answer (`docs/PROTOCOL.md`): 201 for a new part, 200 for a replaced one.
     public struct Response: Sendable, Hashable {
         /// The size of the part before the texts, in bytes.
         public static let fixedByteCount = 72
 
-        /// How many bytes the whole payload has as given.
+        /// The number of bytes of the whole payload as given.
         public var byteCount: UInt64
-        /// How many bytes it takes as stored.
+        /// The number of bytes as stored.
         public var storedByteCount: UInt64
         /// When it expires, in milliseconds since 1970.
         public var expiryMilliseconds: Int64
-        /// The revision of the store at which it was put; 0 for getBlob.
+        /// The store's revision of the put.
         public var revision: UInt64
         /// How the bytes are coded.
         public var coding: WireCoding
-        /// Where the digest lies in the head that was parsed.
+        /// The position of the digest in the parsed head.
         public var digest: Slice = Slice(offset: 0, count: Wire.digestByteCount)
-        /// Where the id lies in the head that was parsed.
+        /// The position of the id in the parsed head.
         public var id: Slice = .empty
 
-        /// An answer, whose digest and id are given to `compose`.
+        /// Creates an answer, whose digest and id are passed to `compose`.
         public init(
             byteCount: UInt64, storedByteCount: UInt64, expiryMilliseconds: Int64, revision: UInt64,
             coding: WireCoding

@@ -1,34 +1,34 @@
 import Bytes
 import Notifications
 
-/// A subscription to an owner's changes. The connection serves nothing else afterwards.
+/// A subscription to an owner's changes. The connection then serves nothing else.
 public enum Watch {
-    /// What the client says (`docs/PROTOCOL.md`). A head that ends after the app is of all targets.
+    /// The client's request (`docs/PROTOCOL.md`). A head that ends after the app is for all platforms and target hosts.
     public struct Request: Sendable, Hashable {
         /// The size of the part before the texts, in bytes.
         public static let fixedByteCount = 8
 
-        /// The most changes in one answer as it was sent, 0…1,000.
+        /// The most changes in one answer, as sent: 0…1,000.
         public var limit: Int
-        /// Whose changes.
+        /// The owner of the changes.
         public var owner: Slice
-        /// Where to begin: `0`, `latest`, or 32 characters that an answer gave.
+        /// The start: `0`, `latest`, or 32 characters from an answer.
         public var cursor: Slice
-        /// Only read ones, or only unread ones; nil: all.
+        /// Only read notifications, or only unread ones; nil: all.
         public var isRead: Bool?
-        /// Only those with this action state, 0…3; nil: all.
+        /// Only notifications with this action state, 0…3; nil: all.
         public var actionState: UInt8?
-        /// Only those of this group, or an empty slice.
+        /// Only notifications of this group, or an empty slice.
         public var group: Slice
-        /// Only those of this app, or an empty slice.
+        /// Only notifications of this app, or an empty slice.
         public var app: Slice
-        /// Only those for this platform, or an empty slice.
+        /// Only notifications for this platform, or an empty slice.
         public var platform: Slice
-        /// Only those for this target host, or an empty slice.
+        /// Only notifications for this target host, or an empty slice.
         public var targetHost: Slice
 
-        /// Reads a whole head and checks its texts; whether the cursor is one of this owner and store is for the
-        /// daemon to say.
+        /// Reads a whole head and checks its texts. The daemon decides whether the cursor belongs to this owner and
+        /// store.
         public static func parse(
             _ head: RawSpan, flags: RequestFlags = []
         ) throws(ProtocolError) -> Request {
@@ -39,7 +39,7 @@ public enum Watch {
             let group = texts.next(Int(head.byte(6)))
             let app = texts.next(Int(head.byte(7)))
             var (platform, targetHost) = (Slice.empty, Slice.empty)
-            // One of the two has at least a byte.
+            // At least one of the two is not empty.
             if texts.byteCountLeft(in: head) >= 3 {
                 let counts = texts.next(2).of(head)
                 platform = texts.next(Int(counts.byte(0)))
@@ -64,13 +64,13 @@ public enum Watch {
                 platform: platform, targetHost: targetHost)
         }
 
-        /// How many action states there are.
+        /// The number of action states.
         public static let actionStateCount: UInt8 = 4
 
         /// The most changes in one answer, 1…1,000.
         public var pageLimit: Int { limit == 0 ? WireLimits.feedPageLimitDefault : limit }
 
-        /// Appends the head; a limit of 0: 100. Empty texts: all. Throws before anything is appended.
+        /// Appends the head. A limit of 0 means 100; empty texts match all. Throws before anything is appended.
         public static func compose(
             limit: Int = 0, owner: String, cursor: String, isRead: Bool? = nil,
             actionState: UInt8? = nil, group: String = "", app: String = "",
@@ -127,19 +127,19 @@ public enum Watch {
         }
     }
 
-    /// What the daemon answers, again and again (`docs/PROTOCOL.md`); the page is the body.
+    /// The daemon's repeated answer (`docs/PROTOCOL.md`). The page is the body.
     public struct Response: Sendable, Hashable {
         /// The size of the head, in bytes.
         public static let byteCount = 40
 
-        /// How many changes are in the body.
+        /// The number of changes in the body.
         public var changeCount: UInt32
-        /// Whether the next answer follows at once.
+        /// Whether the next answer follows immediately.
         public var hasMore: Bool
-        /// Where the cursor lies in the head: 32 characters.
+        /// The position of the cursor in the head: 32 characters.
         public var next: Slice { Slice(offset: 8, count: WireLimits.cursorByteCount) }
 
-        /// An answer, whose cursor is given to `compose`.
+        /// Creates an answer, whose cursor is passed to `compose`.
         public init(changeCount: UInt32, hasMore: Bool) {
             self.changeCount = changeCount
             self.hasMore = hasMore
@@ -157,7 +157,7 @@ public enum Watch {
                 changeCount: head.integer(0, as: UInt32.self), hasMore: head.byte(4) == 1)
         }
 
-        /// Appends the head. The cursor must be 32 bytes, as every one is.
+        /// Appends the head. The cursor must be 32 bytes, like all cursors.
         public func compose(next: RawSpan, into out: inout [UInt8]) {
             precondition(next.byteCount == WireLimits.cursorByteCount)
             out.append(littleEndian: changeCount)

@@ -1,6 +1,6 @@
 import Bytes
 
-/// The constants of the binary protocol, version 1. `docs/PROTOCOL.md` draws every layout.
+/// The constants of the binary protocol, version 1. `docs/PROTOCOL.md` describes every layout.
 public enum Wire {
     /// The protocol's version, as hello negotiates it.
     public static let version: UInt16 = 1
@@ -14,20 +14,20 @@ public enum Wire {
     public static let digestByteCount = 32
     /// The size of a store's id, in bytes.
     public static let storeIDByteCount = 16
-    /// The media type of a payload that was given none.
+    /// The media type of a payload without a given one.
     public static let defaultMediaType: StaticString = "application/octet-stream"
 }
 
-/// Which dialect a connection speaks, told by its first byte.
+/// The dialect of a connection, determined by its first byte.
 public enum Dialect: Sendable, Hashable {
     /// Frames of the binary protocol.
     case binary
     /// HTTP/1.1.
     case http
-    /// Neither: answer 400 in HTTP, which people can read, and close.
+    /// Neither: answer 400 in HTTP, which is readable, and close.
     case unknown
 
-    /// The dialect of a connection whose first byte is `byte`. CR and LF are HTTP's (RFC 9112, section 2.2).
+    /// The dialect of a connection whose first byte is `byte`. CR and LF indicate HTTP (RFC 9112, section 2.2).
     public init(firstByte byte: UInt8) {
         switch byte {
         case Wire.requestMagic: self = .binary
@@ -39,13 +39,13 @@ public enum Dialect: Sendable, Hashable {
 
 /// How the bytes of a body are coded.
 public enum WireCoding: UInt8, Sendable, Hashable, CaseIterable {
-    /// As they were given.
+    /// As given.
     case identity = 0
     /// A gzip stream (RFC 1952) of the bytes as given.
     case gzip = 1
 }
 
-/// What a request asks for. 6 to 9 are not used.
+/// The operation of a request. 6 to 9 are not used.
 public enum Opcode: UInt8, Sendable, Hashable, CaseIterable {
     case hello = 1
     case ping = 2
@@ -55,7 +55,7 @@ public enum Opcode: UInt8, Sendable, Hashable, CaseIterable {
     case call = 10
     case watch = 11
 
-    /// The flags that have a meaning with this operation. All others must be zero.
+    /// The flags with a meaning for this operation. All others must be zero.
     public var knownFlags: RequestFlags {
         switch self {
         case .put: [.ttlGiven, .expiryGiven, .idAssigned, .bodyIsGzip, .replicated]
@@ -65,7 +65,7 @@ public enum Opcode: UInt8, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The most bytes a request of this operation may have in its body. Nil where that depends.
+    /// The most bytes in the body of this operation's requests; nil if that depends.
     public var bodyByteCountMax: UInt64? {
         switch self {
         case .put, .call: nil
@@ -75,12 +75,12 @@ public enum Opcode: UInt8, Sendable, Hashable, CaseIterable {
     }
 }
 
-/// The flags of a request. `Opcode.knownFlags` says which belong to which operation.
+/// The flags of a request. `Opcode.knownFlags` lists those of each operation.
 public struct RequestFlags: OptionSet, Sendable, Hashable {
     /// The bits, as on the wire.
     public let rawValue: UInt16
 
-    /// Flags with these bits, known or not.
+    /// Creates flags with these bits, known or not.
     public init(rawValue: UInt16) {
         self.rawValue = rawValue
     }
@@ -92,31 +92,31 @@ public struct RequestFlags: OptionSet, Sendable, Hashable {
     /// put: the daemon chooses the id.
     public static let idAssigned = RequestFlags(rawValue: 1 << 2)
 
-    /// put, call: the body is a gzip coding of what is to be stored.
+    /// put, call: the body is a gzip coding of what to store.
     public static let bodyIsGzip = RequestFlags(rawValue: 1 << 4)
 
-    /// put, call: the change is acknowledged when it is in the bucket, too.
+    /// put, call: acknowledge the change when it is in the bucket, too.
     public static let replicated = RequestFlags(rawValue: 1 << 5)
 
     /// get, getBlob: the body may be a gzip stream.
     public static let gzipAccepted = RequestFlags(rawValue: 1 << 0)
-    /// get, getBlob: only a range of the bytes is wanted.
+    /// get, getBlob: only a range of the bytes is requested.
     public static let rangeGiven = RequestFlags(rawValue: 1 << 1)
     /// get, getBlob: the answer's head without its body.
     public static let headOnly = RequestFlags(rawValue: 1 << 2)
 
-    /// call: only if the notification has the revision in the head.
+    /// call: only if the notification has the revision given in the head.
     public static let revisionGiven = RequestFlags(rawValue: 1 << 0)
-    /// call: only if there is no such notification.
+    /// call: only if the notification does not exist.
     public static let mustBeAbsent = RequestFlags(rawValue: 1 << 1)
-    /// call: only if there is such a notification.
+    /// call: only if the notification exists.
     public static let mustExist = RequestFlags(rawValue: 1 << 2)
 }
 
-// What the heads have in common: a part of fixed size whose last fields count the bytes of the
-// texts that follow it, and nothing after them.
+// All heads have a part of fixed size, whose last fields are the lengths of the texts that follow, and nothing after
+// the texts.
 
-/// Hands out the texts after a head's fixed part, one after another.
+/// Iterates over the texts after a head's fixed part.
 struct HeadTexts {
     private var position: Int
 
@@ -129,11 +129,10 @@ struct HeadTexts {
         return Slice(offset: position, count: count)
     }
 
-    /// How many bytes of the head are after the texts so far; less than 0: they do not fit.
+    /// The number of bytes after the texts so far; negative if they do not fit.
     func byteCountLeft(in head: RawSpan) -> Int { head.byteCount - position }
 
-    /// Throws `malformed` unless the texts end where the head does. Called before any slice is
-    /// used.
+    /// Throws `malformed` unless the texts end where the head does. Call it before using any slice.
     func checkEnd(of head: RawSpan, _ operation: Opcode) throws(ProtocolError) {
         try require(
             position == head.byteCount, .malformed,
@@ -143,7 +142,7 @@ struct HeadTexts {
 }
 
 extension RawSpan {
-    /// Throws `malformed` when a head is shorter than its fixed part.
+    /// Throws `malformed` if a head is shorter than its fixed part.
     func checkFixedPart(_ byteCount: Int, _ operation: Opcode) throws(ProtocolError) {
         try require(
             self.byteCount >= byteCount, .malformed,
@@ -161,9 +160,9 @@ extension RawSpan {
     }
 }
 
-/// A ping, whose body is given back.
+/// A ping, whose body is returned.
 public enum Ping {
-    /// Throws `malformed` when it has a head.
+    /// Throws `malformed` if it has a head.
     public static func check(_ head: RawSpan) throws(ProtocolError) {
         try require(
             head.byteCount == 0, .malformed,

@@ -1,7 +1,7 @@
 import Bytes
 import Notifications
 
-/// Which codings of an answer a client takes (RFC 9110, section 12.5.3). Weights are in thousandths.
+/// The codings that a client accepts (RFC 9110, section 12.5.3). Weights are in thousandths.
 public struct AcceptEncoding: Sendable, Hashable {
     private var gzip: Int16 = -1
     private var identity: Int16 = -1
@@ -9,26 +9,26 @@ public struct AcceptEncoding: Sendable, Hashable {
 
     init() {}
 
-    /// Without the field none: a client that says nothing is often one that cannot inflate.
+    /// False without the field: many clients that do not send it cannot inflate.
     public var acceptsGzip: Bool { gzipWeight > 0 }
 
-    /// Unless `identity;q=0` says no, or `*;q=0` does and nothing else speaks of identity.
+    /// False for `identity;q=0`, and for `*;q=0` unless another element names identity.
     public var acceptsIdentity: Bool {
         identity >= 0 ? identity > 0 : any != 0
     }
 
-    /// Whether gzip is accepted, and not liked less than identity.
+    /// Whether gzip is accepted, with at least the weight of identity.
     public var prefersGzip: Bool {
         acceptsGzip && gzipWeight >= identity
     }
 
     private var gzipWeight: Int16 { gzip >= 0 ? gzip : any }
 
-    /// Takes note of one field line. Elements that are malformed are passed over.
+    /// Adds one field line. Malformed elements are ignored.
     mutating func add(_ text: RawSpan) {
         var index = 0
         while index < text.byteCount {
-            // Most codings that are named are others.
+            // Most named codings are others.
             switch text.byte(index) | 0x20 {
             case UInt8(ascii: " "), 0x29: index &+= 1
             case UInt8(ascii: "g"), UInt8(ascii: "x"), UInt8(ascii: "i"), UInt8(ascii: "*"):
@@ -51,7 +51,7 @@ public struct AcceptEncoding: Sendable, Hashable {
             let weight = QualityValue.weight(item.extracting(droppingFirst: index))
         else { return }
         let coding = item.extracting(first: index)
-        // The same coding twice: the greater weight, whichever comes first.
+        // If a coding is repeated, the highest weight applies.
         if coding.equalsIgnoringCase("gzip") || coding.equalsIgnoringCase("x-gzip") {
             gzip = max(gzip, weight)
         } else if coding.equalsIgnoringCase("identity") {
@@ -62,9 +62,9 @@ public struct AcceptEncoding: Sendable, Hashable {
     }
 }
 
-/// The value of `Accept` (RFC 9110, section 12.5.1), as far as it is used.
+/// The used part of the value of `Accept` (RFC 9110, section 12.5.1).
 package enum MediaRanges {
-    /// Whether a list names a media type itself, with a weight other than 0. Wildcards do not ask for this type.
+    /// Whether a list names a media type with a weight other than 0. Wildcards do not match.
     package static func names(_ mediaType: StaticString, in list: RawSpan) -> Bool {
         var elements = ListElements()
         while let element = elements.next(list) {
@@ -74,7 +74,7 @@ package enum MediaRanges {
         return false
     }
 
-    /// That of the first parameter called `q`; 0 when the parameters are malformed.
+    /// The value of the first parameter called `q`; 0 if the parameters are malformed.
     private static func weight(of range: RawSpan) -> Int16 {
         var parameters = MediaParameters(range)
         do throws(ProtocolError) {
@@ -90,9 +90,9 @@ package enum MediaRanges {
     }
 }
 
-/// The weights of what a client takes (RFC 9110, section 12.4.2).
+/// The weights of accepted values (RFC 9110, section 12.4.2).
 enum QualityValue {
-    /// The weight after an element of a list; 1,000 when there is none, nil when it is malformed.
+    /// The weight after an element of a list; 1,000 if there is none, nil if it is malformed.
     static func weight(_ text: RawSpan) -> Int16? {
         var index = 0
         Token.skipBlanks(text, &index)

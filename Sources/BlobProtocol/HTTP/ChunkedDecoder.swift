@@ -1,13 +1,13 @@
 import Bytes
 
-/// Takes a body apart that comes in chunks (RFC 9112, section 7.1), in pieces of any size. Extensions and trailers
-/// are checked and dropped. The payload is handed out where it lies.
+/// Decodes a chunked body (RFC 9112, section 7.1) that arrives in pieces of any size. Extensions and trailers are
+/// checked and dropped. The payload is returned in place.
 package struct ChunkedDecoder: Sendable, Hashable {
     package struct Step: Sendable, Hashable {
         package var consumed: Int
-        /// The payload among them, at their end; an empty slice when there is none.
+        /// The payload at the end of the consumed bytes; empty if there is none.
         package var payload: Slice
-        /// Whether the body has ended. What lies after `consumed` belongs to the next request.
+        /// Whether the body has ended. Bytes after `consumed` belong to the next request.
         package var isComplete: Bool
     }
 
@@ -18,7 +18,7 @@ package struct ChunkedDecoder: Sendable, Hashable {
     }
 
     private var state = State.size
-    /// What is left of the chunk, or its size as far as it has been read.
+    /// The rest of the chunk, or its size as far as it has been read.
     private var chunkByteCount: UInt64 = 0
     private var digitCount = 0
     private var lineByteCount = 0
@@ -28,7 +28,7 @@ package struct ChunkedDecoder: Sendable, Hashable {
 
     package var isComplete: Bool { state == .complete }
 
-    /// How many bytes of the present chunk are still to come, as far as its size has been read.
+    /// How many bytes of the current chunk are still to arrive, as far as its size has been read.
     package var announcedByteCount: UInt64 {
         switch state {
         case .size, .extensionBlank, .chunkExtension, .sizeLF, .data: chunkByteCount
@@ -36,8 +36,8 @@ package struct ChunkedDecoder: Sendable, Hashable {
         }
     }
 
-    /// Reads on, up to the end of the next piece of payload. Call it again with what is left. Throws `malformed`, or
-    /// `headers_too_large` for too long a trailer section.
+    /// Continues up to the end of the next piece of payload. Call it again with the remaining bytes. Throws
+    /// `malformed`, or `headers_too_large` for a trailer section that is too long.
     package mutating func next(_ bytes: RawSpan) throws(ProtocolError) -> Step {
         var index = 0
         while index < bytes.byteCount, state != .complete {
@@ -124,7 +124,7 @@ package struct ChunkedDecoder: Sendable, Hashable {
         chunkByteCount = chunkByteCount << 4 | UInt64(digit)
     }
 
-    /// As in a head, no blank before the colon and no line that continues the one before.
+    /// As in a head, no blank before the colon and no continuation lines.
     private mutating func trailer(_ byte: UInt8) throws(ProtocolError) {
         switch state {
         case .trailerValue:

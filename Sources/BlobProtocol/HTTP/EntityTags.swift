@@ -1,16 +1,16 @@
 import Bytes
 
-/// Comparing entity tags (RFC 9110, section 8.8.3). `tag` is always the current one, strong and with its quotes.
+/// Comparison of entity tags (RFC 9110, section 8.8.3). `tag` is always the current one, strong and in quotes.
 public enum EntityTags {
     /// How tags are compared (RFC 9110, section 8.8.3.2).
     public enum Comparison: Sendable {
-        /// Weak tags name nothing: `If-Match`.
+        /// Weak tags match nothing: `If-Match`.
         case strong
-        /// Weak tags count as strong ones: `If-None-Match`.
+        /// Weak tags match like strong ones: `If-None-Match`.
         case weak
     }
 
-    /// The lines together are one list. One that is malformed anywhere names nothing.
+    /// All lines form one list. If it is malformed anywhere, it matches nothing.
     public static func match(
         _ lines: FieldLines, in bytes: RawSpan, tag: RawSpan, _ comparison: Comparison
     ) -> Bool {
@@ -20,7 +20,7 @@ public enum EntityTags {
         return false
     }
 
-    /// Whether a field's value names the tag.
+    /// Whether a field's value contains the tag.
     public static func match(
         _ value: RawSpan, tag: RawSpan, _ comparison: Comparison
     ) -> Bool {
@@ -38,13 +38,13 @@ public enum EntityTags {
     }
 }
 
-/// Walks through a list of entity tags, in which a comma between quotes is a character like any other.
+/// Iterates over a list of entity tags, in which a comma between quotes has no special meaning.
 package struct EntityTagList {
     package enum Element {
-        /// A tag with its quotes, and whether `W/` stands before it.
+        /// A tag with its quotes, and whether it is preceded by `W/`.
         case tag(Slice, isWeak: Bool)
         case end
-        /// Anything else than a list of tags.
+        /// Anything other than a list of tags.
         case malformed
     }
 
@@ -87,7 +87,7 @@ package struct EntityTagList {
     }
 }
 
-/// Entity tags of notifications: the revision in quotes. Those of payloads begin with `sha256:`.
+/// Entity tags of notifications: the revision in quotes. Tags of payloads begin with `sha256:`.
 package enum RevisionTags {
     package static func append(_ revision: UInt64, to out: inout [UInt8]) {
         out.append(UInt8(ascii: "\""))

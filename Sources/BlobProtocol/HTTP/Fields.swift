@@ -1,22 +1,22 @@
 import Bytes
 
-// Finding where a run of bytes of one kind ends (`RawSpan.end(from:_:)`): fields and targets.
+// Finds the ends of runs of bytes of one kind (`RawSpan.end(from:_:)`) in fields and targets.
 
 extension RawSpan {
-    /// Of the bytes that may stand in a field's value.
+    /// The end of bytes that may occur in a field's value.
     func fieldContentEnd(from start: Int) -> Int {
         var index = plainContentEnd(from: start)
         while index < byteCount, Token.isFieldContent(uncheckedByte(index)) { index &+= 1 }
         return index
     }
 
-    /// Without tabs; `start` in less than sixteen bytes.
+    /// Like ``fieldContentEnd(from:)``, but without tabs. Returns `start` for fewer than sixteen bytes.
     @inline(__always)
     func plainContentEnd(from start: Int) -> Int {
         end(from: start) { bytes in ~bytes & (~(bytes &+ 0x60) | (bytes &+ 1)) }
     }
 
-    /// Of the bytes that may stand between the quotes of an entity tag (RFC 9110, section 8.8.3).
+    /// The end of bytes that may occur between the quotes of an entity tag (RFC 9110, section 8.8.3).
     func entityTagEnd(from start: Int) -> Int {
         var index = end(from: start) { bytes in
             (~bytes & (~(bytes &+ 0x5F) | (bytes &+ 1))) | ~((bytes ^ 0x22) &+ 0x7F | bytes)
@@ -29,7 +29,7 @@ extension RawSpan {
         return index
     }
 
-    /// Whether CR LF stands at `offset`, which may lie past the end.
+    /// Whether CR LF is at `offset`, which may be past the end.
     @inline(__always)
     func isLineEnd(_ offset: Int) -> Bool {
         offset &+ 2 <= byteCount
@@ -37,7 +37,7 @@ extension RawSpan {
                 == 0x0A0D
     }
 
-    /// Of the bytes that may stand in the path of a request target.
+    /// The end of bytes that may occur in the path of a request target.
     @inline(__always)
     func pathEnd(from start: Int) -> Int {
         var index = end(from: start) { bytes in
@@ -52,7 +52,7 @@ extension RawSpan {
         return index
     }
 
-    /// Visible ASCII but `#`, since a fragment is never sent (RFC 9110, section 7.1).
+    /// The end of visible ASCII other than `#`, since a fragment is never sent (RFC 9110, section 7.1).
     func targetEnd(from start: Int) -> Int {
         var index = start
         while index < byteCount, Self.isOfTarget(uncheckedByte(index)) { index &+= 1 }
@@ -65,7 +65,7 @@ extension RawSpan {
     }
 }
 
-/// Walks through a comma-separated list (RFC 9110, section 5.6.1) that has no quoted strings in it.
+/// Iterates over a comma-separated list (RFC 9110, section 5.6.1) without quoted strings.
 struct ListElements {
     private var index = 0
 
@@ -84,23 +84,23 @@ struct ListElements {
     }
 }
 
-/// The values of up to four field lines of one name, which together are one list (RFC 9110, section 5.3).
+/// The values of up to four field lines with one name, which form one list (RFC 9110, section 5.3).
 public struct FieldLines: Sendable, Hashable {
     private var first = Slice.empty
     private var second = Slice.empty
     private var third = Slice.empty
     private var fourth = Slice.empty
 
-    /// No line.
+    /// Creates an empty list.
     public init() {}
 
-    /// How many lines there were; 0 when the field is absent.
+    /// The number of lines; 0 if the field is absent.
     public private(set) var count = 0
 
     /// Whether the field is absent.
     public var isEmpty: Bool { count == 0 }
 
-    /// The value of one line, without the blanks around it; an empty slice past the last one.
+    /// The value of one line, without surrounding blanks; an empty slice past the last one.
     public subscript(index: Int) -> Slice {
         switch index {
         case 0: first
@@ -111,7 +111,7 @@ public struct FieldLines: Sendable, Hashable {
         }
     }
 
-    /// Adds a line. Throws `headers_too_large` when there are four already.
+    /// Adds a line. Throws `headers_too_large` if there are already four.
     mutating func append(_ value: Slice, name: StaticString) throws(ProtocolError) {
         switch count {
         case 0: first = value
@@ -129,14 +129,13 @@ public struct FieldLines: Sendable, Hashable {
 }
 
 extension HTTPRequestHead {
-    /// The value of a field, by its name in lower case, that ``parse(_:)`` leaves unread. Walks the header section
-    /// again, so that heads whose fields nobody asks for cost nothing more. Throws `malformed` when it is given
-    /// twice.
+    /// The value of a field that ``parse(_:)`` does not read, by its lower-case name. Scans the header section again,
+    /// so that heads cost nothing more if no such field is needed. Throws `malformed` if it is repeated.
     public func value(
         of name: StaticString, in bytes: RawSpan
     ) throws(ProtocolError) -> Slice? {
-        // After the target stand " HTTP/1.1" and the line's end, and every line ends in CR LF: the parser has seen to
-        // that.
+        // The target is followed by " HTTP/1.1" and the line's end, and every line ends with CR LF, as the parser has
+        // checked.
         var index = target.end + 11
         var found: Slice?
         while index < bytes.byteCount, bytes.byte(index) != 0x0D {

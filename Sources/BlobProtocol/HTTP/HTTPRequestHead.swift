@@ -1,43 +1,43 @@
 import Bytes
 
-/// The head of an HTTP/1.1 request (RFC 9112), as plain old data with slices of the buffer it was parsed from.
+/// The head of an HTTP/1.1 request (RFC 9112): trivial values, with slices of the buffer that was parsed.
 public struct HTTPRequestHead: Sendable, Hashable {
     /// The method.
     public var method = HTTPMethod.other
-    /// The whole request target as it was sent, or an empty slice.
+    /// The whole request target as sent, or an empty slice.
     public var target = Slice.empty
-    /// Still percent-encoded. Of an absolute target (RFC 9112, section 3.2.2) it may be empty, which means `/`.
+    /// Still percent-encoded. May be empty for an absolute target (RFC 9112, section 3.2.2), which means `/`.
     public var path = Slice.empty
-    /// What stands after the `?`, or an empty slice.
+    /// What follows the `?`, or an empty slice.
     public var query = Slice.empty
     /// 1 for HTTP/1.1, 0 for HTTP/1.0.
     public var minorVersion: UInt8 = 1
-    /// How many bytes the body has; with neither this nor `isChunked` there is none (RFC 9112, section 6.3).
+    /// The size of the body. Without it and `isChunked` there is no body (RFC 9112, section 6.3).
     public var contentLength: UInt64?
-    /// Whether the body comes in chunks.
+    /// Whether the body is chunked.
     public var isChunked = false
-    /// Whether the client waits for 100 before it sends the body. Never in HTTP/1.0 (RFC 9110, section 10.1.1).
+    /// Whether the client waits for a 100 before it sends the body. Never in HTTP/1.0 (RFC 9110, section 10.1.1).
     public var expectsContinue = false
     /// Whether another request may follow on the connection (RFC 9112, section 9.3).
     public var keepAlive = true
-    /// The value of `Content-Type`, not checked; nil when absent.
+    /// The value of `Content-Type`, unchecked; nil if absent.
     public var contentType: Slice?
-    /// The value of `Content-Encoding`; nil when absent.
+    /// The value of `Content-Encoding`; nil if absent.
     public var contentEncoding: Slice?
-    /// Nil as well where the field is to be ignored (RFC 9110, section 14.2).
+    /// The range; nil if absent, or if the field must be ignored (RFC 9110, section 14.2).
     public var range: WireRange?
-    /// The value of `If-Range`; nil when absent.
+    /// The value of `If-Range`; nil if absent.
     public var ifRange: Slice?
     /// The lines of `If-Match`. See ``EntityTags``.
     public var ifMatch = FieldLines()
     /// The lines of `If-None-Match`.
     public var ifNoneMatch = FieldLines()
-    /// Which codings of the answer the client takes.
+    /// The codings that the client accepts.
     public var acceptEncoding = AcceptEncoding()
-    /// How many `Host` lines there were: 1, or in HTTP/1.0 also 0.
+    /// The number of `Host` lines: 1, or in HTTP/1.0 possibly 0.
     public var hostCount = 0
 
-    /// The head of nothing, to be read into.
+    /// Creates an empty head, to be read into.
     public init() {}
 
     /// Whether a body follows the head.
@@ -48,8 +48,8 @@ public struct HTTPRequestHead: Sendable, Hashable {
         !ifMatch.isEmpty || !ifNoneMatch.isEmpty || ifRange != nil
     }
 
-    /// Reads the head at the start of `bytes`; nil when more bytes are needed. `consumed` counts it with the empty
-    /// lines around it. Throws what to answer before the connection is closed.
+    /// Reads the head at the start of `bytes`; nil if more bytes are needed. `consumed` includes the empty lines around
+    /// it. Throws the error to answer before the connection is closed.
     public static func parse(
         _ bytes: RawSpan
     ) throws(ProtocolError) -> (head: HTTPRequestHead, consumed: Int)? {
@@ -58,8 +58,8 @@ public struct HTTPRequestHead: Sendable, Hashable {
         return (head, consumed)
     }
 
-    /// Reads the head at the start of a buffer that grows, into a new value. Returns how many bytes it has; nil when
-    /// more are needed, and then the value is of no use. `scanner` starts again by itself.
+    /// Reads the head at the start of a growing buffer into a new value. Returns its size in bytes; nil if more bytes
+    /// are needed, which leaves the value unusable. `scanner` resets itself.
     public mutating func read(
         _ bytes: RawSpan, resuming scanner: inout HeadScanner
     ) throws(ProtocolError) -> Int? {
@@ -86,15 +86,15 @@ public struct HTTPRequestHead: Sendable, Hashable {
     }
 }
 
-/// Says when a head that comes in pieces is worth reading again: a line has ended, or 64 bytes have come.
+/// Decides when an incomplete head is worth parsing again: after the end of a line, or 64 more bytes.
 public struct HeadScanner: Sendable, Hashable {
-    /// How many bytes were there when it was looked at last.
+    /// The number of bytes at the last parse.
     fileprivate var byteCount = 0
 
-    /// A scanner that has seen nothing.
+    /// Creates a scanner in its initial state.
     public init() {}
 
-    /// Whether nothing has been looked at yet.
+    /// Whether it is in its initial state.
     public var isFresh: Bool { byteCount == 0 }
 
     fileprivate mutating func hasNews(in bytes: RawSpan) -> Bool {

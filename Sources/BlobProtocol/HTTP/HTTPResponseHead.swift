@@ -1,11 +1,11 @@
 import Bytes
 
-/// Writing the head of a response, piece by piece: `begin`, the fields, and an empty line.
+/// Writes the head of a response piece by piece: `begin`, the fields, and an empty line.
 public enum HTTPResponseHead {
     /// The whole interim answer to `Expect: 100-continue` (RFC 9110, section 15.2.1).
     public static let interimContinue: StaticString = "HTTP/1.1 100 Continue\r\n\r\n"
 
-    /// Appends the status line. An unknown status is written without a reason (RFC 9112, section 4).
+    /// Appends the status line. An unknown status has no reason phrase (RFC 9112, section 4).
     public static func begin(_ status: UInt16, into out: inout [UInt8]) {
         if let line = statusLine(status) {
             out.append(line)
@@ -34,12 +34,12 @@ public enum HTTPResponseHead {
         out.append("\r\n")
     }
 
-    /// Appends a field line whose value comes from elsewhere. Control characters in it are left
-    /// out, so that it can never end the line; checked values have none.
+    /// Appends a field line with a value from elsewhere. Control characters in it are omitted, so that it cannot end
+    /// the line; checked values contain none.
     public static func field(_ name: StaticString, _ value: RawSpan, into out: inout [UInt8]) {
         out.append(name)
         out.append(": ")
-        // Almost always all of it.
+        // Nearly always all of it.
         let plain = value.printableByteCount
         out.append(contentsOf: value.extracting(first: plain))
         for index in plain..<value.byteCount where Token.isFieldContent(value.byte(index)) {
@@ -92,10 +92,9 @@ public enum HTTPResponseHead {
     }
 }
 
-/// Times as HTTP writes them (RFC 9110, section 5.6.7).
+/// Times in HTTP's format (RFC 9110, section 5.6.7).
 package enum HTTPDate {
-    /// Appends `Sun, 06 Nov 1994 08:49:37 GMT`. Times outside of the years 1970 to 9999 are moved
-    /// to the nearest end.
+    /// Appends `Sun, 06 Nov 1994 08:49:37 GMT`. Times outside of the years 1970 to 9999 are clamped.
     package static func append(seconds: Int64, to out: inout [UInt8]) {
         let time = UInt64(min(max(seconds, 0), WireLimits.expiryMillisecondsMax / 1_000))
         let day = Int(time / 86_400)

@@ -12,7 +12,7 @@ struct SeenFields {
     var expectsContinue = false
 }
 
-/// The fields that mean something for every request. The others are checked and passed over.
+/// The fields with a meaning for every request. Others are checked and ignored.
 enum KnownField {
     case host, range, expect, ifMatch, ifRange, connection, contentType, ifNoneMatch, contentRange
     case contentLength, acceptEncoding, contentEncoding, transferEncoding
@@ -36,13 +36,13 @@ enum KnownField {
         }
     }
 
-    /// Whether a name with this first letter and of so many bytes may be one of them: most others are not.
+    /// Whether a name with this first letter and length may be a known field; most others are not.
     @inline(__always)
     static func mayBe(_ first: UInt8, _ count: Int) -> Bool {
         initials(count) &>> UInt32(first & 31) & 1 == 1
     }
 
-    /// The first letters of names of so many bytes: a bit for each, by its position in the alphabet.
+    /// The first letters of names of this length, as a bit for each position in the alphabet.
     @inline(__always)
     private static func initials(_ count: Int) -> UInt32 {
         let (a, c, e, h): (UInt32, UInt32, UInt32, UInt32) = (1 << 1, 1 << 3, 1 << 5, 1 << 8)
@@ -62,7 +62,7 @@ enum KnownField {
 }
 
 extension HeadParser {
-    /// Takes note of one field line, of which only the name may be that of no known field.
+    /// Records one field line. Only its name may be unknown.
     @inline(never)
     mutating func note(
         _ bytes: RawSpan, _ name: Range<Int>, _ lower: Int, upTo upper: Int,
@@ -111,16 +111,16 @@ extension HeadParser {
             )
         }
         head.expectsContinue = fields.expectsContinue && head.minorVersion == 1 && head.hasBody
-        // RFC 9110, section 14.2: two Range fields are no valid one, and other methods ignore it.
+        // RFC 9110, section 14.2: two Range fields are not valid, and other methods ignore the field.
         if fields.rangeCount > 1 || head.method != .get { head.range = nil }
-        // RFC 9110, section 14.5: storing a piece as if it were the whole would lose the rest.
+        // RFC 9110, section 14.5: storing a piece as the whole would lose the rest.
         if fields.hasContentRange, head.method == .put {
             throw ProtocolError(
                 .malformed, "Content-Range is not supported in a PUT; send the whole payload")
         }
     }
 
-    /// Whatever could make two programs disagree about a body's length is refused (RFC 9112, section 6).
+    /// Refuses whatever could make two programs disagree about a body's length (RFC 9112, section 6).
     private func finishTransferCoding(
         _ bytes: RawSpan, _ head: inout HTTPRequestHead
     ) throws(ProtocolError) {
@@ -146,19 +146,19 @@ extension HeadParser {
         field = value
     }
 
-    /// RFC 9112, section 3.2: a Host that is none is refused. Its value is used for nothing.
+    /// RFC 9112, section 3.2: an invalid Host is refused. Its value is not used.
     private func host(
         _ bytes: RawSpan, _ value: Slice, _ head: inout HTTPRequestHead
     ) throws(ProtocolError) {
         head.hostCount += 1
-        // A name or an address of IPv4 without a port.
+        // A name or an IPv4 address without a port.
         if bytes.plainNameEnd(from: value.offset) == value.end { return }
         try require(
             Authority.isValid(value.of(bytes)), .malformed,
             "the Host \(value.of(bytes).excerpt()) is not valid")
     }
 
-    /// RFC 9110, section 8.6: digits and nothing else; once, even if both times say the same.
+    /// RFC 9110, section 8.6: only digits; only once, even if both values are equal.
     private func contentLength(
         _ text: RawSpan, _ head: inout HTTPRequestHead
     ) throws(ProtocolError) {
@@ -175,7 +175,7 @@ extension HeadParser {
         }
     }
 
-    /// RFC 9110, section 7.6.1: a list of options, of which two matter.
+    /// RFC 9110, section 7.6.1: a list of options, two of which matter.
     private mutating func connection(_ text: RawSpan) {
         if text.equalsIgnoringCase("keep-alive") {
             fields.connectionKeepAlive = true
@@ -192,7 +192,7 @@ extension HeadParser {
         }
     }
 
-    /// RFC 9110, section 10.1.1: a list of expectations, of which one is known.
+    /// RFC 9110, section 10.1.1: a list of expectations, one of which is known.
     private mutating func expect(_ bytes: RawSpan, _ value: Slice) {
         let text = value.of(bytes)
         var list = ListElements()

@@ -1,10 +1,10 @@
 import Bytes
 
-/// The single pass over a request's head. Every step returns false when the bytes end too early.
+/// Parses a request's head in one pass. Every step returns false if the bytes end too early.
 struct HeadParser {
     var index = 0
     private var lineStart = 0
-    /// Where the header section begins; 0 as long as the request line is not whole.
+    /// The start of the header section; 0 until the request line is complete.
     private var sectionStart = 0
     var fields = SeenFields()
 
@@ -18,7 +18,7 @@ struct HeadParser {
         return true
     }
 
-    /// Checks the limits of a head that has not ended yet.
+    /// Checks the limits of an incomplete head.
     func checkUnfinished(_ bytes: RawSpan) throws(ProtocolError) {
         if sectionStart > 0 {
             try Self.checkSection(byteCount: bytes.byteCount - sectionStart)
@@ -72,7 +72,7 @@ struct HeadParser {
         return try httpVersion(bytes, &head)
     }
 
-    /// `HTTP/1.1` or `HTTP/1.0` and the line's end (RFC 9112, section 2.3).
+    /// `HTTP/1.1` or `HTTP/1.0`, and the end of the line (RFC 9112, section 2.3).
     @inline(__always)
     private mutating func httpVersion(
         _ bytes: RawSpan, _ head: inout HTTPRequestHead
@@ -92,7 +92,7 @@ struct HeadParser {
         return true
     }
 
-    /// The minor version in a line that does not end just as most do; nil when it does not end.
+    /// The minor version if the line does not have the usual form; nil if the line is incomplete.
     @inline(never)
     private mutating func otherVersion(_ bytes: RawSpan) throws(ProtocolError) -> UInt8? {
         let start = index
@@ -148,7 +148,7 @@ struct HeadParser {
                 valueEnd = bytes.fieldContentEnd(from: valueEnd)
                 guard bytes.isLineEnd(valueEnd) else {
                     index = valueEnd
-                    // It throws, unless the line's end is not there yet.
+                    // Throws, unless the end of the line has not arrived yet.
                     if index < count { _ = try lineEnd(bytes) }
                     return false
                 }
@@ -167,7 +167,7 @@ struct HeadParser {
         }
     }
 
-    /// Throws what is wrong with what is neither a field line nor the empty line, at `index`.
+    /// Throws the error for bytes at `index` that are neither a field line nor the empty line.
     @inline(never)
     private mutating func noFieldLine(
         _ bytes: RawSpan, lineStart: Int
@@ -182,8 +182,8 @@ struct HeadParser {
         throw unexpected(bytes, "in a field's name")
     }
 
-    /// A CR or LF alone is refused, although RFC 9112, section 2.2, would let a lone LF pass: two programs that
-    /// disagree about where a line ends can be played against each other.
+    /// Refuses a CR or LF alone, although RFC 9112, section 2.2, would accept a lone LF: an attacker can exploit two
+    /// programs that disagree about where a line ends.
     private mutating func lineEnd(_ bytes: RawSpan) throws(ProtocolError) -> Bool {
         guard bytes.byte(index) == 0x0D else {
             if bytes.byte(index) == 0x0A { throw Self.bareLF }

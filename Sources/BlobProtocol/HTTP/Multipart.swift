@@ -1,15 +1,15 @@
 import Bytes
 
-/// Takes a `multipart/form-data` body apart (RFC 7578; RFC 2046, section 5.1), in pieces of any size. Files are
-/// handed out where they lie.
+/// Parses a `multipart/form-data` body (RFC 7578; RFC 2046, section 5.1) that arrives in pieces of any size. The bytes
+/// of files are returned in place.
 package struct MultipartParser: Sendable {
     package enum Step: Sendable, Hashable {
         case needsMore
         case part(MultipartHead)
-        /// Bytes of the part, within those that were given; never empty.
+        /// Bytes of the part, a slice of the given ones; never empty.
         case bytes(Slice)
         case partEnd
-        /// The last part has ended. What follows says nothing; `next` passes over it.
+        /// The last part has ended. What follows is ignored; `next` skips it.
         case end
     }
 
@@ -17,7 +17,7 @@ package struct MultipartParser: Sendable {
         case preamble
         case delimiter
         case head
-        /// At the empty line, or at a delimiter when the part has no bytes and not even that line.
+        /// At the empty line, or at a delimiter if the part has neither bytes nor that line.
         case emptyLine
         case body
         case epilogue
@@ -26,7 +26,7 @@ package struct MultipartParser: Sendable {
     private var state = State.preamble
     /// CR LF, two hyphens and the boundary.
     private let delimiter: [UInt8]
-    /// Bytes of a preamble, of blanks, of a head that was looked at, or of an epilogue.
+    /// Bytes of a preamble, of blanks, of an examined head, or of an epilogue.
     private var count = 0
     private var lineCount = 0
 
@@ -36,7 +36,7 @@ package struct MultipartParser: Sendable {
 
     package var isComplete: Bool { state == .epilogue }
 
-    /// The boundary that a Content-Type names (RFC 2046, section 5.1.1). Throws `bad_multipart`.
+    /// The boundary in a Content-Type (RFC 2046, section 5.1.1). Throws `bad_multipart`.
     package static func boundary(of contentType: RawSpan) throws(ProtocolError) -> [UInt8] {
         var parameters = MediaParameters(contentType)
         guard parameters.type.of(contentType).equalsIgnoringCase("multipart/form-data") else {
@@ -62,7 +62,7 @@ package struct MultipartParser: Sendable {
         return boundary
     }
 
-    /// RFC 2046's bchars.
+    /// bchars of RFC 2046.
     private static func isBoundary(_ byte: UInt8) -> Bool {
         switch byte {
         case 0x30...0x39, 0x41...0x5A, 0x61...0x7A, 0x20: true
@@ -72,9 +72,9 @@ package struct MultipartParser: Sendable {
         }
     }
 
-    /// What stands at the start of `bytes`, and how many of them belong to it. Others must come again with more after
-    /// them. There are never more than 8 KiB with which it still needs more. The steps are the same however the body
-    /// is cut, but for how a part's bytes are shared among them.
+    /// The next element of `bytes`, and its size. The remaining bytes must be passed again, followed by more; these are
+    /// never more than 8 KiB. However the body is cut, the steps are the same, except for how a part's bytes are
+    /// divided among them.
     package mutating func next(
         _ bytes: RawSpan
     ) throws(ProtocolError) -> (step: Step, consumed: Int) {
@@ -91,7 +91,7 @@ package struct MultipartParser: Sendable {
     private mutating func preamble(
         _ bytes: RawSpan
     ) throws(ProtocolError) -> (step: Step, consumed: Int) {
-        // At the very start the delimiter has no line before it that its CR LF could end.
+        // At the very start, the delimiter has no CR LF, because no line comes before it.
         if count == 0 {
             let matched = bytes.matchingByteCount(
                 delimiter.span.bytes.extracting(droppingFirst: 2), at: 0)
@@ -108,7 +108,7 @@ package struct MultipartParser: Sendable {
         return try delimiterLine(bytes, from: found.offset + delimiter.count)
     }
 
-    /// Two hyphens make it the last one; else blanks and a line end follow.
+    /// Two hyphens mark the last delimiter; otherwise blanks and a line end follow.
     private mutating func delimiterLine(
         _ bytes: RawSpan, from start: Int = 0
     ) throws(ProtocolError) -> (step: Step, consumed: Int) {
@@ -152,7 +152,7 @@ package struct MultipartParser: Sendable {
     private static let badLine = ProtocolError(
         .badMultipart, "a boundary is not followed by -- or by the end of the line")
 
-    /// Looks for the empty line, from where it looked last; then reads all lines before it.
+    /// Searches for the empty line, continuing where it stopped; then parses all lines before it.
     private mutating func head(
         _ bytes: RawSpan, from start: Int = 0
     ) throws(ProtocolError) -> (step: Step, consumed: Int) {
@@ -200,7 +200,7 @@ package struct MultipartParser: Sendable {
         "the head of a part has a bare CR or LF, a folded line, or a control character"
     )
 
-    /// A part without bytes may end right after its field lines.
+    /// A part without bytes may end directly after its field lines.
     private mutating func emptyLine(_ bytes: RawSpan) -> (step: Step, consumed: Int) {
         let matched = bytes.matchingByteCount(delimiter.span.bytes, at: 0)
         if matched == delimiter.count { return endPart(at: 0) }
@@ -227,8 +227,8 @@ package struct MultipartParser: Sendable {
         return (.partEnd, offset + delimiter.count)
     }
 
-    /// Where the delimiter begins, or bytes that may become one, or the end. It looks for CR: a delimiter has one
-    /// only at its start, so that no byte is compared more than twice.
+    /// The position of the delimiter, of bytes that may become one, or of the end. Searches for CR, which a delimiter
+    /// only contains at its start, so that no byte is compared more than twice.
     private func find(_ bytes: RawSpan) -> (offset: Int, isWhole: Bool) {
         let delimiter = delimiter.span.bytes
         var index = bytes.index(of: 0x0D)
@@ -243,7 +243,7 @@ package struct MultipartParser: Sendable {
 }
 
 extension RawSpan {
-    /// How many bytes from `offset` on are those at the start of `other`.
+    /// How many bytes from `offset` on match the start of `other`.
     fileprivate func matchingByteCount(_ other: RawSpan, at offset: Int) -> Int {
         let most = Swift.min(other.byteCount, byteCount - offset)
         var count = 0

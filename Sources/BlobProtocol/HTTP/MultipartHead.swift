@@ -2,12 +2,12 @@ import Bytes
 package import Notifications
 
 package struct MultipartHead: Sendable, Hashable {
-    /// The field's name, without the quotes it stood in; at least one byte. Not checked otherwise.
+    /// The field's name, without quotes; at least one byte, otherwise unchecked.
     package var name: [UInt8]
     package var mediaType: String? { type?.text }
     package var type: MediaType?
 
-    /// Reads the field lines of a head (RFC 7578, section 4). Line ends and sizes have been checked.
+    /// Parses the field lines of a head (RFC 7578, section 4), whose line ends and sizes are already checked.
     init(_ bytes: RawSpan) throws(ProtocolError) {
         var name: [UInt8]?
         var start = 0
@@ -43,7 +43,7 @@ package struct MultipartHead: Sendable, Hashable {
         return (Slice(offset: 0, count: index), value)
     }
 
-    /// The name in `form-data; name="…"`. A file's name, and whatever else there is, is ignored.
+    /// The name in `form-data; name="…"`. A file's name and other parameters are ignored.
     private static func name(_ value: RawSpan) throws(ProtocolError) -> [UInt8] {
         var parameters = MediaParameters(value)
         guard parameters.type.of(value).equalsIgnoringCase("form-data") else {
@@ -62,7 +62,7 @@ package struct MultipartHead: Sendable, Hashable {
         return name
     }
 
-    /// Only what leaves the bytes as they are is taken (RFC 7578, section 4.7).
+    /// Only encodings that leave the bytes unchanged are accepted (RFC 7578, section 4.7).
     private static func checkEncoding(_ value: RawSpan) throws(ProtocolError) {
         guard
             value.equalsIgnoringCase("binary") || value.equalsIgnoringCase("8bit")
@@ -80,9 +80,9 @@ package struct MultipartHead: Sendable, Hashable {
     }
 }
 
-/// A value like `type; name=token; other="quoted \" string"` (RFC 9110, section 5.6.6).
+/// A value such as `type; name=token; other="quoted \" string"` (RFC 9110, section 5.6.6).
 struct MediaParameters {
-    /// What stands before the first semicolon, without blanks.
+    /// What precedes the first semicolon, without blanks.
     let type: Slice
     private var index: Int
 
@@ -93,7 +93,7 @@ struct MediaParameters {
         self.index = index
     }
 
-    /// Its value without quotes and escapes; nil at the end. Throws `bad_multipart`.
+    /// The next parameter, with its value without quotes and escapes; nil at the end. Throws `bad_multipart`.
     mutating func next(
         _ value: RawSpan
     ) throws(ProtocolError) -> (name: Slice, value: [UInt8])? {
@@ -103,7 +103,7 @@ struct MediaParameters {
             guard value.byte(index) == UInt8(ascii: ";") else { throw Self.malformed(value) }
             index += 1
             Token.skipBlanks(value, &index)
-            // "type; " with nothing after it is allowed by the grammar.
+            // The grammar allows "type; " with nothing after it.
             if index == value.byteCount || value.byte(index) == UInt8(ascii: ";") { continue }
             let start = index
             guard Token.skip(value, &index) else { throw Self.malformed(value) }
@@ -121,8 +121,7 @@ struct MediaParameters {
         }
     }
 
-    /// A backslash makes the next `"` or `\` part of the text. Before anything else it is itself, as browsers and
-    /// curl write it.
+    /// A backslash escapes the next `"` or `\`. Before anything else it is literal, as browsers and curl write it.
     private static func unquoted(_ text: RawSpan) -> [UInt8] {
         var out: [UInt8] = []
         var index = 0

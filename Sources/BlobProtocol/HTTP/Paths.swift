@@ -1,17 +1,17 @@
 import Bytes
 
-/// The path of a payload's bytes, recognized without a search among the patterns. The slices are of the path, and
+/// The path of a payload's bytes, recognized without searching the patterns. The slices refer to the path, and are
 /// still percent-encoded.
 public enum PayloadPath: Sendable, Hashable {
-    /// `/v1/notifications/{id}/payload`, `/v1/notifications/{id}/parts/{name}` or `/api/notifications/{id}`. Without
-    /// a name it is the part `payload`.
+    /// `/v1/notifications/{id}/payload`, `/v1/notifications/{id}/parts/{name}` or `/api/notifications/{id}`. An empty
+    /// name means the part `payload`.
     case part(id: Slice, name: Slice)
-    /// `/d/{id}` or `/d/{id}/parts/{name}`: the same by a signed link.
+    /// `/d/{id}` or `/d/{id}/parts/{name}`: the same, by a signed link.
     case link(id: Slice, name: Slice)
     /// `/v1/blobs/{digest}`
     case blob(digest: Slice)
 
-    /// Finds the payload of a path without its query; nil for any other path.
+    /// Finds the payload of a path without a query; nil for any other path.
     public static func parse(_ path: RawSpan) -> PayloadPath? {
         if begins(path, "/v1/notifications/") {
             guard let id = segment(of: path, from: 18) else { return nil }
@@ -66,16 +66,16 @@ public enum PayloadPath: Sendable, Hashable {
     }
 }
 
-/// A path in which segments are parameters, as OpenAPI writes it. The slices that it finds are still percent-encoded:
-/// an encoded `/` is decoded only then, and refused by the names' rules.
+/// A path with segments that are parameters, in OpenAPI's notation. The slices that it finds are still percent-encoded:
+/// an encoded `/` is decoded later, and refused by the rules for names.
 package struct PathPattern: Sendable {
     package let text: StaticString
-    /// How many segments it has. A path with another number of slashes does not match.
+    /// The number of segments. A path with another number of slashes does not match.
     let segmentCount: Int
-    /// How many bytes come before the first parameter: most paths of other patterns differ in these.
+    /// The number of bytes before the first parameter: most paths of other patterns differ in these.
     private let prefixByteCount: Int
 
-    /// What a path has in the place of the parameters, in their order; empty where the pattern has fewer.
+    /// The path's values of the parameters, in order; empty if the pattern has fewer.
     package struct Match: Sendable, Hashable {
         package private(set) var first = Slice.empty
         package private(set) var second = Slice.empty
@@ -85,7 +85,7 @@ package struct PathPattern: Sendable {
         }
     }
 
-    /// A pattern of at most two parameters, each of which is a whole segment.
+    /// Creates a pattern with at most two parameters, each of which is a whole segment.
     package init(_ text: StaticString) {
         self.text = text
         segmentCount = text.withUTF8Buffer { $0.count { $0 == UInt8(ascii: "/") } }
@@ -98,7 +98,7 @@ package struct PathPattern: Sendable {
         }
     }
 
-    /// How many segments a path has: what is compared before a pattern is.
+    /// The number of segments of a path, which is compared before a pattern is.
     package static func segmentCount(of path: RawSpan) -> Int {
         var count = 0
         var index = path.index(of: UInt8(ascii: "/"))
@@ -109,7 +109,7 @@ package struct PathPattern: Sendable {
         return count
     }
 
-    /// An empty segment matches no parameter, and a slash at the end makes another path.
+    /// An empty segment matches no parameter, and a trailing slash makes a different path.
     package func match(_ path: RawSpan, segmentCount: Int) -> Match? {
         guard segmentCount == self.segmentCount else { return nil }
         let start = text.utf8Start
@@ -138,7 +138,7 @@ package struct PathPattern: Sendable {
     }
 }
 
-/// Walks through the parameters of a query, `name=value&name=value`.
+/// Iterates over the parameters of a query, `name=value&name=value`.
 package struct QueryParameters: Sendable {
     private var index = 0
     private var count = 0
@@ -146,7 +146,7 @@ package struct QueryParameters: Sendable {
     package init() {}
 
     /// The next parameter of `query`, still percent-encoded. A name without `=` has an empty value; empty parameters
-    /// are passed over. Throws `bad_query` when there are more than 16.
+    /// are skipped. Throws `bad_query` if there are more than 16.
     package mutating func next(
         _ query: RawSpan
     ) throws(ProtocolError) -> (name: Slice, value: Slice)? {

@@ -1,47 +1,47 @@
 import Bytes
 
-/// The heads of answers with a payload, or that it has not changed: 200, 206 and 304. Written in one go.
+/// Writes the heads of 200, 206 and 304 answers for payloads, each in one go.
 public struct PayloadHead: ~Copyable, Sendable {
     private var date: [UInt8] = []
 
-    /// A head whose time is not set.
+    /// Creates a writer whose time is not set.
     public init() {}
 
-    /// Sets the time of the `Date` field, which must be done before a head is appended.
+    /// Sets the time of the `Date` field. Required before a head is appended.
     public mutating func setDate(seconds: Int64) {
         date.removeAll(keepingCapacity: true)
         HTTPResponseHead.date(seconds: seconds, into: &date)
     }
 
-    /// What tells one head from another.
+    /// The fields that vary between heads.
     public struct Fields: Sendable {
         /// 200, 206 with a range, or 304.
         public var status: UInt16
-        /// Whether the connection ends after the answer.
+        /// Whether the connection closes after the answer.
         public var isLast = false
-        /// Whether the request was of HTTP/1.0, to which it has to be said that the connection continues.
+        /// Whether the request is HTTP/1.0, whose answer must say that the connection stays open.
         public var isHTTP10 = false
-        /// The bytes that follow.
+        /// The size of the body.
         public var byteCount: UInt64 = 0
-        /// Which bytes of how many they are.
+        /// The range of the body, and the size of the whole payload.
         public var range: (lower: UInt64, upper: UInt64, total: UInt64)?
         /// Whether the bytes are a gzip stream.
         public var isGzip = false
-        /// Whether they are one for clients that take it.
+        /// Whether the coding depends on what the client accepts.
         public var varies = false
-        /// How many seconds the payload has left.
+        /// The remaining lifetime of the payload, in seconds.
         public var maxAge: UInt64
-        /// If not, blanks may follow, and the four bytes of the last line's end and the empty line must.
+        /// If false, blanks may be appended, and the last four bytes, CR LF CR LF, must be.
         public var isEnded = true
 
-        /// The fields of an answer of this status, on a connection of HTTP/1.1 that stays open.
+        /// Creates the fields of an answer with this status, on an HTTP/1.1 connection that stays open.
         public init(status: UInt16, maxAge: UInt64) {
             self.status = status
             self.maxAge = maxAge
         }
     }
 
-    /// Appends the head to `out`. The media type was checked; the digest is the payload's SHA-256.
+    /// Appends the head to `out`. The media type must be checked; the digest is the payload's SHA-256.
     public func append(
         _ fields: Fields, mediaType: RawSpan, digest: RawSpan, into out: inout [UInt8]
     ) {
@@ -106,12 +106,12 @@ public struct PayloadHead: ~Copyable, Sendable {
         if fields.isEnded { writer.put("\r\n\r\n") }
     }
 
-    /// More than the fixed text, a digest's digits and five numbers together.
+    /// More than the fixed text, the digits of a digest and five numbers together.
     private static let byteCountMax = 640
 }
 
 private struct HeadWriter {
-    /// Where the next byte goes. There must be room for all that is put.
+    /// The position of the next byte. There must be room for everything that is put.
     var next: UnsafeMutableRawPointer
 
     @inline(__always)
@@ -123,7 +123,7 @@ private struct HeadWriter {
 
     @inline(__always)
     mutating func put(_ bytes: RawSpan) {
-        // The span keeps its bytes during the call.
+        // The span keeps its bytes alive during the call.
         bytes.withUnsafeBytes { source in
             guard let start = source.baseAddress else { return }
             next.copyMemory(from: start, byteCount: source.count)
@@ -140,7 +140,7 @@ private struct HeadWriter {
             return put(text.span.bytes)
         }
         let digits = Decimal.digits(under100Million: UInt32(truncatingIfNeeded: value))
-        // All eight bytes of the word, of which the next text covers those that are none.
+        // Writes all eight bytes of the word. The next text overwrites those that are not digits.
         next.storeBytes(of: digits.word.littleEndian, as: UInt64.self)
         next += digits.count
     }

@@ -3,8 +3,8 @@ import Glibc
 
 /// The forms of a request target (RFC 9112, section 3.2).
 enum RequestTarget {
-    /// Finds path and query in `head.target`; the path ends at `pathEnd`. The authority form belongs to CONNECT,
-    /// which is refused.
+    /// Finds path and query in `head.target`; the path ends at `pathEnd`. The authority form is for CONNECT, which is
+    /// refused.
     @inline(__always)
     static func split(
         _ bytes: RawSpan, pathEnd: Int, into head: inout HTTPRequestHead
@@ -17,7 +17,7 @@ enum RequestTarget {
             let start = target.offset + authority
             var index = start
             while index < pathEnd, bytes.byte(index) != UInt8(ascii: "/") { index += 1 }
-            // A URI of this scheme without a host is no valid one (RFC 9110, section 4.2.1).
+            // A URI of this scheme without a host is invalid (RFC 9110, section 4.2.1).
             guard Authority.isValid(bytes.extracting(start..<index)) else {
                 throw refused(target.of(bytes))
             }
@@ -29,7 +29,7 @@ enum RequestTarget {
         }
     }
 
-    /// `https` is no known scheme: what was asked for in confidence did not come so (RFC 9110, section 7.4).
+    /// `https` is not accepted: the request did not arrive over a secure connection (RFC 9110, section 7.4).
     private static func authorityStart(_ target: RawSpan) -> Int? {
         target.hasPrefixIgnoringCase("http://") ? 7 : nil
     }
@@ -59,14 +59,14 @@ enum Authority {
         return isPort(text.extracting(droppingFirst: index + 1))
     }
 
-    /// `port = *DIGIT`, which no port exceeds.
+    /// `port = *DIGIT`, within the range of ports.
     private static func isPort(_ text: RawSpan) -> Bool {
         guard text.byteCount > 0 else { return true }
         guard case .value(let number) = Decimal.parse(text) else { return false }
         return number <= 65_535
     }
 
-    /// Where `*( unreserved / pct-encoded / sub-delims )` ends; nil for a `%` without two hexadecimal digits.
+    /// The end of `*( unreserved / pct-encoded / sub-delims )`; nil for a `%` without two hexadecimal digits.
     private static func registeredNameEnd(_ text: RawSpan) -> Int? {
         var index = 0
         while index < text.byteCount, isNameByte(text.byte(index)) {
@@ -91,7 +91,7 @@ enum Authority {
         }
     }
 
-    /// An address of IPv6, or of a version to come (`"v" 1*HEXDIG "." 1*( unreserved / sub-delims / ":" )`).
+    /// An IPv6 address, or one of a future version (`"v" 1*HEXDIG "." 1*( unreserved / sub-delims / ":" )`).
     private static func isIPLiteral(_ text: RawSpan) -> Bool {
         guard text.byteCount > 0, text.byte(0) | 0x20 == UInt8(ascii: "v") else {
             return isIPv6(text)

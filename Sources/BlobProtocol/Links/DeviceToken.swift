@@ -4,17 +4,17 @@ import Hashing
 import Notifications
 
 /// A bearer token (RFC 6750) with which a device acts for its owner, without a backend: a JSON Web Token (RFC 7519)
-/// that is signed with HMAC-SHA-256 (`HS256`) by the one of the signing keys that `kid` names.
+/// signed with HMAC-SHA-256 (`HS256`) and the signing key that `kid` names.
 ///
 /// | claim | |
 /// |---|---|
 /// | `sub` | the owner; required |
-/// | `exp` | seconds since 1970, from which on the token is refused; required |
-/// | `nbf` | seconds since 1970, before which it is refused |
-/// | `scope` | `read` (the default) or `write`, which allows reading too |
+/// | `exp` | seconds since 1970 from which the token is refused; required |
+/// | `nbf` | seconds since 1970 before which it is refused |
+/// | `scope` | `read` (the default) or `write`, which includes reading |
 /// | `device` | the name that changes of this device carry |
 /// | `app` | the only app whose notifications exist for this token |
-/// | `aud` | if it is there, it must be or contain `blobd` |
+/// | `aud` | if present, must be or contain `blobd` |
 ///
 /// Other claims, such as `iat` and `jti`, are ignored.
 public struct DeviceToken: Sendable, Hashable {
@@ -26,23 +26,23 @@ public struct DeviceToken: Sendable, Hashable {
         case write
     }
 
-    /// The bytes of the longest token that is looked at.
+    /// The size of the longest accepted token, in bytes.
     public static let byteCountMax = 4_096
     /// The audience that a token may name.
     public static let audience = "blobd"
 
-    /// Whose notifications it is for.
+    /// The owner of the notifications.
     public let owner: String
-    /// The device's name; nil: its changes carry none.
+    /// The device's name; nil: its changes carry no name.
     public let device: String?
-    /// The app that it is restricted to; nil: all.
+    /// The app to which it is restricted; nil: all apps.
     public let app: String?
     /// What it allows.
     public let scope: Scope
-    /// Seconds since 1970. At this second it is not valid any more.
+    /// Seconds since 1970. Invalid from this second on.
     public let expiresAt: Int64
 
-    /// A token of these claims. Names that the daemon would refuse make a token that is refused.
+    /// Creates a token with these claims. If the daemon would refuse a name, it refuses the token.
     public init(
         owner: String, device: String? = nil, app: String? = nil, scope: Scope = .read,
         expiresAt: Int64
@@ -56,7 +56,7 @@ public struct DeviceToken: Sendable, Hashable {
 
     // MARK: Signing
 
-    /// The token as a device sends it, signed with the first of the keys. Two SHA-256.
+    /// The token as a device sends it, signed with the first key. Costs two SHA-256.
     public func text(keys: SigningKeys) -> String {
         let key = keys.keys[0]
         let head: [JSONMember] = [
@@ -94,10 +94,10 @@ public struct DeviceToken: Sendable, Hashable {
 
     // MARK: Verifying
 
-    /// The token that a request was sent with; nil where it is not valid at `now`, in seconds since 1970.
+    /// Verifies a request's token; nil if it is not valid at `now`, in seconds since 1970.
     ///
-    /// A signature is always computed and compared, whatever is wrong with the rest, so that the time of a refusal says
-    /// nothing of it. The header names the key, and never the algorithm (RFC 8725, section 3.1).
+    /// A signature is always computed and compared, whatever is wrong otherwise, so that the time of a refusal reveals
+    /// nothing. The header selects the key, but never the algorithm (RFC 8725, section 3.1).
     package init?(verifying text: RawSpan, now: Int64, keys: SigningKeys) {
         guard text.byteCount <= Self.byteCountMax else { return nil }
         let pieces = text.array().split(separator: Self.dot, omittingEmptySubsequences: false)
@@ -110,7 +110,7 @@ public struct DeviceToken: Sendable, Hashable {
         self.init(claims, now: now)
     }
 
-    /// Checks the claims of a token whose signature is right.
+    /// Checks the claims of a token whose signature is valid.
     private init?(_ claims: JSONValue, now: Int64) {
         guard case .string(let owner)? = claims["sub"], (try? OwnerID(onWire: owner)) != nil,
             let expiresAt = Self.date(claims["exp"]), now < expiresAt
@@ -147,8 +147,8 @@ public struct DeviceToken: Sendable, Hashable {
             owner: owner, device: names[0], app: names[1], scope: scope, expiresAt: expiresAt)
     }
 
-    /// The key's id in a header; nil where the header is not one of these tokens: of another algorithm, of another
-    /// type, or with a `crit` that must be understood (RFC 7515, section 4.1.11).
+    /// The key's id in a header; nil if the header has another algorithm, another type, or a `crit` that must be
+    /// understood (RFC 7515, section 4.1.11).
     private static func keyID(ofHeader piece: ArraySlice<UInt8>) -> [UInt8]? {
         guard let header = object(piece), header["alg"] == .string(algorithm),
             header["crit"] == nil, case .string(let id)? = header["kid"]
@@ -161,7 +161,7 @@ public struct DeviceToken: Sendable, Hashable {
         return Array(id.utf8)
     }
 
-    /// The object in a piece, in base64url without padding.
+    /// The object in a piece, in unpadded base64url.
     private static func object(_ piece: ArraySlice<UInt8>) -> JSONValue? {
         let others: [UInt8] = [UInt8(ascii: "+"), UInt8(ascii: "/"), UInt8(ascii: "=")]
         guard !piece.contains(where: others.contains), let bytes = Base64.decode(Array(piece)),

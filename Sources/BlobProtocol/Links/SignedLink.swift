@@ -1,8 +1,8 @@
 import Bytes
 import Hashing
 
-/// Links that let a device fetch without a backend: `/d/{id}?e=…&k=…&sig=…`. The signature is the unpadded base64url
-/// of HMAC-SHA-256 over `GET`, the path as it is sent, `e` and `k`, joined by line feeds.
+/// Links with which a device fetches without a backend: `/d/{id}?e=…&k=…&sig=…`. The signature is the unpadded
+/// base64url of HMAC-SHA-256 over `GET`, the path as sent, `e` and `k`, joined by line feeds.
 public struct SignedLink: Sendable, Hashable {
     /// What a device may fetch.
     public enum Target: Sendable, Hashable {
@@ -17,7 +17,7 @@ public struct SignedLink: Sendable, Hashable {
         public var path: String {
             switch self {
             case .payload(let id): "/d/\(PercentCoding.encoded(id))"
-            // Not encoded, this would be the feed of the owner `parts`.
+            // Unencoded, this would be the feed of the owner `parts`.
             case .part("users", "changes"): "/d/%75sers/parts/changes"
             case .part(let id, let name):
                 "/d/\(PercentCoding.encoded(id))/parts/\(PercentCoding.encoded(name))"
@@ -29,7 +29,7 @@ public struct SignedLink: Sendable, Hashable {
     /// Path and query.
     public let text: String
 
-    /// Makes a link with the first of the keys. At `expiresAt`, in seconds since 1970, it is not valid any more.
+    /// Creates a link with the first key. It is invalid from `expiresAt` on, in seconds since 1970.
     public init(to target: Target, expiresAt: Int64, keys: SigningKeys) {
         let path = target.path
         let key = keys.keys[0]
@@ -41,7 +41,7 @@ public struct SignedLink: Sendable, Hashable {
         self.text = String(decoding: text, as: UTF8.self)
     }
 
-    /// Whether a parameter of a query is a link's own.
+    /// Whether a query parameter belongs to a link.
     package static func isParameter(_ name: RawSpan) -> Bool {
         name.equals("e") || name.equals("k") || name.equals("sig")
     }
@@ -53,8 +53,8 @@ public struct SignedLink: Sendable, Hashable {
         return key.code.code(of: [Array("GET".utf8), feed, path, feed, expiry, feed, key.id])
     }
 
-    /// When the link expires that a request's path and query are; nil where it is not valid. Parameters of other
-    /// names are not signed. Takes as long for a link that is not valid: a code is always computed and compared.
+    /// The expiry of a link, given the path and query of a request; nil if it is not valid. Parameters of other names
+    /// are not signed. Takes as long for an invalid link: a code is always computed and compared.
     package static func expiry(
         path: RawSpan, query: RawSpan, now: Int64, keys: SigningKeys
     ) -> Int64? {
@@ -83,7 +83,7 @@ public struct SignedLink: Sendable, Hashable {
         var key: [UInt8] = []
         var signature: [UInt8] = []
 
-        /// - Returns: false where one of them is missing or given twice, or the query cannot be read.
+        /// - Returns: false if a parameter is missing or repeated, or the query cannot be read.
         mutating func read(_ query: RawSpan) -> Bool {
             var parameters = QueryParameters()
             var isRight = true

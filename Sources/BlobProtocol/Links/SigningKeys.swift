@@ -1,15 +1,15 @@
 import Bytes
 import Hashing
 
-/// The keys that sign and verify links. The first one signs, and all of them verify.
+/// The keys that sign and verify links. The first one signs; all verify.
 public struct SigningKeys: Sendable {
-    /// Bytes of a key's id.
+    /// The maximum size of a key's id, in bytes.
     public static let idByteCountMax = 32
-    /// Bytes of a key.
+    /// The size of a key, in bytes.
     public static let keyByteCountRange = 32...256
-    /// Keys in a file.
+    /// The maximum number of keys in a file.
     public static let keyCountMax = 16
-    /// Bytes of a file.
+    /// The maximum size of a file, in bytes.
     public static let fileByteCountMax = 64 << 10
 
     struct Key: Sendable {
@@ -19,7 +19,7 @@ public struct SigningKeys: Sendable {
 
     let keys: [Key]
 
-    /// Reads a file's text: a line for each key, `ID BASE64`. No error says anything of a key itself.
+    /// Parses a file's text: one key per line, `ID BASE64`. No error reveals anything about a key itself.
     public init(parsing text: [UInt8]) throws(SigningKeyError) {
         guard text.count <= Self.fileByteCountMax else {
             throw SigningKeyError(
@@ -60,11 +60,11 @@ public struct SigningKeys: Sendable {
         self.keys = keys
     }
 
-    /// The ids of the keys, the one that signs first.
+    /// The ids of the keys; the first key signs.
     public var ids: [String] { keys.map { String(decoding: $0.id, as: UTF8.self) } }
 }
 
-/// What is wrong with a file of keys, as a sentence.
+/// What is wrong with a key file, as a sentence.
 public struct SigningKeyError: Error, Sendable, Hashable, CustomStringConvertible {
     /// The sentence.
     public let description: String

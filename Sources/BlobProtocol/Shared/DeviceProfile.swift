@@ -1,16 +1,16 @@
 import Bytes
 import Notifications
 
-/// What a kind of device takes as attachments of a notification. A publish that names a profile is
-/// refused where its devices do not take a part's media type, or none of its size: before the part is
-/// uploaded, where that is known by then. The profile itself is not stored.
+/// What a kind of device accepts as attachments of a notification. A publish with a profile is refused if its devices
+/// do not accept a part's media type or size, before the part is uploaded if that is already known. The profile itself
+/// is not stored.
 public enum DeviceProfile: String, CaseIterable, Sendable, Hashable {
-    /// iOS and its kin: what `UNNotificationAttachment` takes.
+    /// iOS and related systems: what `UNNotificationAttachment` accepts.
     case ios
     /// Android: what a notification from FCM shows.
     case android
 
-    /// The profile of that name. Throws `bad_profile`, naming those there are.
+    /// The profile with this name. Throws `bad_profile`, which lists all names.
     public init(name: RawSpan) throws(ProtocolError) {
         for profile in Self.allCases where name.equals(profile.rawValue.utf8.span.bytes) {
             self = profile
@@ -21,7 +21,7 @@ public enum DeviceProfile: String, CaseIterable, Sendable, Hashable {
             .badProfile, "unknown profile \(name.excerpt()); known are \(known)")
     }
 
-    /// What it takes, and nothing else. A media type may have several names.
+    /// The accepted attachments. A media type may have several names.
     private var attachments: [AttachmentRule] {
         switch self {
         case .ios:
@@ -51,14 +51,14 @@ public enum DeviceProfile: String, CaseIterable, Sendable, Hashable {
         }
     }
 
-    /// The most bytes of an attachment of a media type; nil: its devices take none of that type.
+    /// The maximum size of an attachment of a media type, in bytes; nil: the type is not accepted.
     public func attachmentByteCountMax(_ mediaType: RawSpan) -> Int? {
         let essence = MediaType.essence(mediaType)
         return attachments.first { $0.takes(essence) }?.byteCountMax
     }
 
-    /// The most bytes of a part of a media type. Throws `unsupported_attachment` for a type that its
-    /// devices do not take.
+    /// The maximum size of a part of a media type, in bytes. Throws `unsupported_attachment` for a type that the
+    /// devices do not accept.
     public func byteCountMax(part: String, mediaType: String) throws(ProtocolError) -> Int {
         if let limit = attachmentByteCountMax(mediaType.utf8.span.bytes) { return limit }
         let rules = attachments
@@ -77,8 +77,7 @@ public enum DeviceProfile: String, CaseIterable, Sendable, Hashable {
         throw error
     }
 
-    /// Throws also `attachment_too_large` for a part over the limit. `byteCount` is as given, before
-    /// any compression.
+    /// Also throws `attachment_too_large` for a part over the limit. `byteCount` is as given, before any compression.
     public func check(
         byteCount: UInt64, part: String, mediaType: String
     ) throws(ProtocolError) {
@@ -90,10 +89,10 @@ public enum DeviceProfile: String, CaseIterable, Sendable, Hashable {
     }
 }
 
-/// Media types of one kind, in lower case, and how long their bytes may be.
+/// Media types of one kind, in lower case, and their maximum size.
 private struct AttachmentRule {
     let types: [StaticString]
-    /// Whether each of ``types`` is the beginning, with its slash, of all that are meant.
+    /// Whether each of ``types`` is a prefix, including the slash, of the matching types.
     var isPrefix = false
     let byteCountMax: Int
 
@@ -110,7 +109,7 @@ private struct AttachmentRule {
 }
 
 extension ProtocolError {
-    /// `attachment_too_large`, with what was given and what is taken.
+    /// `attachment_too_large`, with the actual and the maximum size.
     public init(
         attachmentByteCount byteCount: UInt64, part: String, mediaType: String, limit: Int,
         profile: String

@@ -2,7 +2,7 @@ package import BlobJSON
 import Bytes
 package import Notifications
 
-/// An object of a document that is being read. Each call throws `bad_document` for a value of another type.
+/// An object of a document being read. Each call throws `bad_document` for a value of another type.
 package struct DocumentObject {
     private let members: [JSONMember]
     private let thing: String
@@ -15,7 +15,7 @@ package struct DocumentObject {
         self.thing = thing
     }
 
-    /// - Parameter limits: nil: those of a document that the daemon reads.
+    /// - Parameter limits: nil: the limits of documents that the daemon reads.
     package init(
         parsing bytes: RawSpan, _ thing: String, limits: JSONLimits? = nil
     ) throws(ProtocolError) {
@@ -30,7 +30,7 @@ package struct DocumentObject {
         try self.init(value, thing)
     }
 
-    /// Refuses members that are not known, and those that are but cannot be changed here.
+    /// Refuses unknown members, and known ones that cannot be changed here.
     package func check(
         _ known: [StaticString], immutable: [StaticString] = []
     ) throws(ProtocolError) {
@@ -48,14 +48,14 @@ package struct DocumentObject {
         }
     }
 
-    /// The value of a member; nil when it is absent or null.
+    /// The value of a member; nil if it is absent or null.
     package subscript(_ name: StaticString) -> JSONValue? {
         guard let value = given(name) else { return nil }
         if case .null = value { return nil }
         return value
     }
 
-    /// The value of a member, null too; nil when it is absent.
+    /// The value of a member, which may be null; nil if it is absent.
     package func given(_ name: StaticString) -> JSONValue? {
         for index in members.indices where members[index].name.utf8.span.bytes.equals(name) {
             return members[index].value
@@ -152,7 +152,7 @@ package struct DocumentObject {
         return texts
     }
 
-    /// The members of a member, all of them texts.
+    /// The members of an object, all of which are texts.
     package func textMembers(
         _ name: StaticString
     ) throws(ProtocolError) -> [(name: String, value: String)] {
@@ -198,7 +198,7 @@ extension NotificationAction {
         "identifier", "title", "foreground", "destructive", "authentication_required",
     ]
 
-    /// Flags that are not given are false.
+    /// Absent flags are false.
     package init(_ object: DocumentObject) throws(ProtocolError) {
         self.init(
             identifier: try object.required("identifier"), title: try object.required("title"),

@@ -1,5 +1,5 @@
-/// The stable names of what can go wrong, the same in both dialects: the `code` of a problem
-/// document. Names are added, and never change their meaning or their status.
+/// The stable names of errors in both dialects: the `code` of a problem document. Names may be added, but never change
+/// their meaning or status.
 public enum ErrorCode: RawRepresentable, CaseIterable, Hashable, Sendable {
     // 400: the request itself.
     case malformed, reserved, version, badID, badPart, badTTL, badExpiry, badMediaType, badOwner
@@ -9,7 +9,7 @@ public enum ErrorCode: RawRepresentable, CaseIterable, Hashable, Sendable {
     case badResponse, badActions, badOptions, unknownCategory, unknownAction, unknownDigest
     case digestMismatch, badMultipart, partMissing, partUnexpected, tooManyParts, badCursor
     case badLimit, badWait, badPlatform, badProfile, badTargetHost
-    // 401 to 431: what it asks for.
+    // 401 to 431: what the request asks for.
     case badToken, insufficientScope, forbidden, notFound, methodNotAllowed, notAcceptable
     case timeout, expired, lengthRequired
     case preconditionFailed, preconditionRequired, payloadTooLarge, uriTooLong
@@ -21,7 +21,7 @@ public enum ErrorCode: RawRepresentable, CaseIterable, Hashable, Sendable {
     case internalError, corrupt, outcomeUnknown, unsupportedTransferCoding, stopping
     case unavailable, versionNotSupported, follower, unreplicated, behind, full, quotaExceeded
 
-    /// The code of a name; nil for any other text. Looks through all of them.
+    /// The code with this name; nil for any other text. A linear search.
     public init?(rawValue: String) {
         guard let code = Self.allCases.first(where: { $0.rawValue == rawValue }) else { return nil }
         self = code
@@ -30,11 +30,10 @@ public enum ErrorCode: RawRepresentable, CaseIterable, Hashable, Sendable {
     /// Its name.
     public var rawValue: String { row.name }
 
-    /// The status that goes with the code: HTTP's number, in both dialects. Of
-    /// ``quotaExceeded``: where the limit is the store's.
+    /// The HTTP status of the code, in both dialects. For ``quotaExceeded``, that of a limit of the store.
     public var status: UInt16 { row.status }
 
-    /// The problem's title: short, for people, the same every time (RFC 9457, section 3.1.3).
+    /// The title of the problem: short, for display, and constant (RFC 9457, section 3.1.3).
     public var title: String { row.title }
 
     private var row: (name: String, status: UInt16, title: String) {
@@ -115,7 +114,7 @@ public enum ErrorCode: RawRepresentable, CaseIterable, Hashable, Sendable {
         case .unsupportedAttachment: ("unsupported_attachment", 422, "Unsupported attachment")
         case .noMessage: ("no_message", 422, "No message")
         case .emptyNotification: ("empty_notification", 422, "Empty notification")
-        // What the client has seen was lost with the host that had it.
+        // The change that the client has seen was lost with the host that had it.
         case .sequenceLost: ("sequence_lost", 409, "Change lost")
         // The daemon is not replicated.
         case .notReplicated: ("not_replicated", 409, "Not replicated")
@@ -127,14 +126,14 @@ public enum ErrorCode: RawRepresentable, CaseIterable, Hashable, Sendable {
         case .stopping: ("stopping", 503, "Stopping")
         case .unavailable: ("unavailable", 503, "Unavailable")
         case .versionNotSupported: ("version_not_supported", 505, "HTTP version not supported")
-        // The daemon follows another one, which takes the changes.
+        // The daemon is a follower; its leader accepts changes.
         case .follower: ("follower", 503, "Not the leader")
-        // Changes are not replicated fast enough, or not at all.
+        // Changes are replicated too slowly, or not at all.
         case .unreplicated: ("unreplicated", 503, "Not replicated yet")
-        // A follower has not got what its client has seen elsewhere.
+        // A follower has not applied what its client has seen elsewhere.
         case .behind: ("behind", 503, "Behind the leader")
         case .full: ("full", 507, "No space left")
-        // A limit of the store (507) or of an owner (429); ``ProtocolError/status`` says which.
+        // A limit of the store (507) or of an owner (429); ``ProtocolError/status`` tells which.
         case .quotaExceeded: ("quota_exceeded", 507, "Quota exceeded")
         }
     }

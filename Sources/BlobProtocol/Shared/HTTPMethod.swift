@@ -1,7 +1,7 @@
 import Bytes
 
 /// A request's method (RFC 9110, section 9). Methods are case-sensitive. The raw value is its number in a call of the
-/// binary protocol, which has the first five.
+/// binary protocol, which supports the first five.
 public enum HTTPMethod: UInt8, Sendable, Hashable, CaseIterable {
     case get = 1
     case put = 2
@@ -9,12 +9,12 @@ public enum HTTPMethod: UInt8, Sendable, Hashable, CaseIterable {
     case patch = 4
     case delete = 5
     case head, options
-    /// A valid token that is none of these: 405, whatever the path.
+    /// Any other valid token: 405 for every path.
     case other
 
     var isOfCalls: Bool { rawValue <= HTTPMethod.delete.rawValue }
 
-    /// The method as it is sent; `-` for one that is not known.
+    /// The method as sent; `-` if it is not known.
     public var name: StaticString {
         switch self {
         case .get: "GET"
@@ -28,7 +28,7 @@ public enum HTTPMethod: UInt8, Sendable, Hashable, CaseIterable {
         }
     }
 
-    /// The method that a token names.
+    /// The method with this token.
     init(_ token: RawSpan) {
         switch token.byteCount {
         case 3 where token.equals("GET"): self = .get

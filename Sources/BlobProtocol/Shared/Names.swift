@@ -2,7 +2,7 @@ internal import Bytes
 package import Notifications
 
 extension TextKind {
-    /// Throws the error of its field where a text breaks its rule, or is empty. Allocates only to report a fault.
+    /// Throws the error of the field if a text is empty or breaks its rule. Allocates only to report a fault.
     package func check(_ bytes: RawSpan) throws(ProtocolError) {
         if let fault = fault(in: bytes) { throw ProtocolError(self, fault) }
         try checkDotSegments(bytes)
@@ -15,7 +15,7 @@ extension TextKind {
         }
     }
 
-    /// Checks an id: nearly all are plain and need no second look.
+    /// Checks an id: nearly all are plain and need no closer look.
     @inline(__always)
     package static func checkID(_ bytes: RawSpan) throws(ProtocolError) {
         if bytes.isPlainName, bytes.byteCount > 0, bytes.byteCount <= TextKind.id.byteCountMax,
@@ -26,8 +26,8 @@ extension TextKind {
         try TextKind.id.check(bytes)
     }
 
-    /// What stands in paths must not be `.` or `..`, or have one of them between slashes. Programs on the way take
-    /// dot segments out of paths (RFC 3986, section 5.2.4): nobody could ask for it.
+    /// A text used in paths must not be `.` or `..`, or contain one of them between slashes. Programs on the way remove
+    /// dot segments from paths (RFC 3986, section 5.2.4), so nobody could request it.
     fileprivate func checkDotSegments(_ bytes: RawSpan) throws(ProtocolError) {
         guard standsInPaths else { return }
         var start = 0
@@ -48,7 +48,7 @@ extension TextKind {
 }
 
 extension ErrorCode {
-    /// The code of what is wrong with a field. One that has no code of its own makes a bad document.
+    /// The error code of a field. A field without a separate code makes a bad document.
     package init(ofField name: String) {
         self =
             switch name {
@@ -74,7 +74,7 @@ extension ProtocolError {
 }
 
 extension CheckedText {
-    /// A text of a request. Throws what ``TextKind/check(_:)`` does.
+    /// A text of a request. Throws the errors of ``TextKind/check(_:)``.
     package init(onWire text: String) throws(ProtocolError) {
         do throws(TextFault) {
             try self.init(text)
@@ -84,7 +84,7 @@ extension CheckedText {
         try Rule.kind.checkDotSegments(text.utf8.span.bytes)
     }
 
-    /// A text of a request, whose bytes are copied.
+    /// A text of a request. Copies its bytes.
     package init(onWire bytes: RawSpan) throws(ProtocolError) {
         do throws(TextFault) {
             try self.init(bytes)
@@ -94,13 +94,13 @@ extension CheckedText {
         try Rule.kind.checkDotSegments(bytes)
     }
 
-    /// A text that is nil where it has no bytes.
+    /// A text; nil if it is empty.
     package init?(given bytes: RawSpan) throws(ProtocolError) {
         guard bytes.byteCount > 0 else { return nil }
         try self.init(onWire: bytes)
     }
 
-    /// A name of a path, which is percent-encoded there.
+    /// A name from a path, where it is percent-encoded.
     package init(inPath text: RawSpan) throws(ProtocolError) {
         var bytes: [UInt8] = []
         try PercentCoding.decode(text, orThrow: Rule.kind.code, into: &bytes)

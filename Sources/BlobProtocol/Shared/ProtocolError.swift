@@ -1,23 +1,23 @@
 import Bytes
 
-/// What is wrong with a message: everything a problem document says about it. The detail is made when an error is.
+/// An error in a message, with everything that a problem document states about it. Creating it formats the detail.
 public struct ProtocolError: Error, Sendable, Hashable {
-    /// The stable name of what is wrong.
+    /// The stable name of the error.
     public let code: ErrorCode
-    /// One sentence for people.
+    /// One sentence for display.
     public let detail: String
-    /// The limit that was passed, where there is one.
+    /// The exceeded limit, if there is one.
     public let limit: UInt64?
-    /// What the problem document says besides.
+    /// Further members of the problem document.
     public var members: [ProblemMember] = []
 
-    /// The status of the answer: HTTP's number, in both dialects.
+    /// The HTTP status of the answer, in both dialects.
     public let status: UInt16
 
-    /// Whether the connection ends after the answer: what follows would be read wrongly.
+    /// Whether the connection ends after the answer, because what follows would be misread.
     public var endsConnection: Bool { code == .reserved || code == .version }
 
-    /// An error that says `detail`. Without a status it has the code's own.
+    /// Creates an error. Without a status it has that of the code.
     public init(_ code: ErrorCode, _ detail: String, status: UInt16? = nil, limit: Int? = nil) {
         self.code = code
         self.status = status ?? code.status
@@ -26,7 +26,7 @@ public struct ProtocolError: Error, Sendable, Hashable {
     }
 }
 
-/// Throws an error unless something holds. Its words are made only then.
+/// Throws an error unless a condition holds. Its text is only made then.
 @inlinable
 @inline(__always)
 package func require(
@@ -45,9 +45,9 @@ package func require<Value>(
     return value
 }
 
-/// A member that a problem document has beside the usual ones.
+/// An additional member of a problem document.
 public struct ProblemMember: Sendable, Hashable {
-    /// What it says.
+    /// The value of a member.
     public enum Value: Sendable, Hashable {
         /// A string.
         case text(String)
@@ -55,16 +55,16 @@ public struct ProblemMember: Sendable, Hashable {
         case texts([String])
         /// A number.
         case number(UInt64)
-        /// Nothing.
+        /// `null`.
         case null
     }
 
     /// Its name, which needs no escapes.
     public let name: String
-    /// What it says.
+    /// Its value.
     public let value: Value
 
-    /// A member.
+    /// Creates a member.
     public init(_ name: String, _ value: Value) {
         self.name = name
         self.value = value

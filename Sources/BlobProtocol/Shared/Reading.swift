@@ -2,7 +2,7 @@ package import Bytes
 @_exported public import struct Notifications.Digest
 
 extension RFC3339 {
-    /// Throws `bad_expiry` for what is no time, or one outside of the years 1970 to 9999.
+    /// Throws `bad_expiry` for anything but a time within the years 1970 to 9999.
     package static func parse(_ text: RawSpan) throws(ProtocolError) -> Int64 {
         let milliseconds = try require(
             milliseconds(text), .badExpiry,
@@ -37,7 +37,7 @@ extension PercentCoding {
 }
 
 extension Token {
-    /// The slice without the blanks at its two ends.
+    /// The slice without leading and trailing blanks.
     static func trimmed(_ bytes: RawSpan, _ slice: Slice) -> Slice {
         var lower = slice.offset
         var upper = slice.end
@@ -48,8 +48,7 @@ extension Token {
 }
 
 extension Digest {
-    /// Reads `sha256:` and 64 hexadecimal digits of either case. A `%3A` for the colon is taken, too. Throws
-    /// `bad_digest`.
+    /// Reads `sha256:` and 64 hexadecimal digits of either case. Also accepts `%3A` for the colon. Throws `bad_digest`.
     public init(onWire text: RawSpan) throws(ProtocolError) {
         var prefix = 7
         if text.hasPrefixIgnoringCase("sha256%3a") {
@@ -63,14 +62,14 @@ extension Digest {
     }
 }
 
-/// How long a notification shall live, as a request says it: nothing, so many seconds, or until a time.
+/// The requested lifetime of a notification: not given, a number of seconds, or a time.
 public struct Lifetime: Sendable, Hashable {
     /// At least 1; nil: not given.
     public var ttlSeconds: Int64?
-    /// Milliseconds since 1970, within what RFC 3339 can write; nil: not given.
+    /// Milliseconds since 1970, within the range of RFC 3339; nil: not given.
     public var expiryMilliseconds: Int64?
 
-    /// A lifetime that is still to be checked.
+    /// Creates a lifetime, which is still to be checked.
     public init(ttlSeconds: Int64? = nil, expiryMilliseconds: Int64? = nil) {
         self.ttlSeconds = ttlSeconds
         self.expiryMilliseconds = expiryMilliseconds
@@ -79,15 +78,15 @@ public struct Lifetime: Sendable, Hashable {
     /// An existing notification keeps its expiry; a new one gets the daemon's default.
     public static let standard = Lifetime()
 
-    /// So many seconds from its arrival at the daemon, at least 1.
+    /// This many seconds from its arrival at the daemon, at least 1.
     public static func seconds(_ count: Int64) -> Lifetime { Lifetime(ttlSeconds: count) }
 
-    /// Until a moment, in milliseconds since 1970-01-01T00:00:00Z.
+    /// Until a time, in milliseconds since 1970-01-01T00:00:00Z.
     public static func until(milliseconds: Int64) -> Lifetime {
         Lifetime(expiryMilliseconds: milliseconds)
     }
 
-    /// The rules that need no clock and no setting.
+    /// Checks the rules that need no clock and no setting.
     public func check() throws(ProtocolError) {
         if let ttlSeconds {
             try require(

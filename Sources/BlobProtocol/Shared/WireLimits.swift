@@ -1,29 +1,29 @@
 import Bytes
 import Notifications
 
-/// Every limit of the wire that is fixed by the protocol's version.
+/// The limits of the wire that the protocol's version determines.
 public enum WireLimits {
     // Names and texts, both dialects.
 
     /// The longest notification id, in bytes of UTF-8.
     public static var idByteCountMax: Int { TextKind.id.byteCountMax }
-    /// The longest media type, parameters included, in bytes.
+    /// The longest media type, including parameters, in bytes.
     public static var mediaTypeByteCountMax: Int { TextKind.mediaType.byteCountMax }
-    /// The latest expiry that RFC 3339 can write, in milliseconds since 1970.
+    /// The latest expiry that RFC 3339 can represent, in milliseconds since 1970.
     public static var expiryMillisecondsMax: Int64 { RFC3339.millisecondsMax }
     /// The most notifications in one page of a list.
     public static var listLimitMax: Int { PageLimits.entryCountMax }
     /// The most changes in one page of a feed.
     public static var feedPageLimitMax: Int { PageLimits.entryCountMax }
-    /// Changes in one page of a feed when its reader does not say how many.
+    /// The changes in one page of a feed, if the reader does not request a number.
     public static let feedPageLimitDefault = 100
     /// The longest wait for a change, in seconds.
     public static let waitSecondsMax = 60
-    /// The length of a place in a feed, written as text, in bytes of ASCII.
+    /// The length of a position in a feed, as ASCII text, in bytes.
     public static let cursorByteCount = 32
 
-    // The limits of devices, by the type of an attachment (`DeviceProfile`). Apple writes 10 MB,
-    // 5 MB and 50 MB; an MB is 1,000,000 bytes here, so that what passes is taken either way.
+    // The limits of devices, by type of attachment (`DeviceProfile`). Apple states 10 MB, 5 MB and 50 MB. One MB is
+    // 1,000,000 bytes here, so that accepted attachments are within either meaning.
 
     /// The largest image of the profile `ios`, in bytes.
     public static let iosImageByteCountMax = 10_000_000
@@ -31,7 +31,7 @@ public enum WireLimits {
     public static let iosAudioByteCountMax = 5_000_000
     /// The largest video of the profile `ios`, in bytes.
     public static let iosVideoByteCountMax = 50_000_000
-    /// The largest image of the profile `android`, in bytes: FCM's limit, which it writes as 1 MB.
+    /// The largest image of the profile `android`, in bytes: the limit of FCM, stated as 1 MB.
     public static let androidImageByteCountMax = 1_000_000
 
     // Binary protocol.
@@ -40,18 +40,18 @@ public enum WireLimits {
     public static let frameHeadByteCountMax = 8_192
     /// The largest body of a ping, in bytes.
     public static let pingBodyByteCountMax = 1_024
-    /// How many requests of one connection may be without an answer. Further ones are not read.
+    /// The maximum number of unanswered requests on a connection. Further ones are not read.
     public static let requestsInFlightMax = 64
     /// The longest target of a call, path and query together, in bytes.
     public static let callTargetByteCountMax = 8_000
-    /// The longest text in which a daemon names its version, in bytes.
+    /// The longest text for a daemon's version, in bytes.
     public static let serverVersionByteCountMax = 255
 
     // HTTP.
 
     /// The longest request line, in bytes, without its line end. Longer: 414.
     public static let requestLineByteCountMax = 8_192
-    /// The largest header section, up to and with the empty line, in bytes. Larger: 431.
+    /// The largest header section, including the empty line, in bytes. Larger: 431.
     public static let headerSectionByteCountMax = 16_384
     /// The most field lines in one request. More: 431.
     public static let fieldLineCountMax = 100
@@ -76,7 +76,7 @@ public enum WireLimits {
     public static let batchByteCountMax = 8 << 20
     /// The most lines of a batch. More: 413.
     public static let batchLineCountMax = 1_000
-    /// What a multipart body may have beside the bytes of its files, in bytes.
+    /// The maximum size of a multipart body besides the bytes of its files, in bytes.
     public static let multipartExtraByteCountMax = 256 << 10
     /// The longest boundary of a multipart body, in bytes. Longer: 400.
     public static let boundaryByteCountMax = 70
@@ -86,6 +86,6 @@ public enum WireLimits {
     public static let multipartHeadLineCountMax = 16
     /// The most blanks after a boundary, in bytes. More: 400.
     public static let multipartBlankByteCountMax = 64
-    /// The most bytes before the first delimiter, and the most after the last one. More: 400.
+    /// The most bytes before the first delimiter, and after the last one. More: 400.
     public static let multipartPreambleByteCountMax = 4_096
 }

@@ -3,16 +3,16 @@ import Bytes
 /// A range of a payload's bytes as given: `Range` in HTTP (RFC 9110, section 14.1.2), or in a head of the binary
 /// protocol.
 public enum WireRange: Sendable, Hashable {
-    /// `count` bytes from a position on, at least 1; nil: to the end. More than there are is no error.
+    /// `count` bytes from a position on, at least 1; nil: to the end. Exceeding the payload is not an error.
     case from(UInt64, count: UInt64?)
-    /// The last so many bytes. HTTP only.
+    /// The last bytes, this many. HTTP only.
     case suffix(UInt64)
 
     /// A range of `count` bytes from `first` on.
     public init(first: UInt64, count: UInt64? = nil) { self = .from(first, count: count) }
 
-    /// Anything but one range of bytes is nil, as a server may ignore the field. Numbers that 64 bits cannot hold
-    /// stand for the greatest.
+    /// nil for anything but one range of bytes, since a server may ignore the field. Numbers too large for 64 bits
+    /// become the largest.
     init?(_ text: RawSpan) {
         guard text.hasPrefixIgnoringCase("bytes=") else { return nil }
         let spec = text.extracting(droppingFirst: 6)
@@ -43,7 +43,7 @@ public enum WireRange: Sendable, Hashable {
         }
     }
 
-    /// What the range means for a payload of `byteCount` bytes.
+    /// The result of the range for a payload of `byteCount` bytes.
     public func resolve(byteCount: UInt64) -> ResolvedRange {
         switch self {
         case .from(let first, let count):
@@ -52,16 +52,16 @@ public enum WireRange: Sendable, Hashable {
             return .partial(first, first + min(count ?? left, left))
         case .suffix(let count):
             guard count > 0 else { return .unsatisfiable }
-            // There is no way to write a Content-Range of nothing.
+            // A Content-Range cannot express an empty range.
             guard byteCount > 0 else { return .whole }
             return .partial(byteCount - min(count, byteCount), byteCount)
         }
     }
 }
 
-/// What a request for a range means for one payload.
+/// The result of a requested range for one payload.
 public enum ResolvedRange: Sendable, Hashable {
-    /// All of it, as if no range had been asked for.
+    /// The whole payload, as if no range had been requested.
     case whole
     /// The bytes from the first position up to and not including the second.
     case partial(UInt64, UInt64)
