@@ -27,6 +27,7 @@ import httpx, jwt
 PICTURE_BYTES_MAX = 10_000_000  # iOS shows no larger one.
 ATTEMPTS_MAX = 5
 PAUSE = float(os.environ.get("PUSH_PAUSE", 1))  # Seconds after the first failed attempt; it doubles.
+PAUSE_MAX = 60  # A service that asks for more (Retry-After) gets no further attempt.
 CA = os.environ.get("PUSH_CA", True)  # Tests have an authority of their own.
 
 
@@ -72,8 +73,9 @@ class Service:
                     break  # The same push would be refused again.
                 if response.headers.get("retry-after", "").isdigit():
                     pause = int(response.headers["retry-after"])
-            if attempt + 1 < ATTEMPTS_MAX:
-                time.sleep(min(pause * random.uniform(1, 1.25), 60))
+            if attempt + 1 == ATTEMPTS_MAX or pause > PAUSE_MAX:
+                break
+            time.sleep(pause * random.uniform(1, 1.25))
         raise RuntimeError(problem)
 
 

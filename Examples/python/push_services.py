@@ -3,8 +3,9 @@
     python3 push_services.py FOLDER     makes keys and certificates in FOLDER, prints its ports, and serves
 
 A device's token says how it is answered, after the checks: one that begins with `gone` is unregistered, `bad` is no
-token, `busy` is answered 429 with Retry-After once, `broken` 500 twice, `away` 503 always, `slow` after a second,
-`expired` that the provider's token has expired, once. Every push is a line of FOLDER/pushes.jsonl.
+token, `busy` is answered 429 with Retry-After once, `later` always and with two minutes, `broken` 500 twice, `away`
+503 always, `slow` after a second, `expired` that the provider's token has expired, once. Every push is a line of
+FOLDER/pushes.jsonl.
 """
 import base64, datetime, ipaddress, json, os, re, socket, ssl, sys, threading, time, uuid
 from urllib.parse import parse_qs
@@ -164,6 +165,8 @@ class APNs:
         require(not (token.startswith("expired") and attempt == 1), 403, "ExpiredProviderToken")
         if token.startswith("busy") and attempt == 1:
             raise Refused(429, "TooManyRequests", {"retry-after": "1"})
+        if token.startswith("later"):
+            raise Refused(429, "TooManyRequests", {"retry-after": "120"})
         require(not (token.startswith("broken") and attempt <= 2), 500, "InternalServerError")
         require(not token.startswith("away"), 503, "ServiceUnavailable")
         if token.startswith("slow"):
@@ -234,6 +237,8 @@ class FCM:
             raise Refused(401, "UNAUTHENTICATED")
         if token.startswith("busy") and attempt == 1:
             raise Refused(429, "QUOTA_EXCEEDED", {"retry-after": "1"})
+        if token.startswith("later"):
+            raise Refused(429, "QUOTA_EXCEEDED", {"retry-after": "120"})
         require(not (token.startswith("broken") and attempt <= 2), 500, "INTERNAL")
         require(not token.startswith("away"), 503, "UNAVAILABLE")
         if token.startswith("slow"):

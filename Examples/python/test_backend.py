@@ -189,6 +189,13 @@ class BackendTests(unittest.TestCase):
         self.assertEqual((outcome["sent"], outcome["dropped"], len(outcome["failed"])), (0, 0, 2))
         self.assertEqual((self.services.attempts["away-1"], self.services.attempts["away-2"]), (5, 5))
 
+    def test_a_service_that_asks_for_a_long_pause_is_not_tried_again(self):
+        for platform in ("apns", "fcm"):
+            self.backend.register("kim", platform, f"later-{platform}")
+        outcome = self.backend.send("kim")
+        self.assertEqual((outcome["sent"], outcome["dropped"], len(outcome["failed"])), (0, 0, 2))
+        self.assertEqual((self.services.attempts["later-apns"], self.services.attempts["later-fcm"]), (1, 1))
+
     def test_what_is_refused_is_told_and_not_repeated(self):
         backend = self.start_backend()
         backend.register("dan", "apns", "bad-1")
