@@ -9,7 +9,7 @@ BLOBD = sys.argv.pop(1)
 SWIFT = sys.argv.pop(1) if os.path.isfile("".join(sys.argv[1:2])) else None
 HERE = os.path.dirname(os.path.abspath(__file__))
 PICTURE = b"\xff\xd8\xff\xe0" + bytes(range(256)) * 40
-OWNERS = ("ann", "bea", "cy-apns", "cy-fcm", "dan", "dot", "eve", "fay", "gil", "hal", "ida")
+OWNERS = ("ann", "bea", "cy-apns", "cy-fcm", "dan", "dot", "eve", "fay", "gil", "hal", "ida", "kim")
 
 
 def wait(call):
