@@ -77,7 +77,7 @@ struct Blobd: ParsableCommand {
             otherNames[word].map { "; did you mean blobd \($0)?" }
             ?? "\(NearestWord.hint(word, commands))."
         throw CommandFailure(
-            .badUsage, "there is no command '\(HumanText.line(word))'\(hint) See blobd --help")
+            .badUsage, "unknown command '\(HumanText.line(word))'\(hint) See blobd --help")
     }
 
     /// Parses the arguments, runs the command and exits with the documented exit codes, which differ from

@@ -38,7 +38,7 @@ import Testing
                 return "\(error)"
             }
         }
-        let expected = "the object \(missing) is missing, and later segments are there"
+        let expected = "the object \(missing) is missing, but later segments exist"
         #expect(description { try follower.follow() } == expected)
         #expect(description { _ = try follower.takeOver() } == expected)
         // Without the look it costs nothing, and says nothing.
@@ -88,7 +88,7 @@ import Testing
         follower.bucket.onRequest = { [name, bytes] (operation, asked) throws(ReplicationError) in
             objects[name] = operation == .get && asked == name ? nil : bytes
         }
-        let error = ReplicationError.damaged(name: name, why: "is listed, and cannot be read")
+        let error = ReplicationError.damaged(name: name, why: "is listed but cannot be read")
         #expect(throws: error) { try follower.follow() }
         follower.bucket.onRequest = { _, _ in }
         objects[name] = bytes

@@ -54,7 +54,7 @@ import Testing
             try BlobStore.openReadOnly(at: data).tablesDigest() == history.digests[sequence])
         try blobd(1, "without a store", "restore", url, "--data", data)
         try blobd(
-            1, "no base is at or before that", "restore", url, "--data", folder.path("early"),
+            1, "every base is later", "restore", url, "--data", folder.path("early"),
             "--at", "2001-01-01T00:00:00Z")
         try blobd(0, "verified batch", "restore", url, "--verify-only")
         try blobd(0, "verified batches", "restore", url, "--verify-only", "--all")
@@ -67,7 +67,9 @@ import Testing
         try blobd(2, "", "restore", url, "--all", "--data", "x")
         try blobd(2, "", "restore", "/nowhere", "--data", "x", "--at", "now")
 
-        for words in ["leader    leader, epoch 1, since", "pack/ "] {
+        for words in [
+            "leader    leader, epoch 1, since", "pack/ ", "a month   at the rate of the last ",
+        ] {
             try blobd(0, words, "replicas", url)
         }
         try blobd(0, "\"epoch\":1", "replicas", url, "--json")

@@ -120,11 +120,11 @@ import Testing
         }
         #expect(
             error(.time(noon.adding(seconds: -1)), history.objects).contains(
-                "no base is at or before that: the oldest is of 2027-01-15T08:00:00.000Z"))
+                "every base is later: the oldest is of 2027-01-15T08:00:00.000Z"))
         let last = history.leader.store.lastSequence
         #expect(
             error(.sequence(last + 1), history.objects).contains(
-                "the log ends with the batch \(last)"))
+                "the log ends with batch \(last)"))
         #expect(error(.end, MemoryObjects()).contains("no shard"))
         let damaged = MemoryObjects(history.objects.all)
         damaged[ShardNames.store]?[20] ^= 1

@@ -87,7 +87,7 @@ struct RoleTests {
         a.kill()
         try a.start()
         try a.lead()
-        #expect(!a.lines.contains { $0.contains("leads no more") })
+        #expect(!a.lines.contains { $0.contains("is no longer the leader") })
         #expect(try a.store.get("1") == [1])
     }
 
@@ -194,7 +194,7 @@ struct RoleTests {
         a.bucket.onRequest = { _, _ in }
         guard case .refused = promotion.answer else { throw TestFailure("\(promotion.answer!)") }
         try a.run { a.isLeading }
-        #expect(a.lines.last?.contains("leads on") == true)
+        #expect(a.lines.last?.contains("continues to lead") == true)
     }
 
     // The end of the epoch was on its way when the request was given up. The leader took changes again, then the end

@@ -114,7 +114,7 @@ final class Host: ReplicaHost, @unchecked Sendable {
 
     func log(_ level: ReplicaLogLevel, _ text: String) {
         world.trace("\(name) says: \(text)")
-        if text.hasPrefix("\(settings.hostName) leads since"), !world.hasCopies {
+        if text.hasPrefix("\(settings.hostName) has led since"), !world.hasCopies {
             world.note { throw Finding("a leader is deposed by an epoch of its own", name) }
         }
     }

@@ -90,7 +90,7 @@ extension Host {
             case .mustRestart(let why):
                 world.trace("\(name) must be started again: \(why)")
                 world.sometimes("must restart")
-                guard world.hasCopies || !why.contains("does not continue the one before it") else {
+                guard world.hasCopies || !why.contains("does not continue the previous one") else {
                     throw Finding("the log is taken for another one's", "\(name): \(why)")
                 }
                 errors["start"] = why

@@ -1,6 +1,7 @@
-/// Commands and what they print, as documents and `Tests/Sessions` have them: a line `$ …` is a command, and those below
-/// it are what it writes to both outputs. `…` is any text. In the files of `Tests/Sessions` a last line `[3]` is the exit
-/// code, if it is not 0, and a line that begins with `# ` is a comment.
+/// Commands and what they print, as documents and `Tests/Sessions` show them: a line `$ …` is a command, and the lines
+/// below it are what it writes to both outputs. `…` is any text. In the files of `Tests/Sessions` a last line `[3]` is the
+/// exit code, if it is not 0, and a line that begins with `# ` is a comment. In a block `sh` of a document each line is a
+/// command that succeeds.
 public struct Session: Sendable {
     /// A command, and what it must print.
     public struct Step: Sendable {
@@ -8,8 +9,8 @@ public struct Session: Sendable {
         public var host: String
         /// What is typed.
         public var command: String
-        /// The lines that it must print.
-        public var expected: [String] = []
+        /// The lines that it must print; nil: any, but it must succeed.
+        public var expected: [String]? = []
     }
 
     /// For messages.
@@ -17,11 +18,19 @@ public struct Session: Sendable {
     /// In their order.
     public var steps: [Step] = []
 
-    /// The sessions of a document's blocks, one for each heading. A block is marked `console`.
+    /// The sessions of a document's blocks `console` and `sh`, one for each heading.
     public static func all(in document: String) -> [Session] {
-        DocumentBlock.all(in: document, kind: "console").byHeading.map {
-            Session(title: $0, lines: $1.flatMap(\.lines))
-        }
+        DocumentBlock.all(in: document).filter { $0.kind == "console" || $0.kind == "sh" }
+            .byHeading.map { heading, blocks in
+                var session = Session(title: "\(document), \(heading)", lines: [])
+                for block in blocks {
+                    session.steps +=
+                        block.kind == "sh"
+                        ? block.lines.map { Step(host: "", command: $0, expected: nil) }
+                        : Session(title: "", lines: block.lines).steps
+                }
+                return session
+            }
     }
 
     /// A session of these lines. What comes before the first command is left out.
@@ -31,7 +40,7 @@ public struct Session: Sendable {
             if let match = line.wholeMatch(of: #/([a-z]?)\$ (.*)/#) {
                 steps.append(Step(host: String(match.1), command: String(match.2)))
             } else if !steps.isEmpty {
-                steps[steps.count - 1].expected.append(line)
+                steps[steps.count - 1].expected?.append(line)
             }
         }
     }
@@ -39,22 +48,31 @@ public struct Session: Sendable {
     /// Runs all commands in one shell, in the folder `work` of a folder. Each one's output goes to a file of its own, so
     /// that what runs in the background cannot end up in another's.
     ///
-    /// - Parameter tellsCodes: whether an exit code other than 0 is printed behind the output.
-    /// - Returns: what was printed otherwise than it is written.
+    /// - Parameters:
+    ///   - tellsCodes: whether an exit code other than 0 is printed after the output of each command.
+    ///   - host: the host whose paths replace those of the document.
+    /// - Returns: the commands that printed something else, or failed.
     public func run(
-        in folder: TemporaryFolder, environment: [String: String], tellsCodes: Bool = false
+        in folder: TemporaryFolder, environment: [String: String], tellsCodes: Bool = false,
+        on host: StandInHost? = nil
     ) throws -> [String] {
         var script = "cd \(folder.path("work")) || exit\n"
         for (index, step) in steps.enumerated() {
-            script += "exec >../output-\(index) 2>&1\n\(step.command)\n"
-            if tellsCodes { script += "code=$?; [ $code = 0 ] || echo \"[$code]\"\n" }
+            let command = host?.command(step.command) ?? step.command
+            script += "exec >../output-\(index) 2>&1\n\(command)\n"
+            if tellsCodes || step.expected == nil {
+                script += "code=$?; [ $code = 0 ] || echo \"[$code]\"\n"
+            }
         }
         _ = try TestSupport.run(
             ["timeout", "-k", "5", "300", "/bin/sh", "-c", script], environment: environment)
         return try steps.enumerated().compactMap { index, step in
-            let output = String(decoding: try folder.read("output-\(index)"), as: UTF8.self)
-            return Self.matches(output, step.expected)
-                ? nil : "\(title): \(step.command)\nprinted:\n\(output)"
+            let text = String(decoding: try folder.read("output-\(index)"), as: UTF8.self)
+            let output = host?.output(text) ?? text
+            let isRight =
+                step.expected.map { Self.matches(output, $0) }
+                ?? !output.contains(#/(?m)^\[\d+\]$/#)
+            return isRight ? nil : "\(title): \(step.command)\nprinted:\n\(output)"
         }
     }
 

@@ -148,7 +148,7 @@ struct Acceptor: ~Copyable {
             case .connection(let socket): admit(socket, by: listener)
             case .none: return
             case .exhausted(let error):
-                exhaustion.note(.warning, "Cannot accept connections for a moment: \(error)")
+                exhaustion.note(.warning, "Cannot accept connections, retrying: \(error)")
                 return pauseAccepting(milliseconds: Self.pauseMilliseconds)
             }
         }

@@ -19,7 +19,7 @@ enum CrashMarker {
         if let signal = signal(of: path) {
             let name = signalName(signal)
             log.warning(
-                "The last run died of \(name). All tables are checked before the store is served"
+                "The last run was killed by \(name). Checking all tables before the store is served"
             )
             try checkPages(directory, diedOf: name)
             log.notice("All tables are valid")
@@ -55,7 +55,7 @@ enum CrashMarker {
         throw .cannotOpen(
             path: directory,
             reason:
-                "the last run died of \(signal), and \(why). Nothing was changed. Restore the "
+                "the last run was killed by \(signal), and \(why). Nothing was changed. Restore the "
                 + "directory from a backup; `blobd verify` lists all damage")
     }
 }

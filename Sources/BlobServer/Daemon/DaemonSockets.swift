@@ -33,7 +33,7 @@ struct DaemonSockets {
             guard links.keys != nil else {
                 throw StartFailure(
                     description:
-                        "the device socket that is passed answers signed links: give --signing-keys"
+                        "the passed device socket serves signed links: --signing-keys is required"
                 )
             }
             return try take(passed, "device-socket-group", options.deviceSocketGroup, log)
@@ -52,7 +52,7 @@ struct DaemonSockets {
         var status = stat()
         if let group, lstat(socket.path, &status) == 0, status.st_gid != group {
             log.warning(
-                "\(setting) is not used: \(socket.path) is passed by a socket unit, whose SocketGroup= counts"
+                "\(setting) is ignored: \(socket.path) is passed by a socket unit; set SocketGroup= there"
             )
         }
         return socket

@@ -69,7 +69,7 @@ final class Reloader {
                 "SIGHUP: read \(new.options.signingKeyPath ?? ""): the keys \(keys.ids.joined(separator: ", "))"
             )
         } else if new.changes.isEmpty, new.pendingRestart.isEmpty {
-            quiet.note(.notice, "SIGHUP: read again; no setting has changed")
+            quiet.note(.notice, "SIGHUP: reloaded; no setting changed")
         }
     }
 }

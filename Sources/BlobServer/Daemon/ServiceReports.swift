@@ -20,7 +20,7 @@ final class ServiceReports {
     func stopping(_ reason: String) { manager.notify(.stopping, status: reason) }
 
     func around<Result>(_ reload: () -> Result) -> Result {
-        manager.notify(.reloading, status: "reading the configuration again")
+        manager.notify(.reloading, status: "reloading the configuration")
         defer { ready() }
         return reload()
     }
@@ -33,7 +33,7 @@ final class ServiceReports {
         guard stuck.isEmpty else {
             if !isStuck {
                 writer.context.log.critical(
-                    "No progress of \(stuck.joined(separator: ", ")): the watchdog is not told")
+                    "No progress of \(stuck.joined(separator: ", ")): not notifying the watchdog")
             }
             isStuck = true
             return

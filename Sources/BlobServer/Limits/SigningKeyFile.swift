@@ -18,7 +18,8 @@ package enum SigningKeyFile {
                     let mode = String(status.st_mode & 0o777, radix: 8)
                     throw SmallFile.Failure(
                         reason:
-                            "has the mode \(mode); others must not read it: chmod 600 or 640")
+                            "has the mode \(mode); it must not be readable by others: chmod 600 or 640"
+                    )
                 }
             }
         } catch {

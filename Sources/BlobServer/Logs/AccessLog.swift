@@ -95,7 +95,7 @@ package final class AccessLog: Sendable {
         let number = Self.open(path)
         guard number >= 0 else {
             let error = SystemError("open")
-            return errors.note(.error, "Cannot open the access log \(path) again: \(error)")
+            return errors.note(.error, "Cannot reopen the access log \(path): \(error)")
         }
         let old = descriptor.exchange(number, ordering: .relaxed)
         Glibc.close(old)

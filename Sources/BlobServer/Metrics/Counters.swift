@@ -99,7 +99,7 @@ extension Figure {
         Figure(
             "refused_peers",
             metric: .counter(
-                "blobd_refused_peers_total", "Connections of users who may not connect.")
+                "blobd_refused_peers_total", "Connections refused because of their user.")
         ) { $0.counters.refusedPeers.total },
         Figure(
             "body_memory_bytes", .bytes, title: "memory for bodies",
@@ -110,7 +110,7 @@ extension Figure {
         },
         Figure(
             "body_spools", title: "files for bodies",
-            metric: .gauge("blobd_body_spools", "Request bodies that are spooled to files.")
+            metric: .gauge("blobd_body_spools", "Request bodies spooled to files.")
         ) { $0.bodySpoolCount },
         Figure(
             "answer_memory_bytes", .bytes, title: "unread answers",
@@ -120,10 +120,10 @@ extension Figure {
             $0.limits.answerMemoryByteCountMax
         },
         Figure(
-            "unread_ends", title: "ended for unread answers",
+            "unread_ends", title: "closed for unread answers",
             metric: .counter(
                 "blobd_unread_ends_total",
-                "Connections that ended because their unread answers took memory that others needed."
+                "Connections closed to free the memory of their unread answers."
             )
         ) { $0.counters.sum { $0.unreadEnds.total } },
         // The labels of `blobd_requests_total` come from the requests.
@@ -147,15 +147,15 @@ extension Figure {
         Figure("log_commits") { $0.commitCount },
         Figure(
             "bytes_sent", .bytes, title: "bytes sent", top: .rate("sent", 3),
-            metric: .counter("blobd_sent_bytes_total", "Bytes that were sent.")
+            metric: .counter("blobd_sent_bytes_total", "Bytes sent.")
         ) { $0.counters.sum { $0.bytesSent.total } },
         Figure(
             "bytes_received", .bytes, title: "bytes received", top: .rate("received", 4),
-            metric: .counter("blobd_received_bytes_total", "Bytes that were received.")
+            metric: .counter("blobd_received_bytes_total", "Bytes received.")
         ) { $0.counters.sum { $0.bytesReceived.total } },
         Figure(
             "timeouts",
-            metric: .counter("blobd_timeouts_total", "Connections that ended at a time limit.")
+            metric: .counter("blobd_timeouts_total", "Connections closed at a time limit.")
         ) { $0.counters.sum { $0.timeouts.total } },
         Figure(
             "clock_jumps",
@@ -165,7 +165,7 @@ extension Figure {
         Figure(
             nil,
             metric: .counter(
-                "blobd_access_log_dropped_total", "Lines that the access log could not take.")
+                "blobd_access_log_dropped_total", "Lines dropped from the access log.")
         ) { $0.droppedLineCount },
     ]
 

@@ -120,15 +120,15 @@ extension Figure {
         ) { $0.held.orphanBytes },
         Figure(
             "leases", title: "leases",
-            metric: .gauge("blobd_leases", "Blobs that are kept until peers have read them.")
+            metric: .gauge("blobd_leases", "Blobs kept until peers have read them.")
         ) { $0.held.leases },
         Figure(
             "tombstones", title: "tombstones",
-            metric: .gauge("blobd_tombstones", "Removals that are remembered.")
+            metric: .gauge("blobd_tombstones", "Remembered deletions and category edits.")
         ) { $0.held.tombstones },
         Figure(
             "held_blobs", title: "held blobs",
-            metric: .gauge("blobd_held_blobs", "Blobs that are held for a while.")
+            metric: .gauge("blobd_held_blobs", "Blobs with a hold.")
         ) { $0.held.heldBlobs },
         Figure("categories", title: "categories", metric: .gauge("blobd_categories", "Categories."))
         {
@@ -152,12 +152,13 @@ extension Figure {
         },
         Figure("revision", title: "revision") { Int(clamping: $0.held.revision) },
         Figure(
-            nil, metric: .counter("blobd_corrupt_chunks_total", "Damaged chunks that were found.")
+            nil,
+            metric: .counter("blobd_corrupt_chunks_total", "Damaged chunks found since the start.")
         ) {
             $0.store.damageCounts.chunks
         },
         Figure(
-            nil, metric: .gauge("blobd_quarantined_blobs", "Blobs that are damaged and not sent.")
+            nil, metric: .gauge("blobd_quarantined_blobs", "Damaged blobs, which are not sent.")
         ) {
             $0.store.quarantinedBlobs.count
         },
@@ -167,11 +168,11 @@ extension Figure {
         Figure(
             nil,
             metric: .gauge(
-                "blobd_wal_bytes", "Bytes of the write-ahead log that are not committed.")
+                "blobd_wal_bytes", "Uncommitted bytes of the write-ahead log.")
         ) { $0.store.pendingLogByteCount },
     ]
 
     private static func storeBytes(_ kind: String) -> Sample {
-        .gauge("blobd_store_bytes", "Bytes of the store, by what they are.", ("kind", kind))
+        .gauge("blobd_store_bytes", "Bytes of the store, by kind.", ("kind", kind))
     }
 }

@@ -63,7 +63,7 @@ package struct ServiceManager {
             } else {
                 throw StartFailure(
                     description:
-                        "LISTEN_FDS: \(count) sockets are passed; there may be one, and one named \(deviceName)"
+                        "LISTEN_FDS: \(count) sockets were passed; expected one, and optionally one named \(deviceName)"
                 )
             }
         }

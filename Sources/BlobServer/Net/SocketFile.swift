@@ -70,7 +70,7 @@ package final class SocketFile {
         } catch {
             throw StartFailure(
                 description:
-                    "LISTEN_FDS: descriptor \(number) is not a Unix stream socket that listens")
+                    "LISTEN_FDS: descriptor \(number) is not a listening Unix stream socket")
         }
         path = listener.path
         identity = nil

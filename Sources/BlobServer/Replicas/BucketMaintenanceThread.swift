@@ -39,7 +39,7 @@ final class BucketMaintenanceThread: Sendable {
                     if step.isSomething { pause = 0 }
                     if case .lostSegment(let number) = step {
                         context.log.critical(
-                            "The bucket has lost segment \(number) of the log: a base is made, so that followers do not need it. The store cannot be restored to moments between that segment and the base"
+                            "Segment \(number) of the log is missing from the bucket: making a base, so that followers do not need it. The store cannot be restored to moments between that segment and the base"
                         )
                     }
                     if case .clockJumped(let milliseconds) = step {
@@ -57,7 +57,7 @@ final class BucketMaintenanceThread: Sendable {
             } catch {
                 // Logged once for consecutive failures.
                 context.log.log(
-                    level: isFailing ? .debug : .warning, "The bucket is not looked after: \(error)"
+                    level: isFailing ? .debug : .warning, "Bucket maintenance failed: \(error)"
                 )
                 isFailing = true
                 pause = Self.failurePauseMilliseconds

@@ -44,7 +44,7 @@ final class EvictionThread: Sendable {
                     pause = Self.fruitlessPauseMilliseconds
                     log.note(
                         .warning,
-                        "The store has more than \(byteCountMax) bytes (--local-bytes) without a long payload that could be evicted"
+                        "The store exceeds --local-bytes (\(byteCountMax) bytes), but no long payload can be evicted"
                     )
                 }
             } catch ReplicationError.stopped {

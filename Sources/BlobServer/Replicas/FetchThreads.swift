@@ -43,7 +43,7 @@ final class FetchThreads: Sendable {
             } catch {
                 log.note(
                     .error, "Cannot fetch \(blob.digest) from \(context.access.name): \(error)")
-                fetches.finish(blob, "the bucket did not give it: \(error)", asOf: .now)
+                fetches.finish(blob, "cannot fetch it from the bucket: \(error)", asOf: .now)
             }
         }
     }
@@ -62,7 +62,7 @@ final class FetchThreads: Sendable {
             try putBack(found, bytes, bucket)
         }
         guard isFound else {
-            throw ReplicaFailure(description: "no base and no segment has its bytes")
+            throw ReplicaFailure(description: "no base or segment contains its bytes")
         }
     }
 
@@ -77,11 +77,11 @@ final class FetchThreads: Sendable {
             }
             if outcome == .stored, wasDamaged {
                 context.log.notice(
-                    "Mended \(blob.digest) with its bytes from \(context.access.name)")
+                    "Repaired \(blob.digest) with its bytes from \(context.access.name)")
             }
             guard outcome == .later else { return }
             guard Instant.now < end else {
-                throw ReplicaFailure(description: "its damaged pages are being sent still")
+                throw ReplicaFailure(description: "its damaged pages are still being sent")
             }
             // Snapshots that contain what is being removed are open for a moment.
             try bucket.pause(beforeRetrying: 0)

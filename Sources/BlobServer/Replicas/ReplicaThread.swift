@@ -55,7 +55,7 @@ final class ReplicaThread: Sendable {
                 case .mustRestart(let why):
                     context.log.critical("\(why); start the daemon again")
                     host.become(.changes)
-                    host.failWaiters("stored here, and another daemon leads: it is not replicated")
+                    host.failWaiters("stored here, but another daemon leads: it is not replicated")
                     return onDeposed()
                 }
             } catch {

@@ -60,12 +60,13 @@ final class ShardAccess: ShardHost {
         let report = try ConditionalWriteProbe.short.run(bucket, stop: stopSignal)
         if let error = report.deletionError, error.kind != .stopped {
             logger.warning(
-                "Nothing can be deleted from \(name), and what nobody needs stays there: \(error)")
+                "Cannot delete from \(name); objects that are no longer needed stay there: \(error)"
+            )
         }
         guard !report.isSound else { return }
         throw ReplicaFailure(
             description:
-                "\(name) cannot be replicated to: the server does not keep conditional creates (\(report.faults.first ?? "")); blobd probe \(name) shows more"
+                "\(name) cannot be replicated to: the server does not honour conditional creates (\(report.faults.first ?? "")); run blobd probe \(name)"
         )
     }
 

@@ -41,7 +41,7 @@ package struct StoreWalk {
         if signal != 0 {
             walk.ending = .died(signal: signal)
             walk.report.add(
-                "\(signalName(signal)) ended the check at \(WalkPosition(memory).text), or right after it"
+                "\(signalName(signal)) killed the check at \(WalkPosition(memory).text), or right after it"
             )
         } else if let failure = lines.failure {
             walk.ending = .failed(failure)

@@ -69,7 +69,8 @@ final class BlobFetches: Sendable {
     /// Why a blob cannot be fetched now; nil: ``want(_:for:asOf:)`` it.
     func refusal(of blob: BlobReference, asOf now: Instant) -> String? {
         guard threadCount > 0 else {
-            return "its bytes are in the bucket, and this daemon does not fetch any (--local-bytes)"
+            return
+                "its bytes are only in the bucket, and this daemon does not fetch payloads (--local-bytes)"
         }
         return state.withLock { state in
             if let failure = state.failures[blob.number] {
@@ -77,7 +78,8 @@ final class BlobFetches: Sendable {
                 state.failures[blob.number] = nil
             }
             guard state.waiterCount < Self.waiterCountMax else {
-                return "\(state.waiterCount) requests wait for payloads from the bucket"
+                return
+                    "\(state.waiterCount) requests are already waiting for payloads from the bucket"
             }
             return nil
         }

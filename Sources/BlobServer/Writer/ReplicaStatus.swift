@@ -120,9 +120,10 @@ final class ReplicaStatus: Sendable {
         case .follower:
             return ProtocolError(
                 .follower,
-                "this daemon follows \(leader.isEmpty ? "another one" : leader): change it there")
+                "this daemon follows \(leader.isEmpty ? "another one" : leader): send the change there"
+            )
         case .changing:
-            return ProtocolError(.follower, "the lead is changing; try again")
+            return ProtocolError(.follower, "the leader is changing; try again")
         }
     }
 
@@ -181,7 +182,7 @@ final class ReplicaStatus: Sendable {
         return .refused(
             ProtocolError(
                 .unreplicated,
-                "stored here, and not in the bucket: \(Self.waiterCountMax) requests wait for that already"
+                "stored here, but not in the bucket: \(Self.waiterCountMax) requests are already waiting for that"
             ))
     }
 
@@ -196,7 +197,7 @@ final class ReplicaStatus: Sendable {
             return .refused(
                 ProtocolError(
                     .unreplicated,
-                    "stored here, and not in the bucket within \(options.unreplicatedMillisecondsMax / 1_000) s: it may be lost with this host"
+                    "stored here, but not in the bucket within \(options.unreplicatedMillisecondsMax / 1_000) s: it may be lost with this host"
                 ))
         }
     }

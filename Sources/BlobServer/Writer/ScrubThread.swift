@@ -85,7 +85,8 @@ private struct ScrubLoop {
             let rest = others > 0 ? " and \(others) more" : ""
             let remedy =
                 blob.isInBucket || blob.isAmongOthers
-                ? "It is fetched from the bucket again" : "Publish the same bytes again to heal it"
+                ? "It is fetched from the bucket again"
+                : "Publish the same bytes again to repair it"
             log.error(
                 "Quarantined \(blob.digest) of \(blob.byteCount) bytes: stored bytes are damaged. It belongs to \(ids.joined(separator: ", "))\(rest). \(remedy)"
             )

@@ -71,16 +71,16 @@ struct WriterMaintenance {
         task = "free blobs without references"
         let freed = try store.freeOrphans(
             byteCountMax: Self.freedByteCountMax, bootMilliseconds: .bootMilliseconds)
-        task = "look after damaged payloads"
+        task = "replace damaged payloads"
         // Published again, a payload heals on the leader, which tells its followers.
         let hasMoreToHeal = try store.tendQuarantine(&healing, heals: !isFollowing, asOf: .now)
         mendDamaged(asOf: now)
         if let position = context.scrub.takePosition() { try store.write(position) }
         if store.needsScrubber { context.scrub.thread.wake() }
-        task = "shorten the data file"
+        task = "truncate the data file"
         try store.trimFile()
         if now >= nextReclaim {
-            task = "give free pages back to the file system"
+            task = "return free pages to the file system"
             nextReclaim = now.after(milliseconds: Self.reclaimPauseMilliseconds)
             let reclaimed = try store.reclaimFreePages(
                 microsecondsMax: Self.reclaimMicrosecondsMax,
@@ -88,14 +88,14 @@ struct WriterMaintenance {
             if reclaimed.more { nextSweep = min(nextSweep, nextReclaim) }
         }
         if now >= nextSave {
-            task = "note what was shipped"
+            task = "record what was shipped"
             nextSave = now.after(milliseconds: Self.shippedSaveMilliseconds)
             try store.saveShipped()
         }
-        task = "look for old snapshots"
+        task = "check for old snapshots"
         try context.oldestSnapshot.look(in: store)
         if now >= nextReaderCheck {
-            task = "look for dead readers"
+            task = "check for dead readers"
             nextReaderCheck = now.after(milliseconds: Self.readerCheckMilliseconds)
             let dead = try store.checkReaders()
             if dead > 0 { context.log.notice("Freed the slots of \(dead) dead readers") }

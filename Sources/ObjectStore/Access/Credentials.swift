@@ -39,7 +39,7 @@ package final class CredentialsProvider: Sendable {
         where !text.utf8.allSatisfy({ $0 > 0x20 && $0 < 0x7F }) {
             throw ObjectStoreError(
                 .noCredentials,
-                "the credentials of \(read.source) have blanks, control characters or letters beyond ASCII"
+                "the credentials of \(read.source) contain blanks, control characters or non-ASCII characters"
             )
         }
         return read
@@ -58,7 +58,7 @@ package final class CredentialsProvider: Sendable {
         guard id == nil, secret == nil else {
             throw ObjectStoreError(
                 .noCredentials,
-                "of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY only one is set: set both, or none and use a credentials file"
+                "only one of AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY is set: set both, or neither and use a credentials file"
             )
         }
         let named = environment["AWS_SHARED_CREDENTIALS_FILE"]
@@ -113,7 +113,7 @@ enum CredentialsFile {
         var bytes = [UInt8](repeating: 0, count: most + 1)
         let count = fread(&bytes, 1, bytes.count, file)
         guard ferror(file) == 0 else { throw failed(String(cString: strerror(errno))) }
-        guard count <= most else { throw failed("it has over \(most) bytes") }
+        guard count <= most else { throw failed("it is longer than \(most) bytes") }
         let text = String(decoding: bytes[..<count], as: UTF8.self)
         guard let fields = parse(text)[profile] else {
             throw failed("it has no profile [\(ObjectText.line(profile))]")

@@ -19,7 +19,7 @@ package struct ObjectStoreAccess: Sendable {
         else {
             throw ObjectStoreError(
                 .invalidAddress,
-                "\(region?.name ?? "AWS_REGION") is \"\(ObjectText.line(self.region))\": a region has lower-case letters, digits and hyphens"
+                "\(region?.name ?? "AWS_REGION") is \"\(ObjectText.line(self.region))\": a region consists of lower-case letters, digits and hyphens"
             )
         }
         let address = environment.first("AWS_ENDPOINT_URL_S3", "AWS_ENDPOINT_URL")?.value

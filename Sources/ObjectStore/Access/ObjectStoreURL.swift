@@ -18,7 +18,7 @@ package struct ObjectStoreURL: Sendable, Hashable, CustomStringConvertible {
     package init(_ text: String) throws(ObjectStoreError) {
         func refused(_ why: String) -> ObjectStoreError {
             ObjectStoreError(
-                .invalidAddress, "\"\(ObjectText.line(text))\" is no address of objects: \(why)")
+                .invalidAddress, "\"\(ObjectText.line(text))\" is not a bucket address: \(why)")
         }
         guard text.hasPrefix("s3://") else { throw refused("it must be s3://bucket/prefix") }
         let rest = text.utf8.dropFirst(5)
@@ -32,7 +32,7 @@ package struct ObjectStoreURL: Sendable, Hashable, CustomStringConvertible {
         self.prefix = String(decoding: prefix, as: UTF8.self)
         if prefix.count > Self.prefixByteCountMax {
             throw refused(
-                "the prefix has \(prefix.count) bytes; at most \(Self.prefixByteCountMax)")
+                "the prefix is \(prefix.count) bytes long; the limit is \(Self.prefixByteCountMax)")
         }
         // A prefix of a single slash is an empty segment, too.
         let hasPrefix = rest.count > bucket.utf8.count + 1
@@ -48,7 +48,7 @@ package struct ObjectStoreURL: Sendable, Hashable, CustomStringConvertible {
         }
         if key.utf8.count > ObjectStoreLimits.keyByteCountMax {
             throw refused(
-                "has \(key.utf8.count) bytes with its prefix; at most \(ObjectStoreLimits.keyByteCountMax)"
+                "is \(key.utf8.count) bytes long with its prefix; the limit is \(ObjectStoreLimits.keyByteCountMax)"
             )
         }
         if let fault = Self.fault(inPath: name) { throw refused(fault) }
@@ -59,8 +59,8 @@ package struct ObjectStoreURL: Sendable, Hashable, CustomStringConvertible {
     private static func fault(inPath path: String) -> String? {
         if let fault = UTF8Text.fault(in: path.utf8.span.bytes) { return fault }
         for segment in path.split(separator: "/", omittingEmptySubsequences: false) {
-            if segment.isEmpty { return "has an empty segment" }
-            if segment == "." || segment == ".." { return "has the segment \"\(segment)\"" }
+            if segment.isEmpty { return "contains an empty segment" }
+            if segment == "." || segment == ".." { return "contains the segment \"\(segment)\"" }
         }
         return nil
     }
@@ -68,19 +68,19 @@ package struct ObjectStoreURL: Sendable, Hashable, CustomStringConvertible {
     private static func fault(inBucket name: String) -> String? {
         let bytes = Array(name.utf8)
         guard (3...63).contains(bytes.count) else {
-            return "has \(bytes.count) characters; it must have 3 to 63"
+            return "is \(bytes.count) characters long; it must be 3 to 63"
         }
         func isAlphanumeric(_ byte: UInt8) -> Bool {
             Decimal.isDigit(byte) || (UInt8(ascii: "a")...UInt8(ascii: "z")).contains(byte)
         }
         let marks = [UInt8(ascii: "-"), UInt8(ascii: ".")]
         guard bytes.allSatisfy({ isAlphanumeric($0) || marks.contains($0) }) else {
-            return "must have lower-case letters, digits, hyphens and dots only"
+            return "must contain only lower-case letters, digits, hyphens and dots"
         }
         guard isAlphanumeric(bytes[0]), isAlphanumeric(bytes[bytes.count - 1]) else {
             return "must begin and end with a letter or a digit"
         }
-        if name.contains("..") { return "must not have two dots side by side" }
+        if name.contains("..") { return "must not contain two consecutive dots" }
         if bytes.allSatisfy({ Decimal.isDigit($0) || $0 == UInt8(ascii: ".") }),
             bytes.count(where: { $0 == UInt8(ascii: ".") }) == 3
         {
@@ -121,13 +121,13 @@ package struct Endpoint: Sendable, Hashable, CustomStringConvertible {
             throw refused("must be ASCII without blanks")
         }
         guard !rest.contains(where: { "?#@\\\"<>".contains($0) }) else {
-            throw refused("must have no user, query or fragment")
+            throw refused("must not contain a user, query or fragment")
         }
         let authority = rest.prefix { $0 != "/" }
         var path = rest.dropFirst(authority.count)
         while path.hasSuffix("/") { path = path.dropLast() }
         guard !path.contains("//"), !path.contains("/./"), !path.contains("/../") else {
-            throw refused("must have no empty or dot segments")
+            throw refused("must not contain empty or dot segments")
         }
         var host = authority
         var port = ""

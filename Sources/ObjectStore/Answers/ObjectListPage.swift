@@ -35,7 +35,7 @@ extension ObjectListPage {
         for element in root.children where element.name == "Contents" {
             guard let raw = element.text(of: "Key"), let key = decoded(raw, isEncoded),
                 key.utf8.starts(with: prefix.utf8)
-            else { return .failure("a key that was not asked for") }
+            else { return .failure("a key that was not requested") }
             if let last, !last.utf8.lexicographicallyPrecedes(key.utf8) {
                 return .failure("keys out of order")
             }
@@ -54,7 +54,7 @@ extension ObjectListPage {
         case "true":
             // An empty page that is not the last is allowed, one without a token would be requested again and again.
             guard let token = root.text(of: "NextContinuationToken"), !token.isEmpty else {
-                return .failure("a page that is not the last, without a token for the next")
+                return .failure("an incomplete page without a token for the next")
             }
             page.next = ObjectListPosition(token: token)
         default: return .failure("no IsTruncated")

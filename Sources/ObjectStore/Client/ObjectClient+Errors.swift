@@ -52,7 +52,7 @@ extension ObjectClient {
         switch answer.fault {
         case .tooLarge:
             return ObjectStoreError(
-                .tooLarge, "\(what): the answer has over \(question.byteCountMax) bytes")
+                .tooLarge, "\(what): the answer is longer than \(question.byteCountMax) bytes")
         case .bad(let words): return bad(question, words)
         case nil: break
         }

@@ -33,7 +33,7 @@ extension ObjectClient {
         case 200, 206:
             if answer.fault != nil { throw error(question, answer) }
             guard !answer.isDocument else {
-                let what = document.map { "the error \($0.words)" } ?? "a page, which no object is"
+                let what = document.map { "the error \($0.words)" } ?? "a page instead of an object"
                 throw bad(question, "\(answer.status) with \(what)")
             }
             // No object here is empty. A proxy's success without a body would pass for one.
@@ -66,11 +66,11 @@ private final class ReceivedObject {
             else { return "the range \"\(ObjectText.line(text))\" for \(range)" }
             total = came.total
         } else {
-            guard answer.status == 200 else { return "206, but no range was asked for" }
+            guard answer.status == 200 else { return "206, but no range was requested" }
             total = answer.contentLength
         }
         if let byteCount, let total, total != byteCount {
-            return "an object of \(total) bytes, which had \(byteCount) before"
+            return "an object of \(total) bytes, where there were \(byteCount) before"
         }
         byteCount = byteCount ?? total
         return nil

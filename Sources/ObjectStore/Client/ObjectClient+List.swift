@@ -44,7 +44,7 @@ extension ObjectClient {
         {
         case .success(let page):
             guard page.next != position || position == nil else {
-                throw bad(question, "a page whose next is itself")
+                throw bad(question, "a page that names itself as the next")
             }
             return page
         case .failure(let fault):

@@ -68,7 +68,7 @@ extension ObjectClient {
         {
         case .success(let came): answer = came
         case .failure(.cut(let reason)): return unknown(reason)
-        case .failure(.stopped(isBegun: true)): return unknown("stopped before the answer came")
+        case .failure(.stopped(isBegun: true)): return unknown("stopped before the answer arrived")
         case .failure(let failure): throw error(question, failure)
         }
         // What breaks the protocol is no word of an object store, whatever its status.

@@ -51,7 +51,7 @@ package final class ObjectClient {
             let answer = makeAnswer()
             var failure = send(question, body, digest, credentials, answer)
             if failure == nil, !answer.isHeadWhole {
-                failure = .cut("the head of the answer was cut")
+                failure = .cut("the head of the answer was truncated")
             }
             if let failure {
                 // An answer that was ended because of what it is, is one.

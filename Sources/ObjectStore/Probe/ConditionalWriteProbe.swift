@@ -74,7 +74,7 @@ package struct ConditionalWriteProbe {
         for thread in threads { thread.join() }
         guard threads.count == racerCount else {
             throw ObjectStoreError(
-                .unavailable, "the probe needs \(racerCount) threads, and got \(threads.count)")
+                .unavailable, "the probe needs \(racerCount) threads, but got \(threads.count)")
         }
         if let error = race.error { throw error }
         return race.outcomes
@@ -108,12 +108,12 @@ package struct ConditionalWriteProbe {
         }
         // One whose answer was lost may be the one.
         let candidates = winners.isEmpty ? unknown : winners
-        if candidates.isEmpty { return "no client created it, and all were told that it is there" }
+        if candidates.isEmpty { return "no client created it, but all were told that it exists" }
         guard let winner = try holder(name, among: candidates, client) else {
             if winners.isEmpty, case .unknown(let reason)? = outcomes[unknown[0]] {
-                return "no client knows that it created it: \(reason)"
+                return "no client was told that it created it: \(reason)"
             }
-            return "it does not have the bytes of the client that created it"
+            return "its bytes are not those of the client that created it"
         }
         let other = Self.bytes(racer: outcomes.count, name: name)
         switch try client.create(name, other.span.bytes) {

@@ -19,11 +19,11 @@ final class CurlHandle {
     init(_ limits: ObjectStoreLimits, certificatesPath: String?) throws(ObjectStoreError) {
         let library = try CurlLibrary.loaded.get()
         guard let easy = ccurl_easy_init(library.functions) else {
-            throw ObjectStoreError(.noLibrary, "libcurl gives no handle")
+            throw ObjectStoreError(.noLibrary, "libcurl cannot create a handle")
         }
         guard let multi = ccurl_multi_init(library.functions) else {
             ccurl_easy_cleanup(library.functions, easy)
-            throw ObjectStoreError(.noLibrary, "libcurl gives no handle")
+            throw ObjectStoreError(.noLibrary, "libcurl cannot create a handle")
         }
         functions = library.functions
         socket.initialize(to: -1)

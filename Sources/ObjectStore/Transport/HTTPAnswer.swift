@@ -69,7 +69,7 @@ final class HTTPAnswer {
     func receive(line bytes: RawSpan) -> Bool {
         headerByteCount += bytes.byteCount
         if headerByteCount > limits.headerByteCountMax {
-            return refuse("over \(limits.headerByteCountMax) bytes of headers")
+            return refuse("more than \(limits.headerByteCountMax) bytes of headers")
         }
         // Trailers of a chunked body mean nothing.
         if isInBody { return true }
@@ -113,7 +113,7 @@ final class HTTPAnswer {
         }
         if let coding = fields["content-encoding"], coding != "identity", coding != "" {
             return refuse(
-                "the content coding \"\(ObjectText.line(coding))\", which was not asked for")
+                "the content coding \"\(ObjectText.line(coding))\", which was not requested")
         }
         // Without either, an end that came too early looks like the end.
         if contentLength == nil, fields["transfer-encoding"] == nil {

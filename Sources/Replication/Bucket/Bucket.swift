@@ -48,7 +48,7 @@ extension Bucket {
             let page = try list(prefix, after: last)
             guard let next = page.last else { break }
             guard last.utf8.lexicographicallyPrecedes(next.utf8) else {
-                throw .bucket("list \(prefix): the page behind \(last) ends with \(next)")
+                throw .bucket("list \(prefix): the page after \(last) ends with \(next)")
             }
             all += page
             last = next
@@ -76,7 +76,7 @@ extension Bucket {
         case .exists: break
         }
         guard let found = try get(name, byteCountMax: byteCountMax) else {
-            return .unknown("\(name) was there and is not")
+            return .unknown("\(name) existed, but is gone")
         }
         return found == bytes ? .done : .other(found)
     }

@@ -13,7 +13,7 @@ package enum Seeder {
     ) throws {
         guard let storeID = StoreID(manifest.storeID) else {
             throw ReplicationError.damaged(
-                name: ShardNames.manifest(manifest.position.number), why: "has no store id")
+                name: ShardNames.manifest(manifest.position.number), why: "lacks the store id")
         }
         var reader = BaseReader(manifest)
         try BlobStore.seed(
@@ -77,7 +77,7 @@ struct BaseReader {
         ) { (bytes) throws(DamagedObject) in
             guard bytes.count == part.byteCount,
                 Digest(SHA256.digest(of: bytes.span.bytes)) == part.digest
-            else { throw DamagedObject("is not what the manifest says") }
+            else { throw DamagedObject("does not match the manifest") }
             return bytes
         }
     }

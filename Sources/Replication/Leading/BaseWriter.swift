@@ -100,6 +100,6 @@ package struct BaseWriter {
     }
 
     private static func notOurs(_ name: String) -> ReplicationError {
-        .damaged(name: name, why: "is another base's than the one made here")
+        .damaged(name: name, why: "does not belong to the base made here")
     }
 }

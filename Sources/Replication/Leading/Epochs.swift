@@ -37,7 +37,7 @@ package enum Epochs {
         _ number: UInt64, on bucket: some Bucket
     ) throws(ReplicationError) -> EpochDocument {
         try bucket.readExisting(
-            ShardNames.epoch(number), absence: "was listed and is not there",
+            ShardNames.epoch(number), absence: "was listed but does not exist",
             EpochDocument.init(_:))
     }
 

@@ -101,7 +101,7 @@ package struct Packer {
                 // Another leader may have packed it.
                 try Epochs.requireNewest(epoch, on: bucket)
                 throw .damaged(
-                    name: ShardNames.log(next), why: "is missing, and is in no pack yet")
+                    name: ShardNames.log(next), why: "is missing, and not in a pack yet")
             }
             guard segment.head.storeID == storeID, last == nil || last == segment.head.previous,
                 next < position.number || segment.position == position
@@ -126,7 +126,7 @@ package struct Packer {
         switch outcome {
         case .done: break
         case .unknown(let why): return .unknown(why)
-        case .other: throw .damaged(name: name, why: "has other bytes than the log")
+        case .other: throw .damaged(name: name, why: "differs from the log")
         }
         isPending = false
         packedByteCount += bytes.count

@@ -54,7 +54,7 @@ package struct LogFollower {
             if let segment = try readPacked(on: bucket) { return segment }
         }
         if let listed {
-            throw .damaged(name: ShardNames.pack(listed), why: "is listed, and cannot be read")
+            throw .damaged(name: ShardNames.pack(listed), why: "is listed but cannot be read")
         }
         if packs.contains(where: { $0.upperBound >= wanted }) {
             throw .tooOld(position: position.number)
@@ -82,12 +82,12 @@ package struct LogFollower {
         guard let first = listed.first else { return nil }
         if first == name {
             if let segment = try Segment.read(wanted, on: bucket) { return segment }
-            throw .damaged(name: name, why: "is listed, and cannot be read")
+            throw .damaged(name: name, why: "is listed but cannot be read")
         }
         // A store behind the gap continues from a base that is on its other side.
         if let newest = try BaseManifest.numbers(on: bucket).last, newest >= wanted {
             throw .tooOld(position: position.number)
         }
-        throw .damaged(name: name, why: "is missing, and later segments are there")
+        throw .damaged(name: name, why: "is missing, but later segments exist")
     }
 }

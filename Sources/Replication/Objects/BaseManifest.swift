@@ -44,7 +44,9 @@ extension BaseManifest {
         sequence = try value.integer("sequence")
         time = Timestamp(milliseconds: try value.integer("milliseconds"))
         nextBlobNumber = try value.integer("next_blob")
-        guard case .array(let list) = value["parts"] else { throw DamagedObject("has no parts") }
+        guard case .array(let list) = value["parts"] else {
+            throw DamagedObject("contains no parts")
+        }
         parts = []
         for part in list {
             parts.append(
@@ -79,7 +81,7 @@ extension BaseManifest {
         try bucket.readExisting(ShardNames.manifest(number)) { (bytes) throws(DamagedObject) in
             let manifest = try BaseManifest(bytes)
             guard manifest.position.number == number else {
-                throw DamagedObject("is of the segment \(manifest.position.number)")
+                throw DamagedObject("belongs to segment \(manifest.position.number)")
             }
             return manifest
         }

@@ -16,7 +16,8 @@ extension StoreDocument {
         let version: Int64 = try value.integer("version")
         guard version == Self.version else {
             throw DamagedObject(
-                "has the version \(version); this program reads \(Self.version): use a newer one")
+                "has format version \(version), but this program reads only version \(Self.version): upgrade blobd"
+            )
         }
         storeID = try value.text("store")
     }
@@ -98,7 +99,7 @@ extension HandoverDocument {
         ) { (bytes) throws(DamagedObject) in
             let document = try HandoverDocument(bytes)
             guard document.storeID == storeID.description, document.epoch == epoch else {
-                throw DamagedObject("asks the leader of another store or epoch")
+                throw DamagedObject("is addressed to the leader of another store or epoch")
             }
             return document
         }
@@ -113,10 +114,10 @@ enum Document {
     static func parse(_ bytes: [UInt8]) throws(DamagedObject) -> JSONValue {
         let value: JSONValue
         do throws(JSONError) { value = try JSONValue.parse(bytes.span.bytes) } catch {
-            throw DamagedObject("is no JSON: \(error)")
+            throw DamagedObject("is not JSON: \(error)")
         }
         guard case .object(let members) = value, members.last?.name == digestName else {
-            throw DamagedObject("has no \"\(digestName)\" at its end")
+            throw DamagedObject("does not end with \"\(digestName)\"")
         }
         guard Self.bytes(members.dropLast().map { ($0.name, $0.value) }) == bytes else {
             throw DamagedObject("fails its SHA-256")
@@ -145,14 +146,14 @@ extension JSONValue {
 
     func text(_ name: String) throws(DamagedObject) -> String {
         guard case .string(let text) = self[name] else {
-            throw DamagedObject("has no text \"\(name)\"")
+            throw DamagedObject("lacks the string \"\(name)\"")
         }
         return text
     }
 
     func integer<Number: FixedWidthInteger>(_ name: String) throws(DamagedObject) -> Number {
         guard case .number(let number) = self[name], let integer = number.integer else {
-            throw DamagedObject("has no number \"\(name)\"")
+            throw DamagedObject("lacks the number \"\(name)\"")
         }
         guard let exact = Number(exactly: integer) else {
             throw DamagedObject("has a negative \"\(name)\"")
@@ -162,7 +163,7 @@ extension JSONValue {
 
     func digest(_ name: String) throws(DamagedObject) -> Digest {
         guard let digest = Digest(try text(name)) else {
-            throw DamagedObject("has no digest \"\(name)\"")
+            throw DamagedObject("lacks the digest \"\(name)\"")
         }
         return digest
     }
@@ -171,7 +172,7 @@ extension JSONValue {
         let nonce = try text("nonce")
         guard nonce.utf8.count == 32, let high = UInt64(nonce.prefix(16), radix: 16),
             let low = UInt64(nonce.suffix(16), radix: 16)
-        else { throw DamagedObject("has the nonce \"\(nonce)\"") }
+        else { throw DamagedObject("contains the invalid nonce \"\(nonce)\"") }
         return Nonce(high: high, low: low)
     }
 }

@@ -50,7 +50,7 @@ package enum LongBlobs {
     ) throws(ReplicationError) -> [UInt8] {
         try bucket.readExisting(
             ShardNames.blob(blob), byteCountMax: BlobObject.byteCount(of: blob),
-            absence: "is missing, and \(blob.digest) is in it"
+            absence: "is missing; it contains \(blob.digest)"
         ) { (bytes) throws(DamagedObject) in try BlobObject.stored(bytes, blob, storeID) }
     }
 
@@ -127,7 +127,7 @@ enum BlobObject {
         var head: [UInt8] = []
         appendHead(of: blob, storeID, to: &head)
         guard bytes.span.bytes.extracting(first: headByteCount).equals(head.span.bytes) else {
-            throw DamagedObject("is another blob's")
+            throw DamagedObject("belongs to another blob")
         }
         return Array(bytes[headByteCount..<end])
     }

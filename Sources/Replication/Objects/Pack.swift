@@ -20,12 +20,12 @@ enum Pack {
             let segment = try Segment(Array(bytes[offset..<offset + byteCount]))
             guard segment.head.number == range.lowerBound + UInt64(segments.count),
                 segments.last.map({ $0.position == segment.head.previous }) != false
-            else { throw DamagedObject("has segments that do not follow one another") }
+            else { throw DamagedObject("contains segments that are not consecutive") }
             segments.append(segment)
             offset += byteCount
         }
         guard segments.last?.head.number == range.upperBound else {
-            throw DamagedObject("has other segments than its name says")
+            throw DamagedObject("contains segments that do not match its name")
         }
         return segments
     }

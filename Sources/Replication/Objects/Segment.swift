@@ -100,11 +100,12 @@ package struct Segment: Sendable {
         let span = bytes.span.bytes
         guard bytes.count >= Self.headByteCount + Self.digestByteCount,
             span.extracting(first: 8).equals(Self.magic.span.bytes)
-        else { throw DamagedObject("is no segment") }
+        else { throw DamagedObject("is not a segment") }
         let version = span.integer(8, as: UInt32.self)
         guard version == Self.version else {
             throw DamagedObject(
-                "has the version \(version); this program reads \(Self.version): use a newer one")
+                "has format version \(version), but this program reads only version \(Self.version): upgrade blobd"
+            )
         }
         let end = bytes.count - Self.digestByteCount
         let hash = SHA256.digest(of: span.extracting(first: end))
@@ -113,7 +114,7 @@ package struct Segment: Sendable {
         }
         guard let kind = Kind(rawValue: span.byte(12)),
             span.integer(120, as: UInt64.self) == UInt64(end - Self.headByteCount)
-        else { throw DamagedObject("has an unknown kind, or another length than it says") }
+        else { throw DamagedObject("has an unknown kind or a wrong length") }
         let number = span.integer(40, as: UInt64.self)
         guard number > 0 else { throw DamagedObject("has the number 0") }
         head = Head(
@@ -127,7 +128,7 @@ package struct Segment: Sendable {
         items = try Self.items(
             of: bytes, upTo: end, count: Int(span.integer(104, as: UInt32.self)))
         guard items.isEmpty || items.last?.batch.sequence == head.sequence else {
-            throw DamagedObject("has other batches than it says")
+            throw DamagedObject("contains other batches than its head declares")
         }
     }
 
@@ -141,7 +142,7 @@ package struct Segment: Sendable {
             let byteCount = Int(bytes.span.bytes.integer(offset, as: UInt32.self))
             guard byteCount <= end - offset else { throw DamagedObject("ends inside a batch") }
             guard let batch = try? ReplicatedBatch(Array(bytes[offset..<offset + byteCount])) else {
-                throw DamagedObject("has a batch that makes no sense")
+                throw DamagedObject("contains an invalid batch")
             }
             offset += byteCount
             var contents: [ArraySlice<UInt8>] = []
@@ -154,7 +155,9 @@ package struct Segment: Sendable {
             }
             items.append((batch, contents))
         }
-        guard items.count == count else { throw DamagedObject("has other batches than it says") }
+        guard items.count == count else {
+            throw DamagedObject("contains other batches than its head declares")
+        }
         return items
     }
 
@@ -176,7 +179,7 @@ extension Segment {
         ) { (bytes) throws(DamagedObject) in
             let segment = try Segment(bytes)
             guard segment.head.number == number else {
-                throw DamagedObject("is the segment \(segment.head.number)")
+                throw DamagedObject("contains segment \(segment.head.number)")
             }
             return segment
         }

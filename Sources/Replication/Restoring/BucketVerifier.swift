@@ -49,7 +49,7 @@ package struct BucketVerifier {
             self.progress = progress
             report.shardID = try StoreDocument.read(on: bucket).storeID
             guard let storeID = StoreID(report.shardID) else {
-                throw ReplicationError.damaged(name: ShardNames.store, why: "has no store id")
+                throw ReplicationError.damaged(name: ShardNames.store, why: "lacks the store id")
             }
             self.storeID = storeID
             catalog = BaseCatalog(of: report.shardID)
@@ -62,7 +62,7 @@ package struct BucketVerifier {
             guard let oldest = catalog.bases.first else {
                 if report.problems.isEmpty {
                     throw ReplicationError.notRestorable(
-                        "the bucket has no base of this shard: its leader has made none yet")
+                        "the bucket contains no base of this shard yet")
                 }
                 return
             }
@@ -98,7 +98,7 @@ package struct BucketVerifier {
                         try Epochs.document(number, on: bucket)
                     }), document.storeID != report.shardID
                 else { continue }
-                report.problems.append(ObjectProblem(name: name, why: "is another store's"))
+                report.problems.append(ObjectProblem(name: name, why: "belongs to another store"))
             }
         }
 
@@ -118,7 +118,7 @@ package struct BucketVerifier {
                     report.problems.append(problem)
                 } catch {
                     let name = ShardNames.manifest(manifest.position.number)
-                    let why = "names parts that are no base: \(error)"
+                    let why = "names parts that do not form a base: \(error)"
                     report.problems.append(ObjectProblem(name: name, why: why))
                 }
                 for blob in found { blobs[blob.number] = blob }
@@ -168,7 +168,7 @@ package struct BucketVerifier {
                         ObjectProblem(
                             name: ShardNames.log(next),
                             why: others == 0
-                                ? "is missing" : "is missing, with the \(others) behind it"))
+                                ? "is missing" : "is missing, as are the \(others) after it"))
                     chain.skip(to: found)
                 }
             }
@@ -256,8 +256,8 @@ private struct Chain {
         last = segment.position
         next = segment.head.number + 1
         sequence = max(sequence, segment.head.sequence)
-        if segment.head.storeID != storeID { return "is of the store \(segment.head.storeID)" }
-        return isBehind ? nil : "does not continue the segment before it"
+        if segment.head.storeID != storeID { return "belongs to the store \(segment.head.storeID)" }
+        return isBehind ? nil : "does not continue the previous segment"
     }
 
     /// Continues with a later segment, if that is not reached yet: what it is after is not known then.

@@ -128,7 +128,7 @@ package struct Restorer {
         try step.apply(to: store, on: bucket)
         if let wanted = wantedSequence, restored.sequence < wanted {
             throw ReplicationError.notRestorable(
-                "the log ends with the batch \(restored.sequence) of \(RFC3339.text(restored.time.milliseconds)): there is no batch \(wanted)"
+                "batch \(wanted) does not exist: the log ends with batch \(restored.sequence) of \(RFC3339.text(restored.time.milliseconds))"
             )
         }
         return (store, restored)
@@ -154,7 +154,7 @@ package struct Restorer {
             }
         }
         throw ReplicationError.notRestorable(
-            "no base can be used: \(skipped.map(\.description).joined(separator: "; "))")
+            "no base is usable: \(skipped.map(\.description).joined(separator: "; "))")
     }
 
     private func next(
@@ -166,7 +166,7 @@ package struct Restorer {
             guard case .tooOld(let position) = error else { throw error }
             throw .damaged(
                 name: ShardNames.log(position + 1),
-                why: "is missing, and is in no pack, but later segments are there")
+                why: "is missing and not in any pack, but later segments exist")
         }
     }
 
@@ -196,7 +196,7 @@ package struct Restorer {
         guard let oldest = all.first else {
             guard let damaged = catalog.problems.first else {
                 throw .notRestorable(
-                    "the bucket has no base of this shard: its leader has made none yet")
+                    "the bucket contains no base of this shard yet")
             }
             throw .damaged(name: damaged.name, why: damaged.why)
         }
@@ -209,7 +209,7 @@ package struct Restorer {
         guard found.isEmpty else { return Array(found) }
         let damaged = catalog.problems.map { "; \($0)" }.joined()
         throw .notRestorable(
-            "no base is at or before that: the oldest is of \(RFC3339.text(oldest.time.milliseconds)), after batch \(oldest.sequence)\(damaged)"
+            "every base is later: the oldest is of \(RFC3339.text(oldest.time.milliseconds)), after batch \(oldest.sequence)\(damaged)"
         )
     }
 

@@ -84,7 +84,7 @@ struct Follower {
         hasCaughtUp = true
         if let claimsAt, now >= claimsAt {
             host.log(
-                .warning, "Nobody leads \(host.settings.shardName): this daemon takes the lead")
+                .warning, "\(host.settings.shardName) has no leader: this daemon takes the lead")
             return try takeOver(takeAsked(), on: bucket)
         }
         if let after = host.settings.autoPromoteMilliseconds, now - lastSegment >= Int64(after) {
@@ -150,11 +150,11 @@ struct Follower {
         _ request: any PromotionRequest, on bucket: any Bucket, at now: Int64
     ) throws -> Replica.Outcome {
         guard !request.isForced, !hasEnded else {
-            takeAsked()?.refuse("a later request takes the lead with --force")
+            takeAsked()?.refuse("superseded by a later request with --force")
             return try takeOver(request, on: bucket)
         }
         guard asked == nil else {
-            request.refuse("the leader \(leader) has been asked to hand over already")
+            request.refuse("the leader \(leader) has already been asked to hand over")
             return .next(.again)
         }
         let epoch: UInt64
@@ -205,7 +205,7 @@ struct Follower {
                 host.become(.follows)
                 lastSegment = host.uptime
                 if claimsAt != nil { claimsAt = Self.claim(at: lastSegment) }
-                request?.refuse("\(leader) took the lead meanwhile (epoch \(epoch))")
+                request?.refuse("\(leader) took the lead in the meantime (epoch \(epoch))")
                 return .next(.again)
             case .leads(let writer):
                 request?.succeed(epoch: writer.epoch)

@@ -31,7 +31,7 @@ struct Leader {
     }
 
     mutating func step(on bucket: any Bucket) throws -> Replica.Outcome {
-        host.takePromotion()?.refuse("this daemon leads already")
+        host.takePromotion()?.refuse("this daemon already leads")
         if shipper == nil {
             do { return try begin(on: bucket) } catch {
                 // Without the bucket changes are still taken, as `local`. Should this store have been copied
@@ -107,7 +107,7 @@ struct Leader {
             try lookForHandover(on: bucket)
         }
         if isEpochAbandoned(at: begun) {
-            host.log(.notice, "Nobody leads the newer epoch: this daemon begins another one")
+            host.log(.notice, "The newer epoch has no leader: this daemon begins another one")
             self.shipper = nil
             return .next(.again)
         }
@@ -124,7 +124,7 @@ struct Leader {
             return shipper.hasEnded ? try handOver(on: bucket) : .next(.again)
         case .unknown(let why):
             attempts += 1
-            if attempts == 1 { host.log(.debug, "A segment is sent again: \(why)") }
+            if attempts == 1 { host.log(.debug, "Sending a segment again: \(why)") }
             if attempts == Self.saidAttemptCount {
                 host.log(.error, "Replication is paused: \(why)")
             }
@@ -166,7 +166,7 @@ struct Leader {
             // What is no request does not count as one; shipping finds out what is wrong with the bucket.
             if error == .stopped { throw error }
             if case .damaged = error { isAsked = false }
-            host.log(.debug, "No request to hand over can be read: \(error)")
+            host.log(.debug, "Cannot read requests to hand over: \(error)")
         }
         // A slow bucket is not slowed down further.
         let pause = max(
@@ -175,10 +175,11 @@ struct Leader {
         guard isAsked != isHandingOver else { return }
         isHandingOver = isAsked
         if isAsked {
-            host.log(.notice, "Handing over: no changes are taken until another daemon leads")
+            host.log(.notice, "Handing over: changes are refused until another daemon leads")
             host.become(.changes)
         } else {
-            host.log(.notice, "The request to hand over was withdrawn: this daemon leads on")
+            host.log(
+                .notice, "The request to hand over was withdrawn: this daemon continues to lead")
             host.become(.ships(epoch: epoch))
         }
     }
@@ -191,7 +192,7 @@ struct Leader {
             try store.stepDown(to: .follower)
         }
         try? bucket.delete(ShardNames.handover(epoch))
-        host.log(.notice, "Handed over: this daemon follows from now on")
+        host.log(.notice, "Handed over: this daemon is now a follower")
         return .follows
     }
 
@@ -200,13 +201,14 @@ struct Leader {
     private func stepDown(because leader: String, leads epoch: UInt64) throws -> Replica.Outcome {
         host.become(.changes)
         host.failWaiters(
-            "stored here, but \(leader) leads since epoch \(epoch): it is not replicated")
+            "stored here, but \(leader) has led since epoch \(epoch): it is not replicated")
         let isLogging = host.settings.isLogging
         // After this no batch is applied here: each is refused before.
         try host.write { (store) throws(StoreError) in
             if isLogging { try store.endLogging() }
         }
-        host.log(.warning, "\(leader) leads since epoch \(epoch): this daemon leads no more")
+        host.log(
+            .warning, "\(leader) has led since epoch \(epoch): this daemon is no longer the leader")
         let isSaved = try LostChanges.save(store, host)
         try host.write { (store) throws(StoreError) in
             try store.stepDown(to: isSaved ? .deposed : .follower)
@@ -214,7 +216,9 @@ struct Leader {
         guard isSaved else { return .follows }
         return .next(
             .mustRestart(
-                why: "\(leader) leads since epoch \(epoch), and this store must be rebuilt"))
+                why:
+                    "\(leader) has led since epoch \(epoch), and this store must be rebuilt from the bucket"
+            ))
     }
 }
 

@@ -34,7 +34,7 @@ enum LostChanges {
         try files.finish()
         host.log(
             .critical,
-            "\(last - state.sequence) batches of changes were acknowledged here and not replicated: they are saved in \(folder), and not in the shard"
+            "\(last - state.sequence) batches of acknowledged changes were not replicated: they are saved in \(folder), and are not part of the shard"
         )
         return true
     }
@@ -48,7 +48,8 @@ enum LostChanges {
             do {
                 _ = try store.storedBytes(of: blob)
             } catch {
-                host.log(.error, "\(blob.digest) is not among the saved changes: \(error)")
+                host.log(
+                    .error, "Cannot save \(blob.digest) with the unreplicated changes: \(error)")
                 batch = batch.marking(absent: blob.number) ?? batch
             }
         }

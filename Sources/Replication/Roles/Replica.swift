@@ -50,7 +50,7 @@ package struct Replica {
         } catch let error as ReplicationError {
             switch error {
             case .tooOld, .forked:
-                return .mustRestart(why: "\(error): this store is rebuilt from the bucket")
+                return .mustRestart(why: "\(error): this store must be rebuilt from the bucket")
             default: throw error
             }
         }

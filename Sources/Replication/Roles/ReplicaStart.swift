@@ -32,7 +32,7 @@ package struct ReplicaStart {
         }
         try seed(
             why: hasStore
-                ? "its history is not the shard's any more" : "the folder has no store yet",
+                ? "its history has diverged from the shard" : "the directory contains no store yet",
             on: bucket)
         return try open()
     }
@@ -46,7 +46,7 @@ package struct ReplicaStart {
             guard host.settings.mayBegin else {
                 throw ReplicaFailure(
                     description:
-                        "\(directory) has a store that belongs to no shard: give --follow an empty --data, or begin a shard with --replicate"
+                        "\(directory) contains a store that belongs to no shard: use --follow with an empty --data, or begin a shard with --replicate"
                 )
             }
             try begin(store, on: bucket)
@@ -92,7 +92,7 @@ package struct ReplicaStart {
         guard case .leads(let writer) = outcome else {
             throw ReplicaFailure(
                 description:
-                    "\(host.settings.shardName) was begun by another run of this store: use another prefix, or where it has a leader --follow and an empty --data"
+                    "\(host.settings.shardName) was begun by another run of this store: use another prefix, or if it has a leader, --follow with an empty --data"
             )
         }
         try store.lead(
@@ -155,7 +155,7 @@ enum ShardCheck {
         guard try hasShard(of: store.id, in: store.directory, host, on: bucket) else {
             throw ReplicaFailure(
                 description:
-                    "\(host.settings.shardName) has no shard, and \(store.directory) belongs to one: give the prefix that it had"
+                    "\(host.settings.shardName) contains no shard, but \(store.directory) belongs to one: start with its original prefix"
             )
         }
         try host.requireConditionalCreates()
@@ -179,7 +179,7 @@ enum ShardCheck {
         let leader = newest.map { ", led by \($0.document.host)" } ?? ""
         throw ReplicaFailure(
             description:
-                "\(host.settings.shardName) has the store \(found.storeID)\(leader), and \(directory) has \(id?.description ?? "none"): to follow that shard, use --follow with an empty --data; to replicate this store, use another prefix"
+                "\(host.settings.shardName) contains the store \(found.storeID)\(leader), but \(directory) contains \(id?.description ?? "none"): to follow that shard, use --follow with an empty --data; to replicate this store, use another prefix"
         )
     }
 }

@@ -21,12 +21,12 @@ package enum ReplicationError: Error, Sendable, Hashable, CustomStringConvertibl
         case .bucket(let why, _): why
         case .stopped: "stopped"
         case .damaged(let name, let why): "the object \(name) \(why)"
-        case .noShard: "the prefix has no shard: start its leader first, with --replicate"
-        case .deposed(let epoch, let leader): "\(leader) leads since epoch \(epoch)"
+        case .noShard: "the prefix contains no shard: start its leader first, with --replicate"
+        case .deposed(let epoch, let leader): "\(leader) has led since epoch \(epoch)"
         case .tooOld(let position):
-            "the log behind \(position) is not in the bucket any more"
+            "the log after \(position) is no longer in the bucket"
         case .forked(let number):
-            "the segment \(number) of the log does not continue the one before it: one of them is another than it was"
+            "segment \(number) of the log does not continue the previous one: one of the two was changed"
         case .notRestorable(let why): why
         }
     }
@@ -55,7 +55,7 @@ extension ReplicationError {
         .damaged(
             name: name,
             why:
-                "is of the store \(found), and this shard is of \(expected): another shard was copied here"
+                "belongs to the store \(found), but this shard to \(expected): another shard was copied here"
         )
     }
 }

@@ -8,10 +8,10 @@ struct BackupCommand: ParsableCommand {
         commandName: "backup",
         abstract: "Back up a store while its daemon serves it.",
         discussion: """
-            Writes one moment of the store: everything that was acknowledged before, and nothing later. \
-            Every byte is verified as it is written. The file appears when it is complete and on disk; a \
-            file that exists is refused. Meanwhile the daemon publishes and serves as usual, and keeps the \
-            payloads of that moment, so the store grows by what expires during the backup.
+            Writes one moment of the store: every change acknowledged before, and nothing later. Every byte \
+            is verified as it is written. The file appears when it is complete and on disk; an existing file \
+            is refused. Meanwhile the daemon publishes and serves as usual, and keeps the payloads of that \
+            moment, so the store grows by what expires during the backup.
 
               blobd backup /backups/monday.blobd
               blobd backup - | ssh archive 'cat > monday.blobd'
@@ -48,7 +48,7 @@ struct BackupCommand: ParsableCommand {
                 }
             }
             guard LocalStore.exists(data) else {
-                throw CommandFailure(.badUsage, "\(data) has no store")
+                throw CommandFailure(.badUsage, "\(data) contains no store")
             }
             let store = try BlobStore.open(at: data)
             var byteCount = 0

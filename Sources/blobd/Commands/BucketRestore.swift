@@ -15,7 +15,7 @@ enum BucketCommand {
             return try data.map { try restorer.restore(to: $0, from: bucket) }
                 ?? restorer.verify(in: temporaryFolder, from: bucket)
         }
-        for problem in restored.skipped { StandardError.write("blobd: left out: \(problem)\n") }
+        for problem in restored.skipped { StandardError.write("blobd: skipped: \(problem)\n") }
         let time = CommandLineText.text(milliseconds: restored.time.milliseconds)
         let seconds = watch.seconds
         if json {
@@ -57,7 +57,7 @@ enum BucketCommand {
         guard !report.problems.isEmpty else { return }
         for problem in report.problems { StandardError.write("blobd: \(problem)\n") }
         let count = HumanText.count(report.problems.count)
-        throw CommandFailure(.refused, "\(url) has \(count) damaged or missing objects")
+        throw CommandFailure(.refused, "\(url) contains \(count) damaged or missing objects")
     }
 
     private static func text(_ report: BucketVerifier.Report, seconds: Double) -> String {

@@ -10,15 +10,15 @@ struct ChangesCommand: ParsableCommand {
         commandName: "changes",
         abstract: "Print a user's change feed, one JSON document per line.",
         discussion: """
-            Each notification appears once, with its latest change: published, updated, deleted or \
-            expired. A category that the user's notifications show appears when it is set or removed. \
-            The last line on standard error is the cursor. Give it as --since the next time: no change \
-            is missed or repeated. --follow waits for changes until it is interrupted, and reconnects \
-            when the daemon restarts.
+            Each notification appears once, with its latest change: published, updated, deleted or expired. \
+            A category that the user's notifications show appears when it is set or removed. The last line \
+            on standard error is the cursor. Pass it as --since the next time: no change is missed or \
+            repeated. --follow waits for changes until it is interrupted, and reconnects when the daemon \
+            restarts.
 
-            --app, --read, --unread, --state and --group are a filter. A changed notification that \
-            does not match is printed as left, whether it matched before or not. A cursor belongs to \
-            one filter: for another filter start with blobd history and the same options.
+            --app, --read, --unread, --state and --group filter the changes. A changed notification that \
+            does not match is printed as left, whether or not it matched before. A cursor belongs to one \
+            filter: for another filter start with blobd history and the same options.
 
               blobd changes ann
               blobd changes ann --since Nu3o…

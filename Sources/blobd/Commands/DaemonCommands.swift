@@ -7,9 +7,9 @@ struct PingCommand: ParsableCommand {
         commandName: "ping",
         abstract: "Test whether the daemon can store a publish.",
         discussion: """
-            Prints ok if a publish can be stored, and on a follower if its store has room. Otherwise \
-            prints the reason and exits with 1; without a daemon it exits with 4. Over HTTP: /readyz, \
-            which is never ready on a follower. /livez tests only that the daemon answers.
+            Prints ok if a publish can be stored, and on a follower if its disk has space. Otherwise prints \
+            the reason and exits with 1; without a daemon it exits with 4. Over HTTP: /readyz, which is \
+            never ready on a follower. /livez only tests that the daemon answers.
 
               blobd ping --socket /run/blobd/blobd.sock
             """)
@@ -28,9 +28,10 @@ struct PromoteCommand: ParsableCommand {
         commandName: "promote",
         abstract: "Make a follower the leader of its shard.",
         discussion: """
-            The leader is asked to hand over: it accepts no more changes, ships the last ones, and follows. \
-            Nothing is lost, and it takes about a second. With --force the leader is not asked, because it is \
-            gone: changes that it acknowledged as local and had not shipped are lost. A leader that returns becomes a follower.
+            Asks the leader to hand over: it accepts no more changes, ships the last ones, and follows. \
+            Nothing is lost, and it takes about a second. With --force the leader is not asked, because it \
+            is gone: changes that it acknowledged as local and had not shipped are lost. A leader that \
+            returns becomes a follower.
 
               blobd promote --socket /run/blobd/follower.sock
               blobd promote --force
@@ -59,10 +60,10 @@ struct PromoteCommand: ParsableCommand {
 struct ScrubCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "scrub",
-        abstract: "Have the daemon read its store again, to find damage.",
+        abstract: "Have the daemon reread its store to find damage.",
         discussion: """
             Starts a round at once, without pauses. Damaged payloads are quarantined: they are not sent \
-            until the same bytes are published again. With --wait the exit code is 1 if there is damage. \
+            until the same bytes are published again. With --wait the exit code is 1 if damage was found. \
             The daemon also does this by itself, slowly: --scrub-days.
 
               blobd scrub --wait
@@ -104,7 +105,7 @@ struct ScrubCommand: ParsableCommand {
             json ? String(decoding: answer.body, as: UTF8.self) + "\n" : Self.text(report))
         let damage = report.quarantined + report.damagedRecords + report.damagedEntries
         if wait, damage > 0 {
-            throw CommandFailure(.refused, "there is damage; the daemon's log names it")
+            throw CommandFailure(.refused, "damage was found; the daemon's log names it")
         }
     }
 
@@ -117,16 +118,16 @@ struct ScrubCommand: ParsableCommand {
                 "  \(blob.digest)  \(HumanText.bytes(blob.byteCount)), \(HumanText.count(blob.references)) references, found \(blob.foundAt)\n"
         }
         if report.damagedRecords > 0 {
-            text += "damaged records met: \(HumanText.count(report.damagedRecords))\n"
+            text += "damaged records found: \(HumanText.count(report.damagedRecords))\n"
         }
         if report.damagedEntries > 0 {
-            text += "damaged entries met: \(HumanText.count(report.damagedEntries))\n"
+            text += "damaged entries found: \(HumanText.count(report.damagedEntries))\n"
         }
         return text
     }
 
     static func state(_ report: ScrubReport) -> String {
-        guard report.isRunning else { return "no round is under way" }
+        guard report.isRunning else { return "no round is running" }
         let share = report.bytesRead * 100 / max(1, report.bytesTotal)
         let rate =
             report.bytesPerSecond > 0 ? "\(HumanText.bytes(report.bytesPerSecond))/s" : "waiting"

@@ -8,13 +8,13 @@ struct DumpCommand: ParsableCommand {
         abstract: "Write all notifications and payloads as a tar archive of JSON lines and files.",
         discussion: """
             For other programs, and for other versions of blobd. To save a store as it is, use blobd backup: \
-            a dump is read in pages and is not one moment. The archive has:
+            a dump is read in pages and does not show one moment. The archive contains:
 
               categories.jsonl                 one category per line
               blobs/sha256/DIGEST              the bytes of a payload, as they were published
               notifications/NUMBER.jsonl       one notification per line; parts name their digests
 
-            Payloads come before the notifications that have them.
+            Payloads come before the notifications that refer to them.
 
               blobd dump all.tar
               blobd dump - | tar t
@@ -119,7 +119,7 @@ private struct Dump {
         }
         throw CommandFailure(
             .refused,
-            "\(id) was replaced \(Self.attemptCountMax) times while it was read: dump again when it is quiet"
+            "\(id) was replaced \(Self.attemptCountMax) times while it was read: dump again when there are fewer changes"
         )
     }
 

@@ -6,19 +6,18 @@ struct EnvelopeCommand: ParsableCommand {
         commandName: "envelope",
         abstract: "Print the push to send for a notification.",
         discussion: """
-            The push has the notification's id, not its payload: the device fetches the payload. A \
-            push over the provider's size limit is refused.
+            The push contains the notification's id, not its payload: the device fetches the payload. A push \
+            over the provider's size limit is refused.
 
-            Styles: a silent push (the default) shows nothing. It wakes the app, which fetches the \
-            payload and shows the notification. Systems delay or drop silent pushes, and iOS starts \
-            no app that its user has quit. An alert has title and message, and the system shows it \
-            even if the app does not run; an app may fetch the payload first and complete it (iOS: a \
-            notification service extension).
+            Styles: a silent push (the default) shows nothing. It wakes the app, which fetches the payload \
+            and shows the notification. Systems delay or drop silent pushes, and iOS does not start an app \
+            that its user has quit. An alert contains title and message, and the system shows it even if the \
+            app is not running; an app may fetch the payload first and complete it (iOS: a notification \
+            service extension).
 
-            Send the push unchanged. FCM expects the device's token in it: give it with --token. APNs \
-            and WNS expect the device in the request's URL. --headers prints an object with \
-            media_type, headers (priority and expiry for the request to the provider) and body (the \
-            push as a string).
+            Send the push unchanged. FCM expects the device's token in the push: pass it as --token. APNs \
+            and WNS expect the device in the request's URL. --headers prints an object with media_type, \
+            headers (priority and expiry for the request to the provider) and body (the push as a string).
 
               blobd envelope 42 --platform apns
               blobd envelope 42 --platform apns --style alert

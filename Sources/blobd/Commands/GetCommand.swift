@@ -11,8 +11,8 @@ struct GetCommand: ParsableCommand {
             blobd get --ids-from <list> --check [--json]
             """,
         discussion: """
-            The bytes are verified against their SHA-256. With -o the file is created only when all \
-            bytes are correct. Standard output gets them before that: check the exit code.
+            The bytes are verified against their SHA-256. With -o the file is created only if all bytes are \
+            correct. Standard output gets them before that: check the exit code.
 
               blobd get 42 -o photo.jpg
               blobd get 42 --part sound | aplay
@@ -48,7 +48,7 @@ struct GetCommand: ParsableCommand {
         if idsFrom != nil {
             try require(
                 id == nil && output == nil && check,
-                "--ids-from needs --check, and excludes an id and -o")
+                "--ids-from needs --check, and cannot be used with an id or -o")
         } else {
             try require(id != nil, "Missing expected argument '<id>'")
             try require(!check && !json, "--check and --json need --ids-from")
@@ -147,7 +147,7 @@ struct GetCommand: ParsableCommand {
                 progress.finish()
                 report.report(id, "\(error)")
             default:
-                throw CommandFailure(.refused, "the answer is not a get's answer")
+                throw CommandFailure(.refused, "unexpected answer to a get")
             }
             progress.update(UInt64(report.right + report.wrong), of: UInt64(ids.count))
         }

@@ -58,7 +58,7 @@ struct InputFile: ~Copyable {
             let before = bytes.count
             try read(into: &bytes, byteCountMax: min(count - before, 1 << 20))
             guard bytes.count > before else {
-                throw CommandFailure(.refused, "\(name) ends too early")
+                throw CommandFailure(.refused, "\(name) is truncated")
             }
         }
         return bytes

@@ -34,7 +34,7 @@ enum JSONTexts {
 
     static func lines(_ name: String, in document: [UInt8]) throws -> [String] {
         guard case .array(let elements) = try value(document)[name] else {
-            throw CommandFailure(.refused, "the daemon's answer has no array '\(name)'")
+            throw CommandFailure(.refused, "the daemon's answer contains no array '\(name)'")
         }
         return elements.map { element in
             var bytes: [UInt8] = []

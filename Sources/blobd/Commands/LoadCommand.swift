@@ -8,9 +8,9 @@ struct LoadCommand: ParsableCommand {
         commandName: "load",
         abstract: "Publish the notifications and payloads of a dump.",
         discussion: """
-            Reads a tar archive as blobd dump writes it, and publishes all of it to a daemon. A notification \
-            with the same id is replaced. Expired ones are left out. The time of creation, the revision and \
-            the responses of a notification are the daemon's own and are not loaded.
+            Reads a tar archive that blobd dump wrote, and publishes its content to a daemon. A notification \
+            with the same id is replaced. Expired ones are skipped. Creation times, revisions and responses \
+            are not loaded: the daemon assigns its own.
 
               blobd load all.tar
               ssh old 'blobd dump -' | blobd load -
@@ -50,7 +50,7 @@ private struct Load {
     var summary: String {
         "loaded \(HumanText.count(notificationCount)) notifications and "
             + "\(HumanText.count(blobCount)) payloads"
-            + (expiredCount > 0 ? ", left out \(HumanText.count(expiredCount)) expired\n" : "\n")
+            + (expiredCount > 0 ? ", skipped \(HumanText.count(expiredCount)) expired\n" : "\n")
     }
 
     /// Ignores files with other names.
@@ -61,7 +61,7 @@ private struct Load {
             let digest = "sha256:\(name.dropFirst("blobs/sha256/".count))"
             let found = PayloadDigest(of: bytes.span.bytes)
             guard "\(found)" == digest else {
-                throw CommandFailure(.refused, "the bytes of \(name) have another digest")
+                throw CommandFailure(.refused, "the bytes of \(name) do not match the digest")
             }
             // Held until its notifications arrive.
             try connection.call(.storeBlob(bytes, as: found, ttlSeconds: Self.holdSeconds))

@@ -73,11 +73,11 @@ struct MarkCommand: ParsableCommand {
 
     func validate() throws {
         let isMarking = read || unread || state != nil
-        try require(!(read && unread), "--read and --unread exclude each other: give one of them")
+        try require(!(read && unread), "--read and --unread cannot be used together")
         if id != nil {
             try require(
                 owner == nil && group == nil && app == nil,
-                "an id excludes --owner, --group and --app")
+                "an id cannot be used with --owner, --group and --app")
         } else {
             try require(owner != nil && group != nil, "give an id, or --owner and --group")
             try require(
@@ -86,11 +86,11 @@ struct MarkCommand: ParsableCommand {
         }
         try require(
             !stay || contentExtension == nil,
-            "--stay and --extension exclude each other: do_not_dismiss implies --stay")
+            "--stay and --extension cannot be used together: do_not_dismiss implies --stay")
         if action != nil {
             try require(
                 !isMarking && ifRevision == nil,
-                "--action excludes --read, --unread, --state and --if-revision: "
+                "--action cannot be used with --read, --unread, --state and --if-revision: "
                     + "the action sets the state")
         } else {
             try require(isMarking, "give --read, --unread, --state or --action")

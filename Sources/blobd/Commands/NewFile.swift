@@ -23,7 +23,7 @@ struct NewFile: ~Copyable {
         let exists = stat(path, &status) == 0
         let type = status.st_mode & S_IFMT
         guard !exists || !isNew else {
-            throw CommandFailure(.badUsage, "\(path) exists; give a new name")
+            throw CommandFailure(.badUsage, "\(path) already exists; give a new name")
         }
         if exists, type == S_IFDIR {
             throw CommandFailure(.badUsage, "\(path) is a directory; give a file")

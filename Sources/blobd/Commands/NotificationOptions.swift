@@ -106,7 +106,7 @@ struct LifetimeOptions: ParsableArguments {
     func validate() throws {
         try require(
             ttl == nil || expiresAt == nil,
-            "--ttl and --expires-at exclude each other: give one of them")
+            "--ttl and --expires-at cannot be used together")
         _ = try lifetime()
     }
 
@@ -155,12 +155,12 @@ struct FilterOptions: ParsableArguments {
     @Option(
         help: .named(
             "status",
-            "active: notifications that are there. deleted: what is remembered of deleted and expired ones; only --app goes with it."
+            "active: existing notifications. deleted: remembered deletions and expiries; the only other filter is --app."
         ))
     var status: NotificationFilter.Status?
 
     func validate() throws {
-        try require(!(read && unread), "--read and --unread exclude each other: give one of them")
+        try require(!(read && unread), "--read and --unread cannot be used together")
     }
 
     var filter: NotificationFilter {

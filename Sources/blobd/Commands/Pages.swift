@@ -33,7 +33,9 @@ struct LimitOptions: ParsableArguments {
     var limit: Int?
 
     func validate() throws {
-        if let limit, limit < 1 { throw ValidationError("--limit \(limit) is under 1") }
+        if let limit, limit < 1 {
+            throw ValidationError("--limit is \(limit); it must be at least 1")
+        }
     }
 }
 

@@ -10,7 +10,7 @@ struct ProbeCommand: ParsableCommand {
         discussion: """
             Lists, writes, reads and deletes a few objects below the prefix, lets 32 clients race to create \
             each of 100 names, and measures the latency of a PUT of 4 KiB. Exactly one client must win each \
-            name: replication needs a server that honours If-None-Match: *. All objects of the test are \
+            name: replication needs a server that honours If-None-Match: *. The objects of the test are \
             named probe/… and deleted. It sends about 3,800 requests. No daemon is needed.
 
               export AWS_ENDPOINT_URL=https://s3.example.com AWS_REGION=eu-central-1
@@ -18,8 +18,8 @@ struct ProbeCommand: ParsableCommand {
               blobd probe s3://bucket/blobd
               blobd probe s3://bucket/blobd --json | jq .put_milliseconds.p99
 
-            Without these variables the credentials are read from AWS_SHARED_CREDENTIALS_FILE or \
-            ~/.aws/credentials, profile AWS_PROFILE. The endpoint is AWS's where AWS_ENDPOINT_URL is not set.
+            Without these variables, the credentials are read from AWS_SHARED_CREDENTIALS_FILE or \
+            ~/.aws/credentials, profile AWS_PROFILE. Without AWS_ENDPOINT_URL, the endpoint is that of AWS.
 
             Exit codes: 0 the bucket can be used, 1 it cannot, 2 bad usage, 4 not reachable.
             """)
@@ -54,7 +54,7 @@ struct ProbeCommand: ParsableCommand {
         guard isUsable else {
             throw CommandFailure(
                 .refused,
-                "\(url) cannot be replicated to: the server does not keep conditional creates")
+                "\(url) cannot be replicated to: the server does not honour conditional creates")
         }
     }
 }
@@ -101,13 +101,13 @@ private struct BucketTrial {
         report["can_write"] = true
         say("write     ok")
         guard try client.get(name, byteCountMax: 1 << 20) == Self.payload else {
-            throw failed("not the bytes that were put")
+            throw failed("other bytes than were written")
         }
         report["can_read"] = true
         say("read      ok")
         try client.delete(name)
         guard try client.get(name, byteCountMax: 1 << 20) == nil else {
-            throw failed("still there after its deletion")
+            throw failed("still exists after its deletion")
         }
         report["can_delete"] = true
         say("delete    ok")
@@ -132,7 +132,7 @@ private struct BucketTrial {
             ] as JSONObject
         var text =
             "create    \(probe.isSound ? "ok" : "FAILED"): \(probe.soundNameCount) of \(probe.nameCount) names had one winner of \(probe.racerCount)"
-        if probe.unknownCount > 0 { text += ", \(probe.unknownCount) requests without an answer" }
+        if probe.unknownCount > 0 { text += ", \(probe.unknownCount) unanswered requests" }
         for fault in probe.faults { text += "\n          \(fault)" }
         say(text)
         return probe.soundNameCount == probe.nameCount

@@ -30,7 +30,7 @@ struct PublishCommand: ParsableCommand {
 
     @OptionGroup var texts: TextOptions
 
-    @Option(help: .named("name", "The category that gives its buttons."))
+    @Option(help: .named("name", "The category that defines its buttons."))
     var category: String?
 
     @Option(help: .named("name", "The group it belongs to."))

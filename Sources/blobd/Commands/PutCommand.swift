@@ -13,8 +13,8 @@ struct PutCommand: ParsableCommand {
             blobd put --blob <file> [--type <media-type>] [--ttl <time>]
             """,
         discussion: """
-            The payload is on disk when the command returns. An existing part is replaced. Without \
-            an option, its value stays: title, message, rich type, owner, app and expiry.
+            The payload is on disk when the command returns. An existing part is replaced. Title, message, \
+            rich type, owner, app and expiry keep their values unless you set them.
 
               blobd put 42 photo.jpg --ttl 24h --message 'Look who is here' --rich-type img
               blobd put 42 chime.wav --part sound
@@ -64,12 +64,14 @@ struct PutCommand: ParsableCommand {
                 "--type \(type) is not a media type: give type/subtype, such as \(meant)")
         }
         if blob {
-            try require(file == nil && idsFrom == nil, "--blob excludes an id: give only the file")
+            try require(
+                file == nil && idsFrom == nil,
+                "--blob cannot be used with an id: give only the file")
             try require(
                 texts.isEmpty && part == nil && life.expiresAt == nil,
                 "--blob allows only --type, --ttl, --gzip and --json")
         } else if idsFrom != nil {
-            try require(file == nil, "--ids-from excludes an id: give only the file")
+            try require(file == nil, "--ids-from cannot be used with an id: give only the file")
             try require(
                 idsFrom != "-" || id != "-",
                 "--ids-from and the payload must not both be standard input")
@@ -171,7 +173,7 @@ struct PutCommand: ParsableCommand {
                     ExitStatus(error),
                     "stopped at \(HumanText.line(id)); at least \(done) are stored: \(error)")
             default:
-                throw CommandFailure(.refused, "the answer is not a put's answer")
+                throw CommandFailure(.refused, "unexpected answer to a put")
             }
             progress.update(UInt64(created + replaced), of: UInt64(ids.count))
         }

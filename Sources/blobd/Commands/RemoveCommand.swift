@@ -11,8 +11,8 @@ struct RemoveCommand: ParsableCommand {
             """,
         discussion: """
             The deletion is on disk when the command returns. A payload is deleted with the last \
-            notification that has it. Prints nothing on success. A missing id is reported and the \
-            exit code is 3; the other ids are deleted.
+            notification that refers to it. Prints nothing on success. If an id does not exist, it is \
+            reported, the other ids are deleted, and the exit code is 3.
 
               blobd rm 42 43
               blobd rm --ids-from ids.txt
@@ -45,7 +45,7 @@ struct RemoveCommand: ParsableCommand {
             try require(hasIDs, "Missing expected argument '<id>'")
             return
         }
-        try require(!hasIDs, "ids exclude --owner, --group, --app and --device")
+        try require(!hasIDs, "ids cannot be used with --owner, --group, --app and --device")
         try require(owner != nil && group != nil, "give ids, or --owner and --group")
     }
 

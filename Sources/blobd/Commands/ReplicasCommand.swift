@@ -7,16 +7,16 @@ import Replication
 struct ReplicasCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "replicas",
-        abstract: "Show who leads a replicated store, and what its bucket has.",
+        abstract: "Show who leads a replicated store, and what its bucket contains.",
         discussion: """
-            Prints the newest epoch and its host, the newest segment of the log and its age, the bases that \
-            a restore can begin with, and what the objects of each kind take. A leader writes a segment every \
-            5.2 s at least: one that is much older says that no leader is there, or that it cannot reach \
-            the bucket.
+            Prints the newest epoch and its host, the newest segment of the log and its age, the bases from \
+            which a restore can start, and the size of the objects of each kind. A leader writes a segment at \
+            least every 5.2 s: if the newest is much older, there is no leader, or it cannot reach the bucket.
 
             The cost is an estimate at the list prices of AWS S3 in us-east-1: $5 a million PUT and LIST, \
-            $0.40 a million GET, $0.023 a GB and month. Segments are counted over the last hour or so, a \
-            follower asks four times a second. Only the bucket is read: no daemon is needed. It takes a LIST \
+            $0.40 a million GET, $0.023 a GB and month. It assumes the average rate since the oldest base, \
+            or of a new shard since its first segment, and prints how long that is. A follower polls four times \
+            a second. Only the bucket is read: no daemon is needed. It takes a LIST \
             for each 1,000 objects.
 
               blobd replicas s3://bucket/blobd
@@ -82,7 +82,7 @@ private struct ReplicaReport {
     private(set) var members: JSONObject
     private(set) var text = ""
 
-    /// Reads the documents, the newest segment, and one that is about an hour older.
+    /// Reads the documents, the newest segment, and of a new shard the oldest.
     init(
         _ url: String, _ inventory: ObjectInventory, on bucket: S3Bucket, asOf now: Timestamp
     ) throws {
@@ -111,14 +111,19 @@ private struct ReplicaReport {
                 "\(kind)/",
                 "\(HumanText.count(size.objects)) objects, \(HumanText.bytes(size.bytes))")
         }
-        // Segments that are not yet packed, or were packed less than ten minutes ago.
-        let numbers = inventory.logNumbers.sorted()
-        guard let head, let last = numbers.last else { return }
-        let first = numbers.last { $0 + Self.countedMax <= last } ?? numbers[0]
-        guard first < last, let earlier = try Segment.read(first, on: bucket)?.head else { return }
+        guard let head else { return }
+        // A base is as old as the retention, except in a new shard, whose first segment is a fence and stays.
+        var first = catalog.bases.map { ($0.position.number, $0.time) }.min { $0.0 < $1.0 }
+        if first.map({ head.time.milliseconds - $0.1.milliseconds < Self.measuredMin }) ?? true,
+            let oldest = try inventory.logNumbers.min().flatMap({ try Segment.read($0, on: bucket) }
+            )
+        {
+            first = (oldest.head.number, oldest.head.time)
+        }
+        guard let first, first.0 < head.number else { return }
         addMonth(
-            segments: last - first,
-            milliseconds: head.time.milliseconds - earlier.time.milliseconds,
+            segments: head.number - first.0,
+            milliseconds: head.time.milliseconds - first.1.milliseconds,
             byteCount: inventory.sizes.values.reduce(0) { $0 + $1.bytes })
     }
 
@@ -165,14 +170,14 @@ private struct ReplicaReport {
         if catalog.bases.isEmpty { line("base", "none: nothing can be restored yet") }
     }
 
-    private static let countedMax: UInt64 = 100
+    private static let measuredMin: Int64 = 3_600_000
     private static let dollarsPerPut = 5.0 / 1_000_000
     private static let dollarsPerGet = 0.4 / 1_000_000
     private static let dollarsPerByte = 0.023 / 1_000_000_000
     private static let monthMilliseconds = 30 * 86_400_000.0
     private static let followerGets = 4 * 30 * 86_400.0
 
-    /// Adds an estimate of 30 days.
+    /// Adds an estimate of 30 days at the rate at which so many segments were written.
     private mutating func addMonth(segments: UInt64, milliseconds: Int64, byteCount: Int) {
         guard milliseconds > 0 else { return }
         // Each segment is read once for its pack.
@@ -188,14 +193,15 @@ private struct ReplicaReport {
         let follower = cents(Self.followerGets * Self.dollarsPerGet)
         members["month"] =
             [
-                "puts": Int(puts), "gets": Int(gets),
+                "measured_seconds": Double(milliseconds) / 1_000, "puts": Int(puts),
+                "gets": Int(gets),
                 "dollars_of_requests": Double(requests) / 100,
                 "dollars_of_storage": Double(storage) / 100,
                 "dollars_per_follower": Double(follower) / 100,
             ] as JSONObject
         line(
             "a month",
-            "about \(HumanText.count(Int(puts))) PUT and \(HumanText.count(Int(gets))) GET: \(text(requests)), storage \(text(storage)), each follower \(text(follower))"
+            "at the rate of the last \(HumanText.duration(milliseconds: milliseconds)), about \(HumanText.count(Int(puts))) PUT and \(HumanText.count(Int(gets))) GET: \(text(requests)), storage \(text(storage)), each follower \(text(follower))"
         )
     }
 }

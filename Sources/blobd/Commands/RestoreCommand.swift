@@ -8,18 +8,18 @@ struct RestoreCommand: ParsableCommand {
         commandName: "restore",
         abstract: "Create a store from a backup or from a bucket.",
         discussion: """
-            Verifies the source, writes the store and verifies it, and only then gives it its name. After an \
-            error there is no store. The directory must not contain a store.
+            Verifies the source, writes the store, verifies it, and only then renames it into place. After \
+            an error there is no store. The directory must not contain a store.
 
-            From a bucket the store is restored as it was at its end, at a time (--at: up to the last change \
-            at or before it) or after one batch (--sequence). Meanwhile it needs twice the room of the store. \
-            --verify-only does the same in a temporary directory, and removes it. With --all it instead reads \
-            and checks every object that any restore may need: all bases, the log after the oldest one, and \
-            all payloads that they name. It continues after damage, names each object on standard error, and \
-            exits with 1 if there is any. The restored store is not replicated.
+            From a bucket, the store is restored to the end of the log, to a time (--at: up to the last \
+            change at or before it) or to a batch (--sequence). Restoring needs twice the disk space of the \
+            store. --verify-only does the same in a temporary directory, and removes it. With --all it \
+            instead reads and checks every object that any restore may need: all bases, the log after the \
+            oldest one, and all payloads that they name. It continues after damage, names each object on \
+            standard error, and exits with 1 if it found any. The restored store is not replicated.
 
-            The restored store has a new id, and its revisions continue 2^40 higher. Devices that followed \
-            a feed before get 410 resync: they read their history again, and miss nothing.
+            The restored store has a new id, and its revisions continue 2^40 higher. Devices that followed a \
+            feed before get 410 resync: they read their history again, and miss nothing.
 
               blobd restore /backups/monday.blobd --data ./data
               ssh archive 'cat monday.blobd' | blobd restore - --data ./data

@@ -10,21 +10,20 @@ struct SignCommand: ParsableCommand {
         commandName: "sign",
         abstract: "Make a link with which a device fetches without a backend.",
         discussion: """
-            Prints the path and query of the link; --base puts the address of your site in front. The link \
-            is valid until its time is over. Anyone who has it may fetch. No daemon is needed.
+            Prints the path and query of the link; --base prepends the address of your site. The link is \
+            valid until it expires. Anyone who has it may fetch. No daemon is needed.
 
               blobd sign --new-key keys --key-id 2026a
               blobd sign 42 --signing-keys keys --ttl 1h
               blobd sign 42 --part sound --signing-keys keys --base https://push.example.com
               blobd sign --changes ann --signing-keys keys --ttl 30d
 
-            --new-key makes a file with one new key, which only its owner may read, and never replaces a file. To \
-            change keys, put the line of the new key before those of the old ones, and reload the daemon: the first \
-            key signs, all verify.
+            --new-key creates a file with one new key, readable only by its owner, and never replaces a \
+            file. To rotate keys, put the line of the new key before those of the old ones, and reload the \
+            daemon: the first key signs, all of them verify.
 
-            Other languages make the same in three lines: the signature is the unpadded base64url of \
-            HMAC-SHA-256 over "GET", the path, the expiry in seconds since 1970 and the key's id, joined by \
-            line feeds.
+            Other languages need three lines: the signature is the unpadded base64url of HMAC-SHA-256 over \
+            "GET", the path, the expiry in seconds since 1970 and the key's id, joined by line feeds.
             """)
 
     @Argument(help: .named("id", "The notification's id."))
@@ -64,10 +63,10 @@ struct SignCommand: ParsableCommand {
                 others.allSatisfy({ $0 == nil }), "--new-key allows only --key-id and --json")
             return
         }
-        try require(keyID == nil, "--key-id goes with --new-key")
+        try require(keyID == nil, "--key-id needs --new-key")
         try require((id == nil) != (changes == nil), "Give an id, or --changes with an owner")
-        try require(changes == nil || part == nil, "--part goes with an id")
-        try require(ttl.milliseconds >= 1_000, "--ttl is under 1s")
+        try require(changes == nil || part == nil, "--part needs an id")
+        try require(ttl.milliseconds >= 1_000, "--ttl must be at least 1s")
     }
 
     func run() throws {

@@ -8,7 +8,7 @@ struct StatsCommand: ParsableCommand {
         commandName: "stats",
         abstract: "Show the daemon's counters.",
         discussion: """
-            Counters of the store are exact. Counters of requests start at 0 with the daemon.
+            Counters of the store are exact. Counters of requests start at 0 when the daemon starts.
 
               blobd stats
               blobd stats --json | jq .blobs
@@ -21,7 +21,7 @@ struct StatsCommand: ParsableCommand {
     @Option(
         help: .named(
             "seconds",
-            "Print a line of rates every so many seconds, until it is interrupted; with --json an object."
+            "Print a line of rates at this interval until interrupted; with --json, an object."
         ))
     var watch: Double?
 

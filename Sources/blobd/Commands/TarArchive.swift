@@ -55,7 +55,8 @@ enum TarArchive {
             said == checksum(head)
         else { throw CommandFailure(.refused, "not a tar archive, or a damaged one") }
         guard let byteCount = number(head[Field.size..<Field.time]), byteCount >= 0 else {
-            throw CommandFailure(.refused, "the tar archive has a file of an unreadable size")
+            throw CommandFailure(
+                .refused, "the tar archive contains a file with an unreadable size")
         }
         let name = String(decoding: head[..<nameByteCountMax].prefix { $0 != 0 }, as: UTF8.self)
         guard head[Field.kind] == UInt8(ascii: "0") || head[Field.kind] == 0 else {

@@ -41,7 +41,7 @@ struct TokenCommand: ParsableCommand {
     var json = false
 
     func validate() throws {
-        try require(ttl.milliseconds >= 1_000, "--ttl is under 1s")
+        try require(ttl.milliseconds >= 1_000, "--ttl must be at least 1s")
     }
 
     func run() throws {

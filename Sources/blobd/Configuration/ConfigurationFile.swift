@@ -55,7 +55,7 @@ struct ConfigurationFile {
                 throw refuse("is not a setting" + NearestWord.hint(entry.key, Setting.named.keys))
             }
             if let first = entries.updateValue(entry, forKey: entry.key) {
-                throw refuse("is given twice, first in line \(first.line)")
+                throw refuse("is set twice, first on line \(first.line)")
             }
         }
         self.entries = entries
@@ -135,7 +135,7 @@ private struct YAMLParser {
         // A document that has only comments, or nothing after `---`.
         if event.type == YAML_SCALAR_EVENT, isNothing { return [] }
         guard event.type == YAML_MAPPING_START_EVENT else {
-            throw refuse("must be lines of \"key: value\"")
+            throw refuse("must consist of lines \"key: value\"")
         }
         var entries: [ConfigurationFile.Entry] = []
         while true {
@@ -150,7 +150,7 @@ private struct YAMLParser {
         try next()
         try next()
         guard event.type == YAML_STREAM_END_EVENT else {
-            throw refuse("there must be one document")
+            throw refuse("must contain exactly one document")
         }
         return entries
     }

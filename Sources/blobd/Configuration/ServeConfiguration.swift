@@ -45,7 +45,7 @@ struct ServeConfiguration {
                 continue
             }
             throw ConfigurationError(
-                "\(name) is not a setting's variable; the nearest is \(prefix)\(meant.word)")
+                "\(name) does not name a setting; the nearest is \(prefix)\(meant.word)")
         }
         self.path = path ?? Self.path(in: variables)
         self.variables = variables
@@ -63,7 +63,7 @@ struct ServeConfiguration {
             if let path { try ConfigurationFile(reading: path) } else { nil }
         if let file, file.isEmpty, !takesEmptyFile {
             throw ConfigurationError(
-                "\(file.path): is empty; for the defaults write a comment, or restart")
+                "\(file.path): is empty; to use the defaults, write a comment into it, or restart")
         }
         return try Setting.all.map { (setting) throws(ConfigurationError) in
             try value(of: setting, file)
@@ -147,18 +147,18 @@ struct ServeConfiguration {
         }
         if options.replica.localByteCountMax != nil, options.replica.shard == nil {
             throw value("local-bytes").refuse(
-                "keeps payloads in a bucket: give --replicate or --follow, too")
+                "requires --replicate or --follow")
         }
         if let shard = options.replica.replicate, let followed = options.replica.follow {
             throw value("follow").refuse(
-                "is \(followed), and replicate is \(shard): give one of them")
+                "is \(followed), but replicate is \(shard): set only one of them")
         }
         guard options.signingKeyPath == nil else { return }
         if options.limits.linkBase != nil {
-            throw value("link-base").refuse("signs links: give --signing-keys, too")
+            throw value("link-base").refuse("requires --signing-keys")
         }
         if options.deviceSocketPath != nil {
-            throw value("device-socket").refuse("answers signed links: give --signing-keys, too")
+            throw value("device-socket").refuse("requires --signing-keys")
         }
     }
 
@@ -173,7 +173,7 @@ struct ServeConfiguration {
         // The environment of the process does not change after its start.
         guard let folder = getenv("CREDENTIALS_DIRECTORY") else {
             throw value("signing-keys", in: values).refuse(
-                "is \(path), and there is no CREDENTIALS_DIRECTORY: the unit needs LoadCredential="
+                "is \(path), but CREDENTIALS_DIRECTORY is not set: the unit needs LoadCredential="
             )
         }
         return "\(String(cString: folder))/\(path.dropFirst(credentialPrefix.count))"
@@ -251,11 +251,11 @@ extension ServeConfiguration {
         }
         let subject = path.map { "\($0): " } ?? ""
         let socket =
-            options.socketPath.isEmpty ? "; it names no socket: systemd has to pass one" : ""
-        return "\(subject)the configuration is good\(socket)\n"
+            options.socketPath.isEmpty ? "; no socket is set: systemd must pass one" : ""
+        return "\(subject)the configuration is valid\(socket)\n"
     }
 
     static func notice(ofStranger name: String) -> String {
-        "\(name) is not a setting's variable; it changes nothing"
+        "\(name) does not name a setting; it is ignored"
     }
 }

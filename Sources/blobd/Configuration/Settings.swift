@@ -17,9 +17,9 @@ extension Setting {
     private static let place: [Setting] = [
         .one(
             "data", .directory, \.dataPath, .atStart,
-            "The store's directory. Created when missing. It must be given."),
+            "The store's directory. Created if missing. Required."),
         .one(
-            "socket", .file, \.socketPath, .atStart, "The path of the socket. It must be given."),
+            "socket", .file, \.socketPath, .atStart, "The path of the socket. Required."),
         .one(
             "socket-mode", .mode, \.socketMode, .atStart,
             "The socket's permission bits. Under blobd.socket: the unit's SocketMode=."),
@@ -71,7 +71,7 @@ extension Setting {
             default: "that of the notification", "Maximum TTL of the links in pushes."),
         .optional(
             "device-socket", .file, \.deviceSocketPath, .atStart,
-            "A second socket, for nginx: it answers signed links and /livez, and nothing else."),
+            "A second socket, for nginx, which serves only signed links and /livez."),
         .one(
             "device-socket-mode", .mode, \.deviceSocketMode, .atStart,
             "The device socket's permission bits. Under blobd-devices.socket: the unit's SocketMode=."
@@ -124,7 +124,7 @@ extension Setting {
             "Maximum number of one owner's notifications (429). 0: no limit."),
         .one(
             "min-free-disk", .size(0...1 << 60), \.store.quotas.freeDiskByteCountMin, .live,
-            "Publishes are refused (507) while the file system has less free. 0: no limit."),
+            "Refuse publishes (507) while the file system has less free space. 0: no limit."),
     ]
 
     private static let connections: [Setting] = [
@@ -196,7 +196,7 @@ extension Setting {
             "Busy-poll before blocking, in µs (0 disables)."),
         .one(
             "drain-timeout", .time(0...day), \.limits.drainMilliseconds, .live,
-            "Maximum time for the answers in progress at a stop."),
+            "Maximum time to finish answers at a stop."),
     ]
 
     private static let replication: [Setting] = [
@@ -219,19 +219,19 @@ extension Setting {
             """),
         .one(
             "max-unreplicated", .time(1_000...day), \.replica.unreplicatedMillisecondsMax, .atStart,
-            "Refuse changes while the oldest one that is not in the bucket is older."),
+            "Refuse changes while the oldest one that is not in the bucket is older than this."),
         .one(
             "max-unreplicated-bytes", .size(1 << 20...byteCountMax),
             \.replica.unreplicatedByteCountMax, .atStart,
-            "Refuse changes while more bytes are not in the bucket."),
+            "Refuse changes while more bytes than this are not in the bucket."),
         .optional(
             "auto-promote", .time(10_000...day), \.replica.autoPromoteMilliseconds, .atStart,
-            "Take the lead when a follower has found nothing new for so long. An idle leader writes a heartbeat every 5.2 s."
+            "Take the lead when a follower has found nothing new for this long. An idle leader writes a heartbeat every 5.2 s."
         ),
         .one(
             "base-interval", .time(60_000...365 * day), \.replica.baseIntervalMilliseconds,
             .atStart,
-            "Write a full copy of the tables to the bucket at least so often. A follower begins with one."
+            "Write a full copy of the tables to the bucket at least this often. A follower begins with one."
         ),
         .one(
             "retention", .time(60_000...3_650 * day), \.replica.retentionMilliseconds, .atStart,
@@ -247,7 +247,7 @@ extension Setting {
             """),
         .optional(
             "advertise", .line, \.replica.name, .atStart, default: "the host's name",
-            "How the others call this daemon, when it leads: a name or an address."),
+            "How other hosts refer to this daemon when it leads: a name or an address."),
     ]
 
     private static let logs: [Setting] = [
@@ -262,7 +262,7 @@ extension Setting {
             """),
         .optional(
             "access-log", .file, \.accessLogPath, .atStart,
-            "Log each request to this file; - is standard output. SIGHUP opens it again."),
+            "Log each request to this file; - is standard output. SIGHUP reopens it."),
         .one(
             "access-log-format", .word("format"), \.accessLogFormat, .atStart,
             "Format of the access log."),

@@ -44,9 +44,10 @@ struct DaemonChecks {
         let findings = [
             now.version == blobdVersion ? nil : version,
             errors(
-                "corrupt", "damaged payloads were met", "Check the disk; run blobd verify."),
+                "corrupt", "damaged payloads were found", "Check the disk; run blobd verify."),
             errors(
-                "full", "publishes found no room", "Raise map-size, or make room on the disk."),
+                "full", "publishes were refused for lack of space",
+                "Raise map-size, or free disk space."),
             errors(
                 "too_many_requests", "watchers were refused",
                 "Raise max-watchers, or max-watchers-per-owner."),
@@ -107,7 +108,7 @@ struct NginxChecks {
             isMember
                 ? "\(user) is in the group \(group)"
                 : "\(user) is not in the socket's group \(group)", !isMember ? .problem : .ok,
-            "It gets 502 for all: set the socket's group to \(user)'s, or usermod -aG \(group) \(user) and restart nginx."
+            "Every request gets 502: set the socket's group to \(user)'s, or usermod -aG \(group) \(user) and restart nginx."
         )
     }
 }

@@ -10,15 +10,15 @@ struct DoctorCommand: ParsableCommand {
         commandName: "doctor",
         abstract: "Check the machine, the configuration and the daemon.",
         discussion: """
-            Looks at the configuration, the store's directory and file system, the sockets, keys, limits, the \
-            clock, the running daemon, and nginx's configuration. Changes nothing. Each finding says what to do. Run it \
-            as root or as the daemon's user.
+            Checks the configuration, the store's directory and file system, the sockets, keys, limits, the \
+            clock, the running daemon, and nginx's configuration. Changes nothing. Each finding says what to \
+            do. Run it as root or as the daemon's user.
 
               blobd doctor
               blobd doctor --data ./data --socket ./blobd.sock
               blobd doctor --json | jq '.[] | select(.state != "ok")'
 
-            Exit codes: 0 no problem (there may be warnings), 1 a problem.
+            Exit codes: 0 no problem (warnings are possible), 1 a problem.
             """)
 
     @Option(
@@ -112,7 +112,7 @@ struct DoctorCommand: ParsableCommand {
         } catch {
             return Finding(
                 "signing keys", error.description, .problem,
-                "No link is valid until that is mended.")
+                "No link is valid until this is fixed.")
         }
     }
 

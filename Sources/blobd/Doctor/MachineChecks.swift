@@ -15,11 +15,11 @@ struct MachineChecks {
     func run() -> [Finding] {
         let ofProcess: [Finding?] =
             limits.map { [descriptors($0), fileSize($0), addressSpace($0)] }
-            ?? [Finding("process limits", "not checked: no process of the daemon is seen")]
+            ?? [Finding("process limits", "not checked: the daemon's process was not found")]
         let others = [
             sysctl(
                 "backlog", "net.core.somaxconn", atLeast: 1_024,
-                "A crowd that connects at once is refused: sysctl net.core.somaxconn=4096"),
+                "Bursts of connections are refused: sysctl net.core.somaxconn=4096"),
             sysctl(
                 "send buffers", "net.core.wmem_max", atLeast: 212_992,
                 "Large payloads take more system calls: sysctl net.core.wmem_max=1048576"),
@@ -88,7 +88,7 @@ struct MachineChecks {
         return Finding(
             "memory", "\(HumanText.bytes(available)) available",
             available < 2 * buffers ? .warning : .ok,
-            "body-memory and answer-memory may take \(HumanText.bytes(buffers)): make room, or lower them."
+            "body-memory and answer-memory may take \(HumanText.bytes(buffers)): add memory, or lower them."
         )
     }
 

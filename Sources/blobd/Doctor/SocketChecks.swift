@@ -30,12 +30,13 @@ struct SocketChecks {
         guard let status = SystemFiles.status(path) else {
             return Finding(
                 name, "\(path): \(errorText(errno))", .problem,
-                "No daemon has made it: systemctl status blobd")
+                "No daemon has created it: systemctl status blobd")
         }
         guard status.st_mode & S_IFMT == S_IFSOCK else {
             return Finding(
-                name, "\(path) is no socket", .problem,
-                "The daemon leaves it alone and does not start: remove it, or set another path.")
+                name, "\(path) is not a socket", .problem,
+                "The daemon does not replace it, and does not start: remove it, or set another path."
+            )
         }
         return Finding(
             name,
@@ -61,7 +62,7 @@ enum SocketAdvice {
         let user = SystemFiles.user(geteuid())
         guard let status = SystemFiles.status(path) else {
             return
-                "\(user) may not look into \(SocketFile.folder(of: path)). See: namei -l \(path)"
+                "\(user) may not access \(SocketFile.folder(of: path)). See: namei -l \(path)"
         }
         let group = SystemFiles.group(status.st_gid)
         let words =

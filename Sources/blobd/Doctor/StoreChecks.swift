@@ -16,16 +16,16 @@ struct StoreChecks {
         }
         guard status.st_mode & S_IFMT == S_IFDIR else {
             return [
-                Finding(check, "\(path) is no directory", .problem, "Set `data` to a directory.")
+                Finding(check, "\(path) is not a directory", .problem, "Set `data` to a directory.")
             ]
         }
         let directory = Finding(
             check, "\(path): owner \(SystemFiles.ownerAndMode(status))",
             status.st_mode & 0o022 != 0 ? .problem : .ok,
-            "Others may write to it, and so replace the store: chmod go-w \(path)"
+            "Others can write to it and replace the store: chmod go-w \(path)"
         ).or(
             status.st_mode & 0o005 != 0, .warning,
-            "Others may read the payloads: chmod o-rwx \(path)")
+            "Others can read the payloads: chmod o-rwx \(path)")
         return [directory, store(status)]
             + [fileSystem(), mount(), space(), crash()].compactMap { $0 }
     }
@@ -66,8 +66,8 @@ struct StoreChecks {
                 ("ZFS", .warning, "Use a record size of 16 KiB or less for this directory.")
             case 0x0102_1994, 0x8584_58F6:
                 (
-                    "tmpfs: it is memory", .problem,
-                    "Everything is lost at a restart of the machine: use a disk."
+                    "tmpfs, which is memory", .problem,
+                    "Everything is lost at a reboot: use a disk."
                 )
             case 0x6969, 0xFF53_4D42, 0xFE53_4D42, 0x6573_5546, 0x00C3_6400, 0x0102_1997:
                 (
@@ -77,7 +77,7 @@ struct StoreChecks {
             case 0x794C_7630:
                 (
                     "overlayfs: a container's own layer", .warning,
-                    "The store goes with the container: mount a volume at \(path)."
+                    "The store is lost with the container: mount a volume at \(path)."
                 )
             default:
                 (
@@ -120,14 +120,14 @@ struct StoreChecks {
         }
         return Finding(
             "free space", "\(HumanText.bytes(free)), \(Int(share)) % of the file system",
-            isFull ? .problem : .ok, "Publishes are refused soon (507): make room."
-        ).or(share < 10, .warning, "Make room, or set min-free-disk and max-bytes.")
+            isFull ? .problem : .ok, "Publishes will soon be refused (507): free disk space."
+        ).or(share < 10, .warning, "Free disk space, or set min-free-disk and max-bytes.")
     }
 
     private func crash() -> Finding? {
         SystemFiles.status("\(path)/blobd.died").map { _ in
             Finding(
-                "last run", "it died of a fault (blobd.died)", .warning,
+                "last run", "it crashed (blobd.died)", .warning,
                 "The next start checks all tables. Look for the fault in the log and in dmesg.")
         }
     }

@@ -5,20 +5,20 @@ import Glibc
 struct TopCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "top",
-        abstract: "Show what the daemon does, second by second.",
+        abstract: "Show the daemon's activity, second by second.",
         discussion: """
-            Requests, publishes and expiries a second, p50 and p99 of each operation, the hit rate, bytes, \
-            waiting clients, the store, and the slowest requests of the last minute. q ends it.
+            Requests, publishes and expiries per second, p50 and p99 of each operation, the hit rate, bytes, \
+            waiting clients, the store, and the slowest requests of the last minute. q quits.
 
               blobd top
               blobd top --once
               blobd top --once --json | jq .rates
             """)
 
-    @Option(help: .named("seconds", "Seconds between two looks."))
+    @Option(help: .named("seconds", "The refresh interval."))
     var interval: Double = 1
 
-    @Flag(help: "Look for one interval, print, and exit. So it is where there is no terminal.")
+    @Flag(help: "Print one interval and exit. The default without a terminal.")
     var once = false
 
     @Flag(help: "With --once: print JSON.")
@@ -30,7 +30,7 @@ struct TopCommand: ParsableCommand {
         try require(
             (0.1...60).contains(interval), "--interval is \(interval); it must be 0.1 to 60 seconds"
         )
-        try require(once || !json, "--json goes with --once")
+        try require(once || !json, "--json needs --once")
     }
 
     func run() throws {
@@ -65,7 +65,7 @@ struct TopCommand: ParsableCommand {
                     TopScreen(width: width, height: height)
                         .lines(activity, history: history, title: title))
             } catch {
-                terminal.draw(["\(title): \(error)", "", "Trying again. q ends."])
+                terminal.draw(["\(title): \(error)", "", "Retrying. q quits."])
                 watch.forget()
             }
         }
@@ -97,7 +97,7 @@ struct ActivityWatch: ~Copyable {
         }
         if connection == nil { connection = try socket.connect() }
         guard let now = try connection?.call(.stats) else {
-            throw CommandFailure(.refused, "there is no connection")
+            throw CommandFailure(.refused, "not connected")
         }
         let at = ContinuousClock.now
         let seconds = last.map { ($0.at.duration(to: at)) / .seconds(1) } ?? now.uptimeSeconds ?? 1

@@ -21,15 +21,15 @@ import Testing
         "An address that cannot be used is refused by name",
         arguments: [
             ("http://abc/p", "must be s3://bucket/prefix"), ("", "must be s3://"),
-            ("s3://ab/p", "3 to 63"), ("s3:///p", "has 0 characters"),
-            ("s3://\(String(repeating: "a", count: 64))", "has 64 characters"),
+            ("s3://ab/p", "3 to 63"), ("s3:///p", "is 0 characters"),
+            ("s3://\(String(repeating: "a", count: 64))", "is 64 characters"),
             ("s3://Abc", "lower-case"), ("s3://a_c", "lower-case"), ("s3://-abc", "begin and end"),
-            ("s3://abc.", "begin and end"), ("s3://a..c", "two dots"),
+            ("s3://abc.", "begin and end"), ("s3://a..c", "two consecutive dots"),
             ("s3://10.0.0.1", "IP address"),
             ("s3://abc//p", "empty segment"), ("s3://abc/p//", "empty segment"),
             ("s3://abc/p//q", "empty segment"), ("s3://abc//", "empty segment"),
             ("s3://abc/../q", "\"..\""), ("s3://abc/p/.", "\".\""), ("s3://abc/a\u{7}b", "U+0007"),
-            ("s3://abc/\(String(repeating: "a", count: 513))", "513 bytes; at most 512"),
+            ("s3://abc/\(String(repeating: "a", count: 513))", "513 bytes long; the limit is 512"),
         ])
     func refusals(text: String, words: String) throws {
         let error = try #require(throws: ObjectStoreError.self) { try ObjectStoreURL(text) }

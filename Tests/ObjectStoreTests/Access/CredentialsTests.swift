@@ -56,12 +56,12 @@ import Testing
         let large = try folder.write("l", [UInt8](repeating: 0x20, count: 65_537))
         for (variables, words) in [
             ([:], "set AWS_ACCESS_KEY_ID"),
-            (["AWS_ACCESS_KEY_ID": "a"], "only one is set"),
-            (["AWS_SECRET_ACCESS_KEY": "a"], "only one is set"),
+            (["AWS_ACCESS_KEY_ID": "a"], "only one of"),
+            (["AWS_SECRET_ACCESS_KEY": "a"], "only one of"),
             (["AWS_SHARED_CREDENTIALS_FILE": "/no/file"], "No such file"),
             (["AWS_SHARED_CREDENTIALS_FILE": file], "lacks aws_access_key_id or"),
             (["AWS_SHARED_CREDENTIALS_FILE": file, "AWS_PROFILE": "p"], "no profile [p]"),
-            (["AWS_SHARED_CREDENTIALS_FILE": large], "over 65536 bytes"),
+            (["AWS_SHARED_CREDENTIALS_FILE": large], "longer than 65536 bytes"),
             (
                 ["AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "geheim\r\nx: y"],
                 "blanks, control"

@@ -91,7 +91,7 @@ public final class ObjectServer: Sendable {
     }
 
     /// A port below those that the kernel gives to clients, that is free with the next one: RGW's monitor has that.
-    private static func freePort() throws -> UInt16 {
+    public static func freePort() throws -> UInt16 {
         for _ in 0..<1_000 {
             let port = UInt16.random(in: 10_000..<30_000)
             if isFree(port) && isFree(port + 1) { return port }

@@ -66,7 +66,7 @@ import Testing
             ("file system", .problem, "tmpfs"),
             ("last run", .warning, "blobd.died"),
             ("socket folder", .problem, "0777"),
-            ("socket", .problem, "no socket"),
+            ("socket", .problem, "not a socket"),
             ("device socket folder", .problem, "No such file"),
             ("signing keys", .problem, "644"),
             ("daemon", .problem, "\(run)/s"),

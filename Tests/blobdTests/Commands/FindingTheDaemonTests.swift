@@ -48,6 +48,6 @@ import Testing
         chmod(daemon.socketPath, 0o600)
         #expect(try ping().contains("SocketMode=") && !(try ping().contains("usermod")))
         chmod(daemon.folder.path, 0o700)
-        #expect(try ping().contains("may not look into \(daemon.folder.path)"))
+        #expect(try ping().contains("may not access \(daemon.folder.path)"))
     }
 }

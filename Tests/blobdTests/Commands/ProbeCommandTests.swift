@@ -69,7 +69,7 @@ import Testing
             (["s3://test"], ["AWS_ENDPOINT_URL": "http://127.0.0.1:1"], 4, "not reachable"),
             (["http://test"], [:], 2, "must be s3://bucket/prefix"),
             (["s3://test"], ["AWS_ENDPOINT_URL": "nowhere"], 2, "the endpoint \"nowhere\""),
-            (["s3://test"], ["AWS_ACCESS_KEY_ID": ""], 2, "only one is set"),
+            (["s3://test"], ["AWS_ACCESS_KEY_ID": ""], 2, "only one of"),
             ([], [:], 2, "Missing expected argument"),
         ] as [([String], [String: String], Int32, String)] {
             let result = try Self.probe(arguments, environment)

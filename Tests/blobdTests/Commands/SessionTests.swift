@@ -22,12 +22,69 @@ import Testing
         for fault in try Self.run(session, flags, tellsCodes: true) { Issue.record("\(fault)") }
     }
 
-    private static let sections = ["docs/HTTP.md", "docs/FIRST-PUSH.md"].flatMap(Session.all(in:))
+    /// Documents whose blocks `console` and `sh` are run, and whether they are about a host with the package.
+    /// `RunbookTests` runs REPLICATION.md, which needs several.
+    private static let documents = [
+        ("HTTP", false), ("FIRST-PUSH", true), ("MONITORING", true), ("NGINX", true),
+        ("OPERATING", true),
+        ("TROUBLESHOOTING", true),
+    ]
 
-    @Test("The commands of HTTP.md and FIRST-PUSH.md do what they say", arguments: sections.indices)
+    private static let sections = documents.flatMap { name, isOfHost in
+        Session.all(in: "docs/\(name).md").map { (session: $0, isOfHost: isOfHost) }
+    }
+
+    @Test("The commands of the documents do what they say", arguments: sections.indices)
     func document(section: Int) throws {
-        #expect(Self.sections.count >= 8 && Self.sections.flatMap(\.steps).count >= 50)
-        for fault in try Self.run(Self.sections[section], []) { Issue.record("\(fault)") }
+        #expect(Self.sections.count >= 15 && Self.sections.flatMap(\.session.steps).count >= 80)
+        let (session, isOfHost) = Self.sections[section]
+        for fault in try isOfHost ? Self.runOnHost(session) : Self.run(session, []) {
+            Issue.record("\(fault)")
+        }
+    }
+
+    @Test("Each command and flag that a document names exists")
+    func names() throws {
+        var helps: [String: String] = [:]
+        var count = 0
+        for name in Files.names(in: "\(Files.package)/docs") where name.hasSuffix(".md") {
+            for use in Files.text("\(Files.package)/docs/\(name)").matches(
+                of: #/(?m)(?:^|[`\/ \$(])blobd ([a-z]+)( [^`\n|;&>#)]*)?/#)
+            {
+                let (command, rest) = (String(use.1), use.2 ?? "")
+                for flag in rest.matches(of: #/ (--[a-z-]+)/#).map({ String($0.1) }) {
+                    count += 1
+                    if helps[command] == nil {
+                        helps[command] = try blobd([command, "--help"]).text
+                    }
+                    let exists = helps[command]?.contains(flag) == true
+                    #expect(exists, "\(name): \(use.0)")
+                }
+            }
+        }
+        #expect(count > 60)
+    }
+
+    /// Runs a session on a host with the package.
+    private static func runOnHost(_ session: Session) throws -> [String] {
+        let folder = TemporaryFolder()
+        mkdir(folder.path("work"), 0o700)
+        let host = try StandInHost(in: folder, "h", ["TZ": "UTC"])
+        try host.start()
+        let port = try ObjectServer.freePort()
+        let today = Date().formatted(.iso8601.year().month().day())
+        let group = getgrgid(getgid()).map { String(cString: $0.pointee.gr_name) } ?? ""
+        host.places += [
+            ("2026-11-24", today), ("localhost:8081", "localhost:\(port)"),
+            ("backend.py 8081", "backend.py \(port)"), ("group blobd", "group \(group)"),
+            ("-aG blobd www-data", "-aG \(group) www-data"),
+        ]
+        for (name, target) in [
+            ("photo.jpg", "Examples/payloads/photo.jpg"), ("Examples", "Examples"),
+            ("blobd_0.1.0_amd64.deb", "README.md"),
+        ] { symlink("\(Files.package)/\(target)", folder.path("work/\(name)")) }
+        let faults = try session.run(in: folder, environment: host.environment, on: host)
+        return faults.isEmpty ? [] : faults + [host.log]
     }
 
     /// - Parameter flags: the daemon's; nil: there is none.

@@ -132,7 +132,7 @@ import Testing
         let site = try Site("max-payload: 1000\n")
         for (yaml, words) in [
             ("max-payload: 2000\nmax-paylod: 1\n", "2: max-paylod is not a setting"),
-            ("max-payload: 2000\nmax-payload: 3000\n", "given twice"),
+            ("max-payload: 2000\nmax-payload: 3000\n", "set twice"),
             ("max-payload: 2000\nworkers: -1\n", "workers is -1"),
             ("max-payload: \"2000\n", "unexpected end of stream"),
             ("max-payload: 2000\nsigning-keys: /nonexistent\n", "No such file"),

@@ -108,14 +108,15 @@ import Testing
             ("socket-group: no-such-group", "it must be a group of this system"),
             ("allow-uid: [1, -2]", "1: allow-uid is -2; it must be a user id"),
             ("link-base: ftp://x", "1: link-base is ftp://x; it must be an address"),
-            ("link-base: https://x.y", "1: link-base signs links: give --signing-keys, too"),
-            ("device-socket: /x", "1: device-socket answers signed links: give --signing-keys"),
+            ("link-base: https://x.y", "1: link-base requires --signing-keys"),
+            ("device-socket: /x", "1: device-socket requires --signing-keys"),
             (
                 "max-payload: 1\nmax-ttl: 1\nmax-payload: 2",
-                "3: max-payload is given twice, first in line 1"
+                "3: max-payload is set twice, first on line 1"
             ),
-            ("a: b\n---\nc: d", "2: there must be one document"),
-            ("- a", "1: must be lines of \"key: value\""), ("max-payload", "1: must be lines"),
+            ("a: b\n---\nc: d", "2: must contain exactly one document"),
+            ("- a", "1: must consist of lines \"key: value\""),
+            ("max-payload", "1: must consist of lines"),
             ("[a]: b", "1: a key must be a word"), ("max-payload: \"1", "found unexpected end"),
             ("\tmax-payload: 1", "1: found character that cannot start any token"),
             ("max-payload: &a 1\nmax-ttl: *a", "2: max-ttl is an alias"),

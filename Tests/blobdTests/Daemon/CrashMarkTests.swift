@@ -72,7 +72,7 @@ struct CrashMarkTests {
             }
             #expect(refusal?.status == 1)
             let log = refusal?.log ?? ""
-            #expect(log.contains("the last run died of SIGSEGV"), "\(log)")
+            #expect(log.contains("the last run was killed by SIGSEGV"), "\(log)")
             #expect(log.contains("of table notifications"), "\(log)")
             #expect(log.contains("Restore the directory from a backup"), "\(log)")
         }
@@ -90,7 +90,7 @@ struct CrashMarkTests {
         let result = try blobd(["verify", "--data", "\(folder)/data", "--json"])
         #expect(result.status == 1)
         #expect(result.text.contains(#""clean":false"#), "\(result.text)")
-        #expect(result.errors.contains("SIGSEGV ended the check at"), "\(result.errors)")
+        #expect(result.errors.contains("SIGSEGV killed the check at"), "\(result.errors)")
         #expect(result.errors.contains("of table notifications"), "\(result.errors)")
     }
 
@@ -113,7 +113,7 @@ struct CrashMarkTests {
         #expect(Files.text(mark) == "signal 06\n")
         let daemon = try DaemonProcess(in: folder)
         #expect(try daemon.request("GET", "/v1/notifications/42/payload").body == [1, 2, 3])
-        #expect(daemon.log.contains("The last run died of SIGABRT"))
+        #expect(daemon.log.contains("The last run was killed by SIGABRT"))
         #expect(access(mark, F_OK) != 0)
         #expect(daemon.stop() == 0)
     }

@@ -86,12 +86,12 @@ struct SocketActivationTests {
 
         let grouped = try Activator(["--socket-group", "12345"])
         #expect(try RawClient(grouped.socketPath).request("GET", "/livez").status == 200)
-        #expect(grouped.log.contains("socket-group is not used"))
+        #expect(grouped.log.contains("socket-group is ignored"))
 
         let withoutKeys = try Activator(hasDevices: true)
         withoutKeys.stop()
         #expect(withoutKeys.statuses == ["1"])
-        #expect(withoutKeys.log.contains("answers signed links: give --signing-keys"))
+        #expect(withoutKeys.log.contains("serves signed links: --signing-keys is required"))
     }
 
     @Test("What is no listening socket, or too many, is refused")
@@ -106,8 +106,8 @@ struct SocketActivationTests {
         }
         #expect(
             try serve("exec 3</dev/null; LISTEN_FDS=1 LISTEN_PID=$$")
-                .contains("descriptor 3 is not a Unix stream socket that listens"))
-        #expect(try serve("LISTEN_FDS=2 LISTEN_PID=$$").contains("2 sockets are passed"))
+                .contains("descriptor 3 is not a listening Unix stream socket"))
+        #expect(try serve("LISTEN_FDS=2 LISTEN_PID=$$").contains("2 sockets were passed"))
         // Those of another process are not looked at.
         #expect(try serve("LISTEN_FDS=1 LISTEN_PID=1").contains("--socket is missing"))
     }

@@ -31,7 +31,7 @@ struct DamagedReplicaTests {
             #expect(jsonMember(scrub.text, "corrupt_chunks") == "\(Self.count)", "\(scrub.text)")
             try host.waitUntil("quarantined") { $0 == 0 }
             #expect(host.log.contains("Quarantined sha256:"), "\(host.log)")
-            try host.waitForLog("Mended sha256:")
+            try host.waitForLog("Repaired sha256:")
             for other in [follower, leader] {
                 for number in 0..<Self.count {
                     let answer = try other.request("GET", "/v1/notifications/id-\(number)/payload")

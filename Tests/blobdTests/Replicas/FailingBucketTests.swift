@@ -173,7 +173,7 @@ struct FailingBucketTests {
         shard.fail { $0.method == "DELETE" ? [.error(403, "AccessDenied")] : nil }
         let leader = try shard.leader()
         #expect(try leader.publish("1").status == 201)
-        #expect(leader.log.contains("Nothing can be deleted from \(shard.url)"), "\(leader.log)")
+        #expect(leader.log.contains("Cannot delete from \(shard.url)"), "\(leader.log)")
         #expect(leader.log.contains("may not delete there"))
         let follower = try shard.follower()
         try follower.wait(for: "nothing is there") { try $0.has("1") }

@@ -91,14 +91,15 @@ struct ForeignObjectTests {
                     ("version", .integer(2)), ("store", .string(own)),
                 ]),
                 words:
-                    "the object store.json has the version 2; this program reads 1: use a newer one",
+                    "the object store.json has format version 2, but this program reads only version 1: upgrade blobd",
                 isInLog: false),
             Foreign(
                 name: "store.json", bytes: try #require(try scene.other.object("store.json")),
-                words: "\(scene.shard.url) has the store \(theirs), led by", isInLog: false),
+                words: "\(scene.shard.url) contains the store \(theirs), led by", isInLog: false),
             Foreign(
                 name: next, bytes: newer,
-                words: "the object \(next) has the version 2; this program reads 1: use a newer one"
+                words:
+                    "the object \(next) has format version 2, but this program reads only version 1: upgrade blobd"
             ),
             // Where the other's log is shorter its number is another, too.
             Foreign(name: next, bytes: first, words: "the object \(next)"),
@@ -106,7 +107,7 @@ struct ForeignObjectTests {
             Foreign(
                 name: next, bytes: try foreignSegment(scene, .batches, last + 1),
                 words:
-                    "the object \(next) is of the store \(theirs), and this shard is of \(own): another shard was copied here"
+                    "the object \(next) belongs to the store \(theirs), but this shard to \(own): another shard was copied here"
             ),
         ]
     }
@@ -169,7 +170,8 @@ struct ForeignObjectTests {
         let name = ShardNames.log(UInt64(number))
         try scene.shard.put(name, try Self.foreignSegment(scene, .fence, number))
         scene.shard.mend()
-        try leader.waitForLog("the object \(name) is of the store \(try scene.store(scene.other))")
+        try leader.waitForLog(
+            "the object \(name) belongs to the store \(try scene.store(scene.other))")
         #expect(try leader.role() == "leader")
         #expect(try leader.publish("local", ack: "local").status == 201)
         try scene.shard.delete(name)
@@ -200,6 +202,6 @@ struct ForeignObjectTests {
         where try !scene.other.names("base/").contains(name) { try scene.shard.delete(name) }
         let (status, log) = try scene.shard.refusal(["--follow", scene.shard.url])
         #expect(status == 1)
-        #expect(log.contains("the object base/") && log.contains("is of the store"), "\(log)")
+        #expect(log.contains("the object base/") && log.contains("belongs to the store"), "\(log)")
     }
 }

@@ -63,7 +63,7 @@ struct RefusedStartTests {
                         body: "<Error><Code>InternalError</Code></Error>")
                 ] : nil
         },
-        Case(["store.json", "200 with a page, which no object is"]) { _ in
+        Case(["store.json", "200 with a page instead of an object"]) { _ in
             [.answer(200, ["Content-Type: text/html"], body: "<html>Welcome</html>")]
         },
         Case(["InternalError"], followers: false) {
@@ -131,7 +131,7 @@ struct RefusedStartTests {
         #expect(refused.status == 1)
         #expect(
             refused.log.contains(
-                "\(empty.url) cannot be replicated to: the server does not keep conditional creates"
+                "\(empty.url) cannot be replicated to: the server does not honour conditional creates"
             ), "\(refused.log)")
         #expect(try empty.names() == [])
         // A leader that has its store serves, and ships nothing.

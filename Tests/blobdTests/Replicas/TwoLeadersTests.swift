@@ -14,7 +14,7 @@ struct TwoLeadersTests {
         let folder = TemporaryFolder()
         let (status, log) = try shard.refusal(["--replicate", shard.url], in: folder)
         #expect(status == 1)
-        #expect(log.contains("\(shard.url) has the store"), "\(log)")
+        #expect(log.contains("\(shard.url) contains the store"), "\(log)")
         #expect(log.contains("led by host-a"))
         #expect(log.contains("to follow that shard, use --follow with an empty --data; to"))
         // What it is told to do works in the same folder: the refused start has left no store there.
@@ -83,7 +83,7 @@ struct TwoLeadersTests {
         #expect(try leader.publish("2").status == 201)
         away.mend()
         #expect(second.wait() == 1)
-        #expect(second.log.contains("host-a leads since epoch"), "\(second.log)")
+        #expect(second.log.contains("host-a has led since epoch"), "\(second.log)")
         #expect(second.log.contains("they are saved in \(second.dataPath)/unreplicated-epoch-"))
         #expect(second.log.contains("start the daemon again"))
         #expect(try leader.publish("3").status == 201)
@@ -122,14 +122,14 @@ struct TwoLeadersTests {
         #expect(try another.publish("x").status == 201)
         let epochs = try other.names("epoch/")
         let follower = try other.follower(in: first.folder)
-        try follower.waitForLog("\(other.url) has the store")
+        try follower.waitForLog("\(other.url) contains the store")
         #expect(follower.log.contains("use --follow with an empty --data"))
         #expect(try follower.has("1") && !follower.has("x"))
         try follower.wait(for: "it does not lag") { try $0.replication("lag_milliseconds") > 300 }
         // Who asks it for the lead is told, and it gets none.
         let promoted = try follower.run("promote", "--force")
         #expect(promoted.status != 0)
-        #expect(promoted.errors.contains("cannot take the lead: \(other.url) has the store"))
+        #expect(promoted.errors.contains("cannot take the lead: \(other.url) contains the store"))
         #expect(try other.names("epoch/") == epochs)
     }
 
@@ -143,7 +143,7 @@ struct TwoLeadersTests {
         let leader = try other.daemon(
             ["--replicate", other.url, "--max-unreplicated", "1s"], in: first.folder)
         try leader.waitForLog(
-            "\(other.url) has no shard, and \(leader.dataPath) belongs to one: give the prefix that it had"
+            "\(other.url) contains no shard, but \(leader.dataPath) belongs to one: start with its original prefix"
         )
         #expect(try leader.publish("2").code == "unreplicated")
         // Stored before it was refused, unless the second was over before it came.
@@ -161,7 +161,7 @@ struct TwoLeadersTests {
         let empty = try shard.refusal(["--follow", shard.url])
         #expect(empty.status == 1)
         #expect(
-            empty.log.contains("has no shard: start its leader first, with --replicate"),
+            empty.log.contains("contains no shard: start its leader first, with --replicate"),
             "\(empty.log)")
         let leader = try shard.leader()
         #expect(try leader.publish("1").status == 201)
@@ -172,7 +172,7 @@ struct TwoLeadersTests {
         #expect(refused.status == 1)
         #expect(
             refused.log.contains(
-                "\(alone.dataPath) has a store that belongs to no shard: give --follow an empty --data"
+                "\(alone.dataPath) contains a store that belongs to no shard: use --follow with an empty --data"
             ), "\(refused.log)")
         let again = try DaemonProcess(in: alone.folder)
         #expect(try again.request("GET", "/v1/notifications/mine/payload").body == [1])
