@@ -119,7 +119,7 @@ final class BackupThreads: Sendable {
             log.error("Cannot take a backup: \(error)")
             try? stream.offer(.failed(error))
         } catch {
-            log.warning("A backup was not taken to its end: its client has gone")
+            log.warning("Backup aborted: the client disconnected")
         }
     }
 }

@@ -139,7 +139,7 @@ final class BlobStream {
         inflatedSent = 0
         let wanted = min(Inflater.pieceByteCount, end - position)
         let count = try inflater.read(from: snapshot, into: &inflated, byteCountMax: wanted)
-        guard count > 0 else { throw .corrupt("\(blob.digest) ends too early") }
+        guard count > 0 else { throw .corrupt("\(blob.digest) is truncated") }
         if count == end - position { self.inflater = nil }
         return count
     }

@@ -138,7 +138,7 @@ package struct BackupReader: ~Copyable {
         while bytes.count < count {
             let before = bytes.count
             try source(&bytes, count - bytes.count)
-            guard bytes.count > before else { throw BackupError("ends too early") }
+            guard bytes.count > before else { throw BackupError("is truncated") }
         }
     }
 }

@@ -42,7 +42,7 @@ final class GzipDecoder {
 
     /// The input has ended.
     func finish() throws(StoreError) {
-        guard memberCount > 0, !isInMember else { throw refused("ends too early") }
+        guard memberCount > 0, !isInMember else { throw refused("is truncated") }
     }
 
     private func beginMember() throws(StoreError) {

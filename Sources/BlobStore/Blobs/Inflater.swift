@@ -111,7 +111,7 @@ public final class Inflater {
         _ reader: ChunkReader, _ buffer: inout [UInt8], at offset: Int, count: Int
     ) throws(StoreError) -> Int {
         guard storedOffset < blob.storedByteCount else {
-            throw .corrupt("\(blob.digest) ends too early")
+            throw .corrupt("\(blob.digest) is truncated")
         }
         let (index, used) = blob.chunkLocation(of: storedOffset)
         let chunk = try reader.chunk(of: blob, at: index)

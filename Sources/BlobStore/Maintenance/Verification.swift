@@ -206,7 +206,7 @@ extension Snapshot {
                 buffer.removeAll(keepingCapacity: true)
                 let wanted = min(Inflater.pieceByteCount, end - inflater.position)
                 let count = try inflater.read(from: reader, into: &buffer, byteCountMax: wanted)
-                guard count > 0 else { throw .corrupt("\(blob.digest) ends too early") }
+                guard count > 0 else { throw .corrupt("\(blob.digest) is truncated") }
                 hash.update(buffer)
             }
         }
