@@ -15,6 +15,15 @@ package enum JSONText {
 
     /// Appends bytes, which must be UTF-8, in quotes.
     package static func append(utf8 bytes: RawSpan, to out: inout [UInt8]) {
+        guard bytes.isPlainJSON else { return appendEscaped(bytes, to: &out) }
+        out.append(addingCapacity: bytes.byteCount + 2) { room in
+            room.append(UInt8(ascii: "\""))
+            room.append(bytes)
+            room.append(UInt8(ascii: "\""))
+        }
+    }
+
+    private static func appendEscaped(_ bytes: RawSpan, to out: inout [UInt8]) {
         out.append(UInt8(ascii: "\""))
         var start = 0
         for index in bytes.plainJSONByteCount..<bytes.byteCount {

@@ -9,23 +9,24 @@ extension [UInt8] {
     }
 
     /// Begins a member; its value must be appended next. Names need no escapes.
-    @inlinable
+    @usableFromInline
     package mutating func begin(_ name: String) {
-        separate()
-        let name = name.utf8.span
-        append(addingCapacity: name.count + 3) { room in
+        let needsComma = needsComma
+        let name = name.utf8.span.bytes
+        append(addingCapacity: name.byteCount + 4) { room in
+            if needsComma { room.append(UInt8(ascii: ",")) }
             room.append(UInt8(ascii: "\""))
-            for index in name.indices { room.append(name[index]) }
+            room.append(name)
             room.append(UInt8(ascii: "\""))
             room.append(UInt8(ascii: ":"))
         }
     }
 
-    /// Appends a comma, unless an object or a list has just begun.
+    /// Whether a comma comes next: always, unless an object or a list has just begun.
     @inlinable
-    mutating func separate() {
+    var needsComma: Bool {
         let last = self[count - 1]
-        if last != UInt8(ascii: "{"), last != UInt8(ascii: "[") { append(UInt8(ascii: ",")) }
+        return last != UInt8(ascii: "{") && last != UInt8(ascii: "[")
     }
 
     /// Adds a text, or nothing if it is nil.
@@ -79,7 +80,7 @@ extension [UInt8] {
         begin(name)
         self.append(UInt8(ascii: "["))
         for element in elements {
-            separate()
+            if needsComma { self.append(UInt8(ascii: ",")) }
             append(element, &self)
         }
         self.append(UInt8(ascii: "]"))
