@@ -70,6 +70,19 @@ extension OutputSpan<UInt8> {
             count &+= bytes.byteCount
         }
     }
+
+    /// Appends the lowest `count` bytes of a word. There must be room for all eight.
+    @inlinable
+    @inline(__always)
+    package mutating func append(first count: Int, of word: UInt64) {
+        precondition(freeCapacity >= 8)
+        withUnsafeMutableBufferPointer { buffer, initializedCount in
+            // Within the buffer, as checked above.
+            UnsafeMutableRawBufferPointer(buffer).storeBytes(
+                of: word.littleEndian, toByteOffset: initializedCount, as: UInt64.self)
+            initializedCount &+= count
+        }
+    }
 }
 
 extension MutableRawSpan {
