@@ -17,14 +17,30 @@ extension RawSpan {
     @inline(__always)
     package var plainJSONByteCount: Int {
         var index = 0
-        while index &+ 8 <= byteCount {
-            let word = ByteWord(self, index)
-            guard word.isPrintable, !word.has(UInt8(ascii: "\"")),
-                !word.has(UInt8(ascii: "\\"))
-            else { break }
+        while index &+ 8 <= byteCount, ByteWord(self, index).isPlainJSON { index &+= 8 }
+        return index
+    }
+
+    /// Whether all bytes are printable ASCII that JSON does not escape, as in nearly all texts.
+    @inlinable
+    @inline(__always)
+    package var isPlainJSON: Bool {
+        guard byteCount >= 8 else {
+            for index in 0..<byteCount {
+                let byte = byte(index)
+                guard byte >= 0x20, byte < 0x7F, byte != UInt8(ascii: "\""),
+                    byte != UInt8(ascii: "\\")
+                else { return false }
+            }
+            return true
+        }
+        var index = 0
+        while index &+ 8 < byteCount {
+            guard ByteWord(self, index).isPlainJSON else { return false }
             index &+= 8
         }
-        return index
+        // The last eight, which may overlap those above.
+        return ByteWord(self, byteCount &- 8).isPlainJSON
     }
 
     /// Whether all bytes are printable ASCII other than `/`. Names may contain other characters, too; this identifies
@@ -102,6 +118,13 @@ package struct ByteWord {
     @inline(__always)
     var isPrintable: Bool {
         (bits | (bits &- 0x20 &* Self.ones) | (bits &+ Self.ones)) & Self.highs == 0
+    }
+
+    /// Whether all eight are printable ASCII that JSON does not escape.
+    @inlinable
+    @inline(__always)
+    var isPlainJSON: Bool {
+        isPrintable && !has(UInt8(ascii: "\"")) && !has(UInt8(ascii: "\\"))
     }
 
     /// Without the first `count` bytes, fewer than eight; followed by zeros.

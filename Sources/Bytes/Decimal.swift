@@ -36,6 +36,15 @@ package enum Decimal {
     @inlinable
     @inline(__always)
     package static func digits(under100Million value: UInt32) -> (word: UInt64, count: Int) {
+        let digits = eightDigits(of: value)
+        let zeroCount = min((digits & 0x0F0F_0F0F_0F0F_0F0F).trailingZeroBitCount &>> 3, 7)
+        return (digits &>> UInt64(8 &* zeroCount), 8 &- zeroCount)
+    }
+
+    /// The digits of a number below 100,000,000, with leading zeros: a word whose lowest byte is the first digit.
+    @inlinable
+    @inline(__always)
+    static func eightDigits(of value: UInt32) -> UInt64 {
         // Fields of four digits, then of two, then of one, are divided at once; the first is always the lowest.
         // Division by a constant is a multiplication, and exact for values this small.
         let fours = UInt64(value / 10_000) | UInt64(value % 10_000) &<< 32
@@ -43,26 +52,25 @@ package enum Decimal {
         let twos = hundreds | (fours &- 100 &* hundreds) &<< 16
         let tens = (twos &* 103) &>> 10 & 0x000F_000F_000F_000F
         let ones = tens | (twos &- 10 &* tens) &<< 8
-        let zeroCount = min(ones.trailingZeroBitCount &>> 3, 7)
-        let word = (ones | 0x3030_3030_3030_3030) &>> UInt64(8 &* zeroCount)
-        return (word, 8 &- zeroCount)
+        return ones | 0x3030_3030_3030_3030
     }
+
+    /// The most digits that a number of 64 bits has.
+    static var digitCountMax: Int { 20 }
 
     /// Appends a number in decimal digits, without a `String`.
     package static func append(_ value: UInt64, to out: inout [UInt8]) {
+        out.append(addingCapacity: digitCountMax) { append(value, to: &$0) }
+    }
+
+    /// Appends a number, for which there must be room, however short it is.
+    static func append(_ value: UInt64, to room: inout OutputSpan<UInt8>) {
         guard value >= 100_000_000 else {
-            var (word, count) = digits(under100Million: UInt32(truncatingIfNeeded: value))
-            return out.append(addingCapacity: 8) { room in
-                while count > 0 {
-                    room.append(UInt8(truncatingIfNeeded: word))
-                    word &>>= 8
-                    count &-= 1
-                }
-            }
+            let (word, count) = digits(under100Million: UInt32(truncatingIfNeeded: value))
+            return room.append(first: count, of: word)
         }
-        // 64 bits have at most twenty digits.
         var digits = InlineArray<20, UInt8>(repeating: 0x30)
-        var first = 20
+        var first = digitCountMax
         var rest = value
         repeat {
             first -= 1
@@ -70,7 +78,7 @@ package enum Decimal {
             digits[first] = 0x30 + UInt8(truncatingIfNeeded: digit)
             rest = tenths
         } while rest > 0
-        out.append(contentsOf: digits.span.bytes.extracting(first..<20))
+        room.append(digits.span.bytes.extracting(first..<digitCountMax))
     }
 
     /// Appends a number with at least `digits` decimal digits, padded with zeros.

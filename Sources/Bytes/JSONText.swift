@@ -15,6 +15,11 @@ package enum JSONText {
 
     /// Appends bytes, which must be UTF-8, in quotes.
     package static func append(utf8 bytes: RawSpan, to out: inout [UInt8]) {
+        guard bytes.isPlainJSON else { return appendEscaped(bytes, to: &out) }
+        out.append(addingCapacity: bytes.byteCount + 2) { $0.append(quoted: bytes) }
+    }
+
+    static func appendEscaped(_ bytes: RawSpan, to out: inout [UInt8]) {
         out.append(UInt8(ascii: "\""))
         var start = 0
         for index in bytes.plainJSONByteCount..<bytes.byteCount {
@@ -48,5 +53,15 @@ package enum JSONText {
             out.append(Hex.digit(byte >> 4))
             out.append(Hex.digit(byte & 0xF))
         }
+    }
+}
+
+extension OutputSpan<UInt8> {
+    /// Appends bytes in quotes, for which there must be room.
+    @inline(__always)
+    mutating func append(quoted bytes: RawSpan) {
+        append(UInt8(ascii: "\""))
+        append(bytes)
+        append(UInt8(ascii: "\""))
     }
 }

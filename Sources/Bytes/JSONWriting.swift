@@ -9,30 +9,41 @@ extension [UInt8] {
     }
 
     /// Begins a member; its value must be appended next. Names need no escapes.
-    @inlinable
-    package mutating func begin(_ name: String) {
-        separate()
-        let name = name.utf8.span
-        append(addingCapacity: name.count + 3) { room in
-            room.append(UInt8(ascii: "\""))
-            for index in name.indices { room.append(name[index]) }
-            room.append(UInt8(ascii: "\""))
+    @usableFromInline
+    package mutating func begin(_ name: String) { begin(name, adding: 0) { _ in } }
+
+    /// Begins a member whose value takes at most `byteCount` bytes, and which `append` appends in the same step.
+    @inline(__always)
+    private mutating func begin(
+        _ name: String, adding byteCount: Int, _ append: (inout OutputSpan<UInt8>) -> Void
+    ) {
+        let needsComma = needsComma
+        let name = name.utf8.span.bytes
+        self.append(addingCapacity: name.byteCount + 4 + byteCount) { room in
+            if needsComma { room.append(UInt8(ascii: ",")) }
+            room.append(quoted: name)
             room.append(UInt8(ascii: ":"))
+            append(&room)
         }
     }
 
-    /// Appends a comma, unless an object or a list has just begun.
+    /// Whether a comma comes next: always, unless an object or a list has just begun.
     @inlinable
-    mutating func separate() {
+    var needsComma: Bool {
         let last = self[count - 1]
-        if last != UInt8(ascii: "{"), last != UInt8(ascii: "[") { append(UInt8(ascii: ",")) }
+        return last != UInt8(ascii: "{") && last != UInt8(ascii: "[")
     }
 
     /// Adds a text, or nothing if it is nil.
     package mutating func add(_ name: String, _ text: String?) {
         guard let text else { return }
-        begin(name)
-        JSONText.append(text, to: &self)
+        let bytes = text.utf8.span.bytes
+        if bytes.isPlainJSON {
+            begin(name, adding: bytes.byteCount + 2) { $0.append(quoted: bytes) }
+        } else {
+            begin(name)
+            JSONText.appendEscaped(bytes, to: &self)
+        }
     }
 
     package mutating func add(_ name: String, orNull text: String?) {
@@ -42,14 +53,14 @@ extension [UInt8] {
     }
 
     package mutating func add(_ name: String, _ number: Int) {
-        begin(name)
-        if number < 0 { append("-") }
-        Decimal.append(UInt64(number.magnitude), to: &self)
+        begin(name, adding: Decimal.digitCountMax + 1) { room in
+            if number < 0 { room.append(UInt8(ascii: "-")) }
+            Decimal.append(UInt64(number.magnitude), to: &room)
+        }
     }
 
     package mutating func add(_ name: String, _ number: UInt64) {
-        begin(name)
-        Decimal.append(number, to: &self)
+        begin(name, adding: Decimal.digitCountMax) { Decimal.append(number, to: &$0) }
     }
 
     package mutating func add(_ name: String, _ flag: Bool) {
@@ -67,7 +78,11 @@ extension [UInt8] {
 
     /// Adds a time, in milliseconds since 1970.
     package mutating func add(_ name: String, moment milliseconds: Int64) {
-        add(name, quoted: { RFC3339.append(milliseconds, to: &$0) })
+        begin(name, adding: RFC3339.roomByteCount + 2) { room in
+            room.append(UInt8(ascii: "\""))
+            RFC3339.append(milliseconds, to: &room)
+            room.append(UInt8(ascii: "\""))
+        }
     }
 
     /// Adds a list, whose elements the closure appends one by one.
@@ -79,7 +94,7 @@ extension [UInt8] {
         begin(name)
         self.append(UInt8(ascii: "["))
         for element in elements {
-            separate()
+            if needsComma { self.append(UInt8(ascii: ",")) }
             append(element, &self)
         }
         self.append(UInt8(ascii: "]"))

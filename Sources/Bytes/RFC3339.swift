@@ -6,27 +6,35 @@ package enum RFC3339 {
     /// Appends a time in UTC with milliseconds, `2026-12-01T00:00:00.000Z`. Times outside of the years 1970 to 9999 are
     /// clamped.
     package static func append(_ milliseconds: Int64, to out: inout [UInt8]) {
+        out.append(addingCapacity: roomByteCount) { append(milliseconds, to: &$0) }
+    }
+
+    /// The room that ``append(_:to:)`` needs: a time has 24 bytes, and they are written eight at a time.
+    static var roomByteCount: Int { 32 }
+
+    static func append(_ milliseconds: Int64, to room: inout OutputSpan<UInt8>) {
         let time = UInt64(min(max(milliseconds, 0), millisecondsMax))
         let date = CivilDate(dayNumber: Int(time / 86_400_000))
         let second = time / 1_000 % 86_400
-        out.append(addingCapacity: 24) { room in
-            room.append(twoDigits: UInt64(date.year) / 100)
-            room.append(twoDigits: UInt64(date.year) % 100)
-            room.append(UInt8(ascii: "-"))
-            room.append(twoDigits: UInt64(date.month))
-            room.append(UInt8(ascii: "-"))
-            room.append(twoDigits: UInt64(date.day))
-            room.append(UInt8(ascii: "T"))
-            room.append(twoDigits: second / 3_600)
-            room.append(UInt8(ascii: ":"))
-            room.append(twoDigits: second / 60 % 60)
-            room.append(UInt8(ascii: ":"))
-            room.append(twoDigits: second % 60)
-            room.append(UInt8(ascii: "."))
-            room.append(UInt8(truncatingIfNeeded: time / 100 % 10) + 0x30)
-            room.append(twoDigits: time % 100)
-            room.append(UInt8(ascii: "Z"))
-        }
+        let clock = (second / 3_600 * 100 + second / 60 % 60) * 100 + second % 60
+        let days = Decimal.eightDigits(of: UInt32((date.year * 100 + date.month) * 100 + date.day))
+        // Hours, minutes, seconds and the first two digits of the milliseconds.
+        let clockDigits = Decimal.eightDigits(of: UInt32(clock * 100 + time / 10 % 100))
+        room.append(first: 4, of: days)
+        room.append(UInt8(ascii: "-"))
+        room.append(first: 2, of: days &>> 32)
+        room.append(UInt8(ascii: "-"))
+        room.append(first: 2, of: days &>> 48)
+        room.append(UInt8(ascii: "T"))
+        room.append(first: 2, of: clockDigits)
+        room.append(UInt8(ascii: ":"))
+        room.append(first: 2, of: clockDigits &>> 16)
+        room.append(UInt8(ascii: ":"))
+        room.append(first: 2, of: clockDigits &>> 32)
+        room.append(UInt8(ascii: "."))
+        room.append(first: 2, of: clockDigits &>> 48)
+        room.append(UInt8(truncatingIfNeeded: time % 10) + 0x30)
+        room.append(UInt8(ascii: "Z"))
     }
 
     package static func text(_ milliseconds: Int64) -> String {
@@ -98,13 +106,6 @@ package enum RFC3339 {
             hours < 24, minutes < 60
         else { return nil }
         return sign * (hours * 3_600 + minutes * 60)
-    }
-}
-
-extension OutputSpan<UInt8> {
-    fileprivate mutating func append(twoDigits value: UInt64) {
-        append(0x30 + UInt8(truncatingIfNeeded: value / 10))
-        append(0x30 + UInt8(truncatingIfNeeded: value % 10))
     }
 }
 

@@ -25,7 +25,9 @@ extension [UInt8] {
     /// Appends a copy of a span's bytes.
     @inlinable
     package mutating func append(contentsOf span: RawSpan) {
-        span.withUnsafeBytes { append(contentsOf: $0) }
+        // Without capacity, the library would write its count into the empty array that all threads share.
+        guard span.byteCount > 0 else { return }
+        append(addingCapacity: span.byteCount) { $0.append(span) }
     }
 
     /// Appends `count` zero bytes, for reserved fields.
@@ -38,7 +40,7 @@ extension [UInt8] {
     /// Appends the bytes of a literal, without a `String`.
     @inlinable
     package mutating func append(_ text: StaticString) {
-        text.withUTF8Buffer { append(contentsOf: $0) }
+        append(contentsOf: RawSpan(_unsafeStart: text.utf8Start, byteCount: text.utf8CodeUnitCount))
     }
 
     @inlinable
@@ -50,6 +52,35 @@ extension [UInt8] {
     package mutating func replace(at offset: Int, littleEndian value: UInt32) {
         for index in 0..<4 {
             self[offset + index] = UInt8(truncatingIfNeeded: value >> (8 * UInt32(index)))
+        }
+    }
+}
+
+extension OutputSpan<UInt8> {
+    /// Copies bytes, for which there must be room.
+    @inlinable
+    @inline(__always)
+    package mutating func append(_ bytes: RawSpan) {
+        precondition(bytes.byteCount <= freeCapacity)
+        withUnsafeMutableBufferPointer { buffer, count in
+            // Within the buffer, as checked above.
+            let target = UnsafeMutableRawBufferPointer(buffer)
+            let rest = UnsafeMutableRawBufferPointer(rebasing: target[count...])
+            bytes.withUnsafeBytes { rest.copyMemory(from: $0) }
+            count &+= bytes.byteCount
+        }
+    }
+
+    /// Appends the lowest `count` bytes of a word. There must be room for all eight.
+    @inlinable
+    @inline(__always)
+    package mutating func append(first count: Int, of word: UInt64) {
+        precondition(freeCapacity >= 8)
+        withUnsafeMutableBufferPointer { buffer, initializedCount in
+            // Within the buffer, as checked above.
+            UnsafeMutableRawBufferPointer(buffer).storeBytes(
+                of: word.littleEndian, toByteOffset: initializedCount, as: UInt64.self)
+            initializedCount &+= count
         }
     }
 }

@@ -137,15 +137,15 @@ extension HTTPRequestHead {
         // The target is followed by " HTTP/1.1" and the line's end, and every line ends with CR LF, as the parser has
         // checked.
         var index = target.end + 11
+        let count = name.utf8CodeUnitCount
         var found: Slice?
         while index < bytes.byteCount, bytes.byte(index) != 0x0D {
-            let nameStart = index
-            while index < bytes.byteCount, bytes.byte(index) != UInt8(ascii: ":") { index += 1 }
-            let field = Slice(nameStart, upTo: index)
-            let valueStart = min(index + 1, bytes.byteCount)
-            index = valueStart
-            while index < bytes.byteCount, bytes.byte(index) != 0x0D { index += 1 }
-            if field.of(bytes).equalsIgnoringCase(name) {
+            let (field, valueStart) = (Slice(offset: index, count: count), index + count + 1)
+            index = bytes.index(of: 0x0D, from: index)
+            // A field's name contains no colon, so this is the whole name.
+            if valueStart <= index, bytes.byte(valueStart - 1) == UInt8(ascii: ":"),
+                field.of(bytes).equalsIgnoringCase(name)
+            {
                 try require(found == nil, .malformed, "\(field.of(bytes).text()) is given twice")
                 found = Token.trimmed(bytes, Slice(valueStart, upTo: index))
             }

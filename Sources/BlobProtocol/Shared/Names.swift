@@ -102,6 +102,10 @@ extension CheckedText {
 
     /// A name from a path, where it is percent-encoded.
     package init(inPath text: RawSpan) throws(ProtocolError) {
+        if PercentCoding.isPlain(text) {
+            try self.init(onWire: text)
+            return
+        }
         var bytes: [UInt8] = []
         try PercentCoding.decode(text, orThrow: Rule.kind.code, into: &bytes)
         try self.init(onWire: bytes.span.bytes)

@@ -5,7 +5,7 @@ extension ConnectionState {
         case head
         case body(Upload)
         case awaitingMemory(Upload)
-        indirect case awaitingChange(PendingReply)
+        case awaitingChange(PendingReply)
         /// Until the writer has committed pending changes that an answer needs.
         case awaitingCommit
         /// Until an owner has changes, or the time for them is up.

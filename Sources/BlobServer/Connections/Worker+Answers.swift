@@ -27,22 +27,24 @@ extension Worker {
     private func mayServe(
         _ connection: Connection, after message: WorkerMessage.Content, _ batch: inout AnswerBatch
     ) -> Bool {
-        switch (message, connection.state.phase) {
-        case (.changed(let result), _):
+        switch message {
+        case .changed(let result):
             guard let result = awaitReplication(connection, result) else { return false }
             return finishChange(connection, result, &batch)
-        case (.replicated(let result), _): return finishChange(connection, result, &batch)
-        case (.feedChanged, _):
+        case .replicated(let result): return finishChange(connection, result, &batch)
+        case .feedChanged:
             continueFeed(connection, &batch)
             finishTimeSlice(connection)
             return false
-        case (.backupReady, .sendingBackup(let answer)):
+        case .backupReady:
+            guard case .sendingBackup(let answer) = connection.state.phase else { return false }
             answer.isDue = true
             return true
-        case (.memoryGranted, .awaitingMemory(let upload)):
+        case .memoryGranted:
+            guard case .awaitingMemory(let upload) = connection.state.phase else { return false }
             connection.state.enter(.body(upload))
             return true
-        default: return false
+        case .accepted, .progressCheck, .stop, .stopAtOnce: return false
         }
     }
 

@@ -6,8 +6,8 @@ enum ActionStep {
     case respond(Answer)
     case receiveBody(BodyPlan)
     case write(PendingChange.Operation, Reply)
-    case awaitChanges(FeedQuery)
-    case subscribe(FeedQuery)
+    indirect case awaitChanges(FeedQuery)
+    indirect case subscribe(FeedQuery)
     case sendBackup
 }
 
@@ -91,8 +91,8 @@ enum Reply: Sendable {
     case ready
 }
 
-/// How to answer a request whose outcome is not known yet.
-struct PendingReply: Sendable {
+/// How to answer a request whose outcome is not known yet. An object, so that a connection's phase stays small.
+final class PendingReply: Sendable {
     /// The dialect, what the answer repeats of the request, and what the request is counted as.
     struct Form: Sendable {
         enum Dialect: Sendable {
@@ -131,6 +131,11 @@ struct PendingReply: Sendable {
 
     let reply: Reply
     let form: Form
+
+    init(reply: Reply, form: Form) {
+        self.reply = reply
+        self.form = form
+    }
 }
 
 /// What the answer to an HTTP request depends on besides its outcome.

@@ -46,7 +46,8 @@ protocol IncomingRequest: ~Escapable {
     /// What happens to the input after an answer that did not need the body.
     var stepAfterAnswer: RequestHandler.Step { get }
 
-    func logged(_ asked: Request?) -> LoggedRequest
+    /// The user agent is only in the access log.
+    func logged(_ asked: Request?, withAgent: Bool) -> LoggedRequest
 
     /// Appends the answer with a payload, and returns its status: 200, 206 or 304.
     func appendPayload(

@@ -145,7 +145,8 @@ final class RequestHandler {
                 try payload(key, text, in: snapshot), self, in: snapshot, into: &batch)
             requests.countFetch(status: status)
             if observer.logsRequests {
-                observer.logFetch(request.logged(asked), status: status, batch)
+                observer.logFetch(
+                    request.logged(asked, withAgent: true), status: status, batch)
             }
             return request.stepAfterAnswer
         } catch {
@@ -196,7 +197,9 @@ final class RequestHandler {
         _ call: EndpointRequest, _ request: Incoming, in snapshot: borrowing Snapshot,
         into batch: inout AnswerBatch
     ) -> Step {
-        let entry = observer.entry(call.endpoint.operation, request.logged(.call(call)))
+        let entry = observer.entry(
+            call.endpoint.operation,
+            request.logged(.call(call), withAgent: observer.logsRequests))
         do throws(ProtocolError) {
             let step = try request.accept(try perform(call, in: snapshot))
             var form = PendingReply.Form(dialect: request.dialect, entry: entry)
@@ -237,7 +240,9 @@ final class RequestHandler {
         _ error: ProtocolError, _ asked: Request?, _ request: Incoming,
         into batch: inout AnswerBatch
     ) -> Step {
-        let entry = observer.entry(asked?.operation ?? .unknown, request.logged(asked))
+        let entry = observer.entry(
+            asked?.operation ?? .unknown,
+            request.logged(asked, withAgent: observer.logsRequests))
         return request.refuse(error, entry, by: self, into: &batch)
     }
 

@@ -131,6 +131,7 @@ extension Upload {
     /// nil: nothing.
     func makeRoom(for count: Int) throws(BodyFailure) -> BodyMemory.Need? {
         guard let reservation else { return nil }
+        let content = content
         var count = count
         if let missing = missingByteCount {
             if byteCount == 0 { isWhole = missing <= UInt64(count) }

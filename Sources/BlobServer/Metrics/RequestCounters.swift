@@ -12,7 +12,14 @@ final class RequestCounters: Sendable {
     /// From when the worker learnt of a fetch until the kernel had its answer.
     let fetchDurations = DurationHistogram()
 
-    private let others = Mutex(RequestFigures())
+    private struct Entry {
+        let key: RequestKey
+        var count = 0
+        var durations = DurationFigures()
+    }
+
+    /// A list, since a worker answers with few pairs of an operation and a status, and hashing takes longer.
+    private let others = Mutex<[Entry]>([])
 
     var fetchCount: Int { fetches.total &+ partialFetches.total &+ unmodifiedFetches.total }
 
@@ -26,16 +33,23 @@ final class RequestCounters: Sendable {
     }
 
     func count(_ operation: Operation, status: UInt16, nanoseconds: Int64) {
-        others.withLock { figures in
-            figures.counts[RequestKey(operation: operation, status: status), default: 0] += 1
-            if operation.isTimed {
-                figures.durations[operation, default: DurationFigures()].add(nanoseconds)
-            }
+        let key = RequestKey(operation: operation, status: status)
+        others.withLock { entries in
+            let known = entries.firstIndex { $0.key == key }
+            if known == nil { entries.append(Entry(key: key)) }
+            let index = known ?? entries.count - 1
+            entries[index].count += 1
+            if operation.isTimed { entries[index].durations.add(nanoseconds) }
         }
     }
 
     var figures: RequestFigures {
-        var figures = others.withLock { $0 }
+        var figures = RequestFigures()
+        for entry in others.withLock({ $0 }) {
+            figures.counts[entry.key] = entry.count
+            guard entry.key.operation.isTimed else { continue }
+            figures.durations[entry.key.operation, default: DurationFigures()].add(entry.durations)
+        }
         for (status, count) in [
             (200, fetches.total), (206, partialFetches.total), (304, unmodifiedFetches.total),
         ] where count > 0 {

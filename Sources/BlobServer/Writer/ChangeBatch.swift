@@ -2,23 +2,24 @@ import BlobProtocol
 import BlobStore
 import Synchronization
 
-/// The result of a request to the writer, for the connection that waits for it.
+/// The result of a request to the writer, for the connection that waits for it. Each case is one word, so that handing
+/// a result on costs little.
 enum ChangeResult: Sendable {
     /// The change was applied, or had no effect. A refused one is ``failed(_:)``.
     case applied(Outcome)
     /// The result of each line of a batch, in order.
     case lines([BatchLine.Answered])
-    case long(LongChange)
+    indirect case long(LongChange)
     /// A later step of a long change failed. The earlier steps are done.
-    case stopped(LongChange, StoreError)
+    indirect case stopped(LongChange, StoreError)
     case writable
     /// Everything acknowledged is committed.
     case committed
     /// This daemon leads.
     case promoted(epoch: UInt64)
-    case failed(StoreError)
+    indirect case failed(StoreError)
     /// A job found the body to be invalid.
-    case refused(ProtocolError)
+    indirect case refused(ProtocolError)
 
     var isChange: Bool {
         switch self {
@@ -56,7 +57,7 @@ struct PendingChange: ~Copyable, Sendable {
         /// A piece of a batch, in one transaction but with a result for each line, and the collector of the results.
         case applyAll([CheckedChange], [BatchLine], BatchResults)
         /// Applied in steps, between which other changes are applied.
-        case long(CheckedLongChange)
+        indirect case long(CheckedLongChange)
         case checkWritable
         case waitForCommit
         /// Makes this daemon the leader of its shard. Not done by the writer: see ``ReplicaStatus``.

@@ -1,5 +1,5 @@
-/// What may be asked of the store.
-public enum Change: Sendable {
+/// What may be asked of the store. Indirect, so that handing it on does not retain each of its texts.
+public indirect enum Change: Sendable {
     /// Store a part of a notification.
     case publish(Publication)
     /// Remove a notification with all its parts.
@@ -69,8 +69,8 @@ public struct Publication: Sendable {
     }
 }
 
-/// What became of a change.
-public enum Outcome: Sendable {
+/// What became of a change. Indirect, so that handing it on does not retain each of a record's texts.
+public indirect enum Outcome: Sendable {
     /// It is stored and on disk. `created`: the part was not there before.
     case published(Record, created: Bool)
     /// It is removed, and that is on disk.

@@ -51,7 +51,7 @@ struct BinaryRequest: IncomingRequest, ~Escapable {
         return stepAfterAnswer
     }
 
-    func logged(_ asked: Request?) -> LoggedRequest {
+    func logged(_ asked: Request?, withAgent: Bool = false) -> LoggedRequest {
         var target = ""
         switch asked {
         case .fetch(.part(let id, let part)):

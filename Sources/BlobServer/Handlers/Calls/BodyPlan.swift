@@ -2,7 +2,8 @@ import BlobProtocol
 import BlobStore
 import Notifications
 
-struct BodyPlan: Sendable {
+/// What a body is for. An object, because a copy would retain each of its names.
+final class BodyPlan: Sendable {
     /// Turns a complete document into a change, on the thread of a worker or a publisher.
     typealias Reading =
         @Sendable (BodyReader, RawSpan, BodyPlan) throws(ProtocolError) -> PendingChange.Operation
@@ -15,13 +16,25 @@ struct BodyPlan: Sendable {
         case batch
     }
 
-    var kind: Kind
-    var device: DeviceName?
-    var condition = Condition.none
-    var coding = BodyCoding.identity
-    var isOfDevice = false
+    let kind: Kind
+    let device: DeviceName?
+    let condition: Condition
+    let coding: BodyCoding
+    let isOfDevice: Bool
     /// A longer body is refused before a byte is read, if its length is known.
-    var byteCountMax: Int
+    let byteCountMax: Int
+
+    init(
+        kind: Kind, device: DeviceName? = nil, condition: Condition = .none,
+        coding: BodyCoding = .identity, isOfDevice: Bool = false, byteCountMax: Int
+    ) {
+        self.kind = kind
+        self.device = device
+        self.condition = condition
+        self.coding = coding
+        self.isOfDevice = isOfDevice
+        self.byteCountMax = byteCountMax
+    }
 
     var isDocument: Bool {
         switch kind {
@@ -30,10 +43,7 @@ struct BodyPlan: Sendable {
         }
     }
 
-    var documentByteCountMax: Int {
-        if case .batch = kind { return WireLimits.batchByteCountMax }
-        return isOfDevice ? WireLimits.deviceDocumentByteCountMax : WireLimits.documentByteCountMax
-    }
+    var documentByteCountMax: Int { kind.documentByteCountMax(isOfDevice: isOfDevice) }
 
     var tooLarge: ProtocolError {
         let setting: String
@@ -59,13 +69,21 @@ struct BodyPlan: Sendable {
 }
 
 extension BodyPlan {
-    init(document kind: Kind, _ request: EndpointRequest) {
+    convenience init(document kind: Kind, _ request: EndpointRequest) {
+        let isOfDevice = request.scope != nil
+        let max = kind.documentByteCountMax(isOfDevice: isOfDevice)
         self.init(
             kind: kind, device: request.device, condition: request.condition,
-            coding: request.coding, isOfDevice: request.scope != nil, byteCountMax: 0)
-        byteCountMax =
-            coding == .identity
-            ? documentByteCountMax : StoreLimits.codedByteCountMax(for: documentByteCountMax)
+            coding: request.coding, isOfDevice: isOfDevice,
+            byteCountMax: request.coding == .identity
+                ? max : StoreLimits.codedByteCountMax(for: max))
+    }
+}
+
+extension BodyPlan.Kind {
+    fileprivate func documentByteCountMax(isOfDevice: Bool) -> Int {
+        if case .batch = self { return WireLimits.batchByteCountMax }
+        return isOfDevice ? WireLimits.deviceDocumentByteCountMax : WireLimits.documentByteCountMax
     }
 }
 

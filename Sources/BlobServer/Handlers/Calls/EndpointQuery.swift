@@ -5,40 +5,57 @@ import Notifications
 
 /// The decoded parameters of a query. An invalid value throws the error code of its kind.
 struct EndpointQuery {
-    private var parameters: [(name: [UInt8], value: [UInt8])] = []
+    private var parameters: [(name: Slice, value: Slice)] = []
+    /// The decoded names and values.
+    private var decoded: [UInt8] = []
 
     init() {}
 
     /// Throws `bad_query` for an unknown or repeated name and for bad escapes. Ignores the parameters of a signed link,
     /// which are already checked.
     init(_ query: RawSpan, _ names: [StaticString], isLink: Bool = false) throws(ProtocolError) {
+        guard query.byteCount > 0 else { return }
+        // No more than that when decoded.
+        decoded.reserveCapacity(query.byteCount)
+        parameters.reserveCapacity(names.count)
         var walk = QueryParameters()
         while let (name, value) = try walk.next(query) {
-            let name = try Self.decoded(name.of(query))
-            if isLink, SignedLink.isParameter(name.span.bytes) { continue }
-            guard names.contains(where: { name.span.bytes.equals($0) }) else {
-                let known = names.map(\.description).joined(separator: ", ")
-                throw ProtocolError(
-                    .badQuery,
-                    "unknown parameter \(name.span.bytes.excerpt()); "
-                        + (names.isEmpty ? "none is known here" : "known are \(known)"))
-            }
-            try require(
-                !parameters.contains(where: { $0.name == name }), .badQuery,
-                "the parameter \(name.span.bytes.excerpt()) is given twice")
-            parameters.append((name, try Self.decoded(value.of(query))))
+            let name = try decode(name.of(query))
+            if isLink, SignedLink.isParameter(name.of(decoded.span.bytes)) { continue }
+            try check(name.of(decoded.span.bytes), names)
+            let decodedValue = try decode(value.of(query))
+            parameters.append((name, decodedValue))
         }
     }
 
-    private static func decoded(_ text: RawSpan) throws(ProtocolError) -> [UInt8] {
-        var out: [UInt8] = []
-        try PercentCoding.decode(text, plusIsSpace: true, orThrow: .badQuery, into: &out)
-        return out
+    private func check(_ name: RawSpan, _ names: [StaticString]) throws(ProtocolError) {
+        guard names.contains(where: { name.equals($0) }) else {
+            let known = names.map(\.description).joined(separator: ", ")
+            throw ProtocolError(
+                .badQuery,
+                "unknown parameter \(name.excerpt()); "
+                    + (names.isEmpty ? "none is known here" : "known are \(known)"))
+        }
+        let isRepeated = parameters.contains { $0.name.of(decoded.span.bytes).equals(name) }
+        try require(
+            !isRepeated, .badQuery, "the parameter \(name.excerpt()) is given twice")
     }
 
-    subscript(_ name: StaticString) -> [UInt8]? {
-        parameters.first { $0.name.span.bytes.equals(name) }?.value
+    private mutating func decode(_ text: RawSpan) throws(ProtocolError) -> Slice {
+        let start = decoded.count
+        try PercentCoding.decode(text, plusIsSpace: true, orThrow: .badQuery, into: &decoded)
+        return Slice(offset: start, count: decoded.count - start)
     }
+
+    /// The slice of ``decoded`` with a parameter's value; nil: not given.
+    private func find(_ name: StaticString) -> Slice? {
+        for parameter in parameters where parameter.name.of(decoded.span.bytes).equals(name) {
+            return parameter.value
+        }
+        return nil
+    }
+
+    subscript(_ name: StaticString) -> [UInt8]? { find(name)?.of(decoded.span.bytes).array() }
 
     func text(_ name: StaticString, _ code: ErrorCode) throws(ProtocolError) -> String? {
         guard let bytes = self[name] else { return nil }
@@ -50,8 +67,8 @@ struct EndpointQuery {
     func name<Rule: TextRule>(
         _ name: StaticString, isAbsentIfEmpty: Bool = false
     ) throws(ProtocolError) -> CheckedText<Rule>? {
-        guard let bytes = self[name], !(isAbsentIfEmpty && bytes.isEmpty) else { return nil }
-        return try CheckedText(onWire: bytes.span.bytes)
+        guard let value = find(name), !(isAbsentIfEmpty && value.isEmpty) else { return nil }
+        return try CheckedText(onWire: value.of(decoded.span.bytes))
     }
 
     func app() throws(ProtocolError) -> AppName? { try name("app") }
@@ -88,13 +105,20 @@ struct EndpointQuery {
     func number(
         _ name: StaticString, in bounds: ClosedRange<Int>, _ code: ErrorCode, default fallback: Int
     ) throws(ProtocolError) -> Int {
-        guard let bytes = self[name] else { return fallback }
-        guard case .value(let value) = Decimal.parse(bytes.span.bytes),
+        try number(name, in: bounds, code) ?? fallback
+    }
+
+    func number(
+        _ name: StaticString, in bounds: ClosedRange<Int>, _ code: ErrorCode
+    ) throws(ProtocolError) -> Int? {
+        guard let slice = find(name) else { return nil }
+        let bytes = slice.of(decoded.span.bytes)
+        guard case .value(let value) = Decimal.parse(bytes),
             let number = Int(exactly: value), bounds.contains(number)
         else {
             throw ProtocolError(
                 code,
-                "\(name) is \(bytes.span.bytes.excerpt()); it must be a whole number from \(bounds.lowerBound) to \(bounds.upperBound)",
+                "\(name) is \(bytes.excerpt()); it must be a whole number from \(bounds.lowerBound) to \(bounds.upperBound)",
                 limit: bounds.upperBound)
         }
         return number
@@ -107,10 +131,11 @@ struct EndpointQuery {
     }
 
     func flag(_ name: StaticString) throws(ProtocolError) -> Bool? {
-        guard let bytes = self[name] else { return nil }
-        if bytes.span.bytes.equals("true") { return true }
-        if bytes.span.bytes.equals("false") { return false }
+        guard let slice = find(name) else { return nil }
+        let bytes = slice.of(decoded.span.bytes)
+        if bytes.equals("true") { return true }
+        if bytes.equals("false") { return false }
         throw ProtocolError(
-            .badQuery, "\(name) is \(bytes.span.bytes.excerpt()); it must be true or false")
+            .badQuery, "\(name) is \(bytes.excerpt()); it must be true or false")
     }
 }

@@ -176,8 +176,7 @@ struct Publication {
 
     init(_ query: EndpointQuery) throws(ProtocolError) {
         let bounds = 1...Int(WireLimits.expiryMillisecondsMax / 1_000)
-        if query["ttl"] != nil {
-            let seconds = try query.number("ttl", in: bounds, .badTTL, default: 0)
+        if let seconds = try query.number("ttl", in: bounds, .badTTL) {
             lifetime.ttlSeconds = Int64(seconds)
         }
         if let time = query["expires_at"] {

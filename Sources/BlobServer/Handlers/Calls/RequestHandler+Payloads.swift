@@ -9,20 +9,20 @@ extension RequestHandler {
     func putPayload(
         _ request: EndpointRequest, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) -> ActionStep {
-        let said: Publication
+        var said: Publication
         if let publication = request.publication {
             said = publication
         } else {
             said = try Publication(request.query)
         }
-        var texts = said.texts
-        texts.id = request.id
+        said.texts.id = request.id
         // Without an expiry in the request, an existing notification keeps its own.
         let expiry =
             try LifetimeRules(limits).chosen(said.lifetime, asOf: now)
             ?? .keepOrAfter(seconds: limits.defaultTTLSeconds)
         let draft = PublicationDraft(
-            texts, part: request.part ?? .payload, mediaType: request.mediaType ?? .octetStream,
+            said.texts, part: request.part ?? .payload,
+            mediaType: request.mediaType ?? .octetStream,
             expiry: expiry, condition: request.condition,
             profile: said.profile ?? limits.profile)
         let use = PayloadUse.publish(draft)

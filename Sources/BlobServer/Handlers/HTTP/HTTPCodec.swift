@@ -25,10 +25,11 @@ final class HTTPCodec {
         switch response {
         case .document(let document): append(document, form, into: &batch)
         case .published(let record, _, let created, let isIDAssigned):
-            let answer = Answer.document(
-                status: created ? 201 : 200, location: isIDAssigned ? record.path : nil
-            ) { RecordDocument.append(record, to: &$0) }
-            append(answer, form, hint: nil, into: &batch)
+            var document = Answer.Document(
+                status: created ? 201 : 200, location: isIDAssigned ? record.path : nil)
+            document.body.reserveCapacity(RecordDocument.usualByteCount)
+            RecordDocument.append(record, to: &document.body)
+            append(document, form, into: &batch)
         case .echo:
             append(
                 Answer.Document(mediaType: "text/plain", body: Array("ok\n".utf8)), form,
@@ -94,10 +95,11 @@ final class HTTPCodec {
     private func end(
         _ mediaType: StaticString, _ body: [UInt8], _ form: HTTPForm, into batch: inout AnswerBatch
     ) {
-        HTTPResponseHead.field("Content-Type", mediaType, into: &batch.heads)
-        HTTPResponseHead.field("Content-Length", UInt64(body.count), into: &batch.heads)
-        HTTPResponseHead.field("Cache-Control", "no-store", into: &batch.heads)
-        batch.heads.append("\r\n")
+        batch.heads.append("Content-Type: ")
+        batch.heads.append(mediaType)
+        batch.heads.append("\r\nContent-Length: ")
+        Decimal.append(UInt64(body.count), to: &batch.heads)
+        batch.heads.append("\r\nCache-Control: no-store\r\n\r\n")
         if !form.isHead { batch.heads.append(contentsOf: body) }
         batch.endAnswer()
     }

@@ -75,9 +75,11 @@ struct HTTPRequest: IncomingRequest, ~Escapable {
         return form.step(after: head)
     }
 
-    func logged(_ asked: Request?) -> LoggedRequest {
+    func logged(_ asked: Request?, withAgent: Bool) -> LoggedRequest {
         var agent = RawSpan()
-        if let value = try? head.value(of: "user-agent", in: bytes) { agent = value.of(bytes) }
+        if withAgent, let value = try? head.value(of: "user-agent", in: bytes) {
+            agent = value.of(bytes)
+        }
         return LoggedRequest(
             method: head.method.name, sent: head.target.of(bytes), agent: agent,
             version: head.minorVersion == 0 ? "HTTP/1.0" : "HTTP/1.1", isDevice: isDevice,
