@@ -14,14 +14,15 @@ enum HeadOutcome: Equatable {
 }
 
 /// What a parser makes of a message, which must be the same in whatever pieces it comes: whole, byte by byte, and in two
-/// pieces, cut anywhere (a long one at 100 places).
+/// pieces, cut anywhere (one of more than 100 bytes at 100 places, one of thousands at 20).
 func inEveryWay<Outcome: Equatable>(
     _ bytes: [UInt8], _ location: SourceLocation = #_sourceLocation,
     isSame: (_ whole: Outcome, Outcome) -> Bool = { $0 == $1 },
     _ parse: (_ pieces: [[UInt8]]) -> Outcome
 ) -> Outcome {
     let whole = parse([bytes])
-    let cuts = stride(from: 1, to: max(1, bytes.count), by: max(1, bytes.count / 100))
+    let placeCount = bytes.count < 2_000 ? 100 : 20
+    let cuts = stride(from: 1, to: max(1, bytes.count), by: max(1, bytes.count / placeCount))
     let ways = [bytes.map { [$0] }] + cuts.map { [Array(bytes[..<$0]), Array(bytes[$0...])] }
     for pieces in ways {
         let outcome = parse(pieces)

@@ -128,7 +128,7 @@ import Testing
     func random(seed: UInt64) {
         var generator = SeededGenerator(seed: seed)
         let words = ["\r", "\n", "\r\n", "-", "--", "\r\n--", "b", "bb", "\r\n--b", "x", "\0"]
-        for _ in 0..<100 {
+        for _ in 0..<testRounds(25) {
             var files: [[UInt8]] = []
             var body: [UInt8] = []
             for index in 0..<Int.random(in: 1...4, using: &generator) {

@@ -82,7 +82,7 @@ import Testing
 
     @Test("A run ends at the first byte that is not of its kind, wherever it stands in the span")
     func runs() {
-        for length in 0...40 {
+        for length in Array(0...18) + [24, 31, 32, 33, 40] {
             for start in [0, 1, 15, 16, 17] where start <= length {
                 for place in start..<length {
                     // The bounds of every kind, and what lies beside them.

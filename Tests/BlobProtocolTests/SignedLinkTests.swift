@@ -79,7 +79,7 @@ import Testing
     func mutations() throws {
         let keys = try Self.keys(Self.keyText, "old \(String(repeating: "AB", count: 22))")
         var random = SeededGenerator(seed: 103)
-        for _ in 0..<200 {
+        for _ in 0..<testRounds(20) {
             let target: SignedLink.Target =
                 switch Int.random(in: 0..<3, using: &random) {
                 case 0: .payload(id: "n\(Int.random(in: 0..<1_000_000, using: &random))")

@@ -33,7 +33,7 @@ import Testing
         var generator = SeededGenerator(seed: 6)
         var codings: Set<Coding> = []
         // Noise with a growing tail of zeros: somewhere in here is the limit.
-        for zeros in stride(from: 0, through: 2_000, by: 50) {
+        for zeros in stride(from: 0, through: 2_000, by: 100) {
             let bytes = generator.bytes(10_000 - zeros) + [UInt8](repeating: 0, count: zeros)
             let part = try store.put("\(zeros)", bytes, mediaType: "text/plain").parts[0]
             codings.insert(part.coding)

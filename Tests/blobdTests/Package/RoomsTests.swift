@@ -4,236 +4,112 @@ import Testing
 
 /// Which folder may use which. Arrows point one way, so that a folder can be read with what is below it alone.
 @Suite struct RoomsTests {
-    /// Each room stands above those that it uses. A module's name stands for all of its folders.
+    /// Each room stands above those that it uses. A module's name stands for all of its folders; a folder without its
+    /// module is one of the same module.
     ///
     /// The first two rooms may be used by all others.
-    static let allowed: [(room: String, uses: [String])] = [
-        ("Bytes", []),
-        ("Notifications", []),
-        ("LMDB", []),
-        ("Zlib", []),
-        ("BlobJSON", []),
-        ("Hashing", []),
+    static let allowed: [(room: String, uses: [String])] = rows(
+        """
+        Bytes:
+        Notifications:
+        LMDB:
+        Zlib:
+        BlobJSON:
+        Hashing:
 
-        ("ObjectStore/Values", []),
-        ("ObjectStore/Access", ["ObjectStore/Values"]),
-        ("ObjectStore/Signing", ["Hashing", "ObjectStore/Values", "ObjectStore/Access"]),
-        ("ObjectStore/Transport", ["ObjectStore/Values"]),
-        ("ObjectStore/Answers", ["ObjectStore/Values"]),
-        (
-            "ObjectStore/Client",
-            [
-                "Hashing", "ObjectStore/Values", "ObjectStore/Access", "ObjectStore/Signing",
-                "ObjectStore/Transport", "ObjectStore/Answers",
-            ]
-        ),
-        (
-            "ObjectStore/Probe",
-            ["ObjectStore/Values", "ObjectStore/Signing", "ObjectStore/Client"]
-        ),
+        ObjectStore/Values:
+        ObjectStore/Access:       Values
+        ObjectStore/Signing:      Hashing Values Access
+        ObjectStore/Transport:    Values
+        ObjectStore/Answers:      Values
+        ObjectStore/Client:       Hashing Values Access Signing Transport Answers
+        ObjectStore/Probe:        Values Signing Client
 
-        ("BlobStore/Values", ["BlobJSON"]),
-        ("BlobStore/Envelope", ["BlobJSON", "BlobStore/Values"]),
-        ("BlobStore/Format", ["BlobJSON", "Hashing", "BlobStore/Values"]),
-        ("BlobStore/Leases", ["LMDB", "BlobStore/Values", "BlobStore/Format"]),
-        ("BlobStore/Tables", ["LMDB", "BlobStore/Values", "BlobStore/Format", "BlobStore/Leases"]),
-        (
-            "BlobStore/Blobs",
-            [
-                "LMDB", "Hashing", "Zlib", "BlobStore/Values", "BlobStore/Format",
-                "BlobStore/Leases",
-                "BlobStore/Tables",
-            ]
-        ),
-        (
-            "BlobStore/Owners",
-            ["LMDB", "Hashing", "BlobStore/Values", "BlobStore/Format", "BlobStore/Tables"]
-        ),
-        (
-            "BlobStore/Records",
-            [
-                "LMDB", "BlobJSON", "BlobStore/Values", "BlobStore/Format", "BlobStore/Tables",
-                "BlobStore/Blobs",
-            ]
-        ),
-        (
-            "BlobStore/Commit",
-            [
-                "LMDB", "BlobStore/Values", "BlobStore/Format", "BlobStore/Leases",
-                "BlobStore/Tables", "BlobStore/Blobs", "BlobStore/Owners", "BlobStore/Records",
-            ]
-        ),
-        (
-            "BlobStore/Maintenance",
-            [
-                "LMDB", "Hashing", "BlobStore/Values", "BlobStore/Format", "BlobStore/Leases",
-                "BlobStore/Tables", "BlobStore/Blobs", "BlobStore/Records", "BlobStore/Commit",
-            ]
-        ),
-        (
-            "BlobStore/Backup",
-            [
-                "LMDB", "Hashing", "BlobStore/Values", "BlobStore/Format", "BlobStore/Leases",
-                "BlobStore/Tables", "BlobStore/Blobs",
-            ]
-        ),
-        ("BlobStore", ["LMDB", "Hashing", "BlobStore"]),
+        BlobStore/Values:         BlobJSON
+        BlobStore/Envelope:       BlobJSON Values
+        BlobStore/Format:         BlobJSON Hashing Values
+        BlobStore/Leases:         LMDB Values Format
+        BlobStore/Tables:         LMDB Values Format Leases
+        BlobStore/Blobs:          LMDB Hashing Zlib Values Format Leases Tables
+        BlobStore/Owners:         LMDB Hashing Values Format Tables
+        BlobStore/Records:        LMDB BlobJSON Values Format Tables Blobs
+        BlobStore/Commit:         LMDB Values Format Leases Tables Blobs Owners Records
+        BlobStore/Maintenance:    LMDB Hashing Values Format Leases Tables Blobs Records Commit
+        BlobStore/Backup:         LMDB Hashing Values Format Leases Tables Blobs
+        BlobStore:                LMDB Hashing BlobStore
 
-        ("BlobProtocol/Shared", ["BlobJSON"]),
-        ("BlobProtocol/Binary", ["BlobProtocol/Shared"]),
-        ("BlobProtocol/HTTP", ["BlobProtocol/Shared"]),
-        (
-            "BlobProtocol/Links",
-            ["BlobJSON", "Hashing", "BlobProtocol/Shared", "BlobProtocol/HTTP"]
-        ),
+        BlobProtocol/Shared:      BlobJSON
+        BlobProtocol/Binary:      Shared
+        BlobProtocol/HTTP:        Shared
+        BlobProtocol/Links:       BlobJSON Hashing Shared HTTP
 
-        ("BlobClient", ["BlobProtocol", "BlobJSON", "Hashing", "Zlib"]),
+        BlobClient:               BlobProtocol BlobJSON Hashing Zlib
 
-        ("LoadGenerator/Options", ["BlobProtocol"]),
-        ("LoadGenerator/Workload", ["LoadGenerator/Options"]),
-        ("LoadGenerator/Figures", ["LoadGenerator/Options", "LoadGenerator/Workload"]),
-        ("LoadGenerator/Dialects", ["LoadGenerator/Options", "BlobProtocol"]),
-        (
-            "LoadGenerator/Running",
-            ["LoadGenerator/Options", "LoadGenerator/Workload", "LoadGenerator/Figures"]
-        ),
-        ("LoadGenerator", ["LoadGenerator"]),
+        LoadGenerator/Options:    BlobProtocol
+        LoadGenerator/Workload:   Options
+        LoadGenerator/Figures:    Options Workload
+        LoadGenerator/Dialects:   Options BlobProtocol
+        LoadGenerator/Running:    Options Workload Figures
+        LoadGenerator:            LoadGenerator
 
-        ("Replication/Values", ["BlobStore"]),
-        ("Replication/Bucket", ["ObjectStore", "Replication/Values"]),
-        (
-            "Replication/Objects",
-            [
-                "BlobStore", "BlobJSON", "Hashing", "Replication/Bucket", "Replication/Values",
-            ]
-        ),
-        (
-            "Replication/Log",
-            ["BlobStore", "Replication/Bucket", "Replication/Values", "Replication/Objects"]
-        ),
-        (
-            "Replication/Following",
-            [
-                "BlobStore", "Hashing", "Replication/Bucket", "Replication/Values",
-                "Replication/Objects", "Replication/Log",
-            ]
-        ),
-        (
-            "Replication/Leading",
-            [
-                "BlobStore", "Hashing", "Replication/Bucket", "Replication/Values",
-                "Replication/Objects", "Replication/Log",
-            ]
-        ),
+        Replication/Values:       BlobStore
+        Replication/Bucket:       ObjectStore Values
+        Replication/Objects:      BlobStore BlobJSON Hashing Bucket Values
+        Replication/Log:          BlobStore Bucket Values Objects
+        Replication/Following:    BlobStore Hashing Bucket Values Objects Log
+        Replication/Leading:      BlobStore Hashing Bucket Values Objects Log
+        Replication/Restoring:    BlobStore Bucket Values Objects Following Log Leading
+        Replication/Roles:        BlobStore Bucket Values Objects Log Following Leading
 
-        (
-            "Replication/Restoring",
-            [
-                "BlobStore", "Replication/Bucket", "Replication/Values", "Replication/Objects",
-                "Replication/Following", "Replication/Log", "Replication/Leading",
-            ]
-        ),
-        (
-            "Replication/Roles",
-            [
-                "BlobStore", "Replication/Bucket", "Replication/Values", "Replication/Objects",
-                "Replication/Log", "Replication/Following", "Replication/Leading",
-            ]
-        ),
+        BlobServer/Net:           BlobStore
+        BlobServer/Walk:          BlobStore Net
+        BlobServer/Limits:        BlobStore BlobProtocol Net
+        BlobServer/Metrics:       BlobStore BlobProtocol Net Limits
+        BlobServer/Logs:          BlobStore BlobProtocol Net Limits Metrics
+        BlobServer/Writer:        BlobStore BlobProtocol ObjectStore Replication Net Limits Metrics
+                                  Logs
+        BlobServer/Handlers:      BlobStore BlobProtocol BlobJSON ObjectStore Net Limits Metrics
+                                  Logs Writer
+        BlobServer/Connections:   BlobStore BlobProtocol Net Limits Metrics Logs Writer Handlers
+        BlobServer/Replicas:      BlobStore BlobProtocol ObjectStore Replication Net Limits Logs
+                                  Writer
+        BlobServer/Daemon:        BlobStore BlobProtocol Replication Net Limits Walk Metrics Logs
+                                  Writer Handlers Connections Replicas
 
-        ("BlobServer/Net", ["BlobStore"]),
-        ("BlobServer/Walk", ["BlobStore", "BlobServer/Net"]),
-        ("BlobServer/Limits", ["BlobStore", "BlobProtocol", "BlobServer/Net"]),
-        (
-            "BlobServer/Metrics",
-            ["BlobStore", "BlobProtocol", "BlobServer/Net", "BlobServer/Limits"]
-        ),
-        (
-            "BlobServer/Logs",
-            [
-                "BlobStore", "BlobProtocol", "BlobServer/Net", "BlobServer/Limits",
-                "BlobServer/Metrics",
-            ]
-        ),
-        (
-            "BlobServer/Writer",
-            [
-                "BlobStore", "BlobProtocol", "ObjectStore", "Replication", "BlobServer/Net",
-                "BlobServer/Limits", "BlobServer/Metrics", "BlobServer/Logs",
-            ]
-        ),
-        (
-            "BlobServer/Handlers",
-            [
-                "BlobStore", "BlobProtocol", "BlobJSON", "ObjectStore", "BlobServer/Net",
-                "BlobServer/Limits",
-                "BlobServer/Metrics", "BlobServer/Logs", "BlobServer/Writer",
-            ]
-        ),
-        (
-            "BlobServer/Connections",
-            [
-                "BlobStore", "BlobProtocol", "BlobServer/Net", "BlobServer/Limits",
-                "BlobServer/Metrics", "BlobServer/Logs", "BlobServer/Writer",
-                "BlobServer/Handlers",
-            ]
-        ),
-        (
-            "BlobServer/Replicas",
-            [
-                "BlobStore", "BlobProtocol", "ObjectStore", "Replication", "BlobServer/Net",
-                "BlobServer/Limits", "BlobServer/Logs", "BlobServer/Writer",
-            ]
-        ),
-        (
-            "BlobServer/Daemon",
-            [
-                "BlobStore", "BlobProtocol", "Replication", "BlobServer/Net", "BlobServer/Limits",
-                "BlobServer/Walk", "BlobServer/Metrics", "BlobServer/Logs", "BlobServer/Writer",
-                "BlobServer/Handlers", "BlobServer/Connections", "BlobServer/Replicas",
-            ]
-        ),
+        blobd/Terminal:           BlobClient BlobProtocol
+        blobd/Configuration:      BlobServer/Net BlobServer/Limits BlobStore BlobClient BlobProtocol
+                                  ObjectStore Terminal
+        blobd/Bench:              LoadGenerator BlobClient BlobProtocol Terminal Configuration
+        blobd/Doctor:             BlobServer/Net BlobServer/Limits BlobStore BlobClient BlobProtocol
+                                  Terminal Configuration
+        blobd/Top:                BlobServer/Metrics BlobClient BlobProtocol Terminal Configuration
+        blobd/Commands:           Top BlobServer/Daemon BlobServer/Limits BlobServer/Logs
+                                  BlobServer/Metrics BlobServer/Net BlobServer/Walk ObjectStore
+                                  Replication BlobStore BlobClient BlobProtocol BlobJSON Terminal
+                                  Configuration
+        blobd:                    BlobServer/Limits BlobClient blobd
+        """)
 
-        ("blobd/Terminal", ["BlobClient", "BlobProtocol"]),
-        (
-            "blobd/Configuration",
-            [
-                "BlobServer/Net", "BlobServer/Limits", "BlobStore", "BlobClient", "BlobProtocol",
-                "ObjectStore", "blobd/Terminal",
-            ]
-        ),
-        (
-            "blobd/Bench",
-            [
-                "LoadGenerator", "BlobClient", "BlobProtocol", "blobd/Terminal",
-                "blobd/Configuration",
-            ]
-        ),
-        (
-            "blobd/Doctor",
-            [
-                "BlobServer/Net", "BlobServer/Limits", "BlobStore", "BlobClient", "BlobProtocol",
-                "blobd/Terminal", "blobd/Configuration",
-            ]
-        ),
-        (
-            "blobd/Top",
-            [
-                "BlobServer/Metrics", "BlobClient", "BlobProtocol", "blobd/Terminal",
-                "blobd/Configuration",
-            ]
-        ),
-        (
-            "blobd/Commands",
-            [
-                "blobd/Top", "BlobServer/Daemon", "BlobServer/Limits", "BlobServer/Logs",
-                "BlobServer/Metrics", "BlobServer/Net", "BlobServer/Walk", "ObjectStore",
-                "Replication", "BlobStore",
-                "BlobClient", "BlobProtocol", "BlobJSON", "blobd/Terminal", "blobd/Configuration",
-            ]
-        ),
-        ("blobd", ["BlobServer/Limits", "BlobClient", "blobd"]),
-    ]
+    private static func rows(_ table: String) -> [(room: String, uses: [String])] {
+        var rows: [(room: String, uses: [String])] = []
+        for word in table.split(whereSeparator: \.isWhitespace) {
+            if word.hasSuffix(":") {
+                rows.append((String(word.dropLast()), []))
+            } else {
+                rows[rows.count - 1].uses.append(String(word))
+            }
+        }
+        let rooms = Set(rows.map(\.room))
+        return rows.map { room, uses in
+            (
+                room,
+                uses.map { use in
+                    let own = "\(Sources.module(of: room))/\(use)"
+                    return rooms.contains(own) ? own : use
+                }
+            )
+        }
+    }
 
     private static let shared = allowed.prefix(2).map(\.room)
 
@@ -319,7 +195,7 @@ private struct Sources {
         "struct", "class", "enum", "actor", "protocol", "typealias",
     ]
 
-    private static func module(of room: String) -> String { String(room.prefix { $0 != "/" }) }
+    static func module(of room: String) -> String { String(room.prefix { $0 != "/" }) }
 
     /// The identifiers of a source, without its comments and strings.
     private static func words(of source: [UInt8]) -> [String] {

@@ -50,7 +50,7 @@ struct Exchange {
         }
         var rest = Substring(line)
         var only: TestDialect?
-        if let match = line.prefixMatch(of: #/\[([^\]]+)\]/#) {
+        if let match = line.prefixMatch(of: Pattern.bracket) {
             rest = line[match.range.upperBound...]
             for word in match.1.split(separator: " ").map(String.init) {
                 switch word {
@@ -88,14 +88,32 @@ struct Exchange {
     /// What a table was told by the answers so far.
     typealias Variables = [String: String]
 
+    /// Compiled once: a literal in a function is compiled by each call.
+    private enum Pattern {
+        nonisolated(unsafe) static let bracket = #/\[([^\]]+)\]/#
+        nonisolated(unsafe) static let repeated = #/‹(.+?)\*(\d+)›/#
+        nonisolated(unsafe) static let sentField = #/([A-Z][A-Za-z-]+):( .*)?/#
+        nonisolated(unsafe) static let variable = #/([a-z_]+)>(\w+)|([A-Z][A-Za-z-]+):>(\w+)/#
+        nonisolated(unsafe) static let list = #/(changes|ids): (.*)/#
+        nonisolated(unsafe) static let field = #/([A-Z][A-Za-z-]+): (.*)/#
+        nonisolated(unsafe) static let life = #/lives: (\d+)/#
+        nonisolated(unsafe) static let less = #/([a-z_]+)<(\d+)/#
+        nonisolated(unsafe) static let member = #/([a-z_]+)=(.*)/#
+    }
+
     /// A text of the table with the variables' values and what is repeated.
     static func text(_ column: String, _ variables: Variables) -> String {
         var text = column.replacing("‹#›", with: variables["#"] ?? "")
-        for (name, value) in variables.sorted(by: { $0.key.count > $1.key.count }) {
-            text = text.replacing("$\(name)", with: value)
+        if text.contains("$") {
+            for (name, value) in variables.sorted(by: { $0.key.count > $1.key.count }) {
+                text = text.replacing("$\(name)", with: value)
+            }
         }
-        return text.replacing(#/‹(.+?)\*(\d+)›/#) { match in
-            (0..<(Int(match.2) ?? 0)).map { match.1.replacing("##", with: "\($0)") }.joined()
+        guard text.contains("‹") else { return text }
+        return text.replacing(Pattern.repeated) { match in
+            let (piece, count) = (String(match.1), Int(match.2) ?? 0)
+            guard piece.contains("##") else { return String(repeating: piece, count: count) }
+            return (0..<count).map { piece.replacing("##", with: "\($0)") }.joined()
         }
     }
 
@@ -145,7 +163,7 @@ struct Exchange {
         }
         var call = TestRequest(String(words[0]), Self.text(String(words[1]), variables))
         for column in request.dropFirst() {
-            if let field = column.wholeMatch(of: #/([A-Z][A-Za-z-]+):( .*)?/#) {
+            if let field = column.wholeMatch(of: Pattern.sentField) {
                 let value = Self.text(String(field.2 ?? ""), variables)
                 call.fields[String(field.1)] = String(
                     decoding: Self.unescaped(value.trimmingBlanks), as: UTF8.self)
@@ -176,28 +194,28 @@ struct Exchange {
             faults.append("it is \(status)")
         }
         for column in answer.dropFirst() {
-            if let match = column.wholeMatch(of: #/([a-z_]+)>(\w+)|([A-Z][A-Za-z-]+):>(\w+)/#) {
+            if let match = column.wholeMatch(of: Pattern.variable) {
                 let value =
                     match.1.map { jsonMember(seen.text, String($0)) } ?? seen[String(match.3 ?? "")]
                 variables[String(match.2 ?? match.4 ?? "")] = value
                 if value == nil { faults.append("nothing for \(column)") }
-            } else if let match = column.wholeMatch(of: #/(changes|ids): (.*)/#) {
+            } else if let match = column.wholeMatch(of: Pattern.list) {
                 let found = match.1 == "ids" ? Self.ids(seen.body) : Self.changes(seen.body)
                 let wanted = Self.text(String(match.2), variables)
                 if found != (wanted == "-" ? "" : wanted) {
                     faults.append("\(match.1) are \(found ?? "not there")")
                 }
-            } else if let match = column.wholeMatch(of: #/([A-Z][A-Za-z-]+): (.*)/#) {
+            } else if let match = column.wholeMatch(of: Pattern.field) {
                 let found = seen[String(match.1)]
                 if !Self.holds(found, Self.text(String(match.2), variables)) {
                     faults.append("\(match.1) is \(found ?? "not there")")
                 }
-            } else if let match = column.wholeMatch(of: #/lives: (\d+)/#) {
+            } else if let match = column.wholeMatch(of: Pattern.life) {
                 if Self.life(seen) != Int64(match.1) { faults.append("it is not \(column)") }
-            } else if let match = column.wholeMatch(of: #/([a-z_]+)<(\d+)/#) {
+            } else if let match = column.wholeMatch(of: Pattern.less) {
                 let found = jsonMember(seen.text, String(match.1)).flatMap { Int($0) }
                 if found ?? .max >= Int(match.2) ?? 0 { faults.append("it is not \(column)") }
-            } else if let match = column.wholeMatch(of: #/([a-z_]+)=(.*)/#) {
+            } else if let match = column.wholeMatch(of: Pattern.member) {
                 let found = jsonMember(seen.text, String(match.1))
                 if !Self.holds(found, Self.text(String(match.2), variables)) {
                     faults.append("\(match.1) is \(found ?? "not there")")

@@ -10,13 +10,13 @@ import Testing
 
     private func expectTooLarge(
         _ answer: HTTPAnswer, _ byteCount: Int, _ mediaType: String, limit: Int,
-        _ name: Comment? = nil
+        profile: String = "ios"
     ) {
-        #expect(answer.status == 422 && answer.code == "attachment_too_large", name)
-        #expect(answer.member("limit") == "\(limit)", name)
-        #expect(answer.member("byte_count") == "\(byteCount)", name)
-        #expect(answer.member("media_type") == mediaType, name)
-        #expect(answer.member("profile") == "ios", name)
+        #expect(answer.status == 422 && answer.code == "attachment_too_large")
+        #expect(answer.member("limit") == "\(limit)")
+        #expect(answer.member("byte_count") == "\(byteCount)")
+        #expect(answer.member("media_type") == mediaType)
+        #expect(answer.member("profile") == profile)
     }
 
     @Test("Chunked bodies, documents, forms, batches and the binary protocol have the same limits")
@@ -91,27 +91,29 @@ import Testing
     /// refused, since their gzip coding is a little longer than they are.
     @Test("Of a gzip coding, what is inside is compared with the limit")
     func coded() throws {
-        let daemon = try DaemonProcess(["--profile", "ios"])
+        // The least limit there is.
+        let limit = WireLimits.androidImageByteCountMax
+        let daemon = try DaemonProcess(["--profile", "android"])
         let client = try daemon.connect()
         let binary = try daemon.connectBinary()
         var random = SeededGenerator(seed: 71)
-        let most = random.bytes(Self.audioMax)
+        let most = random.bytes(limit)
         let longer = gzipped(most)
-        #expect(longer.count > Self.audioMax)
-        let more = [UInt8](repeating: 7, count: Self.audioMax + 1)
+        #expect(longer.count > limit)
+        let more = [UInt8](repeating: 7, count: limit + 1)
         let shorter = gzipped(more)
-        #expect(shorter.count < Self.audioMax)
+        #expect(shorter.count < limit)
         let target = "/v1/notifications/a/payload"
-        let fields = ["Content-Type": "audio/wav", "Content-Encoding": "gzip"]
+        let fields = ["Content-Type": "image/png", "Content-Encoding": "gzip"]
         func putFramed(_ bytes: [UInt8]) throws -> FrameAnswer {
-            var draft = Put.Draft(id: "a", mediaType: "audio/wav")
+            var draft = Put.Draft(id: "a", mediaType: "image/png")
             draft.coding = .gzip
             return try binary.exchange(try putFrame(draft, body: bytes))
         }
         #expect(try client.request("PUT", target, fields, body: longer).status == 201)
         #expect(try putFramed(longer).status == 200)
         let whole = try client.request("PUT", target, fields, body: shorter)
-        expectTooLarge(whole, more.count, "audio/wav", limit: Self.audioMax)
+        expectTooLarge(whole, more.count, "image/png", limit: limit, profile: "android")
         let framed = try putFramed(shorter)
         #expect(framed.status == 422 && framed.code == "attachment_too_large")
         #expect(try client.request("GET", target).body == most)
