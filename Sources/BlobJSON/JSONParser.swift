@@ -94,7 +94,7 @@ struct JSONParser {
             // Most objects have a few members; growing one by one would move them each time.
             if members.isEmpty { members.reserveCapacity(Self.usualMemberCount) }
             members.append(JSONMember(name, try value(bytes)))
-            guard try goesOn(bytes, until: UInt8(ascii: "}"), "a comma or } is expected") else {
+            guard try continues(bytes, until: UInt8(ascii: "}"), "a comma or } is expected") else {
                 break
             }
         }
@@ -110,7 +110,7 @@ struct JSONParser {
         while peek(bytes) != UInt8(ascii: "]") || !elements.isEmpty {
             try count()
             elements.append(try value(bytes))
-            guard try goesOn(bytes, until: UInt8(ascii: "]"), "a comma or ] is expected") else {
+            guard try continues(bytes, until: UInt8(ascii: "]"), "a comma or ] is expected") else {
                 break
             }
         }
@@ -119,7 +119,7 @@ struct JSONParser {
     }
 
     /// Moves past a comma and the blanks around it; false at the closing bracket.
-    private mutating func goesOn(
+    private mutating func continues(
         _ bytes: RawSpan, until bracket: UInt8, _ expectation: String
     ) throws(JSONError) -> Bool {
         skipBlanks(bytes)

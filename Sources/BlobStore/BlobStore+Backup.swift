@@ -118,7 +118,7 @@ extension BlobStore {
         _ directory: String, _ options: Options
     ) throws(StoreError) -> Int {
         let store = try open(directory, options, isReadOnly: true, lock: nil)
-        let report = try store.verify(.bytes, goesOnBehindDamage: true)
+        let report = try store.verify(.bytes, continuesPastDamage: true)
         // A base says of short payloads whose bytes its leader had lost that they are damaged.
         guard report.problemCount == report.quarantinedBlobs else {
             let problem = report.problems.first { !$0.hasSuffix("(quarantined)") }

@@ -12,20 +12,20 @@ extension BlobStore {
     public func verify(
         progress: (VerifyProgress) -> Void = { _ in }
     ) throws(StoreError) -> VerifyReport {
-        try verify(.bytes, goesOnBehindDamage: false, progress: progress)
+        try verify(.bytes, continuesPastDamage: false, progress: progress)
     }
 
     package typealias VerifyDepth = Verifier.Depth
 
     /// - Parameters:
-    ///   - goesOnBehindDamage: whether entries are looked at where pages are damaged, which may end the process.
+    ///   - continuesPastDamage: whether entries are looked at where pages are damaged, which may end the process.
     ///   - found: called with what was found so far, after each table and each blob.
     package func verify(
-        _ depth: VerifyDepth, goesOnBehindDamage: Bool, found: (VerifyReport) -> Void = { _ in },
+        _ depth: VerifyDepth, continuesPastDamage: Bool, found: (VerifyReport) -> Void = { _ in },
         progress: (VerifyProgress) -> Void = { _ in }
     ) throws(StoreError) -> VerifyReport {
         try Verifier(core, log).verify(
-            depth, goesOnBehindDamage: goesOnBehindDamage, found: found, progress: progress)
+            depth, continuesPastDamage: continuesPastDamage, found: found, progress: progress)
     }
 
     /// Walks the pages of a store that is not open: by `pread`, so that no page can end the process. Nobody may

@@ -115,7 +115,7 @@ extension BlobStore {
             evictions.run.withLock { $0 = nil }
             return .done
         }
-        return .goesOn
+        return .continues
     }
 
     private func forgetEvicted(_ blobs: [EvictableBlob]) throws(StoreError) {

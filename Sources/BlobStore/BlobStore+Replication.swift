@@ -156,7 +156,7 @@ extension BlobStore {
     ///   - position: the last name of the log before the one that this store writes next.
     ///   - isFirst: whether nobody led the shard before.
     package func lead(
-        epoch: UInt64, nonce: Nonce, behind position: LogPosition, isFirst: Bool,
+        epoch: UInt64, nonce: Nonce, after position: LogPosition, isFirst: Bool,
         asOf now: Timestamp
     ) throws(StoreError) {
         let replication = core.replication

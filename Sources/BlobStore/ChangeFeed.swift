@@ -44,7 +44,7 @@ public struct ChangeFeed: AsyncSequence, Sendable {
                 if page.hasMore { continue }
                 let signal = FeedSignal()
                 let registration = try feed.store.feedWatch.register(
-                    Array(feed.owner.utf8), behind: page.revision
+                    Array(feed.owner.utf8), after: page.revision
                 ) { signal.notify() }
                 guard let registration else { continue }
                 await withTaskCancellationHandler {

@@ -22,7 +22,7 @@ package struct ZStream: ~Copyable {
 
     package enum Outcome: Sendable {
         /// It continues. Where all the room was used, there may be more to come out.
-        case goesOn
+        case continues
         /// The stream has ended.
         case ended
         /// Neither bytes nor room are left to continue with.
@@ -145,7 +145,7 @@ extension ZStream.Flush {
 extension ZStream.Outcome {
     fileprivate init(_ code: Int32) {
         switch code {
-        case Z_OK: self = .goesOn
+        case Z_OK: self = .continues
         case Z_STREAM_END: self = .ended
         case Z_BUF_ERROR: self = .stalled
         case Z_MEM_ERROR: self = .noMemory

@@ -51,7 +51,7 @@ import Testing
             $0.upperBound > oldest && whole[ShardNames.log($0.upperBound)] == nil
         }
         let unpacked = whole.keys.filter {
-            ShardNames.number($0, behind: ShardNames.logPrefix).map { $0 > last.upperBound } == true
+            ShardNames.number($0, after: ShardNames.logPrefix).map { $0 > last.upperBound } == true
         }.sorted()
         let blobs = whole.keys.filter { $0.hasPrefix("blob/") }.sorted()
         let names =
@@ -87,7 +87,7 @@ import Testing
         let history = try history()
         let objects = MemoryObjects(history.objects.all)
         let names = objects.names.compactMap {
-            ShardNames.number($0, behind: ShardNames.logPrefix)
+            ShardNames.number($0, after: ShardNames.logPrefix)
         }
         let last = try #require(names.last)
         for number in last - 3..<last { objects[ShardNames.log(number)] = nil }

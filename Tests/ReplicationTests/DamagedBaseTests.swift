@@ -98,7 +98,7 @@ import Testing
         let leader = history.leader
         let position = try #require(leader.shipper).position
         let epoch = try #require(leader.store.replicationState).epoch
-        var writer = BaseWriter(leader.store, behind: position, of: epoch, uploadsAllBlobs: false)
+        var writer = BaseWriter(leader.store, after: position, of: epoch, uploadsAllBlobs: false)
         try leader.bucket.put(ShardNames.part(0, ofBase: position.number), [1])
         #expect(throws: ReplicationError.self) {
             try writer.upload(on: leader.bucket) { noon }

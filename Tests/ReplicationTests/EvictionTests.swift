@@ -95,7 +95,7 @@ import Testing
             // Later it reads on, in another snapshot.
             #expect(try byteCount(of: blob, from: 100_000, store) > 0)
             #expect(try read(5, of: store) == nil, "it has no lease of this one")
-            while try store.advanceEviction() == .goesOn {}
+            while try store.advanceEviction() == .continues {}
             withExtendedLifetime(lease) {}
             withExtendedLifetime(other) {}
         }
@@ -122,9 +122,9 @@ import Testing
         let blobs = try store.evictableBlobs(from: 0, byteCountMax: .max, lookingAt: .max).blobs
         #expect(try store.beginEvicting(blobs, bootMilliseconds: nil) == 8)
         #expect(try leader.fetch(try blob(1, of: store)) == .stored, "it was closed only")
-        #expect(try store.advanceEviction() == .goesOn)
+        #expect(try store.advanceEviction() == .continues)
         #expect(try leader.fetch(try blob(2, of: store)) == .later, "it is being removed")
-        #expect(try store.advanceEviction() == .goesOn)
+        #expect(try store.advanceEviction() == .continues)
         #expect(try leader.fetch(try blob(2, of: store)) == .later, "it was removed")
         #expect(try store.advanceEviction() == .done)
         #expect(try leader.fetch(try blob(2, of: store)) == .stored)
@@ -145,7 +145,7 @@ import Testing
         try leader.store.saveShipped()
         #expect(try store.freeOrphans(byteCountMax: .max).blobs == 1)
         #expect(try store.beginEvicting(blobs, bootMilliseconds: nil) == 7)
-        while try store.advanceEviction() == .goesOn {}
+        while try store.advanceEviction() == .continues {}
         try requireSound(store, evicted: 7)
     }
 

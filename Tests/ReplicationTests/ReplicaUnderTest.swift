@@ -108,7 +108,7 @@ final class ReplicaUnderTest: ReplicaHost, @unchecked Sendable {
     func writeBase() throws {
         let state = try #require(store.replicationState)
         var writer = BaseWriter(
-            store, behind: state.position, of: state.epoch, uploadsAllBlobs: true)
+            store, after: state.position, of: state.epoch, uploadsAllBlobs: true)
         try writer.upload(on: bucket) { self.now }
         #expect(try writer.finish(on: bucket) == .finished)
     }

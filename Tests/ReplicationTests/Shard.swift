@@ -78,7 +78,7 @@ final class Member {
         upkeep = MemoryBucket(objects)
         store = try BlobStore.open(at: folder.path, options: Self.options)
         log = LogFollower(
-            storeID: store.id, behind: store.replicationState?.position ?? .start)
+            storeID: store.id, after: store.replicationState?.position ?? .start)
     }
 
     /// Leads a shard that nobody led before.
@@ -88,7 +88,7 @@ final class Member {
             storeID: store.id.description, nonce: .random(), host: name, time: clock.now)
         #expect(try Epochs.create(1, document, on: bucket))
         try store.lead(
-            epoch: 1, nonce: document.nonce, behind: .start, isFirst: true, asOf: clock.now)
+            epoch: 1, nonce: document.nonce, after: .start, isFirst: true, asOf: clock.now)
         try resume()
     }
 
@@ -103,7 +103,7 @@ final class Member {
         shipper = Shipper(
             store,
             LogWriter(
-                storeID: store.id, epoch: state.epoch, nonce: state.nonce, behind: state.position))
+                storeID: store.id, epoch: state.epoch, nonce: state.nonce, after: state.position))
     }
 
     /// Opens the store again.
@@ -154,7 +154,7 @@ final class Member {
     func writeBase(all: Bool = true) throws {
         let (clock, position) = (clock, try #require(shipper).position)
         var writer = BaseWriter(
-            store, behind: position, of: try #require(store.replicationState).epoch,
+            store, after: position, of: try #require(store.replicationState).epoch,
             uploadsAllBlobs: all)
         try writer.upload(on: bucket) { clock.now }
         try ship()
@@ -199,7 +199,7 @@ final class Member {
         let found = try store.evictableBlobs(from: 0, byteCountMax: .max, lookingAt: .max).blobs
         let count = try store.beginEvicting(
             found.filter { numbers?.contains($0.number) != false }, bootMilliseconds: nil)
-        while try store.advanceEviction() == .goesOn {}
+        while try store.advanceEviction() == .continues {}
         return count
     }
 
@@ -231,7 +231,7 @@ final class Member {
         }
         guard case .leads(let writer) = outcome else { return outcome }
         try store.lead(
-            epoch: writer.epoch, nonce: nonce, behind: writer.position, isFirst: false,
+            epoch: writer.epoch, nonce: nonce, after: writer.position, isFirst: false,
             asOf: clock.now)
         try beginShipping()
         return outcome

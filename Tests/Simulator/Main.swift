@@ -100,7 +100,7 @@ struct CommandLineOptions {
     var seeds: ClosedRange<UInt64> = 1...1_000_000_000
     var seconds: Int?
     var shrunk: UInt64?
-    var goesOn = false
+    var continues = false
     var isTracing = false
     var isVerbose = false
     var jobCount = 2
@@ -111,7 +111,7 @@ struct CommandLineOptions {
         func number(_ text: String?) -> UInt64? { text.flatMap { UInt64($0) } }
         while let name = rest.popFirst() {
             switch name {
-            case "--all": goesOn = true
+            case "--all": continues = true
             case "--trace": isTracing = true
             case "--verbose": isVerbose = true
             default:

@@ -44,7 +44,7 @@ struct Workers {
             }
             groups[kind]?.count += 1
         }
-        while !workers.isEmpty, options.goesOn || groups.isEmpty {
+        while !workers.isEmpty, options.continues || groups.isEmpty {
             var polled = workers.map {
                 pollfd(fd: $0.descriptor, events: Int16(POLLIN), revents: 0)
             }

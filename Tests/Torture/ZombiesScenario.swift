@@ -116,7 +116,7 @@ struct ZombiesScenario: ShardScenario {
             let bytes = try bucket.get(
                 name, byteCountMax: ReplicationLimits.segmentByteCountMax)
             guard let bytes, try Segment(bytes).head.kind == .fence else { return nil }
-            return ShardNames.number(name, behind: ShardNames.logPrefix)
+            return ShardNames.number(name, after: ShardNames.logPrefix)
         }
     }
 

@@ -26,7 +26,7 @@ extension Worker {
                     $0.heads.append(HTTPResponseHead.interimContinue)
                     $0.endAnswer()
                 }
-                return .goesOn
+                return .continues
             }
             if !upload.isComplete {
                 guard
@@ -43,7 +43,7 @@ extension Worker {
         } catch {
             refuse(upload, error, connection, &batch)
         }
-        return .goesOn
+        return .continues
     }
 
     /// Whether a body has the memory that it needs. If not, its connection waits for it, and `need` is asked again

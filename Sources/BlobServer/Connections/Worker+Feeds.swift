@@ -31,7 +31,7 @@ extension Worker {
                     handler.answer(reader.form, with: page, of: reader.query.owner, into: &$0)
                 }
             }
-            try register(reader, behind: page, connection)
+            try register(reader, after: page, connection)
         } catch {
             refuse(reader, error, connection, &batch)
         }
@@ -61,7 +61,7 @@ extension Worker {
                 answer(connection, &batch) { handler.appendStream(reader, page, into: &$0) }
                 reader.isBegun = true
             }
-            try register(reader, behind: page, connection)
+            try register(reader, after: page, connection)
         } catch {
             refuse(reader, error, connection, &batch)
         }
@@ -78,13 +78,13 @@ extension Worker {
 
     /// If there are more changes already, the connection's next time slice looks at them.
     private func register(
-        _ reader: FeedReader, behind page: FeedPage, _ connection: Connection
+        _ reader: FeedReader, after page: FeedPage, _ connection: Connection
     ) throws(ProtocolError) {
         guard !page.hasMore else {
             reader.isDue = true
             return
         }
-        reader.isDue = !(try registration(of: reader, connection).wait(behind: page.revision))
+        reader.isDue = !(try registration(of: reader, connection).wait(after: page.revision))
     }
 
     /// Called at each tick: ends a reader whose link is no longer valid, and looks again if its time is up. Returns

@@ -28,21 +28,21 @@ extension Worker {
                 let count = min(missing, UInt64(input.byteCount))
                 input.consume(Int(count))
                 connection.state.enter(count < missing ? .skipping(missing - count) : .head)
-                return count < missing ? .needsInput : .goesOn
+                return count < missing ? .needsInput : .continues
             case .lingering:
                 discard(&input, of: connection)
                 return .waits
             case .awaitingFeed(let reader):
                 guard reader.isDue else { return .waits }
                 lookAgain(reader, connection, &batch)
-                return connection.state.phase.feedReader == nil ? .goesOn : .waits
+                return connection.state.phase.feedReader == nil ? .continues : .waits
             case .streaming(let reader):
                 if reader.isDue { continueStream(reader, connection, &batch) }
                 return .waits
             case .sendingBackup(let answer):
                 guard answer.isDue else { return .waits }
                 continueBackup(answer, connection, &batch)
-                return connection.state.phase.kind == .sendingBackup ? .waits : .goesOn
+                return connection.state.phase.kind == .sendingBackup ? .waits : .continues
             case .awaitingMemory, .awaitingChange, .awaitingCommit, .draining, .closed:
                 return .waits
             }
@@ -102,7 +102,7 @@ extension Worker {
             environment.context.replica.fetches.want(blob, for: connection.address, asOf: now)
         case .later(let step, let form, let framing): begin(step, form, framing, connection)
         }
-        return .goesOn
+        return .continues
     }
 
     private func begin(

@@ -23,7 +23,7 @@ struct TimeSlice {
     }
 
     enum Progress {
-        case goesOn
+        case continues
         /// The input is used up, except for the beginning of a request.
         case needsInput
         /// The connection waits for something else, or has used up its time slice.
@@ -38,8 +38,8 @@ extension Worker {
     ) {
         guard sendQueued(&slice) else { return }
         slice.connection._withUnsafeGuaranteedRef { takeInput(of: $0, &input) }
-        var progress = TimeSlice.Progress.goesOn
-        while progress == .goesOn { progress = advance(&slice, &input, &batch) }
+        var progress = TimeSlice.Progress.continues
+        while progress == .continues { progress = advance(&slice, &input, &batch) }
         slice.connection._withUnsafeGuaranteedRef { connection in
             if progress == .needsInput { noteEnd(connection, input, &batch) }
             keepInput(of: connection, progress, &input)
@@ -156,7 +156,7 @@ extension Worker {
             repeat {
                 step = fillBatch(&slice, in: snapshot, &input, &batch)
                 sendBatch(&slice, batch, in: snapshot)
-            } while goesOn(after: step, &slice, &input)
+            } while continues(after: step, &slice, &input)
         } catch {
             noteSnapshotFailure(slice.connection.takeUnretainedValue(), error)
             return .waits
@@ -219,7 +219,7 @@ extension Worker {
     }
 
     /// Whether another batch follows in the same snapshot, of this connection or the next.
-    private func goesOn(
+    private func continues(
         after step: RequestHandler.Step, _ slice: inout TimeSlice, _ input: inout InputBuffer
     ) -> Bool {
         switch step {

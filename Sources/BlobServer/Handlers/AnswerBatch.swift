@@ -199,7 +199,7 @@ struct AnswerBatch: ~Copyable {
 
     /// How many bytes to insert before the end of the head, which is `rest` bytes long, so that the first page of a
     /// linked body is at a multiple of 64 bytes from the answer's start.
-    func alignment(of range: StoredRange, behind rest: Int) -> Int {
+    func alignment(of range: StoredRange, after rest: Int) -> Int {
         guard range.byteCount >= linkedByteCountMin else { return 0 }
         let before = answers.last
         let headByteCount = heads.count - (before?.headEnd ?? 0) + rest

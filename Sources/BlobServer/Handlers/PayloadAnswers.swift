@@ -210,7 +210,7 @@ extension HTTPRequest {
     /// Ends the head of an answer with a linked body, after the value of the last field.
     private func end(_ range: StoredRange, into batch: inout AnswerBatch) {
         // Trailing white space does not belong to a value (RFC 9112, section 5).
-        let count = batch.alignment(of: range, behind: 4)
+        let count = batch.alignment(of: range, after: 4)
         batch.heads.append(contentsOf: repeatElement(UInt8(ascii: " "), count: count))
         batch.heads.append("\r\n\r\n")
     }

@@ -98,9 +98,9 @@ final class EvictionThread: Sendable {
             return true
         }
         round.isFruitless = !round.hasFound
-        let goesOn = evicted > 0
+        let continues = evicted > 0
         round = Round(isFruitless: round.isFruitless, isEvicting: true)
-        return goesOn
+        return continues
     }
 
     /// The blobs with an object in the bucket. Costs a LIST for each 1,000 names between the first and the last.

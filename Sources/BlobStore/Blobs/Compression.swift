@@ -104,7 +104,7 @@ final class Deflater {
             switch outcome {
             case .ended: return
             case .noMemory, .damaged: throw .io(operation: "deflate", errno: 5)
-            case .goesOn, .stalled: break
+            case .continues, .stalled: break
             }
             // Without room left over, zlib may have more to give; with some, it wants more input.
             if produced < Self.stepByteCount, offset == bytes.byteCount, flush != .finish { return }

@@ -82,10 +82,10 @@ final class GzipDecoder {
             case .ended:
                 isInMember = false
                 return used
-            case .goesOn where produced == Self.pieceByteCount:
+            case .continues where produced == Self.pieceByteCount:
                 // There may be more to come out.
                 continue
-            case .goesOn, .stalled:
+            case .continues, .stalled:
                 return used
             case .noMemory: throw .io(operation: "inflate", errno: 12)
             case .damaged:

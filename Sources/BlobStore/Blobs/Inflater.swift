@@ -119,7 +119,7 @@ public final class Inflater {
         let (outcome, consumed, produced) = stream.run(
             input, into: &buffer, at: offset, count: count)
         storedOffset += consumed
-        guard outcome == .goesOn || outcome == .ended || outcome == .stalled,
+        guard outcome == .continues || outcome == .ended || outcome == .stalled,
             produced > 0 || consumed > 0, outcome != .ended || produced == count
         else { throw .corrupt("\(blob.digest) does not inflate") }
         return produced
@@ -137,7 +137,7 @@ public final class Inflater {
             let (outcome, consumed, produced) = stream.run(
                 chunk.extracting(used..<chunk.byteCount), into: &rest, count: 1)
             storedOffset += consumed
-            guard produced == 0, consumed > 0, outcome == .ended || outcome == .goesOn
+            guard produced == 0, consumed > 0, outcome == .ended || outcome == .continues
             else {
                 throw .corrupt("\(blob.digest) is too long")
             }

@@ -48,7 +48,7 @@ extension CommitPipeline {
         let mark = pending.mark
         pending.addBatch(of: head.transaction, changeCount: changeCount)
         guard try log.append(transaction.transaction.operations.bytes) else {
-            pending.removeBatch(behind: mark)
+            pending.removeBatch(after: mark)
             return false
         }
         pending.noteSynced()

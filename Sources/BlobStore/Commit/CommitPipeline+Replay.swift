@@ -79,7 +79,7 @@ extension CommitPipeline {
         let last = try lastTransaction()
         do throws(StoreError) {
             guard let state = try logReader.stateNow().state, state.isInUse else { return }
-            let contents = try WriteAheadLog.contents(in: core.directory, state, behind: last, mark)
+            let contents = try WriteAheadLog.contents(in: core.directory, state, after: last, mark)
             if contents.records.isEmpty {
                 // Where there is no room for it, the log stays in use, and as it is.
                 try ignoringFull { () throws(StoreError) in try noteLogEnded() }

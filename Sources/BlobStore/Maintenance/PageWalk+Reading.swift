@@ -100,11 +100,11 @@ struct WalkedTree {
 
     func mayHave(_ key: RawSpan) -> Bool {
         let floor = floor.span.bytes
-        return floor.isEmpty || mayHave(key, behind: floor, orSame: mayBeFloor)
+        return floor.isEmpty || mayHave(key, after: floor, orSame: mayBeFloor)
     }
 
     /// Whether a key is after another one. `orSame`: whether it may be that one.
-    func mayHave(_ key: RawSpan, behind other: RawSpan, orSame: Bool) -> Bool {
+    func mayHave(_ key: RawSpan, after other: RawSpan, orSame: Bool) -> Bool {
         guard !hasNumberKeys || (key.byteCount == 8 && other.byteCount == 8) else { return false }
         let order =
             hasNumberKeys

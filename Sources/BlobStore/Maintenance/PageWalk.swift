@@ -181,7 +181,7 @@ struct PageWalk: ~Copyable {
                 let isInOrder: Bool
                 if let last {
                     let other = PageEntry(bytes.span.bytes.extracting(last), isLeaf: isLeaf).key
-                    isInOrder = walked.mayHave(entry.key, behind: other, orSame: !isLeaf)
+                    isInOrder = walked.mayHave(entry.key, after: other, orSame: !isLeaf)
                 } else {
                     isInOrder = walked.mayHave(entry.key)
                 }

@@ -79,13 +79,13 @@ package struct Verifier {
     }
 
     func verify(
-        _ depth: Depth, goesOnBehindDamage: Bool, found: (VerifyReport) -> Void,
+        _ depth: Depth, continuesPastDamage: Bool, found: (VerifyReport) -> Void,
         progress: (VerifyProgress) -> Void
     ) throws(StoreError) -> VerifyReport {
         var report = VerifyReport()
         report.add(pages: try Self.checkPages(of: core))
         found(report)
-        guard report.isClean || goesOnBehindDamage else { return report }
+        guard report.isClean || continuesPastDamage else { return report }
         let blobs = try core.withSnapshot { (snapshot) throws(StoreError) in
             let recount = Recount()
             recount.report = report

@@ -105,10 +105,10 @@ public final class FeedWatch: Sendable {
     ///
     /// - Throws: ``StoreError/tooManyWatchers(limit:of:)``.
     public func register(
-        _ owner: [UInt8], behind revision: UInt64, _ wake: @escaping @Sendable () -> Void
+        _ owner: [UInt8], after revision: UInt64, _ wake: @escaping @Sendable () -> Void
     ) throws(StoreError) -> FeedRegistration? {
         let registration = try register(owner, wake)
-        return registration.wait(behind: revision) ? registration : nil
+        return registration.wait(after: revision) ? registration : nil
     }
 
     /// Wakes who waits for one of `owners`. After the commit that made `revision` the last one.
@@ -152,7 +152,7 @@ public final class FeedWatch: Sendable {
     /// How many wake-ups there have been.
     public var wakeCount: Int { state.withLock { $0.wakeCount } }
 
-    fileprivate func wait(_ registration: FeedRegistration, behind revision: UInt64) -> Bool {
+    fileprivate func wait(_ registration: FeedRegistration, after revision: UInt64) -> Bool {
         state.withLock { state in
             guard state.revisions[Self.bucket(registration.owner)] <= revision else { return false }
             state.waiting[registration.owner, default: [:]][registration.number] =
@@ -224,7 +224,7 @@ public final class FeedRegistration: Sendable {
 
     /// Waits for the first commit after the revision in which there was nothing more to read. Returns false when
     /// there was such a commit already, or may have been: look again.
-    public func wait(behind revision: UInt64) -> Bool { watch.wait(self, behind: revision) }
+    public func wait(after revision: UInt64) -> Bool { watch.wait(self, after: revision) }
 
     /// Stops waiting now, and keeps the slot. Nothing happens when it was woken; a wake-up that is
     /// on its way may still come.

@@ -140,7 +140,7 @@ package enum EvictionStep: Sendable, Hashable {
     /// Snapshots are open that may use what is to be removed: try again a moment later.
     case waits
     /// There is another step.
-    case goesOn
+    case continues
     /// Nothing is being evicted any more.
     case done
 }

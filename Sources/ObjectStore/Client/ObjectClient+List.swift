@@ -27,14 +27,14 @@ extension ObjectClient {
             try idempotentAttempt(
                 question, { HTTPAnswer(limits, byteCountMax: limits.listByteCountMax) }
             ) { (answer) throws(ObjectStoreError) in
-                try page(question, answer, wholePrefix, startAfter: after, behind: position)
+                try page(question, answer, wholePrefix, startAfter: after, after: position)
             }
         }
     }
 
     private func page(
         _ question: Question, _ answer: HTTPAnswer, _ wholePrefix: String, startAfter: String?,
-        behind position: ObjectListPosition?
+        after position: ObjectListPosition?
     ) throws(ObjectStoreError) -> ObjectListPage {
         guard answer.status == 200, answer.fault == nil else { throw error(question, answer) }
         switch ObjectListPage.parse(

@@ -24,7 +24,7 @@ package struct BaseWriter {
     ///   - uploadsAllBlobs: whether long blobs are uploaded, too: of a store that was not replicated before
     ///     they are not in the bucket. Those of later batches are.
     package init(
-        _ store: BlobStore, behind position: LogPosition, of epoch: UInt64, uploadsAllBlobs: Bool
+        _ store: BlobStore, after position: LogPosition, of epoch: UInt64, uploadsAllBlobs: Bool
     ) {
         self.store = store
         self.position = position

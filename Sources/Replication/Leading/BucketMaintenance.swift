@@ -111,7 +111,7 @@ package struct BucketMaintenance {
         case .nothing: break
         default: return packed
         }
-        if let step = try beginBase(behind: position, on: bucket) { return step }
+        if let step = try beginBase(after: position, on: bucket) { return step }
         let step = deletes ? try collect(on: bucket) : .nothing
         return step == .nothing ? read : step
     }
@@ -135,12 +135,12 @@ package struct BucketMaintenance {
     }
 
     private mutating func beginBase(
-        behind position: LogPosition, on bucket: some Bucket
+        after position: LogPosition, on bucket: some Bucket
     ) throws -> Step? {
         guard self.base == nil,
             isBaseDue
                 || schedule.isDue(
-                    behind: catalog.bases.last,
+                    after: catalog.bases.last,
                     packedByteCount: packer.packedByteCount - packedBefore, asOf: clock()),
             // A name never has other bytes: after a base that was begun there, the next segment is waited
             // for.
@@ -148,7 +148,7 @@ package struct BucketMaintenance {
         else { return nil }
         // Without a base nobody has said yet that all long blobs are in the bucket.
         var base = BaseWriter(
-            store, behind: position, of: epoch, uploadsAllBlobs: catalog.bases.isEmpty)
+            store, after: position, of: epoch, uploadsAllBlobs: catalog.bases.isEmpty)
         let packed = packer.packedByteCount
         catalog.begin(position.number)
         do {

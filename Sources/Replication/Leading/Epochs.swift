@@ -14,7 +14,7 @@ package enum Epochs {
 
     static func newestNumber(on bucket: some Bucket) throws(ReplicationError) -> UInt64? {
         let names = try bucket.names(ShardNames.epochPrefix)
-        return names.compactMap { ShardNames.number($0, behind: ShardNames.epochPrefix) }.max()
+        return names.compactMap { ShardNames.number($0, after: ShardNames.epochPrefix) }.max()
     }
 
     /// Checks that a store leads still, before it deletes something. One request.
@@ -23,7 +23,7 @@ package enum Epochs {
     ) throws(ReplicationError) {
         let newer = try bucket.list(ShardNames.epochPrefix, after: ShardNames.epoch(epoch))
         guard let name = newer.last,
-            let number = ShardNames.number(name, behind: ShardNames.epochPrefix)
+            let number = ShardNames.number(name, after: ShardNames.epochPrefix)
         else { return }
         throw .deposed(
             epoch: number, leader: host(of: number, on: bucket))

@@ -43,7 +43,7 @@ package struct Packer {
         // The newest pack is never deleted: where there is none, there never was one.
         next = (ranges.map(\.upperBound).max() ?? 0) + 1
         let names = try bucket.names(ShardNames.logPrefix)
-        let numbers = names.compactMap { ShardNames.number($0, behind: ShardNames.logPrefix) }
+        let numbers = names.compactMap { ShardNames.number($0, after: ShardNames.logPrefix) }
         for range in ranges {
             let listed = numbers.filter { range.contains($0) }
             guard !listed.isEmpty else { continue }

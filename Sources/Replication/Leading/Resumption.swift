@@ -34,7 +34,7 @@ package enum Resumption {
     /// host was interrupted, and may lead later or never.
     package static func run(_ store: BlobStore, on bucket: some Bucket) throws -> Outcome {
         guard let state = store.replicationState else { return .leads }
-        var log = LogFollower(storeID: store.id, behind: state.position)
+        var log = LogFollower(storeID: store.id, after: state.position)
         do {
             while let segment = try log.next(on: bucket, looksAtPacks: true) {
                 guard try note(segment, of: store) else {

@@ -15,7 +15,7 @@ package struct BaseSchedule: Sendable, Hashable {
     /// - Parameter packedByteCount: bytes of the packs that were made since. A base is due when a restore would read
     ///   more of them than of it.
     package func isDue(
-        behind newest: BaseManifest?, packedByteCount: Int, asOf now: Timestamp
+        after newest: BaseManifest?, packedByteCount: Int, asOf now: Timestamp
     ) -> Bool {
         guard let newest else { return true }
         let age = now.milliseconds - newest.time.milliseconds

@@ -50,7 +50,7 @@ package struct TakeOver {
             if other == nil, try !isPacked(fence.head.number, on: bucket) {
                 return .leads(
                     LogWriter(
-                        storeID: storeID, epoch: epoch, nonce: nonce, behind: fence.position))
+                        storeID: storeID, epoch: epoch, nonce: nonce, after: fence.position))
             }
         }
     }

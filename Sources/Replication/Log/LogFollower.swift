@@ -13,7 +13,7 @@ package struct LogFollower {
     /// one moves nothing.
     private var packed: ArraySlice<Segment> = []
 
-    package init(storeID: StoreID, behind position: LogPosition) {
+    package init(storeID: StoreID, after position: LogPosition) {
         self.storeID = storeID
         self.position = position
     }
@@ -29,7 +29,7 @@ package struct LogFollower {
         on bucket: some Bucket, looksAtPacks: Bool
     ) throws(ReplicationError) -> Segment? {
         guard let segment = try read(on: bucket, looksAtPacks: looksAtPacks) else { return nil }
-        try segment.require(of: storeID, behind: position)
+        try segment.require(of: storeID, after: position)
         position = segment.position
         return segment
     }

@@ -19,7 +19,7 @@ package struct LogWriter {
     private var pending: Segment?
 
     package init(
-        storeID: StoreID, epoch: UInt64, nonce: Nonce, behind position: LogPosition
+        storeID: StoreID, epoch: UInt64, nonce: Nonce, after position: LogPosition
     ) {
         self.storeID = storeID
         self.epoch = epoch

@@ -188,7 +188,7 @@ extension Segment {
     /// - Throws: ``ReplicationError/damaged(name:why:)`` for one of another store,
     ///   ``ReplicationError/forked(number:)`` for one that is after another segment.
     package func require(
-        of storeID: StoreID, behind position: LogPosition
+        of storeID: StoreID, after position: LogPosition
     ) throws(ReplicationError) {
         try head.require(of: storeID)
         guard head.previous == position else { throw .forked(number: head.number) }

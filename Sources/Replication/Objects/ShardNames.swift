@@ -68,7 +68,7 @@ package enum ShardNames {
         handoverPrefix + padded(epoch, digitCount: 10)
     }
 
-    package static func number(_ name: String, behind prefix: String) -> UInt64? {
+    package static func number(_ name: String, after prefix: String) -> UInt64? {
         guard name.hasPrefix(prefix) else { return nil }
         let digits = name.dropFirst(prefix.count)
         guard digits.utf8.allSatisfy({ (0x30...0x39).contains($0) }) else { return nil }

@@ -68,7 +68,7 @@ package struct BucketVerifier {
             }
             report.batches = oldest.sequence...oldest.sequence
             try verifyBases(on: bucket)
-            try verifyLog(behind: oldest, on: bucket)
+            try verifyLog(after: oldest, on: bucket)
             try verifyBlobs(on: bucket)
         }
 
@@ -90,7 +90,7 @@ package struct BucketVerifier {
 
         private mutating func verifyEpochs(on bucket: some Bucket) throws {
             for name in try bucket.names(ShardNames.epochPrefix) {
-                guard let number = ShardNames.number(name, behind: ShardNames.epochPrefix) else {
+                guard let number = ShardNames.number(name, after: ShardNames.epochPrefix) else {
                     continue
                 }
                 guard
@@ -134,12 +134,12 @@ package struct BucketVerifier {
         /// Reads each segment, from its pack where it has one. Where one is damaged or missing, the chain is
         /// followed again from the next one on.
         private mutating func verifyLog(
-            behind oldest: BaseManifest, on bucket: some Bucket
+            after oldest: BaseManifest, on bucket: some Bucket
         ) throws {
             var packs = try Pack.ranges(on: bucket)
             let begin = oldest.position.number
             let numbers = try bucket.names(ShardNames.logPrefix, after: ShardNames.log(begin))
-                .compactMap { ShardNames.number($0, behind: ShardNames.logPrefix) }
+                .compactMap { ShardNames.number($0, after: ShardNames.logPrefix) }
             let end = max(numbers.last ?? 0, packs.map(\.upperBound).max() ?? 0)
             var chain = Chain(storeID: storeID, last: oldest.position)
             while chain.next <= end {

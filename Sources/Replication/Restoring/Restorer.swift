@@ -69,7 +69,7 @@ package struct Restorer {
     /// Does all of it but the new store, verifies what that would have, and leaves nothing.
     package func verify(in directory: String, from bucket: some Bucket) throws -> Restored {
         try working(in: directory, from: bucket) { store, _ in
-            let report = try store.verify(.bytes, goesOnBehindDamage: true)
+            let report = try store.verify(.bytes, continuesPastDamage: true)
             guard let problem = report.problems.first else { return }
             throw StoreError.corrupt(
                 "the restored store has \(report.problemCount) problems: \(problem)")
@@ -102,12 +102,12 @@ package struct Restorer {
         var restored = Restored(
             shardID: shardID, base: manifest.position.number, sequence: manifest.sequence,
             time: manifest.time, segment: manifest.position.number, batchCount: 0, skipped: skipped)
-        var log = LogFollower(storeID: store.id, behind: manifest.position)
+        var log = LogFollower(storeID: store.id, after: manifest.position)
         var step = Step()
         while !isReached(restored.sequence) {
             guard let segment = try next(&log, on: bucket) else { break }
             restored.segment = segment.head.number
-            let items = wanted(segment.items, behind: restored.sequence)
+            let items = wanted(segment.items, after: restored.sequence)
             if let last = items.last?.batch {
                 restored.batchCount += UInt64(items.count)
                 (restored.sequence, restored.time) = (last.sequence, last.time)
@@ -178,7 +178,7 @@ package struct Restorer {
         wantedSequence.map { sequence >= $0 } ?? false
     }
 
-    private func wanted(_ items: [Segment.Item], behind sequence: UInt64) -> [Segment.Item] {
+    private func wanted(_ items: [Segment.Item], after sequence: UInt64) -> [Segment.Item] {
         let new = items.drop { $0.batch.sequence <= sequence }
         return Array(
             new.prefix { item in

@@ -28,7 +28,7 @@ package enum ShortBlobs {
                     try take(number, bytes)
                 }
             }
-            var log = LogFollower(storeID: storeID, behind: manifest.position)
+            var log = LogFollower(storeID: storeID, after: manifest.position)
             while !wanted.isEmpty,
                 let segment = try log.next(on: bucket, looksAtPacks: true),
                 segment.head.number <= end

@@ -31,7 +31,7 @@ struct Follower {
         if hasLed || host.settings.mayBegin { claimsAt = Self.claim(at: now) }
         applier = SegmentApplier(
             store, localByteCountMax: host.settings.localByteCountMax, writer: host)
-        log = LogFollower(storeID: store.id, behind: store.replicationState?.position ?? .start)
+        log = LogFollower(storeID: store.id, after: store.replicationState?.position ?? .start)
         host.become(.follows)
     }
 

@@ -58,7 +58,7 @@ struct Leader {
         guard let state = store.replicationState else {
             throw ReplicaFailure(description: "the store belongs to no shard")
         }
-        var log = LogFollower(storeID: store.id, behind: state.position)
+        var log = LogFollower(storeID: store.id, after: state.position)
         let nonce = try self.nonce ?? host.prepareToLead()
         self.nonce = nonce
         let store = store
@@ -243,7 +243,7 @@ extension ReplicaHost {
         guard case .leads(let writer) = outcome else { return outcome }
         try write { (store) throws(StoreError) in
             try store.lead(
-                epoch: writer.epoch, nonce: nonce, behind: writer.position, isFirst: false,
+                epoch: writer.epoch, nonce: nonce, after: writer.position, isFirst: false,
                 asOf: now)
             if beginsLogging { try? store.beginLogging() }
         }

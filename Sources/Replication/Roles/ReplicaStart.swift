@@ -75,7 +75,7 @@ package struct ReplicaStart {
         let document = EpochDocument(
             storeID: store.id.description, nonce: nonce, host: host.settings.hostName, time: now)
         if try Epochs.create(1, document, on: bucket) {
-            try store.lead(epoch: 1, nonce: nonce, behind: .start, isFirst: true, asOf: now)
+            try store.lead(epoch: 1, nonce: nonce, after: .start, isFirst: true, asOf: now)
         } else {
             try beginAgain(store, nonce, on: bucket)
         }
@@ -84,7 +84,7 @@ package struct ReplicaStart {
 
     /// Begins a shard that was begun before, and in which nothing was done: its host was interrupted.
     private func beginAgain(_ store: BlobStore, _ nonce: Nonce, on bucket: any Bucket) throws {
-        var log = LogFollower(storeID: store.id, behind: .start)
+        var log = LogFollower(storeID: store.id, after: .start)
         let takeOver = TakeOver(storeID: store.id, nonce: nonce, host: host.settings.hostName)
         let outcome = try takeOver.run(
             &log, knownEpoch: 1, on: bucket, sequence: { 0 }, asOf: host.now
@@ -96,7 +96,7 @@ package struct ReplicaStart {
             )
         }
         try store.lead(
-            epoch: writer.epoch, nonce: nonce, behind: writer.position, isFirst: false,
+            epoch: writer.epoch, nonce: nonce, after: writer.position, isFirst: false,
             asOf: host.now)
     }
 

@@ -160,7 +160,7 @@ private struct Dump {
         }
         let count = Int(info.byteCount)
         if !isBegun { try write(TarArchive.head(name, byteCount: count, time: time)) }
-        try write(TarArchive.padding(behind: count))
+        try write(TarArchive.padding(after: count))
         byteCount += count
     }
 
@@ -169,7 +169,7 @@ private struct Dump {
     ) throws {
         try write(TarArchive.head(name, byteCount: bytes.count, time: time))
         try write(bytes)
-        try write(TarArchive.padding(behind: bytes.count))
+        try write(TarArchive.padding(after: bytes.count))
         byteCount += bytes.count
     }
 }

@@ -28,7 +28,7 @@ struct LoadCommand: ParsableCommand {
         var progress = ProgressBar("loading")
         while let head = try TarArchive.read(try input.read(TarArchive.blockByteCount)) {
             let bytes = try input.read(head.byteCount)
-            _ = try input.read(TarArchive.padding(behind: head.byteCount).count)
+            _ = try input.read(TarArchive.padding(after: head.byteCount).count)
             try load.add(head.name, bytes, &connection)
             progress.update(UInt64(input.byteCount), of: input.byteCountInAll)
         }

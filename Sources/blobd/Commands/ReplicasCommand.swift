@@ -66,7 +66,7 @@ private struct ObjectInventory {
                 for object in page.objects {
                     size.objects += 1
                     size.bytes += object.byteCount
-                    if let number = ShardNames.number(object.key, behind: ShardNames.logPrefix) {
+                    if let number = ShardNames.number(object.key, after: ShardNames.logPrefix) {
                         logNumbers.append(number)
                     }
                     if ShardNames.packRange(object.key) != nil { packCount += 1 }

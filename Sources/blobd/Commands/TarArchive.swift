@@ -41,7 +41,7 @@ enum TarArchive {
         return head
     }
 
-    static func padding(behind byteCount: Int) -> [UInt8] {
+    static func padding(after byteCount: Int) -> [UInt8] {
         [UInt8](repeating: 0, count: -byteCount & (blockByteCount - 1))
     }
 

@@ -125,7 +125,7 @@ struct WalkCommand: ParsableCommand {
         let report: VerifyReport
         do {
             report = try store.verify(
-                .bytes, goesOnBehindDamage: true, found: { Self.report($0, &told) }
+                .bytes, continuesPastDamage: true, found: { Self.report($0, &told) }
             ) { progress in
                 guard ContinuousClock.now >= nextLine else { return }
                 nextLine = .now + .milliseconds(100)

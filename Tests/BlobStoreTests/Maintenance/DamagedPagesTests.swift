@@ -135,7 +135,7 @@ import Testing
                 // Nobody reads the bytes of what was deleted.
                 if index % 8 == 0, !hasPages(place) || number(place) != orphan {
                     let report = try? store.verify(
-                        hasPages(place) ? .bytes : .entries, goesOnBehindDamage: true)
+                        hasPages(place) ? .bytes : .entries, continuesPastDamage: true)
                     #expect(report?.isClean == false, "bit \(bit) at \(place)")
                 }
             }
@@ -180,7 +180,7 @@ import Testing
         let error = try failure { _ = try made.folder.open() }
         #expect(error.description.contains("of table meta"), "\(error)")
         let store = try BlobStore.openReadOnly(at: made.folder.path)
-        let report = try store.verify(.entries, goesOnBehindDamage: true)
+        let report = try store.verify(.entries, continuesPastDamage: true)
         #expect(
             report.problems.contains { $0.contains(#"table meta, key "zero-copy""#) },
             "\(report)")

@@ -14,23 +14,23 @@ import Testing
     func orders() throws {
         let watch = FeedWatch(FeedWatch.Limits(total: 10))
         let bell = Bell()
-        let first = try watch.register(bytes("anna"), behind: 5) { bell.ring() }
+        let first = try watch.register(bytes("anna"), after: 5) { bell.ring() }
         #expect(first != nil)
         watch.notify(["anna"], at: 6)
         #expect(bell.rings == 1)
         watch.notify(["anna"], at: 7)
         #expect(bell.rings == 1, "woken once for each time it waits")
         // The commit came before: a waiter with an older snapshot looks again.
-        #expect(try watch.register(bytes("anna"), behind: 6) { bell.ring() } == nil)
-        let second = try watch.register(bytes("anna"), behind: 7) { bell.ring() }
+        #expect(try watch.register(bytes("anna"), after: 6) { bell.ring() } == nil)
+        let second = try watch.register(bytes("anna"), after: 7) { bell.ring() }
         #expect(second != nil && bell.rings == 1)
         watch.notify(["anna"], at: 8)
         #expect(bell.rings == 2 && watch.wakeCount == 2)
         // The same place once more.
-        #expect(first?.wait(behind: 7) == false)
-        #expect(first?.wait(behind: 8) == true)
+        #expect(first?.wait(after: 7) == false)
+        #expect(first?.wait(after: 8) == true)
         // Waiting twice for the same is waiting once.
-        #expect(first?.wait(behind: 8) == true)
+        #expect(first?.wait(after: 8) == true)
         watch.notify(["bert", "anna", "anna", "carl"], at: 9)
         #expect(bell.rings == 3)
         watch.notify(["anna"], at: 10)
@@ -45,7 +45,7 @@ import Testing
         let decomposed = "e\u{301}"
         #expect(composed == decomposed)
         let place = try watch.register(bytes(composed)) { bell.ring() }
-        #expect(place.wait(behind: 1))
+        #expect(place.wait(after: 1))
         for (revision, owner) in [decomposed, "", "E", "anna"].enumerated() {
             watch.notify([owner], at: UInt64(revision + 2))
         }
@@ -61,12 +61,12 @@ import Testing
         // Of so many names some share the bucket: they must look again, for it may have been them.
         let names = (0..<20_000).map { "name \($0)" }
         let others = try names.filter { name in
-            try watch.register(bytes(name), behind: 9) {} == nil
+            try watch.register(bytes(name), after: 9) {} == nil
         }
         #expect(!others.isEmpty && others.count < 1_000)
         for other in others.prefix(3) {
             let bell = Bell()
-            let place = try watch.register(bytes(other), behind: 10) { bell.ring() }
+            let place = try watch.register(bytes(other), after: 10) { bell.ring() }
             #expect(place != nil)
             watch.notify(["anna"], at: 11)
             #expect(bell.rings == 0)
@@ -145,14 +145,14 @@ import Testing
         let watch = FeedWatch(FeedWatch.Limits(total: 10))
         let bell = Bell()
         let kept = Bell()
-        let place = try #require(try watch.register(bytes("anna"), behind: 1) { bell.ring() })
-        let other = try watch.register(bytes("anna"), behind: 1) { kept.ring() }
+        let place = try #require(try watch.register(bytes("anna"), after: 1) { bell.ring() })
+        let other = try watch.register(bytes("anna"), after: 1) { kept.ring() }
         place.cancel()
-        do { _ = try watch.register(bytes("anna"), behind: 1) { bell.ring() } }
+        do { _ = try watch.register(bytes("anna"), after: 1) { bell.ring() } }
         watch.notify(["anna"], at: 2)
         #expect(bell.rings == 0 && kept.rings == 1)
         place.cancel()
-        #expect(place.wait(behind: 2))
+        #expect(place.wait(after: 2))
         watch.notify(["anna"], at: 3)
         #expect(bell.rings == 1)
         #expect(other != nil && watch.count == 2)
@@ -235,7 +235,7 @@ import Testing
             // Half of the time a pause, so that a commit comes in between.
             if last.isMultiple(of: 2) { usleep(1) }
             let owner = Array(Commits.owners[waiter % 3].utf8)
-            let place = try? commits.watch.register(owner, behind: revision) { signal.signal() }
+            let place = try? commits.watch.register(owner, after: revision) { signal.signal() }
             guard let place else { continue }
             guard signal.wait(timeout: .now() + .seconds(60)) == .success else { return false }
             place.cancel()

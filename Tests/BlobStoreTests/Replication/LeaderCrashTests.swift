@@ -80,7 +80,7 @@ import Testing
                 [IndexKeys.outboxPrefix].span.bytes, to: [UInt8]([1]).span.bytes,
                 in: transaction.tables.index)
         }
-        try store.lead(epoch: 1, nonce: .random(), behind: .start, isFirst: true, asOf: noon)
+        try store.lead(epoch: 1, nonce: .random(), after: .start, isFirst: true, asOf: noon)
         try store.beginLogging()
         try store.put("a", [1])
         try store.put("b", [2])

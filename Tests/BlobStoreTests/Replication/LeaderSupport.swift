@@ -19,7 +19,7 @@ extension TemporaryFolder {
     ) throws -> BlobStore {
         let store = try openReplicated(change)
         try store.lead(
-            epoch: 1, nonce: .random(), behind: .start, isFirst: true, asOf: noon)
+            epoch: 1, nonce: .random(), after: .start, isFirst: true, asOf: noon)
         return store
     }
 

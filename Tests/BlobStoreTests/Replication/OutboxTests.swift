@@ -48,7 +48,7 @@ import Testing
             #expect(copy.lastSequence == last)
             #expect(copy.replicationState?.position == .name(1))
             try copy.lead(
-                epoch: 2, nonce: .random(), behind: .name(2), isFirst: false, asOf: noon)
+                epoch: 2, nonce: .random(), after: .name(2), isFirst: false, asOf: noon)
             #expect(try copy.outboxCount() == 1)
             #expect(copy.lastSequence == last + 1)
         }
@@ -69,7 +69,7 @@ import Testing
         #expect(try store.outboxBatch(store.lastSequence) != nil)
         #expect(throws: StoreError.self) {
             try store.lead(
-                epoch: 2, nonce: .random(), behind: .name(2), isFirst: false, asOf: noon)
+                epoch: 2, nonce: .random(), after: .name(2), isFirst: false, asOf: noon)
         }
     }
 
@@ -86,7 +86,7 @@ import Testing
         let copy = try folder.copy()
         store = try copy.openReplicated()
         #expect(store.lastSequence == 3)
-        try store.lead(epoch: 2, nonce: .random(), behind: .name(4), isFirst: false, asOf: noon)
+        try store.lead(epoch: 2, nonce: .random(), after: .name(4), isFirst: false, asOf: noon)
         #expect(store.lastSequence == 4)
         #expect(try store.outboxBatch(5) == nil)
         try copy.afterKill { store in
@@ -148,13 +148,13 @@ import Testing
         #expect(try store.prepareToLead(nonce: .random(), asOf: noon) == runs.last)
         #expect(store.replicationState?.nonces == runs)
         try store.lead(
-            epoch: 2, nonce: runs[5], behind: .name(3), isFirst: false, asOf: noon)
+            epoch: 2, nonce: runs[5], after: .name(3), isFirst: false, asOf: noon)
         #expect(store.replicationState?.nonces == [runs[5]])
         #expect(store.replicationState?.epoch == 2 && store.lastSequence == 2)
         // No epoch begins twice.
         #expect(throws: StoreError.self) {
             try store.lead(
-                epoch: 2, nonce: runs[5], behind: .name(3), isFirst: false, asOf: noon)
+                epoch: 2, nonce: runs[5], after: .name(3), isFirst: false, asOf: noon)
         }
         let copy = try folder.copy()
         store = try copy.openReplicated()
@@ -184,7 +184,7 @@ import Testing
         #expect(store.isOwn(nonce) && store.replicationState == nil)
         #expect(try store.verify().problems == [])
         let second = try store.prepareToLead(nonce: .random(), asOf: noon)
-        try store.lead(epoch: 1, nonce: nonce, behind: .start, isFirst: true, asOf: noon)
+        try store.lead(epoch: 1, nonce: nonce, after: .start, isFirst: true, asOf: noon)
         #expect(store.isOwn(nonce) && !store.isOwn(second))
         #expect(store.replicationState?.role == .leader && store.lastSequence == 1)
         #expect(try store.outbox(after: 0, byteCountMax: .max).map(\.sequence) == [1])

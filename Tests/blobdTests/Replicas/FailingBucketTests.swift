@@ -55,7 +55,7 @@ struct FailingBucketTests {
             #expect(try leader.replication("lag_milliseconds") > 0)
             ids += ["l-\(number)", "r-\(number)"]
             for id in ids { #expect(try leader.has(id)) }
-            for words in words { try leader.waitForLog(words, behind: offset) }
+            for words in words { try leader.waitForLog(words, after: offset) }
             shard.mend()
             // 200 where one that was refused because it waited too long has stored it.
             try leader.wait(for: "fault \(number) is over") {
@@ -156,7 +156,7 @@ struct FailingBucketTests {
             // It may have the one that it asks for already.
             #expect(try leader.publish("lost-\(number)").status == 201)
             #expect(try leader.publish("r-\(number)").status == 201)
-            for words in words { try follower.waitForLog(words, behind: offset) }
+            for words in words { try follower.waitForLog(words, after: offset) }
             #expect(try follower.has("first"))
             #expect(try follower.role() == "follower")
             shard.mend()

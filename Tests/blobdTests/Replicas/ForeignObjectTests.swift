@@ -51,7 +51,7 @@ struct ForeignObjectTests {
         func leader(saying words: String) throws -> DaemonProcess {
             let offset = Files.text(folder.path("log")).utf8.count
             let leader = try shard.leader(in: folder, "--max-unreplicated", "1s")
-            try leader.waitForLog(words, behind: offset)
+            try leader.waitForLog(words, after: offset)
             #expect(try leader.publish("local", ack: "local").status < 300)
             #expect(try leader.publish("2").code == "unreplicated")
             #expect(try leader.has("1") && leader.has("local"))
@@ -135,7 +135,7 @@ struct ForeignObjectTests {
             try scene.shard.put(foreign.name, foreign.bytes)
             let leader = try scene.leader(saying: foreign.words)
             if foreign.isInLog {
-                try scene.follower.waitForLog(foreign.words, behind: offset)
+                try scene.follower.waitForLog(foreign.words, after: offset)
                 #expect(try scene.follower.replication("segment") == last)
             } else if foreign.words.contains("version") {
                 let (status, log) = try scene.shard.refusal(["--follow", scene.shard.url])

@@ -81,7 +81,7 @@ final class DaemonProcess: @unchecked Sendable {
     }
 
     /// Waits until it has written some words, after so many bytes of its log.
-    func waitForLog(_ words: String, behind offset: Int = 0) throws {
+    func waitForLog(_ words: String, after offset: Int = 0) throws {
         try wait(for: "no \"\(words)\"") {
             String(decoding: $0.log.utf8.dropFirst(offset), as: UTF8.self).contains(words)
         }

@@ -65,7 +65,7 @@ struct LogReader: Sendable {
             guard let state else { return LogContents() }
             do throws(StoreError) {
                 let contents = try WriteAheadLog.contents(
-                    in: core.directory, state, behind: last, mark)
+                    in: core.directory, state, after: last, mark)
                 if try stateNow().last == last { return contents }
             } catch {
                 guard case .corrupt(let reason) = error else { throw error }
@@ -111,13 +111,13 @@ struct LogContents {
 extension WriteAheadLog {
     /// Reads what the log of a store has after the commit `last`.
     static func contents(
-        in directory: String, _ state: LogState, behind last: UInt64, _ mark: PendingKeys.Mark
+        in directory: String, _ state: LogState, after last: UInt64, _ mark: PendingKeys.Mark
     ) throws(StoreError) -> LogContents {
         guard state.isInUse else { return LogContents() }
         guard let log = try WriteAheadLog(directory, of: state.id, .reading) else {
             throw .corrupt("\(directory)/\(fileName) is missing")
         }
-        guard try log.beginsAs(state, behind: last) else { return LogContents() }
+        guard try log.beginsAs(state, after: last) else { return LogContents() }
         var contents = LogContents(records: try log.records(of: last + 1))
         for record in contents.records {
             let head = LogRecord(record.span.bytes, byteCountMax: record.count)
@@ -135,7 +135,7 @@ extension WriteAheadLog {
         if missing == 1 {
             contents.isLastDropped = true
         } else {
-            contents.isLastDropped = try log.hasPart(of: last + 1, behind: contents.records)
+            contents.isLastDropped = try log.hasPart(of: last + 1, after: contents.records)
         }
         return contents
     }
@@ -143,7 +143,7 @@ extension WriteAheadLog {
     /// Whether the log begins as `data.mdb` says: with a record of the next transaction, or with the last that it
     /// had before. A write that was cut off leaves one of them, since a head is in one sector. Returns false when
     /// the log was ended in order.
-    private func beginsAs(_ state: LogState, behind last: UInt64) throws(StoreError) -> Bool {
+    private func beginsAs(_ state: LogState, after last: UInt64) throws(StoreError) -> Bool {
         let byteCount = try byteCount()
         guard byteCount >= StoreLimits.logByteCount else {
             throw .corrupt(
@@ -168,7 +168,7 @@ extension WriteAheadLog {
         return true
     }
 
-    private func hasPart(of transaction: UInt64, behind records: [[UInt8]]) throws(StoreError)
+    private func hasPart(of transaction: UInt64, after records: [[UInt8]]) throws(StoreError)
         -> Bool
     {
         let offset = records.reduce(0) { $0 + LogRecord.padded($1.count) }

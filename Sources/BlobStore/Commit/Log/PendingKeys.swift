@@ -140,7 +140,7 @@ internal import Synchronization
     }
 
     /// Takes back the batch that was counted last: it does not come into the log.
-    func removeBatch(behind mark: Mark) {
+    func removeBatch(after mark: Mark) {
         words[4].store(UInt64(mark.changeCount), ordering: .relaxed)
         words[3].store(
             mark.transaction << Self.batchCountBits | UInt64(mark.batchCount), ordering: .relaxed)

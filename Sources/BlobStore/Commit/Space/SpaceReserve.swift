@@ -187,13 +187,13 @@ final class SpaceReserve: Sendable {
     /// may use the other half only. Costs a `mdb_stat` a table.
     var hasHalfOfReserve: Bool {
         let end = min(
-            byteCountMax, fileByteCount + (availableByteCount(behind: fileByteCount) ?? 0))
+            byteCountMax, fileByteCount + (availableByteCount(after: fileByteCount) ?? 0))
         let free = (try? writableFreeByteCount()) ?? 0
         return end - environment.usedByteCount + free >= reserveByteCount / 2
     }
 
     /// Bytes that disk and process allow a file that ends at `end` to grow by; nil: the disk does not say.
-    private func availableByteCount(behind end: Int) -> Int? {
+    private func availableByteCount(after end: Int) -> Int? {
         Disk(environment.dataDescriptor).map {
             min($0.availableByteCount, FileSizeLimit.byteCount - min(FileSizeLimit.byteCount, end))
         }
@@ -214,7 +214,7 @@ final class SpaceReserve: Sendable {
     /// Whether the disk, or the size a file may have, leaves so little room that a commit of
     /// `byteCount` bytes may have failed only for that reason.
     func isExhausted(byteCount: Int) -> Bool {
-        let available = availableByteCount(behind: environment.usedByteCount)
+        let available = availableByteCount(after: environment.usedByteCount)
         return available.map { $0 < byteCount + reserveByteCount } ?? false
     }
 

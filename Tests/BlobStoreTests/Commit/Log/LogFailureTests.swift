@@ -192,7 +192,7 @@ import Testing
         try store.damageRecord("bad")
         let revision = try store.counters().revision
         let bell = Bell()
-        let waiting = try store.feedWatch.register(Array("anna".utf8), behind: revision) {
+        let waiting = try store.feedWatch.register(Array("anna".utf8), after: revision) {
             bell.ring()
         }
         #expect(waiting != nil)

@@ -70,7 +70,7 @@ import Testing
     @Test("A watcher of an owner is notified at the commit, and counts as waiting")
     func awaited() throws {
         let registration = try store.feedWatch.register(Array("anna".utf8)) {}
-        #expect(registration.wait(behind: 0))
+        #expect(registration.wait(after: 0))
         _ = try store.apply([.publish(try store.publication("a", [1], owner: "ben"))], asOf: noon)
         #expect(!store.pendingChanges.isAwaited)
         _ = try store.apply([.publish(try store.publication("b", [1], owner: "anna"))], asOf: noon)

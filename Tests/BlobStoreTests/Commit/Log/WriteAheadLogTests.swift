@@ -124,21 +124,21 @@ import Testing
         #expect(!Files.exists(path))
     }
 
-    /// What stands behind the place up to which a record was written.
-    enum Behind: CaseIterable {
+    /// What follows the place up to which a record was written.
+    enum Rest: CaseIterable {
         case zeros, olderRecords, noise
     }
 
     @Test(
-        "A last record that is not whole is left out, wherever it ends", arguments: Behind.allCases)
-    func torn(behind: Behind) throws {
+        "A last record that is not whole is left out, wherever it ends", arguments: Rest.allCases)
+    func torn(rest: Rest) throws {
         let log = try log([(8, [2, 1, 1, 2, 1, 1]), (9, [1, 1])])
         let last = Self.record(9, 2, pages: 3)
         let place = 2 * LogRecord.alignment
         let end = last.count - 40
         var generator = SeededGenerator(seed: 12)
         var before = [UInt8](repeating: 0, count: last.count)
-        switch behind {
+        switch rest {
         case .zeros: break
         case .noise: before = generator.bytes(last.count)
         case .olderRecords: before = Array(try Files.read(path)[place..<place + last.count])

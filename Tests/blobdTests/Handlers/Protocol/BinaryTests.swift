@@ -33,7 +33,7 @@ import Testing
     }
 
     /// Frames that are refused: with a status and a code, and whether the connection continues after their bodies.
-    private func refused() throws -> [(bytes: [UInt8], words: String, goesOn: Bool)] {
+    private func refused() throws -> [(bytes: [UInt8], words: String, continues: Bool)] {
         func watch(_ bytes: [UInt8], _ text: String = "o0") -> [UInt8] {
             frame(.watch, head: [0, 0, 1, 1] + bytes + Array(text.utf8))
         }
@@ -104,12 +104,12 @@ import Testing
         "What is refused says why, and the connection goes on after its body where its end is known"
     )
     func refusals() throws {
-        for (number, (bytes, words, goesOn)) in try refused().enumerated() {
+        for (number, (bytes, words, continues)) in try refused().enumerated() {
             let client = try daemon.connectBinary()
             let answer = try client.exchange(bytes)
             #expect("\(answer.status) \(answer.code ?? "")" == words, "\(number)")
             #expect(answer.frame.opcode == bytes[1], "\(number)")
-            if goesOn {
+            if continues {
                 #expect(try client.exchange(frame(.ping, body: [9])).body == [9], "\(number)")
                 #expect(try client.exchange(getFrame("a")).body == [1, 2, 3], "\(number)")
             } else {
