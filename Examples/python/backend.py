@@ -213,6 +213,9 @@ class Handler(BaseHTTPRequestHandler):
         text = b"" if document is None else json.dumps(document).encode()
         self.send_response(status)
         self.send_header("Content-Length", str(len(text)))
+        if self.close_connection:
+            # Without it the client may send its next request on this connection.
+            self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(text)
 
