@@ -17,8 +17,9 @@ final class EvictionThread: Sendable {
     private let thread: ServiceThread
 
     private static let pauseMilliseconds = 1_000
-    /// The pause after a round without an eviction, in milliseconds: each round sends requests to the bucket.
-    private static let fruitlessPauseMilliseconds = 30_000
+    /// The longest pause after a round without an eviction, in milliseconds. It doubles from one such round to the
+    /// next: each sends requests to the bucket.
+    private static let fruitlessPauseMillisecondsMax = 30_000
     private static let snapshotPauseMilliseconds = 5
 
     init(_ context: ShardContext, byteCountMax: Int) throws(SystemError) {
@@ -41,7 +42,7 @@ final class EvictionThread: Sendable {
                 // Until then, the bucket is not trusted.
                 if context.access.isShardChecked, try step(&round, on: bucket) { pause = 0 }
                 if round.isFruitless {
-                    pause = Self.fruitlessPauseMilliseconds
+                    pause = round.fruitlessPauseMilliseconds
                     log.note(
                         .warning,
                         "The store exceeds --local-bytes (\(byteCountMax) bytes), but no long payload can be evicted"
@@ -62,6 +63,8 @@ final class EvictionThread: Sendable {
         var hasFound = false
         /// Whether the whole round found nothing.
         var isFruitless = false
+        /// The pause before this round if the previous one found nothing.
+        var fruitlessPauseMilliseconds = EvictionThread.pauseMilliseconds
         /// Whether the store is being brought below its limit.
         var isEvicting = false
     }
@@ -77,6 +80,7 @@ final class EvictionThread: Sendable {
         round.isFruitless = false
         guard wanted > 0 else {
             round.isEvicting = false
+            round.fruitlessPauseMilliseconds = Self.pauseMilliseconds
             return false
         }
         round.isEvicting = true
@@ -97,10 +101,13 @@ final class EvictionThread: Sendable {
             round.next = next
             return true
         }
-        round.isFruitless = !round.hasFound
-        let continues = evicted > 0
-        round = Round(isFruitless: round.isFruitless, isEvicting: true)
-        return continues
+        let pause =
+            round.hasFound
+            ? Self.pauseMilliseconds
+            : min(2 * round.fruitlessPauseMilliseconds, Self.fruitlessPauseMillisecondsMax)
+        round = Round(
+            isFruitless: !round.hasFound, fruitlessPauseMilliseconds: pause, isEvicting: true)
+        return evicted > 0
     }
 
     /// The blobs with an object in the bucket. Costs a LIST for each 1,000 names between the first and the last.
