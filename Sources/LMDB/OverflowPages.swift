@@ -105,57 +105,86 @@ package struct OverflowLocation: Equatable, Sendable {
         return flags & PageLayout.dirty == 0
     }
 
-    /// Writes those that were added to the file, in the order of their pages. Not synced. One `pwritev` for each:
-    /// the kernel keeps what one call writes in one piece of the page cache, and walks all of it whenever some is
-    /// written again, a fifth of the processor time of a publish of 128 KiB.
+    /// The most bytes that one `pwritev` writes. The kernel keeps what one call writes in few pieces of the page cache.
+    /// Large pieces make fetches faster, but each is walked as a whole whenever some of it is written again.
+    private static let writeByteCountMax = 1 << 20
+
+    /// Writes those that were added to the file, in the order of their pages, neighbours together. Not synced.
     mutating func write() throws(LMDBError) {
         runs.sort { $0.number < $1.number }
-        for run in runs {
-            // As the file has it: without the mark of a page that is yet to be written.
-            run.set(PageLayout.overflow)
-            try write(run)
-            // The disk works on it while the next ones are written: an eighth more publishes of 16 KiB.
-            clinux_begin_writeback(
-                descriptor, Int64(run.number) * Int64(pageByteCount),
-                Int64(run.pageCount * pageByteCount))
-            run.set(PageLayout.overflow | PageLayout.dirty | PageLayout.keep)
+        var first = 0
+        while first < runs.count {
+            var (end, pageCount) = (first, 0)
+            repeat {
+                pageCount += runs[end].pageCount
+                end += 1
+            } while end < runs.count
+                && runs[end].number == runs[first].number + UInt64(pageCount)
+                && (pageCount + runs[end].pageCount) * pageByteCount <= Self.writeByteCountMax
+            try write(runs[first..<end], pageCount: pageCount)
+            first = end
         }
         hasWritten = hasWritten || !runs.isEmpty
         runs.removeAll(keepingCapacity: true)
     }
 
-    private func write(_ run: Run) throws(LMDBError) {
-        let byteCount = run.pageCount * pageByteCount
-        let start = Int(run.number) * pageByteCount
-        // liblmdb has filled the last page with zeros.
-        let end = run.restOffset + run.rest.count
-        var written = unsafe run.rest.withUnsafeBytes { rest in
-            var pieces: InlineArray<3, iovec> = unsafe [
+    private func write(_ runs: ArraySlice<Run>, pageCount: Int) throws(LMDBError) {
+        let start = offset(of: runs[runs.startIndex])
+        // As the file has it: without the mark of a page that is yet to be written.
+        for run in runs { run.set(PageLayout.overflow) }
+        let byteCount = pageCount * pageByteCount
+        var pieces = unsafe [iovec]()
+        let written = unsafe withPieces(of: runs, &pieces) { pieces in
+            unsafe pwritev(descriptor, pieces, Int32(pieces.count), off_t(start))
+        }
+        if written != byteCount {
+            guard written >= 0 || errno == EINTR else {
+                throw LMDBError(code: errno, call: "pwritev")
+            }
+            // A call may write less than all.
+            for run in runs { try writeFromMemory(run) }
+        }
+        // The disk works on it while the next ones are written: an eighth more publishes of 16 KiB.
+        clinux_begin_writeback(descriptor, Int64(start), Int64(byteCount))
+        for run in runs { run.set(PageLayout.overflow | PageLayout.dirty | PageLayout.keep) }
+    }
+
+    /// Appends where the bytes of `runs` are, and calls `body` while they are good.
+    private func withPieces(
+        of runs: ArraySlice<Run>, _ pieces: inout [iovec], _ body: ([iovec]) -> Int
+    ) -> Int {
+        guard let run = runs.first else { return unsafe body(pieces) }
+        return unsafe run.rest.withUnsafeBytes { rest in
+            // liblmdb has filled the last page with zeros.
+            let end = run.restOffset + rest.count
+            unsafe pieces += [
                 iovec(iov_base: run.memory, iov_len: run.restOffset),
                 // It is only read.
                 iovec(
                     iov_base: UnsafeMutableRawPointer(mutating: rest.baseAddress),
                     iov_len: rest.count),
-                iovec(iov_base: run.memory + end, iov_len: byteCount - end),
+                iovec(
+                    iov_base: run.memory + end, iov_len: run.pageCount * pageByteCount - end),
             ]
-            var span = unsafe pieces.mutableSpan
-            return unsafe span.withUnsafeMutableBufferPointer { pieces in
-                unsafe pwritev(descriptor, pieces.baseAddress, Int32(pieces.count), off_t(start))
-            }
+            return unsafe withPieces(of: runs.dropFirst(), &pieces, body)
         }
-        if written == byteCount { return }
-        guard written >= 0 || errno == EINTR else { throw LMDBError(code: errno, call: "pwritev") }
-        // A call may write less than all. The rest of it is written from one place.
+    }
+
+    private func offset(of run: Run) -> Int { Int(run.number) * pageByteCount }
+
+    private func writeFromMemory(_ run: Run) throws(LMDBError) {
         unsafe run.rest.withUnsafeBytes { rest in
             unsafe UnsafeMutableRawBufferPointer(
                 start: run.memory + run.restOffset, count: rest.count
             )
             .copyMemory(from: rest)
         }
-        written = max(0, written)
+        var written = 0
+        let byteCount = run.pageCount * pageByteCount
         while written < byteCount {
             let count = unsafe pwrite(
-                descriptor, run.memory + written, byteCount - written, off_t(start + written))
+                descriptor, run.memory + written, byteCount - written,
+                off_t(offset(of: run) + written))
             if count < 0, errno == EINTR { continue }
             guard count > 0 else {
                 throw LMDBError(code: count < 0 ? errno : EIO, call: "pwrite")
