@@ -35,6 +35,18 @@ def require(condition, status, reason):
         raise Refused(status, reason)
 
 
+def delay(token, attempt, busy, broken, away):
+    """What both services do with a push that may be sent again, or takes its time. Each has other reasons."""
+    if token.startswith("busy") and attempt == 1:
+        raise Refused(429, busy, {"retry-after": "1"})
+    if token.startswith("later"):
+        raise Refused(429, busy, {"retry-after": "120"})
+    require(not (token.startswith("broken") and attempt <= 2), 500, broken)
+    require(not token.startswith("away"), 503, away)
+    if token.startswith("slow"):
+        time.sleep(1)
+
+
 class Keys:
     """The certificate of the servers, and the keys that a backend has from Apple and Google."""
 
@@ -163,14 +175,7 @@ class APNs:
         require(not token.startswith("bad"), 400, "BadDeviceToken")
         require(not token.startswith("gone"), 410, "Unregistered")
         require(not (token.startswith("expired") and attempt == 1), 403, "ExpiredProviderToken")
-        if token.startswith("busy") and attempt == 1:
-            raise Refused(429, "TooManyRequests", {"retry-after": "1"})
-        if token.startswith("later"):
-            raise Refused(429, "TooManyRequests", {"retry-after": "120"})
-        require(not (token.startswith("broken") and attempt <= 2), 500, "InternalServerError")
-        require(not token.startswith("away"), 503, "ServiceUnavailable")
-        if token.startswith("slow"):
-            time.sleep(1)
+        delay(token, attempt, "TooManyRequests", "InternalServerError", "ServiceUnavailable")
         chosen = {name: value for name, value in fields.items() if name.startswith("apns-")}
         self.devices.note("apns", token, chosen, push)
 
@@ -235,14 +240,7 @@ class FCM:
         if token.startswith("expired") and attempt == 1:
             self.tokens.discard(access)
             raise Refused(401, "UNAUTHENTICATED")
-        if token.startswith("busy") and attempt == 1:
-            raise Refused(429, "QUOTA_EXCEEDED", {"retry-after": "1"})
-        if token.startswith("later"):
-            raise Refused(429, "QUOTA_EXCEEDED", {"retry-after": "120"})
-        require(not (token.startswith("broken") and attempt <= 2), 500, "INTERNAL")
-        require(not token.startswith("away"), 503, "UNAVAILABLE")
-        if token.startswith("slow"):
-            time.sleep(1)
+        delay(token, attempt, "QUOTA_EXCEEDED", "INTERNAL", "UNAVAILABLE")
         self.devices.note("fcm", token, {}, message)
         return f"projects/{PROJECT}/messages/{attempt}"
 

@@ -17,53 +17,43 @@ extension RawSpan {
     @inline(__always)
     package var plainJSONByteCount: Int {
         var index = 0
-        while index &+ 8 <= byteCount, ByteWord(self, index).isPlainJSON { index &+= 8 }
+        while index &+ 8 <= byteCount,
+            ByteWord(self, index).isPrintable(without: UInt8(ascii: "\""), UInt8(ascii: "\\"))
+        {
+            index &+= 8
+        }
         return index
     }
 
     /// Whether all bytes are printable ASCII that JSON does not escape, as in nearly all texts.
     @inlinable
     @inline(__always)
-    package var isPlainJSON: Bool {
-        guard byteCount >= 8 else {
-            for index in 0..<byteCount {
-                let byte = byte(index)
-                guard byte >= 0x20, byte < 0x7F, byte != UInt8(ascii: "\""),
-                    byte != UInt8(ascii: "\\")
-                else { return false }
-            }
-            return true
-        }
-        var index = 0
-        while index &+ 8 < byteCount {
-            guard ByteWord(self, index).isPlainJSON else { return false }
-            index &+= 8
-        }
-        // The last eight, which may overlap those above.
-        return ByteWord(self, byteCount &- 8).isPlainJSON
-    }
+    package var isPlainJSON: Bool { isPrintable(without: UInt8(ascii: "\""), UInt8(ascii: "\\")) }
 
     /// Whether all bytes are printable ASCII other than `/`. Names may contain other characters, too; this identifies
     /// those that need no closer look.
     @inlinable
     @inline(__always)
-    package var isPlainName: Bool {
+    package var isPlainName: Bool { isPrintable(without: UInt8(ascii: "/"), UInt8(ascii: "/")) }
+
+    /// Whether all bytes are printable ASCII other than two characters.
+    @inlinable
+    @inline(__always)
+    func isPrintable(without first: UInt8, _ second: UInt8) -> Bool {
         guard byteCount >= 8 else {
             for index in 0..<byteCount {
                 let byte = byte(index)
-                guard byte >= 0x20, byte < 0x7F, byte != UInt8(ascii: "/") else { return false }
+                guard byte >= 0x20, byte < 0x7F, byte != first, byte != second else { return false }
             }
             return true
         }
         var index = 0
         while index &+ 8 < byteCount {
-            let word = ByteWord(self, index)
-            guard word.isPrintable, !word.has(UInt8(ascii: "/")) else { return false }
+            guard ByteWord(self, index).isPrintable(without: first, second) else { return false }
             index &+= 8
         }
         // The last eight, which may overlap those above.
-        let word = ByteWord(self, byteCount &- 8)
-        return word.isPrintable && !word.has(UInt8(ascii: "/"))
+        return ByteWord(self, byteCount &- 8).isPrintable(without: first, second)
     }
 
     /// Whether the bytes are `.` or `..`.
@@ -120,11 +110,11 @@ package struct ByteWord {
         (bits | (bits &- 0x20 &* Self.ones) | (bits &+ Self.ones)) & Self.highs == 0
     }
 
-    /// Whether all eight are printable ASCII that JSON does not escape.
+    /// Whether all eight are printable ASCII other than two characters.
     @inlinable
     @inline(__always)
-    var isPlainJSON: Bool {
-        isPrintable && !has(UInt8(ascii: "\"")) && !has(UInt8(ascii: "\\"))
+    func isPrintable(without first: UInt8, _ second: UInt8) -> Bool {
+        isPrintable && !has(first) && !has(second)
     }
 
     /// Without the first `count` bytes, fewer than eight; followed by zeros.

@@ -30,11 +30,9 @@ extension [UInt8] {
         append(addingCapacity: span.byteCount) { $0.append(span) }
     }
 
-    /// Appends `count` zero bytes, for reserved fields.
+    /// Appends `count` zero bytes: reserved fields, or room that is filled later.
     package mutating func appendZeros(_ count: Int) {
-        append(addingCapacity: count) { room in
-            for _ in 0..<count { room.append(0) }
-        }
+        append(addingCapacity: count) { $0.append(repeating: 0, count: count) }
     }
 
     /// Appends the bytes of a literal, without a `String`.

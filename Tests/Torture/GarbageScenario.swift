@@ -18,8 +18,8 @@ struct GarbageScenario: Scenario {
     @Setting(12, "How many connections at the same time.") var connections: Int
     @Setting(16, "How much more memory it may have at the end, in MiB.") var marginMebibytes: Int
 
-    /// Each worker opens descriptors of its own when it starts, which may be after the daemon is ready. One that has
-    /// answered has started, and connections are shared among all.
+    /// A worker opens descriptors when it starts, which may be after the daemon is ready. One that has answered has
+    /// started, and connections are shared among all.
     private func descriptorCount(ofIdle daemon: borrowing DaemonUnderTest) throws -> Int {
         let sockets = try (0..<8).map { _ in try RawSocket.connect(to: daemon.socket) }
         for socket in sockets {

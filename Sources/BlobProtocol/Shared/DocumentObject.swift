@@ -194,9 +194,22 @@ package struct DocumentObject {
 }
 
 extension NotificationAction {
-    package static let members: [StaticString] = [
+    private static let members: [StaticString] = [
         "identifier", "title", "foreground", "destructive", "authentication_required",
     ]
+
+    /// The actions of a list, which errors call `thing`. Unknown members are refused.
+    package static func list(
+        _ elements: [JSONValue], _ thing: String
+    ) throws(ProtocolError) -> [NotificationAction] {
+        var actions: [NotificationAction] = []
+        for (index, element) in elements.enumerated() {
+            let object = try DocumentObject(element, "\(thing)[\(index)]")
+            try object.check(members)
+            actions.append(try NotificationAction(object))
+        }
+        return actions
+    }
 
     /// Absent flags are false.
     package init(_ object: DocumentObject) throws(ProtocolError) {

@@ -159,7 +159,7 @@ struct BlockWriter: ~Copyable {
         if block.isEmpty {
             self.table = table
             block.reserveCapacity(BackupFormat.bodyByteCountMin + 80 << 10)
-            block.append(contentsOf: repeatElement(0, count: BackupFormat.blockHeadByteCount))
+            block.appendZeros(BackupFormat.blockHeadByteCount)
         }
         precondition(table == self.table)
         block.append(littleEndian: UInt32(key.byteCount))

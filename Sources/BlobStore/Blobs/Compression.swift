@@ -79,7 +79,6 @@ final class Deflater {
     private let stream: ZStream
     private static let level: Int32 = 6
     private static let stepByteCount = 64 << 10
-    private static let room = [UInt8](repeating: 0, count: stepByteCount)
 
     /// - Parameter extraField: of the gzip header; empty for none.
     init(extraField: [UInt8] = []) throws(StoreError) {
@@ -96,7 +95,7 @@ final class Deflater {
         var offset = 0
         while true {
             let start = output.count
-            output += Self.room
+            output.appendZeros(Self.stepByteCount)
             let (outcome, consumed, produced) = stream.run(
                 bytes.extracting(offset..<bytes.byteCount), flush, into: &output, at: start,
                 count: Self.stepByteCount)

@@ -20,13 +20,7 @@ enum JSONTexts {
             throw ValidationError("--actions is not an array of actions")
         }
         do throws(ProtocolError) {
-            var actions: [NotificationAction] = []
-            for (index, element) in elements.enumerated() {
-                let object = try DocumentObject(element, "--actions[\(index)]")
-                try object.check(NotificationAction.members)
-                actions.append(try NotificationAction(object))
-            }
-            return actions
+            return try NotificationAction.list(elements, "--actions")
         } catch {
             throw ValidationError(error.detail)
         }

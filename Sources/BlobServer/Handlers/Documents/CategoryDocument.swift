@@ -87,12 +87,6 @@ enum ActionsDocument {
         try require(
             elements.count <= max, .badActions,
             "too many actions: \(elements.count); the limit is \(max)", limit: max)
-        var actions: [NotificationAction] = []
-        for (index, element) in elements.enumerated() {
-            let object = try DocumentObject(element, "actions[\(index)]")
-            try object.check(NotificationAction.members)
-            actions.append(try NotificationAction(object))
-        }
-        return actions
+        return try NotificationAction.list(elements, "actions")
     }
 }
