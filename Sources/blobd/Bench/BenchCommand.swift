@@ -6,8 +6,8 @@ struct BenchCommand: ParsableCommand {
         commandName: "bench",
         abstract: "Measure the throughput and latency of a daemon. Every byte is verified.",
         discussion: """
-            Stores payloads under ids that begin with bench-, for two hours. Then fetches them at random, \
-            publishes, or does both. After a wrong byte or an error it prints no figure and exits with 1.
+            Stores payloads under ids that begin with bench-, for two hours, then fetches them at random, \
+            publishes, or does both. After a wrong byte or an error it prints no figures and exits with 1.
 
               blobd bench
               blobd bench --size 1KiB,16KiB,128KiB,1MiB --connections 16
@@ -20,16 +20,16 @@ struct BenchCommand: ParsableCommand {
               blobd bench --publish --size 16KiB --connections 64
               blobd bench --rate 20000 --connections 16
 
-            CLOSED LOOP AND FIXED RATE. Without --rate the loop is closed: each connection keeps --pipeline \
-            requests in flight. This measures the maximum throughput, but a slow server reduces its own load. With \
-            --rate requests are due at fixed intervals. A latency counts from the time at which its request was \
-            due, so a stall counts for every request that it delays. Measure p99 and beyond with --rate, at half of \
-            the maximum throughput or less.
+            CLOSED LOOP AND FIXED RATE. Without --rate, each connection keeps --pipeline requests in flight: \
+            this measures the maximum throughput, but a slow server reduces its own load. With --rate, \
+            requests are due at fixed intervals, and latency counts from then, so a stall counts for every \
+            request that it delays. Measure p99 and beyond with --rate, at most at half of the maximum \
+            throughput.
 
-            FIGURES. Latencies are in microseconds; 99 % of them are at most p99. MB/s counts payload bytes, in \
-            units of 10^6. 'server' is the daemon's CPU time per answer. 'load' is the CPU use of this command: near \
-            100 % in a closed loop, the command may be the limit. Run both programs on separate cores. Answers come \
-            in order: a fetch after a publish on the same connection waits for it.
+            FIGURES. Latencies are in microseconds. MB/s counts payload bytes, in units of 10^6. 'server' is \
+            the daemon's CPU time per answer, 'load' the CPU use of this command: near 100 % in a closed \
+            loop, it may be the limit. Run both programs on separate cores. Answers come in order: a fetch \
+            waits for an earlier publish on its connection.
 
               taskset -c 0 blobd serve --workers 1 --data DIR --socket PATH &
               blobd bench --cpu 1 --socket PATH --connections 16

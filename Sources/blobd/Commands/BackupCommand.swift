@@ -10,8 +10,8 @@ struct BackupCommand: ParsableCommand {
         discussion: """
             Writes one moment of the store: every change acknowledged before, and nothing later. Every byte \
             is verified as it is written. The file appears when it is complete and on disk; an existing file \
-            is refused. Meanwhile the daemon publishes and serves as usual, and keeps the payloads of that \
-            moment, so the store grows by what expires during the backup.
+            is refused. Meanwhile the daemon serves and publishes as usual, but keeps what expires until the \
+            backup is done.
 
               blobd backup /backups/monday.blobd
               blobd backup - | ssh archive 'cat > monday.blobd'

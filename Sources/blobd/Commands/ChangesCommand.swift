@@ -11,14 +11,13 @@ struct ChangesCommand: ParsableCommand {
         abstract: "Print a user's change feed, one JSON document per line.",
         discussion: """
             Each notification appears once, with its latest change: published, updated, deleted or expired. \
-            A category that the user's notifications show appears when it is set or removed. The last line \
-            on standard error is the cursor. Pass it as --since the next time: no change is missed or \
-            repeated. --follow waits for changes until it is interrupted, and reconnects when the daemon \
-            restarts.
+            A category that the user's notifications use appears when it is set or removed. The last line on \
+            standard error is the cursor: pass it as --since next time, and no change is missed or repeated. \
+            --follow waits for changes until it is interrupted, and reconnects when the daemon restarts.
 
-            --app, --read, --unread, --state and --group filter the changes. A changed notification that \
-            does not match is printed as left, whether or not it matched before. A cursor belongs to one \
-            filter: for another filter start with blobd history and the same options.
+            With a filter (--app to --status), a changed notification that does not match is printed as \
+            left, whether or not it matched before. A cursor belongs to one filter: for another, start with \
+            blobd history and the same options.
 
               blobd changes ann
               blobd changes ann --since Nu3o…

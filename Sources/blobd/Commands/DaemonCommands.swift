@@ -7,9 +7,8 @@ struct PingCommand: ParsableCommand {
         commandName: "ping",
         abstract: "Test whether the daemon can store a publish.",
         discussion: """
-            Prints ok if a publish can be stored, and on a follower if its disk has space. Otherwise prints \
-            the reason and exits with 1; without a daemon it exits with 4. Over HTTP: /readyz, which is \
-            never ready on a follower. /livez only tests that the daemon answers.
+            Prints ok if a publish can be stored or, on a follower, if its disk has space. Otherwise prints \
+            the reason and exits with 1. Over HTTP: /readyz, which is never ready on a follower.
 
               blobd ping --socket /run/blobd/blobd.sock
             """)
@@ -28,10 +27,9 @@ struct PromoteCommand: ParsableCommand {
         commandName: "promote",
         abstract: "Make a follower the leader of its shard.",
         discussion: """
-            Asks the leader to hand over: it accepts no more changes, ships the last ones, and follows. \
-            Nothing is lost, and it takes about a second. With --force the leader is not asked, because it \
-            is gone: changes that it acknowledged as local and had not shipped are lost. A leader that \
-            returns becomes a follower.
+            Asks the leader to hand over: it accepts no more changes, ships the last ones, and follows. This \
+            takes about a second and loses nothing. With --force, for a leader that is gone, changes that it \
+            acknowledged as local and had not shipped are lost. If it returns, it follows.
 
               blobd promote --socket /run/blobd/follower.sock
               blobd promote --force
@@ -63,8 +61,8 @@ struct ScrubCommand: ParsableCommand {
         abstract: "Have the daemon reread its store to find damage.",
         discussion: """
             Starts a round at once, without pauses. Damaged payloads are quarantined: they are not sent \
-            until the same bytes are published again. With --wait the exit code is 1 if damage was found. \
-            The daemon also does this by itself, slowly: --scrub-days.
+            until the same bytes are published again. With --wait, exits with 1 if it found damage. The \
+            daemon also does this by itself, slowly: --scrub-days.
 
               blobd scrub --wait
               blobd scrub --status --json | jq .quarantine

@@ -9,15 +9,14 @@ struct EnvelopeCommand: ParsableCommand {
             The push contains the notification's id, not its payload: the device fetches the payload. A push \
             over the provider's size limit is refused.
 
-            Styles: a silent push (the default) shows nothing. It wakes the app, which fetches the payload \
-            and shows the notification. Systems delay or drop silent pushes, and iOS does not start an app \
-            that its user has quit. An alert contains title and message, and the system shows it even if the \
-            app is not running; an app may fetch the payload first and complete it (iOS: a notification \
-            service extension).
+            A silent push (the default) shows nothing: it wakes the app, which fetches the payload and shows \
+            the notification. Systems delay or drop silent pushes, and iOS does not start an app that its \
+            user has quit. An alert contains title and message; the system shows it even if the app is not \
+            running, and the app may fetch the payload first (iOS: a notification service extension).
 
-            Send the push unchanged. FCM expects the device's token in the push: pass it as --token. APNs \
-            and WNS expect the device in the request's URL. --headers prints an object with media_type, \
-            headers (priority and expiry for the request to the provider) and body (the push as a string).
+            Send the push unchanged. FCM expects the device in the push (--token), APNs and WNS in the \
+            request's URL. --headers prints an object with media_type, headers (priority and expiry, for the \
+            request to the provider) and body (the push as a string).
 
               blobd envelope 42 --platform apns
               blobd envelope 42 --platform apns --style alert
@@ -32,7 +31,7 @@ struct EnvelopeCommand: ParsableCommand {
     var platform: EnvelopePlatform
 
     @Option(
-        help: .named("style", "silent wakes the app, which shows it; alert is shown by the system.")
+        help: .named("style", "silent wakes the app; the system shows an alert.")
     )
     var style = EnvelopeStyle.silent
 

@@ -11,14 +11,12 @@ struct GetCommand: ParsableCommand {
             blobd get --ids-from <list> --check [--json]
             """,
         discussion: """
-            The bytes are verified against their SHA-256. With -o the file is created only if all bytes are \
+            The bytes are verified against their SHA-256. With -o, the file appears only if they are \
             correct. Standard output gets them before that: check the exit code.
 
               blobd get 42 -o photo.jpg
               blobd get 42 --part sound | aplay
               blobd get --ids-from ids.txt --check    # fetch and verify all, keep none
-
-            --data reads the store directly, with or without a running daemon.
             """)
 
     @Argument(help: .named("id", "The notification's id."))
@@ -39,7 +37,8 @@ struct GetCommand: ParsableCommand {
     @Flag(help: "With --check: print the summary as JSON.")
     var json = false
 
-    @Option(help: .named("dir", "Read the store in this directory, without a daemon."))
+    @Option(
+        help: .named("dir", "Read the store in this directory directly, with or without a daemon."))
     var data: String?
 
     @OptionGroup var socket: SocketOptions

@@ -10,8 +10,8 @@ struct HistoryCommand: ParsableCommand {
         abstract: "List a user's notifications, newest first.",
         discussion: """
             Dismissed notifications are included until they expire. The last line on standard error is the \
-            cursor for blobd changes --since. If --limit cut the list off, the line above it shows the \
-            option that continues the list.
+            cursor for blobd changes --since. If --limit cut the list off, the line above it has the option \
+            that continues it.
 
               blobd history ann
               blobd history ann --unread --limit 20

@@ -8,9 +8,8 @@ struct LoadCommand: ParsableCommand {
         commandName: "load",
         abstract: "Publish the notifications and payloads of a dump.",
         discussion: """
-            Reads a tar archive that blobd dump wrote, and publishes its content to a daemon. A notification \
-            with the same id is replaced. Expired ones are skipped. Creation times, revisions and responses \
-            are not loaded: the daemon assigns its own.
+            Publishes the content of an archive that blobd dump wrote. A notification with the same id is \
+            replaced; expired ones are skipped. Creation times, revisions and responses are not loaded.
 
               blobd load all.tar
               ssh old 'blobd dump -' | blobd load -

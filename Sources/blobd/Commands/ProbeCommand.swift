@@ -8,18 +8,18 @@ struct ProbeCommand: ParsableCommand {
         commandName: "probe",
         abstract: "Test whether a bucket can be replicated to.",
         discussion: """
-            Lists, writes, reads and deletes a few objects below the prefix, lets 32 clients race to create \
-            each of 100 names, and measures the latency of a PUT of 4 KiB. Exactly one client must win each \
-            name: replication needs a server that honours If-None-Match: *. The objects of the test are \
-            named probe/… and deleted. It sends about 3,800 requests. No daemon is needed.
+            Lists, writes, reads and deletes objects named probe/… below the prefix, and measures the \
+            latency of a PUT of 4 KiB. 32 clients race to create each of 100 names, and exactly one must \
+            win: replication needs a server that honours If-None-Match: *. Sends about 3,800 requests. No \
+            daemon is needed.
 
               export AWS_ENDPOINT_URL=https://s3.example.com AWS_REGION=eu-central-1
               export AWS_ACCESS_KEY_ID=… AWS_SECRET_ACCESS_KEY=…
               blobd probe s3://bucket/blobd
               blobd probe s3://bucket/blobd --json | jq .put_milliseconds.p99
 
-            Without these variables, the credentials are read from AWS_SHARED_CREDENTIALS_FILE or \
-            ~/.aws/credentials, profile AWS_PROFILE. Without AWS_ENDPOINT_URL, the endpoint is that of AWS.
+            Without a key, the credentials are read from AWS_SHARED_CREDENTIALS_FILE or ~/.aws/credentials, \
+            profile AWS_PROFILE. Without AWS_ENDPOINT_URL, the bucket is at AWS.
 
             Exit codes: 0 the bucket can be used, 1 it cannot, 2 bad usage, 4 not reachable.
             """)

@@ -12,8 +12,8 @@ struct PublishCommand: ParsableCommand {
             blobd publish --batch <file>
             """,
         discussion: """
-            The notification is stored in one transaction. It replaces a notification with the same \
-            id. Without an id the daemon chooses one.
+            The notification is stored in one transaction, and replaces one with the same id. Without an id, \
+            the daemon chooses one.
 
               blobd publish 42 --owner ann --message 'Hi' --part payload=photo.jpg
               blobd publish --owner ann --message 'Dinner?' --category invitation

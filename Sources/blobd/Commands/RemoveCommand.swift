@@ -11,8 +11,8 @@ struct RemoveCommand: ParsableCommand {
             """,
         discussion: """
             The deletion is on disk when the command returns. A payload is deleted with the last \
-            notification that refers to it. Prints nothing on success. If an id does not exist, it is \
-            reported, the other ids are deleted, and the exit code is 3.
+            notification that refers to it. Prints nothing on success. Reports an id that does not exist, \
+            deletes the others, and exits with 3.
 
               blobd rm 42 43
               blobd rm --ids-from ids.txt

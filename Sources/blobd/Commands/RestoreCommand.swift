@@ -11,15 +11,14 @@ struct RestoreCommand: ParsableCommand {
             Verifies the source, writes the store, verifies it, and only then renames it into place. After \
             an error there is no store. The directory must not contain a store.
 
-            From a bucket, the store is restored to the end of the log, to a time (--at: up to the last \
-            change at or before it) or to a batch (--sequence). Restoring needs twice the disk space of the \
-            store. --verify-only does the same in a temporary directory, and removes it. With --all it \
-            instead reads and checks every object that any restore may need: all bases, the log after the \
-            oldest one, and all payloads that they name. It continues after damage, names each object on \
-            standard error, and exits with 1 if it found any. The restored store is not replicated.
+            From a bucket, restores to the end of the log, to a time (--at: the last change at or before it) \
+            or to a batch (--sequence), and needs twice the store's disk space. --verify-only does this in a \
+            temporary directory, and removes it. With --all it instead checks every object that any restore \
+            may need (all bases, the log after the oldest, and their payloads), names each damaged one on \
+            standard error, and then exits with 1. The restored store is not replicated.
 
             The restored store has a new id, and its revisions continue 2^40 higher. Devices that followed a \
-            feed before get 410 resync: they read their history again, and miss nothing.
+            feed get 410 resync, read their history again, and miss nothing.
 
               blobd restore /backups/monday.blobd --data ./data
               ssh archive 'cat monday.blobd' | blobd restore - --data ./data

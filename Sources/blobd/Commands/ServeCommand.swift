@@ -11,15 +11,15 @@ struct ServeCommand: ParsableCommand {
         commandName: "serve",
         abstract: "Run the daemon.",
         discussion: """
-            Prints one line when it is ready. Logs to standard error. SIGTERM stops it after it has finished \
-            the answers in progress. A second SIGTERM stops it at once. SIGHUP reloads the configuration.
+            Prints one line when it is ready, and logs to standard error. SIGTERM stops it after the answers \
+            in progress, a second SIGTERM at once. SIGHUP reloads the configuration.
 
               blobd serve --data /var/lib/blobd --socket /run/blobd/blobd.sock --socket-group www-data
               blobd serve --config blobd.yaml --print-config
               blobd serve --config blobd.yaml --check-config
 
-            Each setting below can also be set in a file (max-payload: 10MB) and in the environment \
-            (BLOBD_MAX_PAYLOAD=10MB). A flag overrides the environment, which overrides the file.
+            Each setting is a flag, a variable (BLOBD_MAX_PAYLOAD=10MB) and a key of the file (max-payload: \
+            10MB). The flag overrides the variable, which overrides the file.
 
             Times: 500ms, 10s, 15m, 24h, 30d. Sizes: 65536, 512KiB, 64MiB, 2GiB, 10MB.
             """)

@@ -10,20 +10,19 @@ struct SignCommand: ParsableCommand {
         commandName: "sign",
         abstract: "Make a link with which a device fetches without a backend.",
         discussion: """
-            Prints the path and query of the link; --base prepends the address of your site. The link is \
-            valid until it expires. Anyone who has it may fetch. No daemon is needed.
+            Prints the path and query of the link; --base prepends the address of your site. Anyone who has \
+            the link may fetch until it expires. No daemon is needed.
 
               blobd sign --new-key keys --key-id 2026a
               blobd sign 42 --signing-keys keys --ttl 1h
               blobd sign 42 --part sound --signing-keys keys --base https://push.example.com
               blobd sign --changes ann --signing-keys keys --ttl 30d
 
-            --new-key creates a file with one new key, readable only by its owner, and never replaces a \
-            file. To rotate keys, put the line of the new key before those of the old ones, and reload the \
-            daemon: the first key signs, all of them verify.
+            --new-key never replaces a file. To rotate keys, put the new key's line before the old ones and \
+            reload the daemon: the first key signs, all of them verify.
 
-            Other languages need three lines: the signature is the unpadded base64url of HMAC-SHA-256 over \
-            "GET", the path, the expiry in seconds since 1970 and the key's id, joined by line feeds.
+            The signature is the unpadded base64url of HMAC-SHA-256 over "GET", the path, the expiry in \
+            seconds since 1970 and the key's id, joined by line feeds: three lines in any language.
             """)
 
     @Argument(help: .named("id", "The notification's id."))
@@ -42,7 +41,7 @@ struct SignCommand: ParsableCommand {
     var signingKeys: String?
 
     @Option(
-        help: .named("file", "Make this file with a new key instead, with the mode 0600."),
+        help: .named("file", "Instead, create this file with one new key and the mode 0600."),
         completion: .file())
     var newKey: String?
 

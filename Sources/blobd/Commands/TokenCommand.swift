@@ -9,14 +9,14 @@ struct TokenCommand: ParsableCommand {
         commandName: "token",
         abstract: "Make a token with which a device acts for its user without a backend.",
         discussion: """
-            Prints a JSON Web Token, which the device sends as "Authorization: Bearer TOKEN" to the paths under \
-            /d/me/. With it, the device reads its user's notifications and changes; with --scope write, it also \
-            marks them as read or dismissed, and responds. Anyone who has the token may do so. No daemon is needed.
+            Prints a JSON Web Token, which the device sends as "Authorization: Bearer TOKEN" to the paths \
+            under /d/me/. Anyone who has the token may read the user's notifications and changes; with \
+            --scope write also mark notifications as read or dismissed, and respond. No daemon is needed.
 
               blobd token ann --signing-keys keys --ttl 30d --scope write --device phone
 
-            Backends make tokens with their language's JWT library: HS256, signed with the decoded bytes of the \
-            key, whose id is "kid" in the header; "sub" is the user and "exp" the expiry in seconds since 1970.
+            Backends make tokens with a JWT library: HS256, signed with the key's decoded bytes; "kid" in \
+            the header is the key's id, "sub" the user, "exp" the expiry in seconds since 1970.
             """)
 
     @Argument(help: .named("owner", "The user whose notifications the device may see."))

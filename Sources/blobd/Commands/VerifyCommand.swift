@@ -9,13 +9,12 @@ struct VerifyCommand: ParsableCommand {
         commandName: "verify",
         abstract: "Check a store: all counters, references and bytes.",
         discussion: """
-            Opens the store read-only and changes nothing. A daemon may run at the same time. Checks \
-            the pages of every table, the checksum of every chunk, the SHA-256 of every payload, and \
-            every counter and reference. A child process reads the pages, so an unreadable page is \
-            reported like any other problem. Prints how many acknowledged changes are only in the \
-            write-ahead log (changes.log): the daemon's next commit writes them to the store, or the \
-            next start replays them. Reports a log that is missing, truncated or from another store.
-            Exit code 0: no problem. 1: the store is damaged.
+            Changes nothing; a daemon may run meanwhile. Checks the pages of every table, the checksum of \
+            every chunk, the SHA-256 of every payload, every counter and reference, and whether the \
+            write-ahead log (changes.log) is missing, truncated or from another store. Prints how many \
+            acknowledged changes are only in that log: the next commit or start writes them to the store.
+
+            Exit codes: 0 no problem, 1 the store is damaged.
 
               blobd verify --data ./data
               blobd verify --data ./data --json | jq .problems

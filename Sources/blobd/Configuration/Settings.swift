@@ -26,8 +26,8 @@ extension Setting {
         .optional(
             "socket-group", .group, \.socketGroup, .atStart,
             """
-            The socket's group. Its members may connect: --socket-mode decides, not --allow-uid. Under \
-            blobd.socket: the unit's SocketGroup=.
+            The socket's group, whose members may connect, whatever --allow-uid says. Under blobd.socket: \
+            the unit's SocketGroup=.
             """),
         .list(
             "allow-uid", .user, \.allowedUserIDs, .live,
@@ -38,20 +38,20 @@ extension Setting {
         .one(
             "scrub-days", .count(0...3_650, of: "days"), \.limits.scrubDays, .live,
             """
-            Read everything in the store again within so many days, to find damage while it can be healed \
-            (0 disables). It waits while the daemon is busy.
+            Reread the whole store within this many days, to find damage while it can be repaired. Pauses \
+            while the daemon is busy. 0: off.
             """),
         .one(
             "write-ahead-log", .flag, \.limits.isLogging, .atStart,
             """
-            Acknowledge short changes when they are in the write-ahead log (WAL), and commit them within \
-            100 ms. Without the WAL each batch is committed before it is acknowledged.
+            Acknowledge short changes when they are in the write-ahead log (changes.log), and commit them \
+            within 100 ms. Without it, each batch is committed first.
             """),
         .one(
             "keep-free", .size(0...byteCountMax), \.store.freeAllocatedByteCountMin, .live,
             """
-            Free space that stays allocated in data.mdb: this, or 1/24 of the space in use. More goes \
-            back to the file system.
+            Free space that stays allocated in data.mdb: this or 1/24 of the space in use, whichever is \
+            more. The rest returns to the file system.
             """),
     ]
 
@@ -59,19 +59,19 @@ extension Setting {
         .optional(
             "signing-keys", .file, \.signingKeyPath, .live,
             """
-            The file with the keys that verify signed links (/d/…): a line "ID BASE64" for each, at least \
-            32 bytes. A credential of systemd's: $CREDENTIALS_DIRECTORY/NAME. SIGHUP reads it again.
+            The file with the keys of signed links and device tokens: a line "ID BASE64" each, at least 32 \
+            bytes. As a systemd credential: $CREDENTIALS_DIRECTORY/NAME.
             """),
         .optional(
             "link-base", .site, \.limits.linkBase, .live,
-            "Put signed links into pushes (richUrl): the address of your site, such as https://push.example.com."
+            "Put signed links (richUrl) into pushes. The value is your site's address, such as https://push.example.com."
         ),
         .optional(
             "link-ttl", .lifetime(1...36_500 * 86_400), \.limits.linkTTLSeconds, .live,
             default: "that of the notification", "Maximum TTL of the links in pushes."),
         .optional(
             "device-socket", .file, \.deviceSocketPath, .atStart,
-            "A second socket, for nginx, which serves only signed links and /livez."),
+            "A second socket, for nginx, which serves only devices (/d/…) and /livez."),
         .one(
             "device-socket-mode", .mode, \.deviceSocketMode, .atStart,
             "The device socket's permission bits. Under blobd-devices.socket: the unit's SocketMode=."
@@ -79,8 +79,7 @@ extension Setting {
         .optional(
             "device-socket-group", .group, \.deviceSocketGroup, .atStart,
             """
-            The device socket's group: nginx's. Its members may connect. Under blobd-devices.socket: the \
-            unit's SocketGroup=.
+            The device socket's group: nginx's. Under blobd-devices.socket: the unit's SocketGroup=.
             """),
     ]
 
@@ -96,12 +95,11 @@ extension Setting {
             .live, default: "30d, or --max-ttl if that is less", "Default TTL."),
         .one(
             "require-if-match", .flag, \.limits.requiresIfMatch, .live,
-            "Refuse a PATCH of a notification without If-Match (428): no lost updates."),
+            "Refuse a PATCH without If-Match (428), to prevent lost updates."),
         .optional(
             "profile", .word("profile"), \.limits.profile, .live,
             """
-            Refuse parts that these devices do not take. ios takes JPEG, GIF and PNG up to 10 MB, AIFF, \
-            WAV, MP3 and M4A up to 5 MB, MPEG, MPEG-4 and AVI up to 50 MB; android takes images up to 1 MB.
+            Refuse parts whose media type or size these devices do not accept: see Profiles in HTTP.md.
             """),
         .one(
             "sweep-interval", .time(1...day), \.limits.sweepMilliseconds, .live,
@@ -111,7 +109,7 @@ extension Setting {
     private static let quotas: [Setting] = [
         .one(
             "max-bytes", .size(0...1 << 60), \.store.quotas.byteCountMax, .live,
-            "Maximum bytes of all payloads, as stored. Publishes beyond it get 507. 0: no limit."),
+            "Maximum bytes of all payloads, as stored (507). 0: no limit."),
         .one(
             "max-notifications", .count(0...1 << 60), \.store.quotas.notificationCountMax, .live,
             "Maximum number of notifications (507). 0: no limit."),
@@ -131,15 +129,14 @@ extension Setting {
         .one(
             "max-connections", .count(1...1_000_000), \.limits.connectionCountMax, .live,
             """
-            Maximum number of connections. Closed connections with unread pages do not count; their \
-            limit is 2,048.
+            Maximum number of connections. Closed ones with unread pages do not count; their limit is 2,048.
             """),
         .one(
             "body-memory", .size(StoreLimits.payloadInMemoryByteCountMax...1 << 40),
             \.limits.bodyMemoryByteCountMax, .live,
             """
-            Memory for request bodies. A body that finds none waits: 0.5 s up to 16 KiB, 5 s above. \
-            Then it is refused (503).
+            Memory for request bodies. A body that finds none gets 503 after 5 s; one of up to 16 KiB after \
+            0.5 s.
             """),
         .one(
             "answer-memory", .size(1 << 20...1 << 40), \.limits.answerMemoryByteCountMax, .live,
@@ -203,19 +200,19 @@ extension Setting {
         .optional(
             "replicate", .shard, \.replica.replicate, .atStart,
             """
-            Replicate to this prefix of an S3-compatible bucket, and begin a shard there if there is none: \
-            s3://bucket/prefix. Endpoint and credentials as for every S3 client: AWS_ENDPOINT_URL, AWS_REGION, \
-            AWS_ACCESS_KEY_ID, AWS_SECRET_ACCESS_KEY.
+            Replicate to this prefix of an S3-compatible bucket (s3://bucket/prefix), and begin a shard if \
+            it contains none. Endpoint and credentials are those of every S3 client: AWS_ENDPOINT_URL, \
+            AWS_REGION, AWS_ACCESS_KEY_ID …
             """),
         .optional(
             "follow", .shard, \.replica.follow, .atStart,
-            "Follow the shard at this prefix: serve reads, and take the lead when told to (blobd promote)."
+            "Follow the shard at this prefix: serve reads, and lead after blobd promote."
         ),
         .one(
             "ack", .word("level"), \.replica.acknowledgement, .atStart,
             """
-            When a change is acknowledged: local (it is on this disk) or replicated (it is in the bucket, \
-            too). A request may ask for more: Blobd-Ack: replicated.
+            Acknowledge a change when it is on this disk (local), or also in the bucket (replicated). A \
+            request may ask for more: Blobd-Ack: replicated.
             """),
         .one(
             "max-unreplicated", .time(1_000...day), \.replica.unreplicatedMillisecondsMax, .atStart,
@@ -226,24 +223,24 @@ extension Setting {
             "Refuse changes while more bytes than this are not in the bucket."),
         .optional(
             "auto-promote", .time(10_000...day), \.replica.autoPromoteMilliseconds, .atStart,
-            "Take the lead when a follower has found nothing new for this long. An idle leader writes a heartbeat every 5.2 s."
+            "As a follower, take the lead after finding nothing new for this long; local changes may be lost. An idle leader writes every 5.2 s."
         ),
         .one(
             "base-interval", .time(60_000...365 * day), \.replica.baseIntervalMilliseconds,
             .atStart,
-            "Write a full copy of the tables to the bucket at least this often. A follower begins with one."
+            "Write a base, a full copy of the tables, to the bucket at least this often."
         ),
         .one(
             "retention", .time(60_000...3_650 * day), \.replica.retentionMilliseconds, .atStart,
             """
-            How far back the shard can be restored. Expired payloads stay in the bucket for that long, and \
-            up to a base's interval longer.
+            How far back the shard can be restored. Expired payloads stay in the bucket this long, and up to \
+            one base-interval more.
             """),
         .optional(
             "local-bytes", .size(0...byteCountMax), \.replica.localByteCountMax, .atStart,
             """
-            Keep at most about so many bytes of the store here: payloads of more than 64 KiB are evicted, \
-            oldest first, when the bucket has them, and fetched again when they are asked for.
+            Keep about this much of the store here. Beyond it, payloads over 64 KiB that the bucket has are \
+            evicted, oldest first, and fetched again on request.
             """),
         .optional(
             "advertise", .line, \.replica.name, .atStart, default: "the host's name",
@@ -257,8 +254,8 @@ extension Setting {
         .one(
             "log-format", .word("format"), \.logFormat, .atStart,
             """
-            Format of the log on standard error: text, json (a line for each message) or journal \
-            (systemd's, with fields). auto is journal where standard error is the journal's, else text.
+            Format of the log on standard error: text, json (a line for each message) or journal (with \
+            fields). auto: journal under systemd's journal, else text.
             """),
         .optional(
             "access-log", .file, \.accessLogPath, .atStart,
@@ -268,6 +265,6 @@ extension Setting {
             "Format of the access log."),
         .one(
             "slow-ms", .count(0...day, of: "milliseconds"), \.limits.slowMilliseconds, .live,
-            "Log requests that take longer, with a warning. 0: none."),
+            "Log requests that take longer, as warnings. 0: none."),
     ]
 }

@@ -10,9 +10,9 @@ struct DoctorCommand: ParsableCommand {
         commandName: "doctor",
         abstract: "Check the machine, the configuration and the daemon.",
         discussion: """
-            Checks the configuration, the store's directory and file system, the sockets, keys, limits, the \
-            clock, the running daemon, and nginx's configuration. Changes nothing. Each finding says what to \
-            do. Run it as root or as the daemon's user.
+            Checks the configuration, the store's directory and file system, sockets, keys, limits, the \
+            clock, the running daemon, and nginx. Changes nothing, and says what to do about each finding. \
+            Run it as root or as the daemon's user.
 
               blobd doctor
               blobd doctor --data ./data --socket ./blobd.sock
