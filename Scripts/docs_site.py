@@ -36,8 +36,3 @@ def on_page_markdown(markdown, page, config, files):
         return f"]({up}repository/{path}.txt)"
 
     return re.sub(r"\]\(([^)#:]+)(?:#[^)]*)?\)", rewritten, markdown)
-
-
-def on_post_page(output, page, config):
-    """Nothing is loaded from another site."""
-    return re.sub(r'<script src="https://[^"]*"></script>', "", output)
