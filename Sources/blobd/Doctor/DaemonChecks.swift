@@ -1,6 +1,7 @@
 import BlobClient
 import BlobServer
 import CLinux
+import FoundationEssentials
 import Glibc
 
 struct DaemonChecks {
@@ -72,8 +73,13 @@ struct NginxChecks {
         guard let socket = sockets.first(where: { plain.contains("unix:\($0)") }) else {
             return [
                 Finding(
-                    "nginx", "no `server unix:\(sockets.last ?? "")` in its configuration",
-                    .problem, "Its upstream names another socket, or none: see docs/NGINX.md.")
+                    "nginx",
+                    "no `server unix:\(sockets.last ?? "")` in its configuration",
+                    .problem,
+                    device != nil
+                        ? "Let its upstream name this socket: see docs/NGINX.md."
+                        : "Open the device socket, and let its upstream name that: see docs/NGINX.md. Under systemd: systemctl enable blobd-devices.socket && systemctl restart blobd"
+                )
             ]
         }
         var findings = [Finding("nginx", "it passes requests to \(socket)")]
@@ -110,6 +116,35 @@ struct NginxChecks {
                 : "\(user) is not in the socket's group \(group)", !isMember ? .problem : .ok,
             "Every request gets 502: set the socket's group to \(user)'s, or usermod -aG \(group) \(user) and restart nginx."
         )
+    }
+}
+
+enum ListeningSockets {
+    /// The paths, as they were bound, of Unix sockets at which a process accepts connections, in the order of its
+    /// descriptors. Empty if these cannot be read: only its user and root may.
+    static func paths(of process: Int) -> [String] {
+        let folder = "/proc/\(process)/fd"
+        guard let table = SystemFiles.text("/proc/net/unix", byteCountMax: 64 << 20),
+            let descriptors = try? FileManager.default.contentsOfDirectory(atPath: folder)
+        else { return [] }
+        let paths = paths(inTable: table)
+        return descriptors.compactMap(Int.init).sorted().compactMap { number in
+            var link = [UInt8](repeating: 0, count: 64)
+            let count = readlink("\(folder)/\(number)", &link, link.count)
+            return paths[String(decoding: link.prefix(max(0, count)), as: UTF8.self)]
+        }
+    }
+
+    /// The paths of listening sockets in the text of `/proc/net/unix`, by what their descriptors link to.
+    private static func paths(inTable text: String) -> [String: String] {
+        var paths: [String: String] = [:]
+        for line in text.split(separator: "\n") {
+            // 0000000000000000: 00000002 00000000 00010000 0001 01 12345 /run/blobd/blobd.sock
+            let words = line.split(separator: " ", maxSplits: 7)
+            guard words.count == 8, words[3] == "00010000" else { continue }
+            paths["socket:[\(words[6])]"] = String(words[7])
+        }
+        return paths
     }
 }
 

@@ -59,6 +59,14 @@ struct DoctorCommand: ParsableCommand {
         var (options, all) = readConfiguration()
         // Like the client commands.
         if options.socketPath.isEmpty { options.socketPath = DaemonSocket.defaultPath }
+        let daemon = DaemonNumber.find(options)
+        // Only its unit names one that systemd has passed.
+        if options.deviceSocketPath == nil, let daemon {
+            let main = SystemFiles.status(options.socketPath)?.st_ino
+            options.deviceSocketPath = ListeningSockets.paths(of: daemon).first { path in
+                SystemFiles.status(path).map { $0.st_ino != main } ?? false
+            }
+        }
         if options.dataPath.isEmpty {
             all.append(
                 Finding(
@@ -75,13 +83,11 @@ struct DoctorCommand: ParsableCommand {
             all += SocketChecks(name: name, path: path, group: group).run()
         }
         if let path = options.signingKeyPath { all.append(keys(path)) }
-        let limits = DaemonNumber.find(options).flatMap(ProcessLimits.of)
-        all += MachineChecks(options: options, limits: limits).run()
+        all += MachineChecks(options: options, limits: daemon.flatMap(ProcessLimits.of)).run()
         var socket = SocketOptions()
         socket.timeout = 5
         all += DaemonChecks(path: options.socketPath, options: socket.options()).run()
-        if let text = nginxText() { all += NginxChecks(text: text, options: options).run() }
-        return all
+        return all + nginxChecks(options)
     }
 
     /// A mistake in the configuration is a finding; the flags are still checked.
@@ -116,11 +122,14 @@ struct DoctorCommand: ParsableCommand {
         }
     }
 
-    private func nginxText() -> String? {
-        if let nginx { return SystemFiles.text(nginx) ?? "" }
-        guard let pipe = popen("command -v nginx >/dev/null && nginx -T 2>/dev/null", "r") else {
-            return nil
+    private func nginxChecks(_ options: DaemonOptions) -> [Finding] {
+        if let nginx {
+            return NginxChecks(text: SystemFiles.text(nginx) ?? "", options: options).run()
         }
+        let absent: Int32 = 100
+        let command =
+            "PATH=$PATH:/usr/sbin; command -v nginx >/dev/null || exit \(absent); nginx -T 2>/dev/null"
+        guard let pipe = popen(command, "r") else { return [] }
         var text: [UInt8] = []
         var buffer = [UInt8](repeating: 0, count: 64 << 10)
         while true {
@@ -128,10 +137,18 @@ struct DoctorCommand: ParsableCommand {
             guard count > 0 else { break }
             text += buffer[..<count]
         }
-        // It may be unrelated to this daemon.
-        guard pclose(pipe) == 0, !text.isEmpty else { return nil }
+        let status = pclose(pipe) >> 8
+        guard status != absent else { return [] }
+        guard status == 0 else {
+            return [
+                Finding(
+                    "nginx", "not checked: `nginx -T` failed", .warning,
+                    geteuid() == 0 ? "See: nginx -t" : "Run blobd doctor as root.")
+            ]
+        }
         let words = String(decoding: text, as: UTF8.self)
-        return words.contains("blobd") ? words : nil
+        // It may be unrelated to this daemon.
+        return words.contains("blobd") ? NginxChecks(text: words, options: options).run() : []
     }
 
     static func text(_ findings: [Finding], isColoured: Bool) -> String {

@@ -2,8 +2,8 @@ import BlobServer
 import Glibc
 
 enum SystemFiles {
-    static func text(_ path: String) -> String? {
-        guard let bytes = try? SmallFile.read(path, byteCountMax: 1 << 20) else { return nil }
+    static func text(_ path: String, byteCountMax: Int = 1 << 20) -> String? {
+        guard let bytes = try? SmallFile.read(path, byteCountMax: byteCountMax) else { return nil }
         return String(decoding: bytes, as: UTF8.self)
     }
 

@@ -78,6 +78,35 @@ import Testing
         }
     }
 
+    /// Only its unit names it. Nginx was told to use the main socket instead.
+    @Test(
+        "A device socket that is passed to the daemon is found",
+        .enabled(if: Activator.isAvailable, "needs cc"))
+    func passedDeviceSocket() throws {
+        let folder = TemporaryFolder()
+        let keys = try folder.write(
+            "keys", Array("k \(Data(repeating: 1, count: 32).base64EncodedString())\n".utf8))
+        chmod(keys, 0o600)
+        func findings(_ activator: Activator, _ socket: String) throws -> [String: Finding] {
+            let client = try RawClient(activator.socketPath)
+            #expect(try client.request("GET", "/livez").status == 200)
+            let nginx = "user root;\nupstream b { server unix:\(socket); keepalive 32; }\n"
+            let path = try folder.write("nginx.conf", Array(nginx.utf8))
+            let data = activator.folder.path("data")
+            return try Self.findings(
+                ["--data", data, "--socket", activator.socketPath, "--nginx", path])
+        }
+        let open = try Activator(["--signing-keys", keys], hasDevices: true)
+        let well = try findings(open, open.devicePath)
+        #expect(well["device socket"]?.seen.hasPrefix(open.devicePath) == true, "\(well)")
+        #expect(well["nginx"]?.state == .ok && well["nginx user"]?.state == .ok, "\(well)")
+        let other = try findings(open, "/run/other.sock")["nginx"]
+        #expect(other?.state == .problem && other?.seen.contains(open.devicePath) == true)
+        let closed = try Activator()
+        let advice = try findings(closed, closed.devicePath)["nginx"]?.advice
+        #expect(advice?.contains("systemctl enable blobd-devices.socket") == true)
+    }
+
     /// Its own were judged: those of a shell alongside a daemon whose unit has others.
     @Test("The limits are those of the daemon's process, also of one whose sockets are passed")
     func limits() throws {
