@@ -20,8 +20,8 @@ final class RequestHandler {
     private var errorLog: RateLimitedLog
     /// The time of this iteration, which decides what has expired.
     @exclusivity(unchecked) private(set) var now = Timestamp.now
-    /// Whether the store is a follower's in this iteration.
-    @exclusivity(unchecked) private(set) var isFollowing = false
+    /// Whether the daemon belongs to a shard in this iteration.
+    @exclusivity(unchecked) private(set) var isInShard = false
     /// Set when the daemon stops: each answer is then the last on its connection.
     @exclusivity(unchecked) var isStopping = false
 
@@ -66,7 +66,7 @@ final class RequestHandler {
     /// Reads the time for the requests of this iteration; `moment` is the same time on the monotonic clock.
     func beginIteration(_ moment: Instant) {
         now = .now
-        isFollowing = replica.isFollowing
+        isInShard = replica.role != .alone
         observer.beginIteration(asOf: moment)
         http.setDate(seconds: now.milliseconds / 1_000)
     }

@@ -41,7 +41,7 @@ extension BlobStore {
 }
 
 extension RequestHandler {
-    /// The batch that a follower has to wait for before it answers. Throws `behind` if it has already waited, and
+    /// The batch that the daemon has to wait for before it answers. Throws `behind` if it has already waited, and
     /// `sequence_lost` if that batch will never arrive.
     func missing(
         _ head: HTTPRequestHead, _ bytes: RawSpan, hasWaited: Bool
@@ -50,12 +50,15 @@ extension RequestHandler {
         try require(
             store.hasSequence(token.sequence, of: token.epoch), .sequenceLost,
             "the change \(token.text) was lost with the host that led epoch \(token.epoch)")
-        guard store.lastSequence < token.sequence else { return nil }
+        let own = store.sequenceToken ?? SequenceToken(epoch: 0, sequence: 0)
+        // A leader of an earlier epoch was deposed, and may have as many batches of its own.
+        let isDeposed = replica.role == .leader && own.epoch < token.epoch
+        guard isDeposed || own.sequence < token.sequence else { return nil }
         guard hasWaited else { return token.sequence }
         let leader = replica.leader
         throw ProtocolError(
             .behind,
-            "this follower has applied \(store.lastSequence), and the change \(token.text) is asked for; ask \(leader.isEmpty ? "the leader" : leader)"
+            "this daemon has the changes up to \(own.text), and the change \(token.text) is asked for; ask \(leader.isEmpty || !replica.isFollowing ? "the leader" : leader)"
         )
     }
 

@@ -41,6 +41,8 @@ final class ReplicaThread: Sendable {
             return onDeposed()
         }
         let host = DaemonReplica(context)
+        // What an earlier run has not shipped may be too old already.
+        context.replica.look(at: context.store, asOf: .now)
         var failures = ReplicaFailures(context.log)
         var replica = Replica(context.store, host)
         while !thread.isClosing {

@@ -130,8 +130,15 @@ final class ReplicaStatus: Sendable {
     func look(at store: BlobStore, asOf now: Instant) {
         guard role == .leader else { return }
         let since = unshippedAge.withLock { age in
+            let shipped = store.shippedSequence
             let since = age.look(
-                last: store.lastSequence, shipped: store.shippedSequence, now: now.nanoseconds)
+                last: store.lastSequence, shipped: shipped, now: now.nanoseconds
+            ) {
+                // Changes of an earlier run.
+                let batches = try? store.outbox(after: shipped, byteCountMax: 0)
+                guard let time = batches?.first?.time else { return 0 }
+                return max(0, Timestamp.now.milliseconds - time.milliseconds) * 1_000_000
+            }
             unshippedSince.store(since, ordering: .relaxed)
             return since
         }
@@ -245,12 +252,17 @@ struct UnshippedAge {
     /// Looks whose last batch is not shipped, oldest first.
     private var looks: [(last: UInt64, at: Int64)] = []
     private var since: Int64 = 0
+    private var isFirst = true
 
     /// A look is remembered when one such part of the age has passed, which bounds the error of the age.
     private static let ageParts: Int64 = 32
 
-    /// A moment before which everything was shipped; 0: everything is.
-    mutating func look(last: UInt64, shipped: UInt64, now: Int64) -> Int64 {
+    /// A moment before which everything was shipped; 0: everything is. `initialAge`: of the oldest that is not, asked
+    /// for at the first look.
+    mutating func look(
+        last: UInt64, shipped: UInt64, now: Int64, initialAge: () -> Int64 = { 0 }
+    ) -> Int64 {
+        defer { isFirst = false }
         guard last > shipped else {
             looks = []
             since = 0
@@ -260,7 +272,7 @@ struct UnshippedAge {
             since = looks[reached].at
             looks.removeFirst(reached + 1)
         } else if since == 0 {
-            since = now
+            since = isFirst ? now - initialAge() : now
         }
         let pause = (now - since) / Self.ageParts
         if looks.last.map({ $0.last < last && now - $0.at >= pause }) ?? true {

@@ -75,6 +75,27 @@ struct FailingBucketTests {
         #expect(restored.status == 0, "\(restored.errors)")
     }
 
+    // Each restart gave a leader without its bucket as long again.
+    @Test("A restart does not make unreplicated changes younger")
+    func restart() throws {
+        let shard = try ProxiedShard()
+        let leader = try shard.leader(in: nil, "--max-unreplicated", "1s")
+        try leader.wait(for: "no first change") { try $0.publish("first").status < 300 }
+        shard.fail { _ in [.close] }
+        #expect(try leader.publish("local", ack: "local").status == 201)
+        try leader.wait(for: "local changes are not refused") {
+            try $0.publish("more", ack: "local").code == "unreplicated"
+        }
+        leader.signal(SIGKILL)
+        leader.wait()
+        let again = try shard.leader(in: leader.folder, "--max-unreplicated", "1s")
+        #expect(try again.publish("again", ack: "local").code == "unreplicated")
+        #expect(try again.replication("lag_milliseconds") > 1_000)
+        shard.mend()
+        try again.wait(for: "it does not go on") { try $0.publish("after").status < 300 }
+        #expect(try again.has("local"))
+    }
+
     // Told at once that there was nothing to delete, a client took the first attempt's change for replicated.
     @Test("A delete that is sent again is answered when the first one is in the bucket")
     func repeatedDelete() throws {

@@ -80,7 +80,12 @@ struct TwoLeadersTests {
             ["--replicate", shard.url, "--advertise", "host-c"], in: folder)
         #expect(try second.publish("mine", ack: "local").status == 201)
         let leader = try shard.leader(in: first.folder)
-        #expect(try leader.publish("2").status == 201)
+        let published = try leader.publish("2")
+        #expect(published.status == 201)
+        // The copy has as many batches, of an epoch that is over.
+        let token = try #require(published["Blobd-Sequence"])
+        let asked = try second.request("GET", "/v1/notifications/1", ["Blobd-Sequence": token])
+        #expect(asked.status == 503 && asked.code == "behind", "\(token): \(asked.text)")
         away.mend()
         #expect(second.wait() == 1)
         #expect(second.log.contains("host-a has led since epoch"), "\(second.log)")

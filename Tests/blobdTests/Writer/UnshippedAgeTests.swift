@@ -34,6 +34,15 @@ import Testing
         }
     }
 
+    @Test("At a start it is that of the oldest change of an earlier run, later that of a look")
+    func start() {
+        var age = UnshippedAge()
+        #expect(age.look(last: 9, shipped: 5, now: 100) { 70 } == 30)
+        #expect(age.look(last: 9, shipped: 5, now: 110) { 1 } == 30)
+        #expect(age.look(last: 9, shipped: 9, now: 120) == 0)
+        #expect(age.look(last: 10, shipped: 9, now: 130) { 70 } == 130)
+    }
+
     @Test("It grows while nothing moves, and ends when all is shipped")
     func growth() {
         var age = UnshippedAge()

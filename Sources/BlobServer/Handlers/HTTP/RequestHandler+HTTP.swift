@@ -102,7 +102,7 @@ extension RequestHandler {
             return .answeredThenClose
         }
         request.form = HTTPForm(request.head, isStopping: isStopping)
-        if isFollowing, let step = behind(request, into: &batch) {
+        if isInShard, let step = behind(request, into: &batch) {
             if case .retryBehind = step { consumed = 0 }
             return step
         }
@@ -128,7 +128,7 @@ extension RequestHandler {
         return answer(asked, text, request, in: snapshot, into: &batch, consumed: &consumed)
     }
 
-    /// What to do if a follower's client has seen more than the follower has; nil: answer the request.
+    /// What to do if a client has seen more than this host of a shard has; nil: answer the request.
     @inline(never)
     private func behind(_ request: HTTPRequest, into batch: inout AnswerBatch) -> Step? {
         do throws(ProtocolError) {
