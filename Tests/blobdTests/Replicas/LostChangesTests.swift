@@ -54,4 +54,42 @@ struct LostChangesTests {
         }
         #expect(Set(later).count == 9, "\(later)")
     }
+
+    // It was refused, as if something were changed; with the bucket gone there is no other copy.
+    @Test("The store of a stopped leader or follower is backed up without a daemon")
+    func stopped() throws {
+        let shard = try ProxiedShard()
+        let leader = try shard.leader()
+        let follower = try shard.follower()
+        #expect(try leader.publish("shipped").status == 201)
+        try follower.wait(for: "it does not follow") { try $0.has("shipped") }
+        shard.fail { _ in [.close] }
+        #expect(try leader.publish("here", ack: "local").status == 201)
+        let folder = TemporaryFolder()
+        let busy = try blobd(["backup", "\(folder)/busy", "--data", leader.dataPath])
+        #expect(busy.status == 1)
+        #expect(busy.errors.contains("another process uses it"), "\(busy.errors)")
+        // As a kill leaves it: what is only in the log is acknowledged, too.
+        leader.signal(SIGKILL)
+        _ = leader.wait()
+        #expect(follower.stop() == 0)
+        for (daemon, ids) in [(leader, ["shipped", "here"]), (follower, ["shipped"])] {
+            let (file, data) = ("\(folder)/\(ids.count)", "\(folder)/\(ids.count).restored")
+            let backup = try blobd(["backup", file, "--data", daemon.dataPath])
+            #expect(backup.status == 0, "\(backup.errors)")
+            let restored = try blobd(["restore", file, "--data", data])
+            #expect(restored.status == 0, "\(restored.errors)")
+            for id in ids {
+                #expect(try blobd(["get", id, "--data", data]).text == id)
+            }
+        }
+        // It goes on in its shard as if nothing had been done.
+        shard.mend()
+        let again = try shard.leader(in: leader.folder)
+        #expect(try again.has("here"))
+        #expect(try again.publish("later").status == 201)
+        #expect(try again.role() == "leader")
+        #expect(again.stop() == 0)
+        #expect(try blobd(["verify", "--data", again.dataPath]).status == 0)
+    }
 }
