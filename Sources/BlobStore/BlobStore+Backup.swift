@@ -35,7 +35,8 @@ extension BlobStore {
     /// Makes a store of a backup, in a folder that has none. The backup is checked as it is read, and the store
     /// before it gets its name. A power cut leaves the whole store, or none.
     ///
-    /// The store has a new id, and its next revision is 2^40 higher. A feed's cursor from before is answered with
+    /// The store has a new id. Its revisions and the ids that it assigns continue 2^40 higher or more
+    /// (``StoreLimits/restoredGaps``). A feed's cursor from before is answered with
     /// ``StoreError/resync``, since what it has seen may not be in the backup.
     ///
     /// - Parameters:

@@ -146,10 +146,10 @@ extension BlobStore {
     /// Makes this store the leader of an epoch, once its fence is in the log; from here on the run of the fence is
     /// the only one of this store. See `docs/REPLICATION.md`.
     ///
-    /// A new epoch's revisions and blob numbers begin after a gap: what earlier leaders gave and did not ship is
-    /// never given again. That it begins is its first batch. A leader of an earlier epoch keeps its outbox, and
-    /// ships it in the new one. A follower's outbox is of a history that the shard does not have, and is removed
-    /// first.
+    /// A new epoch's revisions, assigned ids and blob numbers begin after a gap: what earlier leaders gave and did
+    /// not ship is never given again. That it begins is its first batch. A leader of an earlier epoch keeps its
+    /// outbox, and ships it in the new one. A follower's outbox is of a history that the shard does not have, and
+    /// is removed first.
     ///
     /// - Parameters:
     ///   - epoch: one that this store, and no other, has created in the bucket, above all that it has seen.
@@ -192,8 +192,8 @@ extension BlobStore {
     }
 
     /// Says that a leader takes changes before it is known whether it still leads. The next batch begins after a
-    /// random gap in the revisions, so that no cursor is good for this and another copy of the store. Once, after
-    /// the opening.
+    /// random gap in the revisions and assigned ids, so that no cursor and no link is good for this and another copy
+    /// of the store. Once, after the opening.
     package func leadUnconfirmed() {
         core.replication.isUnconfirmed.store(true, ordering: .relaxed)
     }
@@ -233,14 +233,16 @@ extension ChangeTransaction {
         _ epoch: UInt64, after epochs: EpochList, isFirst: Bool
     ) throws(StoreError) -> EpochList {
         // Its own gap does.
-        unskipRevisions()
+        unskipNumbers()
         let before = counters.revision
         if !isFirst {
             // One gap for each epoch between: who took one of those may have given numbers after the same
             // batch, and have left nothing in the log.
-            let gap = StoreLimits.failoverGap &* (epoch &- (epochs.epochs.last?.epoch ?? 0))
-            counters.revision += gap
-            counters.nextBlobNumber += gap
+            let (product, isTooLong) = StoreLimits.failoverGap.multipliedReportingOverflow(
+                by: epoch &- (epochs.epochs.last?.epoch ?? 0))
+            let gap = isTooLong ? .max : product
+            try counters.skip(gap)
+            try counters.skipBlobs(gap)
         }
         let list = epochs.adding(
             EpochList.Epoch(

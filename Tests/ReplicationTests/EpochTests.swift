@@ -67,6 +67,54 @@ import Testing
         #expect(third.store.hasSequence(lostSequence, of: 2))
     }
 
+    private func assigned(_ store: BlobStore) throws -> String {
+        var writer = store.makePayloadWriter()
+        try writer.append([1].span.bytes)
+        return try store.publish(
+            Publication(
+                id: nil, payload: try writer.finish(mediaType: "text/plain"),
+                expiry: .at(noon.adding(seconds: 60))), asOf: noon
+        ).id
+    }
+
+    // The link to a notification of one owner, which was lost, then led to another one's.
+    @Test("Neither a follower that takes the lead nor a restored store assigns an id that was lost")
+    func assignedIDs() throws {
+        let objects = MemoryObjects()
+        let old = try Member("old", objects)
+        try old.begin()
+        try old.writeBase()
+        var ids = try (0..<3).map { _ in try assigned(old.store) }
+        try old.ship()
+        let new = try Member("new", seededFrom: objects)
+        try new.follow()
+        let shared = old.store.lastSequence
+        ids += try (0..<3).map { _ in try assigned(old.store) }
+        #expect(ids == ["0", "1", "2", "3", "4", "5"])
+        guard case .leads = try new.takeOver() else { throw TestFailure("no lead") }
+        ids += try (0..<3).map { _ in try assigned(new.store) }
+        try new.ship()
+        // A follower knows what its leader gives next.
+        let third = try Member("third", seededFrom: objects)
+        try third.follow()
+        ids += try (0..<3).map { _ in try assigned(new.store) }
+        guard case .leads(let writer) = try third.takeOver(), writer.epoch == 3 else {
+            throw TestFailure("no lead")
+        }
+        ids += try (0..<3).map { _ in try assigned(third.store) }
+        try third.ship()
+        for _ in 0..<2 {
+            for target in [.sequence(shared), .end] as [Restorer.Target] {
+                let folder = TemporaryFolder()
+                _ = try Restorer(target, asOf: noon).restore(
+                    to: folder.path, from: MemoryBucket(objects))
+                let restored = try BlobStore.open(at: folder.path)
+                ids += try (0..<3).map { _ in try assigned(restored) }
+            }
+        }
+        #expect(Set(ids).count == ids.count, "\(ids)")
+    }
+
     // A leader and a copy of it that were both started while the bucket was away gave the same revisions to
     // different changes. A device that read from one and then from the other missed some.
     @Test("Two copies of a leader that start without the bucket refuse each other's cursors")

@@ -3,8 +3,8 @@ internal import LMDB
 
 /// Builds a store from a backup, in a folder that has none.
 ///
-/// It is another store, with an id of its own and revisions after all that were given after the backup: what devices
-/// and caches remember of the time between is never taken for something of it.
+/// It is another store, with an id of its own. Its revisions and the ids that it assigns come after all that were given
+/// after the backup: what devices and caches remember of the time between is never taken for something of it.
 struct Restoration {
     private let environment: Environment
     private let tables: Tables
@@ -170,7 +170,7 @@ struct Restoration {
         switch key.text() {
         case Counters.name:
             var counters = try Counters(value)
-            counters.revision += StoreLimits.restoredRevisionGap
+            try counters.skip(.random(in: StoreLimits.restoredGaps))
             try set(counters, in: &transaction)
         case FormatRecord.name:
             guard let format = try? FormatRecord(value) else {

@@ -99,7 +99,13 @@ extension CommitPipeline {
             }
             core.options.onLogNotice?(.discarded(reason: reason))
             try ignoringFull { () throws(StoreError) in
-                _ = try setLogState(.random(), isInUse: false)
+                try inTransaction(isPublishing: false) { (transaction) throws(StoreError) in
+                    // Ids that were assigned in it are in links.
+                    try transaction.counters.skipIDs(.random(in: StoreLimits.restoredGaps))
+                    let number = transaction.transaction.id
+                    try transaction.set(
+                        LogState(id: .random(), isInUse: false, firstTransaction: number))
+                }
             }
         }
     }

@@ -77,7 +77,7 @@ extension CommitPipeline {
             if space.isShortForHoles { makeRoom() }
         }
         var transaction = try ChangeTransaction(core, asOf: now)
-        transaction.beginBatch(.checkpoint, of: core.replication)
+        try transaction.beginBatch(.checkpoint, of: core.replication)
         transaction.remembersRemovals = remembersRemovals
         transaction.transaction.notesOverflow = isLong
         let result = try body(&transaction)

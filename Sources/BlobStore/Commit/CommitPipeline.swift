@@ -161,10 +161,10 @@ final class CommitPipeline: Sendable {
 
         // 3. Apply it.
         var transaction = try openTransaction(asOf: now)
-        transaction.beginBatch(mayBeLogged ? .log : .checkpoint, of: core.replication)
-        transaction.transaction.notesOverflow = batch.isLong
         let result: Result
         do throws(StoreError) {
+            try transaction.beginBatch(mayBeLogged ? .log : .checkpoint, of: core.replication)
+            transaction.transaction.notesOverflow = batch.isLong
             result = try body(&transaction)
         } catch {
             try replay(insteadOf: transaction)
@@ -173,7 +173,7 @@ final class CommitPipeline: Sendable {
         if transaction.transaction.operations.operationCount == 0 {
             // What changed nothing costs no sync, but for those who wait for what was changed before.
             if open.isPending {
-                transaction.unskipRevisions()
+                transaction.unskipNumbers()
                 open.transaction = consume transaction
                 if isCommitting { try commitOpen() }
             }

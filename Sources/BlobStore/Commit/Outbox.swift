@@ -5,13 +5,15 @@ internal import Synchronization
 // What a batch does is noted for the log, which does it again after a crash, and for the outbox.
 
 extension ChangeTransaction {
-    mutating func beginBatch(_ destination: BatchDestination, of replication: Replication) {
+    mutating func beginBatch(
+        _ destination: BatchDestination, of replication: Replication
+    ) throws(StoreError) {
         self.destination = destination
         let isShipped = replication.capturesChanges.load(ordering: .relaxed)
         sequence = isShipped ? replication.lastSequence.load(ordering: .relaxed) + 1 : 0
         storedBlobs.removeAll(keepingCapacity: true)
         if isShipped, replication.isUnconfirmed.load(ordering: .relaxed) {
-            skipRevisions(of: replication)
+            try skipNumbers(of: replication)
         }
         switch destination {
         case .log:
@@ -29,23 +31,23 @@ extension ChangeTransaction {
         }
     }
 
-    /// Begins the revisions of a leader that was started without its bucket after a random gap: another copy of
-    /// its store gives others, so that no cursor is good for both.
-    private mutating func skipRevisions(of replication: Replication) {
+    /// Begins the revisions and assigned ids of a leader that was started without its bucket after a random gap:
+    /// another copy of its store gives others, so that no cursor and no link is good for both.
+    private mutating func skipNumbers(of replication: Replication) throws(StoreError) {
         let (state, epochs) = replication.shard.withLock { ($0.state, $0.epochs) }
         guard let state else { return }
         let before = counters.revision
-        counters.revision += .random(in: 1...StoreLimits.unconfirmedGapMax)
+        try counters.skip(.random(in: 1...StoreLimits.unconfirmedGapMax))
         newEpochs = epochs.adding(
             EpochList.Epoch(
                 epoch: state.epoch, revisionBefore: before, revision: counters.revision,
                 sequence: sequence - 1))
     }
 
-    /// Leaves the revisions as they were before a batch of which nothing is shipped.
-    mutating func unskipRevisions() {
+    /// Takes back the gap before a batch of which nothing is shipped.
+    mutating func unskipNumbers() {
         guard let begun = newEpochs?.epochs.last else { return }
-        counters.revision = begun.revisionBefore
+        counters.unskip(begun.revision - begun.revisionBefore)
         newEpochs = nil
     }
 
@@ -55,7 +57,7 @@ extension ChangeTransaction {
         guard sequence > 0 else { return nil }
         var writer = try batchWriter()
         guard !writer.isEmpty || !storedBlobs.isEmpty else {
-            unskipRevisions()
+            unskipNumbers()
             return nil
         }
         let epochs = newEpochs.take()

@@ -15,6 +15,7 @@ struct Counters: Equatable, MetaValue, WordsValue {
     /// As stored.
     var orphanBytes: UInt64 = 0
     var nextBlobNumber: UInt64 = 1
+    /// The number that is tried first as an assigned id.
     var nextNotificationNumber: UInt64 = 0
     /// The last change's number.
     var revision: UInt64 = 0
@@ -40,6 +41,40 @@ struct Counters: Equatable, MetaValue, WordsValue {
 }
 
 extension Counters {
+    /// Leaves a gap in revisions and assigned ids, where a history that was lost, or that goes on elsewhere, may have
+    /// given more of them than are known here. A cursor with a revision from there has seen other changes.
+    mutating func skip(_ gap: UInt64) throws(StoreError) {
+        revision = try Self.number(gap, after: revision, "revision")
+        try skipIDs(gap)
+    }
+
+    /// Leaves one in assigned ids alone. An id from there is in links that were sent: given again, it would show one
+    /// user what another one got.
+    mutating func skipIDs(_ gap: UInt64) throws(StoreError) {
+        nextNotificationNumber = try Self.number(gap, after: nextNotificationNumber, "assigned id")
+    }
+
+    /// Leaves one in blob numbers.
+    mutating func skipBlobs(_ gap: UInt64) throws(StoreError) {
+        nextBlobNumber = try Self.number(gap, after: nextBlobNumber, "blob number")
+    }
+
+    private static func number(
+        _ gap: UInt64, after number: UInt64, _ name: String
+    ) throws(StoreError) -> UInt64 {
+        let (next, isTooHigh) = number.addingReportingOverflow(gap)
+        guard !isTooHigh, next <= StoreLimits.counterMax else {
+            throw .corrupt("the \(name) \(number) leaves no room for a gap of \(gap)")
+        }
+        return next
+    }
+
+    /// Takes back a gap that nothing was given after.
+    mutating func unskip(_ gap: UInt64) {
+        revision -= gap
+        nextNotificationNumber -= gap
+    }
+
     /// Throws ``StoreError/quotaExceeded(_:)`` where the store would grow beyond one of its own quotas.
     func check(
         _ quotas: Quotas, freeDiskByteCount: Int?, storedGrowth: Int, notificationGrowth: Int

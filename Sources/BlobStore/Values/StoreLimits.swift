@@ -47,16 +47,17 @@ public enum StoreLimits {
     public static let displayTTLSecondsMax: UInt32 = 2_592_000
     /// Bytes of a key in `data.mdb` (LMDB's `MDB_MAXKEYSIZE`).
     static let keyByteCountMax = 511
-    /// By so much a restored store's revisions are higher than its backup's: none that was given after
-    /// the backup is given again.
-    public static let restoredRevisionGap: UInt64 = 1 << 40
+    /// By one of these, at random, a restored store's revisions and assigned ids are higher than its backup's:
+    /// none that was given after the backup is given again, and two stores that are restored from one backup
+    /// give different ones.
+    public static let restoredGaps: ClosedRange<UInt64> = 1 << 40...1 << 41
     /// Epochs of a shard that its stores remember. A cursor from before the oldest is answered with `resync`.
     public static let epochCountMax = 1_024
-    /// By so much the revisions and blob numbers of a new leader begin after those that it found: more than
-    /// the leader before can have given and not shipped.
+    /// By so much the revisions, assigned ids and blob numbers of a new leader begin after those that it found:
+    /// more than the leader before can have given and not shipped.
     public static let failoverGap: UInt64 = 1 << 32
-    /// By up to so much, at random, the revisions of a leader begin later that is started without its bucket. A
-    /// failover's gap has room for more than a hundred such starts in a row.
+    /// By up to so much, at random, the revisions and assigned ids of a leader begin later that is started without
+    /// its bucket. A failover's gap has room for more than a hundred such starts in a row.
     public static let unconfirmedGapMax: UInt64 = 1 << 26
     /// Shipped batches that are removed with one commit.
     static let outboxRemovedCountMax = 1_024

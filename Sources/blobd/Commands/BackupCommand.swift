@@ -50,7 +50,10 @@ struct BackupCommand: ParsableCommand {
             guard LocalStore.exists(data) else {
                 throw CommandFailure(.badUsage, "\(data) contains no store")
             }
-            let store = try BlobStore.open(at: data)
+            // Nothing is changed but what the log already has, which a leader's outbox has, too.
+            var options = BlobStore.Options()
+            options.isReplicated = true
+            let store = try BlobStore.open(at: data, options: options)
             var byteCount = 0
             let head = try store.backUp(
                 asOf: Timestamp(milliseconds: wallClockMilliseconds()),

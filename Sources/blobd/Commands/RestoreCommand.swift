@@ -17,8 +17,8 @@ struct RestoreCommand: ParsableCommand {
             may need (all bases, the log after the oldest, and their payloads), names each damaged one on \
             standard error, and then exits with 1. The restored store is not replicated.
 
-            The restored store has a new id, and its revisions continue 2^40 higher. Devices that followed a \
-            feed get 410 resync, read their history again, and miss nothing.
+            The restored store has a new id, and its revisions and assigned ids continue at least 2^40 higher. \
+            Devices that followed a feed get 410 resync, read their history again, and miss nothing.
 
               blobd restore /backups/monday.blobd --data ./data
               ssh archive 'cat monday.blobd' | blobd restore - --data ./data

@@ -172,6 +172,74 @@ import Testing
         #expect(state.position == .name(2) && state.sequence == 1)
     }
 
+    // They were: a link that a lost leader's push had brought led to what the next one published for somebody else.
+    @Test("No id that a lost leader assigned is assigned in a later epoch")
+    func assignedIDs() throws {
+        let store = try folder.openLeader()
+        #expect(try store.put(nil, [1]).id == "0")
+        store.noteShipped(store.lastSequence, byteCount: 0, at: .name(1))
+        let copies = [try folder.copy(), try folder.copy()]
+        var ids = try (0..<3).map { _ in try store.put(nil, [1]).id }
+        #expect(ids == ["1", "2", "3"])
+        // Who took epoch 2 may have assigned some, and have left nothing in the log.
+        for (copy, epoch) in zip(copies, [2, 3] as [UInt64]) {
+            let next = try copy.openReplicated()
+            let before = try next.counters()
+            try next.lead(
+                epoch: epoch, nonce: .random(), after: .name(2), isFirst: false, asOf: noon)
+            let gap = StoreLimits.failoverGap * (epoch - 1)
+            let counters = try next.counters()
+            #expect(counters.nextNotificationNumber == before.nextNotificationNumber + gap)
+            #expect(counters.revision == before.revision + gap)
+            #expect(counters.nextBlobNumber == before.nextBlobNumber + gap)
+            ids += try (0..<3).map { _ in try next.put(nil, [2]).id }
+        }
+        #expect(Set(ids).count == 9, "\(ids)")
+        #expect(ids.last == "\(2 * StoreLimits.failoverGap + 3)")
+    }
+
+    @Test("Copies of a leader that start without the bucket assign different ids, and skip no more")
+    func unconfirmed() throws {
+        let store = try folder.openLeader()
+        try store.put(nil, [1])
+        store.noteShipped(store.lastSequence, byteCount: 0, at: .name(1))
+        let before = try store.counters()
+        var ids: [String] = []
+        for _ in 0..<2 {
+            try folder.afterKill { copy in
+                copy.leadUnconfirmed()
+                _ = try copy.delete("nothing", asOf: noon)
+                #expect(try copy.counters() == before)
+                ids.append(try copy.put(nil, [1]).id)
+                let counters = try copy.counters()
+                let gap = counters.revision - before.revision - 1
+                #expect((1...StoreLimits.unconfirmedGapMax).contains(gap))
+                #expect(
+                    counters.nextNotificationNumber == before.nextNotificationNumber + gap + 1)
+                // Once.
+                try copy.put(nil, [1])
+                #expect(try copy.counters().revision == counters.revision + 1)
+            }
+        }
+        #expect(ids[0] != ids[1])
+    }
+
+    @Test("An epoch whose numbers would be too high does not begin")
+    func noRoomForGap() throws {
+        let store = try folder.openLeader()
+        store.noteShipped(1, byteCount: 0, at: .name(1))
+        let before = try store.counters()
+        for epoch in [1 << 31, 1 << 33, StoreLimits.counterMax] {
+            let error = try failure {
+                try store.lead(
+                    epoch: epoch, nonce: .random(), after: .name(2), isFirst: false, asOf: noon)
+            }
+            #expect(error.isCorrupt)
+        }
+        #expect(try store.counters() == before)
+        try store.lead(epoch: 2, nonce: .random(), after: .name(2), isFirst: false, asOf: noon)
+    }
+
     /// A kill between the first epoch and the lead left an epoch in the bucket that the store did not know.
     @Test("A store that was about to begin a shard knows its run, and belongs to none")
     func candidate() throws {

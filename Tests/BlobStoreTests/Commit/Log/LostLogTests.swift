@@ -81,6 +81,23 @@ import Testing
         return names
     }
 
+    // They are in links: one led to what another owner got later.
+    @Test("Ids that were assigned in a log that is gone are not assigned again")
+    func assignedIDs() throws {
+        let store = try folder.openLogging()
+        #expect(try store.put(nil, [1]).id == "0")
+        try store.commitPending()
+        let lost = try (0..<8).map { _ in try store.put(nil, [1]).id }
+        let copy = try folder.copy()
+        Files.remove(copy.path + "/changes.log")
+        let opened = try copy.open { $0.discardsLog = true }
+        #expect(try opened.lookUp("0") == .found)
+        #expect(try opened.lookUp(lost[0]) != .found)
+        let ids = try (0..<8).map { _ in try opened.put(nil, [2]).id }
+        #expect(Set(ids).isDisjoint(with: lost), "\(ids)")
+        try store.endLogging()
+    }
+
     @Test(
         "With changes pending, a log that is gone is refused by name; with an option it goes on",
         arguments: Spoiling.allCases, [true, false])
