@@ -12,6 +12,8 @@ package struct TakeOver {
         case unknown(any Error)
     }
 
+    private static let epochAttemptCountMax = 3
+
     let storeID: StoreID
     /// What ``BlobStore/prepareToLead(nonce:asOf:)`` returned: the store knows by it what it created, however this
     /// ends.
@@ -82,7 +84,12 @@ package struct TakeOver {
             taken = max(taken, try Epochs.newestNumber(on: bucket) ?? 0)
             // Also where a listing does not show the one that is there.
             taken += 1
-            if try Epochs.create(taken, document, on: bucket) { return taken }
+            // Whoever waits for this is told when the bucket is away. An epoch that got there all the same deposes nobody.
+            if try Epochs.create(
+                taken, document, on: bucket, attemptCountMax: Self.epochAttemptCountMax)
+            {
+                return taken
+            }
             try bucket.pause(beforeRetrying: attempt)
             attempt += 1
         }

@@ -35,6 +35,8 @@ struct Follower {
     private var withdrawn: HandoverDocument?
     /// For whom this store takes the lead, while its fence may be in the log: what is refused never comes true.
     private var taking: (any PromotionRequest)??
+    /// Whether the last look at the log failed.
+    private var isAway = false
     private var nonce: Nonce?
     private var hasEnded = false
     /// When this store takes the lead, unless somebody is seen to lead before that.
@@ -94,15 +96,18 @@ struct Follower {
             now - lastSegment >= Int64(ReplicationLimits.packLookMilliseconds)
             && now - lastPackLook >= Int64(ReplicationLimits.packLookMilliseconds)
         if isQuiet { lastPackLook = now }
-        let isDue = asked.map { now >= $0.end } ?? false
+        // While the bucket is away nobody is kept waiting for another answer of it.
+        if isAway, isLate { giveUp(Self.lateness(of: leader)) }
+        isAway = true
         let last: Segment.Head?
         do {
             last = try applyNext(on: bucket, looksAtPacks: isQuiet)
         } catch {
-            if isDue { giveUp(Self.lateness(of: leader)) }
+            if isLate { giveUp(Self.lateness(of: leader)) }
             throw error
         }
-        if isDue, last?.kind != .end { giveUp(Self.lateness(of: leader), on: bucket) }
+        isAway = false
+        if isLate, last?.kind != .end { giveUp(Self.lateness(of: leader), on: bucket) }
         deleteWithdrawn(on: bucket)
         if let last {
             lastSegment = host.uptime
@@ -111,8 +116,9 @@ struct Follower {
                 last.kind == .fence && store.replicationState?.isOwn(last.nonce) == true
             // What is new after all that was there comes from a leader that is alive.
             hasEnded = last.kind == .end
-            // Who asked for the lead may have died since.
-            let isArmed = hasEnded || isOwnFence || (claimsAt != nil && !hasCaughtUp)
+            // Who asked for the lead may have died since. What was read of another leader may be long ago, and only
+            // who may begin a shard takes the lead after that.
+            let isArmed = hasEnded || isOwnFence || (host.settings.mayBegin && !hasCaughtUp)
             claimsAt = isArmed ? Self.claim(at: lastSegment) : nil
             noteAnswer(of: last)
             guard let asked, asked.isGranted else { return .next(.again) }
@@ -235,6 +241,8 @@ struct Follower {
             giveUp("\(leader) took the lead in the meantime (epoch \(segment.epoch))")
         }
     }
+
+    private var isLate: Bool { asked.map { host.uptime >= $0.end } ?? false }
 
     private static func lateness(of leader: String) -> String {
         "the leader \(leader) did not hand over within \(ReplicationLimits.handoverMilliseconds / 1_000) s; if it is gone for good, use --force"
