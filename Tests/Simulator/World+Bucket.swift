@@ -135,8 +135,9 @@ extension World {
             sometimes("fences")
             // Only who was told that the leader is gone takes the lead from one that has not ended its epoch.
             let isDeposing = history.writer != host.name && !history.hasEnded
-            guard !isDeposing || hasCopies || host.settings.mayBegin
-                || host.settings.autoPromoteMilliseconds != nil || mayDepose.contains(host.name)
+            guard
+                !isDeposing || hasCopies || host.settings.mayBegin
+                    || host.settings.autoPromoteMilliseconds != nil || mayDepose.contains(host.name)
             else {
                 throw Finding(
                     "a planned promotion deposes a leader", "\(history.writer) by \(host.name)")
