@@ -121,6 +121,7 @@ final class MemoryBucket: Bucket {
                 shared.create(name, bytes) ? .created : .exists
             }
         } catch {
+            if error == .stopped { throw error }
             return .unknown(error.description)
         }
     }

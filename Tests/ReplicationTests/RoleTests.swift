@@ -19,7 +19,7 @@ struct RoleTests {
     /// A follower of a leader that has written its first base.
     private func follower(_ name: String, of leader: ReplicaUnderTest) throws -> ReplicaUnderTest {
         try leader.writeBase()
-        let host = ReplicaUnderTest(name, objects, mayBegin: false)
+        let host = ReplicaUnderTest(name, leader.bucket.shared, mayBegin: false)
         try host.start()
         try host.run { host.store.lastSequence == leader.store.shippedSequence }
         return host
@@ -216,21 +216,28 @@ struct RoleTests {
             if a.isLeading { try a.store.put("late", [1]) }
         }
         a.bucket.onRequest = { _, _ in }
-        try ReplicaUnderTest.run([a, b]) { a.activity == .follows && b.isLeading }
+        try a.run { a.activity == .follows }
+        try ReplicaUnderTest.run([a, b]) {
+            a.isLeading && b.store.lastSequence == a.store.lastSequence
+        }
     }
 
     // The leader ended its epoch just after the request was given up: nobody led until it claimed the lead.
-    @Test("A leader that hands over late hands over to the one that asked")
+    @Test("A leader that hands over after the request was withdrawn takes the lead again at once")
     func late() throws {
         let (a, b, promotion) = try askedLeader()
         try b.step()
-        let name = ShardNames.handover(try #require(a.store.replicationState).epoch)
-        let request = try #require(objects[name])
-        try b.run { promotion.answer != nil }
-        // It reads the request before that is withdrawn.
-        objects[name] = request
+        a.uptime += 1_000
+        a.bucket.onRequest = { (operation, _) throws(ReplicationError) in
+            // It has read the request.
+            guard operation == .create, promotion.answer == nil else { return }
+            do { try b.run { promotion.answer != nil } } catch { Issue.record(error) }
+        }
         try a.run { a.activity == .follows }
-        try b.run(20) { b.isLeading }
+        try a.run(5) { a.isLeading }
+        guard case .refused = promotion.answer else { throw TestFailure("\(promotion.answer!)") }
+        try ReplicaUnderTest.run([a, b]) { b.store.lastSequence == a.store.lastSequence }
+        #expect(b.activity == .follows)
     }
 
     // The follower asked in the newest epoch, in which nobody led, and the leader looked for requests in its own.
@@ -262,6 +269,100 @@ struct RoleTests {
         a.kill()
         try b.start()
         try ReplicaUnderTest.run([b, c]) { b.isLeading || c.isLeading }
+    }
+
+    // Both were answered that they lead. The one whose fence came first had been deposed a moment later, and lost what
+    // it had acknowledged until it knew.
+    @Test("Of two hosts that are promoted at once one leads, whoever is first", arguments: 0..<12)
+    func twoAtOnce(_ pause: Int) throws {
+        let a = try leader()
+        let (b, c) = (try follower("b", of: a), try follower("c", of: a))
+        let promotions = [TestPromotion(), TestPromotion()]
+        (b.promotion, c.promotion) = (promotions[0], promotions[1])
+        // The first stands still at one of its requests, while the second and the leader go on.
+        let first = b.bucket.requestCount
+        b.bucket.onRequest = { [unowned b] _, _ in
+            guard b.bucket.requestCount == first + pause else { return }
+            b.bucket.onRequest = { _, _ in }
+            do {
+                for _ in 0..<40 { for host in [c, a] { try host.stepOrRestart() } }
+            } catch { Issue.record(error) }
+        }
+        var acknowledged: [String] = []
+        try ReplicaUnderTest.run([a, b, c]) {
+            for host in [a, b, c] where host.isLeading {
+                acknowledged.append("\(acknowledged.count)")
+                try host.store.put(acknowledged.last!, [1])
+            }
+            return promotions.allSatisfy { $0.answer != nil } && acknowledged.count > 50
+        }
+        let led = promotions.filter { if case .leads = $0.answer { true } else { false } }
+        // The one that asks when the other one leads already is handed over to in turn.
+        #expect(led.count == 1 || pause < 3)
+        try expectNothingLost(acknowledged, [a, b, c])
+    }
+
+    /// One host leads, has all changes, and none was deposed.
+    private func expectNothingLost(_ changes: [String], _ hosts: [ReplicaUnderTest]) throws {
+        let leaders = hosts.filter(\.isLeading)
+        #expect(leaders.count == 1, "\(hosts.flatMap(\.lines))")
+        for change in changes { #expect(try leaders.first?.store.get(change) == [1]) }
+        for host in hosts {
+            #expect(!host.lines.contains { $0.contains("is no longer the leader") })
+        }
+    }
+
+    // The one that had been cut off found the end of the epoch that it had asked for, and took the lead from the one
+    // that was promoted in its stead.
+    @Test(
+        "A host that was cut off while it asked does not take the lead from another one",
+        arguments: [(0, false), (1, false), (0, true), (1, true)])
+    func cutOff(_ kind: Int, isKilled: Bool) throws {
+        for index in 0..<10 {
+            let objects = MemoryObjects()
+            let a = ReplicaUnderTest("a", objects)
+            try a.start()
+            try a.lead()
+            let (b, c) = (try follower("b", of: a), try follower("c", of: a))
+            let (asked, other) = (TestPromotion(), TestPromotion())
+            b.promotion = asked
+            let first = b.bucket.requestCount
+            b.bucket.cut = { request in
+                guard request >= first + index else { return .none }
+                return kind == 1 && request == first + index ? .after : .before
+            }
+            // What cannot be created is tried until it can be: this step ends when the process does.
+            b.bucket.onRequest = { [unowned b] (_, _) throws(ReplicationError) in
+                if b.bucket.requestCount > first + index + 4 { throw .stopped }
+            }
+            for _ in 0..<60 {
+                try? b.step()
+                b.uptime += 100
+                try a.step()
+            }
+            if isKilled { b.kill() }
+            for _ in 0..<20 { try c.step() }
+            c.promotion = other
+            try ReplicaUnderTest.run([a, c]) { other.answer != nil }
+            var acknowledged: [String] = []
+            func change() throws {
+                for host in [a, b, c] where host.isLeading {
+                    acknowledged.append("\(acknowledged.count)")
+                    try host.store.put(acknowledged.last!, [1])
+                }
+            }
+            try change()
+            (b.bucket.cut, b.bucket.onRequest) = ({ _ in .none }, { _, _ in })
+            let hasLost = b.store != nil && !b.isLeading && asked.answer != nil
+            var wasPromoted = false
+            for round in 0..<120 {
+                for host in [b, a, c] { try host.stepOrRestart() }
+                if round % 20 == 0 { try change() }
+                wasPromoted = wasPromoted || b.isLeading
+            }
+            if hasLost, case .leads = other.answer { #expect(!wasPromoted, "request \(index)") }
+            try expectNothingLost(acknowledged, [a, b, c])
+        }
     }
 
     // The request that came first was forgotten, and its client waited until it gave up.

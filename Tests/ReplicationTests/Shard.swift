@@ -223,7 +223,7 @@ final class Member {
         let nonce = try store.prepareToLead(nonce: .random(), asOf: clock.now)
         let takeOver = TakeOver(storeID: store.id, nonce: nonce, host: name)
         let outcome = try takeOver.run(
-            &log, knownEpoch: store.replicationState?.epoch ?? 0, on: bucket,
+            deposes: true, &log, knownEpoch: store.replicationState?.epoch ?? 0, on: bucket,
             sequence: { store.lastSequence }, asOf: clock.now
         ) { segment in
             try applier.apply(segment, on: bucket)

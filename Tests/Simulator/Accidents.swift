@@ -11,6 +11,7 @@ extension World {
         let kinds: [Swarm.Feature] = [
             .kill, .crash, .powerCut, .syncFailure, .fullDisk, .bitFlip, .clockJump, .pause,
             .promote, .force, .clone, .rollback, .lostDisk, .restart, .away, .compaction, .cutOff,
+            .promoteTwo,
         ].filter { swarm.has($0) }
         guard !kinds.isEmpty else { return }
         let kind = kinds[chance.below(kinds.count)]
@@ -35,8 +36,8 @@ extension World {
             host.pausedUntil = clock + Int64(chance.logarithmic(1_000...2_000_000))
         case .promote, .force:
             guard host.isUp, !host.leads, host.promotion == nil else { return }
-            host.promotion = Promotion(isForced: kind == .force)
-            host.wake("replica")
+            promote(host, isForced: kind == .force)
+        case .promoteTwo: promoteTwo()
         case .away: awayUntil = clock + Int64(chance.logarithmic(1_000...100_000))
         case .cutOff: try cutOff(hosts.first { $0.isUp && $0.takesChanges } ?? host)
         case .clone: try clone(host)
@@ -47,9 +48,27 @@ extension World {
         }
     }
 
+    private func promote(_ host: Host, isForced: Bool) {
+        host.promotion = host.promotion ?? Promotion(isForced: isForced)
+        if host.promotion?.isForced == true { mayDepose.insert(host.name) }
+        host.wake("replica")
+    }
+
+    /// Two hosts are promoted at about the same time, of which one may be cut off meanwhile.
+    private func promoteTwo() {
+        let others = hosts.filter { $0.isUp && !$0.leads }.prefix(2)
+        guard others.count == 2 else { return }
+        for other in others { promote(other, isForced: false) }
+        sometimes("promoted two at once")
+        guard chance.chance(50) else { return }
+        others[chance.below(2)].cutOffFrom = clock + Int64(chance.below(2_000))
+        others[chance.below(2)].cutOffUntil = clock + Int64(chance.logarithmic(2_000...100_000))
+    }
+
     /// A host cannot reach the bucket, and its clients reach it still: what they are told of a leader's changes may be
     /// lost when another host takes over.
     private func cutOff(_ host: Host) throws {
+        host.cutOffFrom = clock
         host.cutOffUntil = clock + Int64(chance.logarithmic(5_000...200_000))
         for _ in 0..<3 where host.isUp && host.takesChanges {
             try change(host)
@@ -61,8 +80,7 @@ extension World {
         guard chance.chance(50), let other = hosts.first(where: { $0.isUp && !$0.leads }) else {
             return
         }
-        other.promotion = other.promotion ?? Promotion(isForced: true)
-        other.wake("replica")
+        promote(other, isForced: true)
         sometimes("took over from a leader that was cut off")
     }
 

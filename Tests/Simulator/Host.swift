@@ -32,7 +32,8 @@ final class Host: ReplicaHost, @unchecked Sendable {
     var newestEpoch: UInt64?
     var isShardChecked = false
     var startedAt: Int64 = 0
-    /// Until then it cannot reach the bucket.
+    /// From then to then it cannot reach the bucket.
+    var cutOffFrom: Int64 = 0
     var cutOffUntil: Int64 = 0
     /// Until then the process stands still.
     var pausedUntil: Int64 = 0

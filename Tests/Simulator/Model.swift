@@ -84,6 +84,9 @@ struct ShardHistory {
     var position: UInt64 = 0
     /// The epoch of the last name that counts. The first one has no fence.
     var epoch: UInt64 = 1
+    /// Who wrote the last name, and whether that ends the epoch.
+    var writer = ""
+    var hasEnded = true
     /// The last batch that a client was told to be in the bucket.
     var acknowledged: UInt64 = 0
 

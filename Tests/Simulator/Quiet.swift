@@ -49,6 +49,7 @@ extension World {
                 !hosts.contains(where: { $0.leads }),
                 let host = hosts.first(where: { $0.isUp && $0.store != nil })
             {
+                mayDepose.insert(host.name)
                 host.promotion = Promotion(isForced: true)
             }
             guard let problem = try whatIsLacking() else { return }

@@ -9,7 +9,7 @@ struct Swarm {
         case readers, bulk, backlog, upkeep, scrubbing, backups, compaction, restoring, sweeping
         case unknown, refused, late, delayed, absurd, missing, away
         case kill, crash, powerCut, syncFailure, fullDisk, bitFlip, clockJump, pause
-        case promote, force, autoPromote, clone, rollback, lostDisk, restart, cutOff
+        case promote, force, autoPromote, clone, rollback, lostDisk, restart, cutOff, promoteTwo
     }
 
     let seed: UInt64

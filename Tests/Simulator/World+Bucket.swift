@@ -9,7 +9,8 @@ extension World {
     func drawFault(_ operation: SimulatedBucket.Operation, of host: Host) -> Fault? {
         countRequest()
         guard !isSafe else { return nil }
-        if clock < max(awayUntil, host.cutOffUntil) { return .failsBefore }
+        let isCutOff = clock >= host.cutOffFrom && clock < host.cutOffUntil
+        if clock < awayUntil || isCutOff { return .failsBefore }
         guard chance.below(1_000) < swarm.faultPermille else { return nil }
         countFault()
         var faults: [Fault] = []
@@ -114,6 +115,7 @@ extension World {
                 "\(head.epoch) after \(history.epoch) by \(host.name)")
         }
         history.epoch = head.epoch
+        defer { (history.writer, history.hasEnded) = (host.name, head.kind == .end) }
         for (sequence, batch) in batches {
             if let there = history.batch(sequence) {
                 guard there.stamp == batch.stamp else {
@@ -131,6 +133,15 @@ extension World {
         }
         if head.kind == .fence {
             sometimes("fences")
+            // Only who was told that the leader is gone takes the lead from one that has not ended its epoch.
+            let isDeposing = history.writer != host.name && !history.hasEnded
+            guard
+                !isDeposing || hasCopies || host.settings.mayBegin
+                    || host.settings.autoPromoteMilliseconds != nil || mayDepose.contains(host.name)
+            else {
+                throw Finding(
+                    "a planned promotion deposes a leader", "\(history.writer) by \(host.name)")
+            }
             guard head.sequence == history.last else {
                 throw Finding(
                     "a leader begins without all of the log",

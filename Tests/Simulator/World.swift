@@ -37,6 +37,8 @@ final class World {
     var awayUntil: Int64 = 0
     /// Contents of which bytes were damaged on any disk: they may be lost, and are never wrong.
     var damaged: Set<Int> = []
+    /// Hosts whose operator has said that the leader is gone.
+    var mayDepose: Set<String> = []
     /// The batch of the first base.
     var firstRestorable = UInt64.max
     /// The number of the last batch of any host.

@@ -43,10 +43,12 @@ package enum Epochs {
 
     @discardableResult
     package static func create(
-        _ number: UInt64, _ document: EpochDocument, on bucket: some Bucket
+        _ number: UInt64, _ document: EpochDocument, on bucket: some Bucket,
+        attemptCountMax: Int = .max
     ) throws(ReplicationError) -> Bool {
         try bucket.createUntilKnown(
             ShardNames.epoch(number), document.bytes,
-            byteCountMax: ReplicationLimits.documentByteCountMax) == nil
+            byteCountMax: ReplicationLimits.documentByteCountMax,
+            attemptCountMax: attemptCountMax) == nil
     }
 }

@@ -8,7 +8,11 @@ package struct TakeOver {
     package enum Outcome: Sendable {
         case leads(LogWriter)
         case lost(epoch: UInt64, host: String)
+        /// The fence may be in the log, or get there: take over again, until that is known.
+        case unknown(any Error)
     }
+
+    private static let epochAttemptCountMax = 3
 
     let storeID: StoreID
     /// What ``BlobStore/prepareToLead(nonce:asOf:)`` returned: the store knows by it what it created, however this
@@ -19,40 +23,54 @@ package struct TakeOver {
     /// Takes over. The store has all of the log then, and is not the leader yet: call `lead` next.
     ///
     /// - Parameters:
+    ///   - deposes: whether also after what others write behind `log`. Otherwise the fence has the very next name, or
+    ///     this gives up: somebody leads.
     ///   - log: after what this store has applied. It is moved on.
     ///   - knownEpoch: the highest epoch that this store has seen: the new one is higher.
     ///   - apply: does what a segment says; false: this store cannot, and does not take over.
     package func run(
-        _ log: inout LogFollower, knownEpoch: UInt64, on bucket: some Bucket,
+        deposes: Bool, _ log: inout LogFollower, knownEpoch: UInt64, on bucket: some Bucket,
         sequence: () -> UInt64, asOf now: Timestamp, apply: (Segment) throws -> Bool
     ) throws -> Outcome {
-        let epoch = try createEpoch(above: knownEpoch, on: bucket, asOf: now)
-        while true {
+        func lost() throws -> Outcome? {
             var ahead = log
             // Packs are looked at, too: a name that is free may have been packed and deleted.
             while let segment = try ahead.next(on: bucket, looksAtPacks: true) {
-                guard segment.head.epoch <= epoch, try apply(segment) else {
-                    return .lost(
-                        epoch: segment.head.epoch,
-                        host: Epochs.host(of: segment.head.epoch, on: bucket))
-                }
+                let found = segment.head.epoch
+                guard deposes || segment.head.nonce == nonce, found <= epoch, try apply(segment)
+                else { return .lost(epoch: found, host: Epochs.host(of: found, on: bucket)) }
                 log = ahead
             }
+            return nil
+        }
+        // Before it leaves an epoch in which nobody leads.
+        var epoch = UInt64.max
+        if !deposes, let lost = try lost() { return lost }
+        epoch = try createEpoch(above: knownEpoch, on: bucket, asOf: now)
+        while true {
+            if let lost = try lost() { return lost }
             let fence = Segment(
                 Segment.Head(
                     kind: .fence, storeID: storeID, epoch: epoch, nonce: nonce,
                     previous: log.position, sequence: sequence(), time: now))
-            let other = try bucket.createUntilKnown(
-                ShardNames.log(fence.head.number), fence.bytes,
-                byteCountMax: ReplicationLimits.segmentByteCountMax)
-            // The place of the fence decides alone. A store that has created a newer epoch finds this fence. Where the
-            // name was free because it had been packed, the log continues elsewhere.
-            if other == nil, try !isPacked(fence.head.number, on: bucket) {
-                return .leads(
-                    LogWriter(
-                        storeID: storeID, epoch: epoch, nonce: nonce, after: fence.position))
-            }
+            // The place of the fence decides alone. A store that has created a newer epoch finds this fence.
+            do {
+                guard try isCreated(fence, on: bucket) else { continue }
+            } catch { return .unknown(error) }
+            return .leads(
+                LogWriter(storeID: storeID, epoch: epoch, nonce: nonce, after: fence.position))
         }
+    }
+
+    private func isCreated(
+        _ fence: Segment, on bucket: some Bucket
+    ) throws(ReplicationError) -> Bool {
+        let other = try bucket.createUntilKnown(
+            ShardNames.log(fence.head.number), fence.bytes,
+            byteCountMax: ReplicationLimits.segmentByteCountMax)
+        guard other == nil else { return false }
+        // Where the name was free because it had been packed, the log continues elsewhere.
+        return try !isPacked(fence.head.number, on: bucket)
     }
 
     private func createEpoch(
@@ -66,7 +84,12 @@ package struct TakeOver {
             taken = max(taken, try Epochs.newestNumber(on: bucket) ?? 0)
             // Also where a listing does not show the one that is there.
             taken += 1
-            if try Epochs.create(taken, document, on: bucket) { return taken }
+            // Whoever waits for this is told when the bucket is away. An epoch that got there all the same deposes nobody.
+            if try Epochs.create(
+                taken, document, on: bucket, attemptCountMax: Self.epochAttemptCountMax)
+            {
+                return taken
+            }
             try bucket.pause(beforeRetrying: attempt)
             attempt += 1
         }

@@ -3,6 +3,24 @@ internal import BlobStore
 /// Following: applies what a leader shipped, and takes the lead when it is asked to, or when nothing new has
 /// come for too long.
 struct Follower {
+    /// What this process did before with the store.
+    enum Past {
+        case nothing
+        case deposed
+        case handedOver
+        /// The request was withdrawn while it was granted.
+        case handedOverToNobody
+    }
+
+    /// A request for the lead, which the leader was asked to grant.
+    private struct Asked {
+        let request: any PromotionRequest
+        let document: HandoverDocument
+        let end: Int64
+        /// Whether the leader has ended its epoch since.
+        var isGranted = false
+    }
+
     private let store: BlobStore
     private let host: any ReplicaHost
     private let applier: SegmentApplier
@@ -12,28 +30,42 @@ struct Follower {
     private var isBehind = false
     private var knownEpoch: UInt64 = 0
     private var leader = ""
-    private var asked: (request: any PromotionRequest, end: Int64, epoch: UInt64)?
-    /// The epoch whose leader was asked last. It may hand over after the request was given up.
-    private var askedEpoch: UInt64?
+    private var asked: Asked?
+    /// What may be in the bucket still of a request that was given up.
+    private var withdrawn: HandoverDocument?
+    /// For whom this store takes the lead, while its fence may be in the log: what is refused never comes true.
+    private var taking: (any PromotionRequest)??
+    /// Whether the last look at the log failed.
+    private var isAway = false
     private var nonce: Nonce?
     private var hasEnded = false
     /// When this store takes the lead, unless somebody is seen to lead before that.
     private var claimsAt: Int64?
     private var hasCaughtUp = false
 
-    init(_ store: BlobStore, _ host: any ReplicaHost, hasLed: Bool = false) {
+    init(_ store: BlobStore, _ host: any ReplicaHost, _ past: Past = .nothing) {
         self.store = store
         self.host = host
         let now = host.uptime
         (lastSegment, lastPackLook) = (now, now)
         // A host that led, or may begin a shard, leads where nobody else does: the one that it was handed over to
         // may have died, and so may the run of this store that was about to lead.
-        if hasLed || host.settings.mayBegin { claimsAt = Self.claim(at: now) }
+        switch past {
+        case .nothing: claimsAt = host.settings.mayBegin ? Self.claim(at: now) : nil
+        case .deposed: claimsAt = Self.claim(at: now)
+        case .handedOver, .handedOverToNobody:
+            claimsAt = past == .handedOver ? Self.claim(at: now) : now
+            // With the end that it wrote itself.
+            (hasEnded, hasCaughtUp) = (true, true)
+        }
         applier = SegmentApplier(
             store, localByteCountMax: host.settings.localByteCountMax, writer: host)
         log = LogFollower(storeID: store.id, after: store.replicationState?.position ?? .start)
         host.become(.follows)
     }
+
+    /// How often it is tried to ask the leader, where the answer is lost.
+    private static let askingCountMax = 2
 
     private static func claim(at now: Int64) -> Int64 {
         now + 2 * Int64(ReplicationLimits.handoverMilliseconds)
@@ -55,6 +87,7 @@ struct Follower {
     }
 
     private mutating func followingStep(on bucket: any Bucket) throws -> Replica.Outcome {
+        if let taking { return try takeOver(taking, on: bucket) }
         let now = host.uptime
         if let request = host.takePromotion() {
             return try take(request, on: bucket, at: now)
@@ -63,32 +96,43 @@ struct Follower {
             now - lastSegment >= Int64(ReplicationLimits.packLookMilliseconds)
             && now - lastPackLook >= Int64(ReplicationLimits.packLookMilliseconds)
         if isQuiet { lastPackLook = now }
-        if let asked, now >= asked.end { endRequest(asked.epoch, on: bucket) }
-        if let last = try applyNext(on: bucket, looksAtPacks: isQuiet) {
+        // While the bucket is away nobody is kept waiting for another answer of it.
+        if isAway, isLate { giveUp(Self.lateness(of: leader)) }
+        isAway = true
+        let last: Segment.Head?
+        do {
+            last = try applyNext(on: bucket, looksAtPacks: isQuiet)
+        } catch {
+            if isLate { giveUp(Self.lateness(of: leader)) }
+            throw error
+        }
+        isAway = false
+        if isLate, last?.kind != .end { giveUp(Self.lateness(of: leader), on: bucket) }
+        deleteWithdrawn(on: bucket)
+        if let last {
             lastSegment = host.uptime
             // A fence of this store's own: an earlier run took the lead and died before it knew.
             let isOwnFence =
                 last.kind == .fence && store.replicationState?.isOwn(last.nonce) == true
             // What is new after all that was there comes from a leader that is alive.
             hasEnded = last.kind == .end
-            // Who asked for the lead may have died since.
-            let isArmed = hasEnded || isOwnFence || (claimsAt != nil && !hasCaughtUp)
+            // Who asked for the lead may have died since. What was read of another leader may be long ago, and only
+            // who may begin a shard takes the lead after that.
+            let isArmed = hasEnded || isOwnFence || (host.settings.mayBegin && !hasCaughtUp)
             claimsAt = isArmed ? Self.claim(at: lastSegment) : nil
-            if hasEnded, last.epoch == askedEpoch {
-                // Until it has succeeded: nobody else was asked.
-                claimsAt = lastSegment
-                return try takeOver(takeAsked(), on: bucket)
-            }
-            return .next(.again)
+            noteAnswer(of: last)
+            guard let asked, asked.isGranted else { return .next(.again) }
+            return try takeOver(asked.request, on: bucket)
         }
         hasCaughtUp = true
+        if let asked, asked.isGranted { return try takeOver(asked.request, on: bucket) }
         if let claimsAt, now >= claimsAt {
             host.log(
                 .warning, "\(host.settings.shardName) has no leader: this daemon takes the lead")
-            return try takeOver(takeAsked(), on: bucket)
+            return try takeOver(asked?.request, on: bucket)
         }
         if let after = host.settings.autoPromoteMilliseconds, now - lastSegment >= Int64(after) {
-            return try takeOver(takeAsked(), on: bucket)
+            return try takeOver(asked?.request, on: bucket)
         }
         return .next(.wait(milliseconds: ReplicationLimits.pollMilliseconds))
     }
@@ -136,43 +180,83 @@ struct Follower {
         host.noteLeader(leader)
     }
 
-    private mutating func endRequest(_ epoch: UInt64, on bucket: any Bucket) {
-        let request = takeAsked()
-        try? bucket.delete(ShardNames.handover(epoch))
-        request?.refuse(
-            "the leader \(leader) did not hand over within \(ReplicationLimits.handoverMilliseconds / 1_000) s; if it is gone for good, use --force"
-        )
-    }
-
-    // MARK: - Taking the lead
+    // MARK: - Requests to hand over
 
     private mutating func take(
         _ request: any PromotionRequest, on bucket: any Bucket, at now: Int64
     ) throws -> Replica.Outcome {
-        guard !request.isForced, !hasEnded else {
-            takeAsked()?.refuse("superseded by a later request with --force")
-            return try takeOver(request, on: bucket)
+        if request.isForced || (hasEnded && asked == nil) {
+            giveUp("superseded by a later request with --force")
+            return try takeOver(request, deposes: request.isForced, on: bucket)
         }
         guard asked == nil else {
             request.refuse("the leader \(leader) has already been asked to hand over")
             return .next(.again)
         }
-        let epoch: UInt64
         do {
-            epoch = try leadersEpoch(on: bucket)
-            let document = HandoverDocument(
-                storeID: store.id.description, epoch: epoch, host: host.settings.hostName,
-                nonce: .random())
-            _ = try bucket.create(ShardNames.handover(epoch), document.bytes)
+            if let document = try ask(on: bucket) {
+                asked = Asked(
+                    request: request, document: document,
+                    end: now + Int64(ReplicationLimits.handoverMilliseconds))
+            } else {
+                request.refuse("another host has already asked the leader \(leader) to hand over")
+            }
         } catch {
             request.refuse("cannot ask the leader: \(error)")
             throw error
         }
-        asked = (request, now + Int64(ReplicationLimits.handoverMilliseconds), epoch)
-        askedEpoch = epoch
         return .next(.again)
     }
 
+    /// Asks the leader to hand over.
+    ///
+    /// - Returns: the request that is in the bucket; nil: another host has asked before.
+    private mutating func ask(on bucket: any Bucket) throws -> HandoverDocument? {
+        let document = HandoverDocument(
+            storeID: store.id.description, epoch: try leadersEpoch(on: bucket),
+            host: host.settings.hostName, nonce: .random())
+        let name = ShardNames.handover(document.epoch)
+        // Unless it is known what is there: it may get there late.
+        withdrawn = document
+        let other = try bucket.createUntilKnown(
+            name, document.bytes, byteCountMax: ReplicationLimits.handoverByteCountMax,
+            attemptCountMax: Self.askingCountMax)
+        withdrawn = nil
+        guard let other else { return document }
+        do throws(DamagedObject) {
+            let found = try HandoverDocument(other)
+            // This host asked, and was started again.
+            return found.host == document.host ? found : nil
+        } catch {
+            throw ReplicationError.damaged(name: name, why: error.description)
+        }
+    }
+
+    /// Notes what a segment says to the request to hand over.
+    private mutating func noteAnswer(of segment: Segment.Head) {
+        guard let asked else { return }
+        if segment.epoch == asked.document.epoch {
+            self.asked?.isGranted = segment.kind == .end
+        } else if segment.epoch > asked.document.epoch {
+            giveUp("\(leader) took the lead in the meantime (epoch \(segment.epoch))")
+        }
+    }
+
+    private var isLate: Bool { asked.map { host.uptime >= $0.end } ?? false }
+
+    private static func lateness(of leader: String) -> String {
+        "the leader \(leader) did not hand over within \(ReplicationLimits.handoverMilliseconds / 1_000) s; if it is gone for good, use --force"
+    }
+
+    /// Refuses the request to hand over. From here on this host does not take the lead by it, also where the leader still
+    /// grants it.
+    private mutating func giveUp(_ why: String, on bucket: (any Bucket)? = nil) {
+        guard let asked else { return }
+        withdrawn = asked.document
+        self.asked = nil
+        if let bucket { deleteWithdrawn(on: bucket) }
+        asked.request.refuse(why)
+    }
     /// The epoch of who leads: that of the last segment, once all are applied. There may be a newer one that was created
     /// and in which nobody leads.
     private func leadersEpoch(on bucket: any Bucket) throws -> UInt64 {
@@ -180,13 +264,24 @@ struct Follower {
         return try Epochs.newest(on: bucket)?.number ?? 0
     }
 
-    private mutating func takeAsked() -> (any PromotionRequest)? {
-        defer { asked = nil }
-        return asked?.request
+    /// Deletes a request that was given up, as soon as the bucket is there.
+    private mutating func deleteWithdrawn(on bucket: any Bucket) {
+        guard let document = withdrawn else { return }
+        do throws(ReplicationError) {
+            let found = try HandoverDocument.read(document.epoch, of: store.id, on: bucket)
+            // Another host's, where an earlier answer was lost.
+            if found == document { try bucket.delete(ShardNames.handover(document.epoch)) }
+            withdrawn = nil
+        } catch {
+            if case .bucket(_, isLasting: true) = error { withdrawn = nil }
+        }
     }
 
+    // MARK: - Taking the lead
+
+    /// - Parameter deposes: whether also from a leader that is seen to be alive.
     private mutating func takeOver(
-        _ request: (any PromotionRequest)?, on bucket: any Bucket
+        _ request: (any PromotionRequest)?, deposes: Bool = false, on bucket: any Bucket
     ) throws -> Replica.Outcome {
         let (store, applier) = (store, applier)
         host.become(.changes)
@@ -194,8 +289,8 @@ struct Follower {
             let nonce = try self.nonce ?? host.prepareToLead()
             self.nonce = nonce
             let outcome = try host.takeOver(
-                store, nonce, &log, on: bucket, beginsLogging: host.settings.isLogging,
-                sequence: { store.lastSequence }
+                store, nonce, deposes: deposes, &log, on: bucket,
+                beginsLogging: host.settings.isLogging, sequence: { store.lastSequence }
             ) { segment in
                 try applier.apply(segment, on: bucket)
                 return true
@@ -205,15 +300,22 @@ struct Follower {
                 host.become(.follows)
                 lastSegment = host.uptime
                 if claimsAt != nil { claimsAt = Self.claim(at: lastSegment) }
+                withdrawn = asked?.document ?? withdrawn
+                (asked, taking) = (nil, nil)
                 request?.refuse("\(leader) took the lead in the meantime (epoch \(epoch))")
                 return .next(.again)
             case .leads(let writer):
                 request?.succeed(epoch: writer.epoch)
                 return .leads(writer)
+            case .unknown(let error):
+                asked = nil
+                taking = .some(request)
+                throw error
             }
         } catch {
             host.become(.follows)
-            request?.refuse("cannot take the lead: \(error)")
+            // It is tried again until it is known, or the request is given up.
+            if taking == nil, asked == nil { request?.refuse("cannot take the lead: \(error)") }
             throw error
         }
     }

@@ -63,7 +63,7 @@ struct Leader {
         self.nonce = nonce
         let store = store
         let outcome = try host.takeOver(
-            store, nonce, &log, on: bucket, beginsLogging: false,
+            store, nonce, deposes: true, &log, on: bucket, beginsLogging: false,
             sequence: { store.shippedSequence }
         ) { segment in
             // A late request of an earlier run.
@@ -71,6 +71,7 @@ struct Leader {
         }
         switch outcome {
         case .lost(let epoch, let leader): return try stepDown(because: leader, leads: epoch)
+        case .unknown(let error): throw error
         case .leads(let writer):
             epoch = writer.epoch
             hasOwnRevisions = true
@@ -191,9 +192,12 @@ struct Leader {
             if isLogging { try store.endLogging() }
             try store.stepDown(to: .follower)
         }
+        let request = Result { try HandoverDocument.read(epoch, of: store.id, on: bucket) }
+        let isWithdrawn = if case .success(nil) = request { true } else { false }
         try? bucket.delete(ShardNames.handover(epoch))
         host.log(.notice, "Handed over: this daemon is now a follower")
-        return .follows
+        // Whoever has withdrawn it does not take the lead.
+        return .follows(isWithdrawn ? .handedOverToNobody : .handedOver)
     }
 
     // MARK: - Stepping down
@@ -213,7 +217,7 @@ struct Leader {
         try host.write { (store) throws(StoreError) in
             try store.stepDown(to: isSaved ? .deposed : .follower)
         }
-        guard isSaved else { return .follows }
+        guard isSaved else { return .follows(.deposed) }
         return .next(
             .mustRestart(
                 why:
@@ -233,20 +237,23 @@ extension ReplicaHost {
 
     /// Takes the lead with a store, which leads then.
     func takeOver(
-        _ store: BlobStore, _ nonce: Nonce, _ log: inout LogFollower, on bucket: any Bucket,
-        beginsLogging: Bool, sequence: () -> UInt64, apply: (Segment) throws -> Bool
+        _ store: BlobStore, _ nonce: Nonce, deposes: Bool, _ log: inout LogFollower,
+        on bucket: any Bucket, beginsLogging: Bool, sequence: () -> UInt64,
+        apply: (Segment) throws -> Bool
     ) throws -> TakeOver.Outcome {
         let now = now
         let outcome = try TakeOver(storeID: store.id, nonce: nonce, host: settings.hostName).run(
-            &log, knownEpoch: store.replicationState?.epoch ?? 0, on: bucket, sequence: sequence,
-            asOf: now, apply: apply)
+            deposes: deposes, &log, knownEpoch: store.replicationState?.epoch ?? 0, on: bucket,
+            sequence: sequence, asOf: now, apply: apply)
         guard case .leads(let writer) = outcome else { return outcome }
-        try write { (store) throws(StoreError) in
-            try store.lead(
-                epoch: writer.epoch, nonce: nonce, after: writer.position, isFirst: false,
-                asOf: now)
-            if beginsLogging { try? store.beginLogging() }
-        }
+        do {
+            try write { (store) throws(StoreError) in
+                try store.lead(
+                    epoch: writer.epoch, nonce: nonce, after: writer.position, isFirst: false,
+                    asOf: now)
+                if beginsLogging { try? store.beginLogging() }
+            }
+        } catch { return .unknown(error) }
         self.log(.notice, "Leading epoch \(writer.epoch) of \(settings.shardName)")
         noteLeader(settings.hostName)
         become(.ships(epoch: writer.epoch))

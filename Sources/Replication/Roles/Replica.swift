@@ -13,7 +13,7 @@ package struct Replica {
 
     enum Outcome {
         case next(Step)
-        case follows
+        case follows(Follower.Past)
         case leads(LogWriter)
     }
 
@@ -68,7 +68,7 @@ package struct Replica {
         }
         switch outcome {
         case .next(let step): return step
-        case .follows: role = .following(Follower(store, host, hasLed: true))
+        case .follows(let past): role = .following(Follower(store, host, past))
         case .leads(let writer): role = .leading(Leader(store, host, writer))
         }
         return .again

@@ -87,8 +87,9 @@ package struct ReplicaStart {
         var log = LogFollower(storeID: store.id, after: .start)
         let takeOver = TakeOver(storeID: store.id, nonce: nonce, host: host.settings.hostName)
         let outcome = try takeOver.run(
-            &log, knownEpoch: 1, on: bucket, sequence: { 0 }, asOf: host.now
+            deposes: true, &log, knownEpoch: 1, on: bucket, sequence: { 0 }, asOf: host.now
         ) { segment in segment.head.kind == .fence }
+        if case .unknown(let error) = outcome { throw error }
         guard case .leads(let writer) = outcome else {
             throw ReplicaFailure(
                 description:
