@@ -98,7 +98,7 @@ import Testing
             let daemon = try DaemonProcess(in: folder)
             #expect(try daemon.put("a", bytes).status == 201)
             #expect(daemon.stop() == 0)
-            try daemon.damage(bytes)
+            try Files.damage(bytes[1_000..<1_064], in: "\(daemon.dataPath)/data.mdb")
         }
         let daemon = try DaemonProcess(in: folder)
         try Self.expectRefused(daemon, "a")
