@@ -130,6 +130,19 @@ extension BlobStore {
 // Each step of putting back may be the last one of this process: the next attempt keeps what is whole.
 
 extension BlobStore {
+    /// Has a blob quarantined now that a reader has found damaged, so that ``putBack(_:_:bootMilliseconds:)`` mends it.
+    package func quarantineIfDamaged(
+        _ blob: BlobReference, asOf now: Timestamp
+    ) throws(StoreError) {
+        guard !core.quarantine.contains(blob.number),
+            try core.snapshot().state(of: blob.number, in: .inBucket) == nil
+        else { return }
+        let (indices, hasDamaged) = try missingChunks(of: blob)
+        guard hasDamaged else { return }
+        core.quarantine.confirm(blob, chunkCount: indices.count)
+        try quarantineFound(asOf: now)
+    }
+
     /// Stores the bytes of an evicted or a damaged blob again, the last chunks first: a reader that finds the first
     /// chunk finds all of them. Chunks that are whole stay in their pages, which may be on their way to readers.
     package func putBack(

@@ -25,7 +25,7 @@ extension BlobStore {
     }
 
     /// Notes what was found damaged. One transaction for each blob: there are few.
-    private func quarantineFound(asOf now: Timestamp) throws(StoreError) {
+    func quarantineFound(asOf now: Timestamp) throws(StoreError) {
         try shipWithoutBytes(asOf: now)
         for (blob, chunkCount) in core.quarantine.confirmed {
             // First: a view that has the note finds nothing of it to send.

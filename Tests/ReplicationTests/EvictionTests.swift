@@ -134,6 +134,52 @@ import Testing
         try requireSound(store, evicted: 6)
     }
 
+    /// The publish was acknowledged as replicated, and no host had its bytes, nor the bucket.
+    @Test("An evicted payload whose object is gone heals everywhere when it is published again")
+    func publishedAgain() throws {
+        let leader = try leader()
+        try leader.writeBase()
+        let follower = try Member("two", seededFrom: objects, leavesBlobs: true)
+        #expect(try leader.evict() == 8)
+        let (gone, good) = (try blob(3, of: leader.store), try blob(4, of: leader.store))
+        objects[ShardNames.blob(gone)] = nil
+        for number in 3...5 { try leader.store.put("again-\(number)", Self.bytes(number)) }
+        let digests = try [3, 4, 5].map { try blob($0, of: leader.store).digest }
+        for (index, number) in [3, 4, 5].enumerated() {
+            let bytes = Self.bytes(number)
+            #expect(try leader.store.ownedPayload(for: "again-\(number)", asOf: noon) == bytes)
+            #expect(
+                try leader.store.ownedPayload(digest: digests[index], asOf: noon) == bytes)
+        }
+        // The older notification is left alone with the evicted payload.
+        try leader.store.delete("again-4", asOf: noon)
+        #expect(try leader.store.statistics().blobs == 9)
+        #expect(
+            throws: StoreError.evicted(good), "it is there"
+        ) { try leader.store.ownedPayload(digest: digests[1], asOf: noon) }
+        var position = HealingPosition()
+        while try leader.store.tendQuarantine(&position, asOf: noon) {}
+        try leader.ship()
+        for number in [3, 5] { #expect(try read(number, of: leader.store) == Self.bytes(number)) }
+        #expect(try read(4, of: leader.store) == nil)
+        _ = try leader.store.freeOrphans(byteCountMax: .max)
+        try requireSound(leader.store, evicted: 6)
+        follower.localByteCountMax = 0
+        try follower.follow()
+        _ = try follower.store.freeOrphans(byteCountMax: .max)
+        try requireSound(follower.store, evicted: 8)
+        for number in 1...8 {
+            let isHere = number == 3 || number == 5
+            #expect(
+                try leader.fetch(try blob(number, of: leader.store)) == (isHere ? .gone : .stored))
+            #expect(try follower.fetch(try blob(number, of: follower.store)) == .stored)
+            #expect(try read(number, of: follower.store) == Self.bytes(number))
+        }
+        #expect(try follower.contents() == leader.contents())
+        #expect(try leader.evict() == 8)
+        try requireSound(leader.store, evicted: 8)
+    }
+
     /// Its key stayed for ever, and said that a blob was evicted that nobody had.
     @Test("A payload that was freed since it was found is not evicted")
     func freedMeanwhile() throws {

@@ -69,11 +69,14 @@ final class FetchThreads: Sendable {
     private func putBack(
         _ blob: BlobReference, _ bytes: [UInt8], _ bucket: any Bucket
     ) throws {
-        let wasDamaged = context.store.isDamaged(blob)
         let end = Instant.now.after(milliseconds: BlobFetches.waitMilliseconds)
         while !fetches.threads.isClosing {
-            let outcome = try context.writer.write { (store) throws(StoreError) in
-                try store.putBack(blob, bytes, bootMilliseconds: .bootMilliseconds)
+            let (wasDamaged, outcome) = try context.writer.write { (store) throws(StoreError) in
+                try store.quarantineIfDamaged(blob, asOf: .now)
+                let wasDamaged = store.isDamaged(blob)
+                let outcome = try store.putBack(
+                    blob, bytes, bootMilliseconds: .bootMilliseconds)
+                return (wasDamaged, outcome)
             }
             if outcome == .stored, wasDamaged {
                 context.log.notice(

@@ -31,6 +31,7 @@ struct WriterMaintenance {
     private var nextSave = Instant.now
     private var nextReaderCheck = Instant.now
     private var healing = HealingPosition()
+    private var nextHealing = Instant.now
     private var errorLog: RateLimitedLog
 
     init(_ context: DaemonContext) {
@@ -62,18 +63,16 @@ struct WriterMaintenance {
         asOf now: Instant, _ task: inout String
     ) throws(StoreError) -> Bool {
         let store = context.store
-        // A follower only hides expired notifications; its leader removes them.
-        let isFollowing = context.replica.isFollowing
         context.replica.look(at: store, asOf: now)
         context.replica.fetches.expire(asOf: now)
+        // A follower only hides expired notifications; its leader removes them.
         let hasMoreExpired =
             mayDelete() && context.replica.refusal == nil ? try sweep(store) : false
         task = "free blobs without references"
         let freed = try store.freeOrphans(
             byteCountMax: Self.freedByteCountMax, bootMilliseconds: .bootMilliseconds)
         task = "replace damaged payloads"
-        // Published again, a payload heals on the leader, which tells its followers.
-        let hasMoreToHeal = try store.tendQuarantine(&healing, heals: !isFollowing, asOf: .now)
+        if now >= nextHealing { try heal(store, asOf: now) }
         mendDamaged(asOf: now)
         if let position = context.scrub.takePosition() { try store.write(position) }
         if store.needsScrubber { context.scrub.thread.wake() }
@@ -100,7 +99,19 @@ struct WriterMaintenance {
             let dead = try store.checkReaders()
             if dead > 0 { context.log.notice("Freed the slots of \(dead) dead readers") }
         }
-        return hasMoreExpired || freed.more || hasMoreToHeal
+        return hasMoreExpired || freed.more
+    }
+
+    /// One step of giving notifications the payloads that were published again, which reads many records: pauses
+    /// follow, so that the steps take a twentieth of the writer's time.
+    private mutating func heal(_ store: BlobStore, asOf now: Instant) throws(StoreError) {
+        // On the leader, which tells its followers.
+        let heals = !context.replica.isFollowing
+        let start = Instant.now
+        let hasMore = try store.tendQuarantine(&healing, heals: heals, asOf: .now)
+        let microseconds = Instant.now.microseconds(since: start)
+        nextHealing = now.after(milliseconds: microseconds * 20 / 1_000)
+        if hasMore { nextSweep = min(nextSweep, nextHealing) }
     }
 
     /// Requests damaged payloads whose bytes are in the bucket. All short ones are searched together.

@@ -63,9 +63,10 @@ extension ChangeTransaction {
         }
         let old = entry.heldUntil
         let until = max(end, old ?? end)
-        if quarantine.contains(entry.number) {
+        guard try hasBytes(of: entry) else {
             try giveWay(entry)
-            let blob = try store(hold.payload, heldUntil: until, staged: staged[digest])
+            let blob = try store(
+                hold.payload, heldUntil: until, staged: staged[digest], bound: entry.expiryBound)
             if until != old { try noteHold(digest, from: old, to: until) }
             return .held(HeldBlob(blob: blob, until: until), created: true)
         }
@@ -92,7 +93,7 @@ extension ChangeTransaction {
         if entry.referenceCount > 0 {
             try write(entry)
         } else {
-            try abandon(entry.blob)
+            try abandon(entry)
         }
     }
 

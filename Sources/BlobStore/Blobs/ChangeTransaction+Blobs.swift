@@ -3,8 +3,8 @@ internal import LMDB
 // References to blobs, counted in the transaction that makes and drops them.
 
 extension ChangeTransaction {
-    /// Counts one more reference to the blob of `payload`, storing it when it is not there. `staged`: the
-    /// number its chunks were written under already, if they were.
+    /// Counts one more reference to the blob of `payload`, storing it when it is not there, or not whole. `staged`:
+    /// the number its chunks were written under already, if they were.
     mutating func reference(
         _ payload: PreparedPayload, until expiry: Timestamp, staged: UInt64?
     ) throws(StoreError) -> BlobReference {
@@ -18,7 +18,7 @@ extension ChangeTransaction {
             guard var entry = try blobEntry(payload.digest) else {
                 throw .corrupt("the blob entry of \(payload.digest) is inconsistent")
             }
-            guard quarantine.contains(entry.number) else {
+            if try hasBytes(of: entry) {
                 entry.referenceCount += 1
                 entry.expiryBound = max(entry.expiryBound, expiry)
                 try write(entry)
@@ -26,6 +26,7 @@ extension ChangeTransaction {
             }
             var healed = new
             healed.heldUntil = entry.heldUntil
+            healed.expiryBound = max(entry.expiryBound, expiry)
             try giveWay(entry)
             try write(healed)
             try enter(payload, reference, staged: staged)
@@ -50,13 +51,13 @@ extension ChangeTransaction {
         return entry.blob
     }
 
-    /// Stores a blob that is not there and that nothing refers to yet.
+    /// Stores a blob that is not there and that nothing refers to yet. `bound`: of the one that gave way to it.
     mutating func store(
-        _ payload: PreparedPayload, heldUntil end: Timestamp, staged: UInt64?
+        _ payload: PreparedPayload, heldUntil end: Timestamp, staged: UInt64?,
+        bound: Timestamp = Timestamp(milliseconds: 0)
     ) throws(StoreError) -> BlobReference {
         let blob = BlobReference(payload, number: staged ?? counters.nextBlobNumber)
-        let never = Timestamp(milliseconds: 0)
-        try write(BlobEntry(blob, referenceCount: 0, expiryBound: never, heldUntil: end))
+        try write(BlobEntry(blob, referenceCount: 0, expiryBound: bound, heldUntil: end))
         try enter(payload, blob, staged: staged)
         return blob
     }
@@ -71,10 +72,7 @@ extension ChangeTransaction {
             try writeChunks(of: payload, number: blob.number)
         }
         if sequence > 0 { storedBlobs.append(blob) }
-        counters.blobs += 1
-        counters.bytes = try counters.bytes.changed(by: blob.byteCount, "bytes")
-        counters.bytesStored = try counters.bytesStored.changed(
-            by: blob.storedByteCount, "bytes stored")
+        try count(blob, 1)
     }
 
     /// Counts one reference to `blob` less. The last one moves the blob to the orphans, unless it
@@ -89,14 +87,16 @@ extension ChangeTransaction {
         if entry.referenceCount > 0 || entry.heldUntil != nil {
             try write(entry)
         } else {
-            try abandon(blob)
+            try abandon(entry)
         }
     }
 
     /// Moves a blob that nothing keeps any more to the orphans. One that was stored in this very transaction goes
     /// at once, unless it is long, is yet to be shipped, or may be in pages that the log refers to.
-    mutating func abandon(_ blob: BlobReference) throws(StoreError) {
+    mutating func abandon(_ entry: BlobEntry) throws(StoreError) {
+        let blob = entry.blob
         try removeEntry(of: blob)
+        try takeBack(blob.digest, until: entry.expiryBound)
         if blob.number >= firstOwnBlobNumber, sequence == 0, !transaction.hasOverflow,
             Self.isFreedWhole(blob.storedByteCount)
         {
@@ -109,10 +109,14 @@ extension ChangeTransaction {
     mutating func removeEntry(of blob: BlobReference) throws(StoreError) {
         let key = blob.digest.rawWords
         try transaction.remove(key.span.bytes, in: tables.blobs)
-        counters.blobs = try counters.blobs.changed(by: -1, "blobs")
-        counters.bytes = try counters.bytes.changed(by: -blob.byteCount, "bytes")
+        try count(blob, -1)
+    }
+
+    mutating func count(_ blob: BlobReference, _ sign: Int) throws(StoreError) {
+        counters.blobs = try counters.blobs.changed(by: sign, "blobs")
+        counters.bytes = try counters.bytes.changed(by: sign * blob.byteCount, "bytes")
         counters.bytesStored = try counters.bytesStored.changed(
-            by: -blob.storedByteCount, "bytes stored")
+            by: sign * blob.storedByteCount, "bytes stored")
     }
 
     /// Makes sure that the blob is found by its digest until `expiry`, which a part that refers to
@@ -168,10 +172,23 @@ extension ChangeTransaction {
     /// The entry of a blob that others may be given by its digest: not of a damaged one, whose bytes have to
     /// be published again.
     borrowing func usableEntry(_ digest: Digest) throws(StoreError) -> BlobEntry? {
-        guard let entry = try blobEntry(digest), !quarantine.contains(entry.number) else {
-            return nil
-        }
-        return entry
+        guard let entry = try blobEntry(digest) else { return nil }
+        if try isEvicted(entry.blob) { return entry }
+        return try hasBytes(of: entry) ? entry : nil
+    }
+
+    /// Whether bytes that are published again need not be stored again. What was evicted is: nobody knows whether
+    /// the bucket has it still, and its bytes are at hand.
+    borrowing func hasBytes(of entry: BlobEntry) throws(StoreError) -> Bool {
+        // No snapshot has what this transaction has stored.
+        guard entry.number < firstOwnBlobNumber else { return true }
+        if try isEvicted(entry.blob) { return false }
+        return try core.isWhole(entry.blob)
+    }
+
+    borrowing func isEvicted(_ blob: BlobReference) throws(StoreError) -> Bool {
+        guard isReplicated, !blob.isShippedWithBatch else { return false }
+        return try state(of: blob.number, in: .inBucket) != nil
     }
 
     /// - Returns: false when there is one already.

@@ -1,5 +1,6 @@
 internal import Bytes
 internal import LMDB
+internal import Synchronization
 
 // What this host has of blobs' bytes: one state for each blob, changed by `move` and nowhere else.
 
@@ -146,7 +147,8 @@ extension Snapshot {
 
 // Damage is this host's own: the blob keeps its entry, and its state says that none of its bytes is sent. Where
 // they are published again they become a new blob, to which the old one gives way: its entry moves to the
-// quarantine, and the parts that refer to it are given the new one (`repoint`). Those changes are shipped.
+// quarantine, and the parts that refer to it are given the new one (`repoint`). Those changes are shipped. So does an
+// evicted blob, whose object may be gone: the new one has an object of its own.
 
 extension ChangeTransaction {
     /// Notes that a blob is damaged here. Returns false when it has gone, or is known to lack chunks already.
@@ -158,16 +160,31 @@ extension ChangeTransaction {
         return true
     }
 
-    /// Takes a damaged blob's entry away, since another blob with its bytes takes its place. A hold of the
-    /// digest is the other one's from then on.
+    /// Takes the entry of a damaged or evicted blob away, since another blob with its bytes takes its place. A hold
+    /// of the digest is the other one's from then on.
     mutating func giveWay(_ entry: BlobEntry) throws(StoreError) {
         let blob = entry.blob
+        // Damage that nobody has met before is noted, as any is.
+        if try !isEvicted(blob), !quarantine.isDamaged(blob.number) {
+            quarantine.confirm(blob, chunkCount: 1)
+        }
         try removeEntry(of: blob)
         guard entry.referenceCount > 0 else { return try addReleased(blob) }
         try set(
             QuarantineEntry(blob, referenceCount: entry.referenceCount, foundAt: now),
             at: IndexKeys.quarantine(blob.number))
         quarantine.noteGivenWay()
+    }
+
+    /// Has the blob that gave way to one that is gone found by its digest again, while parts refer to it still.
+    mutating func takeBack(_ digest: Digest, until bound: Timestamp) throws(StoreError) {
+        guard quarantine.mayHaveGivenWay.load(ordering: .relaxed),
+            let old = try quarantineEntries().first(where: { $0.blob.digest == digest })
+        else { return }
+        try removeIndex(IndexKeys.quarantine(old.blob.number))
+        try write(
+            BlobEntry(old.blob, referenceCount: old.referenceCount, expiryBound: bound))
+        try count(old.blob, 1)
     }
 
     /// Counts one reference to a quarantined blob less. The last one moves it to the orphans.

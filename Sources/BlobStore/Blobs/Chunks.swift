@@ -63,7 +63,8 @@ struct ChunkReader: ~Escapable {
             if store.quarantine.contains(blob.number) { return store.refusal(ofDamaged: blob) }
             if (try? isInBucket(blob.number)) == true { return .evicted(blob) }
             store.quarantine.suspect(blob)
-            return error
+            // Who waits for its bytes gets those of the bucket.
+            return store.isInBucket(blob) ? .evicted(blob) : error
         }
     }
 

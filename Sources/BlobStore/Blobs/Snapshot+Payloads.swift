@@ -1,4 +1,5 @@
 internal import LMDB
+internal import Synchronization
 
 extension Snapshot {
     /// A part of a notification, for reading in place: one lookup, no copy, no allocation. The record's checksum is
@@ -88,11 +89,30 @@ extension Snapshot {
         } else {
             // The bound is not lowered when the part that had it goes, so it alone does not say
             // that one is left.
-            guard expiresAt > now, entry.referenceCount > 0,
-                try hasLiveReference(digest, among: entry.referenceCount, asOf: now)
-            else { return .expired(at: entry.end(before: now)) }
+            guard expiresAt > now, try hasLiveReference(entry, asOf: now) else {
+                return .expired(at: entry.end(before: now))
+            }
         }
         return .found(Payload(ChunkReader(self), blob: entry.blob, expiresAt: expiresAt))
+    }
+
+    /// Whether a part of a notification that has not expired refers to a blob, or to one that gave way to it.
+    private borrowing func hasLiveReference(
+        _ entry: BlobEntry, asOf now: Timestamp
+    ) throws(StoreError) -> Bool {
+        let digest = entry.blob.digest
+        if entry.referenceCount > 0,
+            try hasLiveReference(digest, among: entry.referenceCount, asOf: now)
+        {
+            return true
+        }
+        guard store.quarantine.mayHaveGivenWay.load(ordering: .relaxed) else { return false }
+        let others = try quarantineEntries().reduce(0) {
+            $1.blob.digest == digest ? $0 + $1.referenceCount : $0
+        }
+        guard others > 0 else { return false }
+        return try hasLiveReference(
+            digest, among: entry.referenceCount + others, asOf: now)
     }
 
     /// Whether not all of the `count` parts that refer to a blob belong to notifications that have expired.
@@ -134,8 +154,38 @@ extension Snapshot {
 }
 
 extension StoreCore {
+    /// Whether a publish of these bytes would not store them: see ``ChangeTransaction/hasBytes(of:)``.
     func contains(_ digest: Digest) throws(StoreError) -> Bool {
-        guard let entry = try snapshot().blobEntry(digest) else { return false }
-        return !quarantine.contains(entry.number)
+        let snapshot = try snapshot()
+        guard let blob = try snapshot.blobEntry(digest)?.blob else { return false }
+        if replication.isReplicated.load(ordering: .relaxed), !blob.isShippedWithBatch,
+            try snapshot.state(of: blob.number, in: .inBucket) != nil
+        {
+            return false
+        }
+        return try isWhole(blob)
+    }
+
+    /// Whether all bytes of a blob that is committed are here, as they were stored. Checksums are computed as for a
+    /// reader: once while the store is open, and not where too many snapshots are open for that.
+    func isWhole(_ blob: BlobReference) throws(StoreError) -> Bool {
+        guard !quarantine.isDamaged(blob.number) else { return false }
+        let unread = (0..<blob.chunkCount).filter {
+            !verifiedChunks.contains(blob.number &+ UInt64($0))
+        }
+        guard !unread.isEmpty else { return true }
+        do throws(StoreError) {
+            try withSnapshot { (snapshot) throws(StoreError) in
+                let reader = ChunkReader(snapshot)
+                for index in unread { _ = try reader.chunk(of: blob, at: index) }
+            }
+            return true
+        } catch {
+            switch error {
+            case .corrupt, .evicted: return false
+            case .readersFull: return true
+            default: throw error
+            }
+        }
     }
 }

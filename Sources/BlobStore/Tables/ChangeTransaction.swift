@@ -40,6 +40,7 @@ struct ChangeTransaction: ~Copyable, TableReader {
     /// Whether the store belongs to a shard: blobs may be evicted then.
     let isReplicated: Bool
     let quarantine: Quarantine
+    let core: StoreCore
     /// Memory for one key after the other, taken out while it is used.
     var spareKey: [UInt8] = []
     private(set) var quotas = Quotas()
@@ -56,6 +57,7 @@ struct ChangeTransaction: ~Copyable, TableReader {
         durations = store.durations
         isReplicated = store.replication.isReplicated.load(ordering: .relaxed)
         quarantine = store.quarantine
+        core = store
         retentionMilliseconds = store.adjustable.withLock { $0.tombstoneRetentionMilliseconds }
         takeQuotas(of: store)
     }

@@ -46,6 +46,12 @@ final class Quarantine: Sendable {
         return state.withLock { $0.entries[number] != nil }
     }
 
+    /// Whether a blob is known to be damaged, noted in the store or not yet. Two loads while there is none.
+    func isDamaged(_ number: UInt64) -> Bool {
+        guard hasConfirmed.load(ordering: .acquiring) else { return contains(number) }
+        return state.withLock { $0.entries[number] != nil || $0.confirmed[number] != nil }
+    }
+
     var isEmpty: Bool { count.load(ordering: .acquiring) == 0 }
 
     /// A blob has given way to another.

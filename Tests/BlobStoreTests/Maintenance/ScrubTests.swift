@@ -151,6 +151,72 @@ import Testing
         try expectRefused(store, "a")
     }
 
+    /// A publish that came before the damage was noted took a reference to the damaged bytes, and its own were
+    /// thrown away.
+    @Test(
+        "What is damaged is stored again by the next publish, whoever has met the damage",
+        arguments: [20_000, 300_000, 17 << 20], ["nobody", "a reader", "a round"])
+    func publishedAtOnce(byteCount: Int, met: String) throws {
+        let (bytes, held) = (Self.bytes(7, byteCount), Self.bytes(8, byteCount))
+        do {
+            let store = try folder.open()
+            try store.put("a", bytes)
+            _ = try store.apply([.hold(BlobHold(try store.prepare(held), seconds: 60))], asOf: noon)
+            if met != "a round" {
+                try damage(bytes, at: 1_000)
+                try damage(held, at: 1_000)
+            }
+        }
+        let store = try folder.open()
+        store.setQuotas(Quotas())
+        let digest = try store.prepare(bytes).digest
+        switch met {
+        case "a reader": try expectRefused(store, "a")
+        case "a round":
+            // What is in memory is right.
+            #expect(try store.ownedPayload(for: "a", asOf: noon) == bytes)
+            try damage(bytes, at: 1_000)
+            try damage(held, at: 1_000)
+            try round(store)
+            #expect(store.hasConfirmedDamage)
+        default: break
+        }
+        let part = DraftPart(name: "p", mediaType: "image/png", content: .stored(digest))
+        let outcome = try store.apply(.notification("by digest") { $0.parts = [part] })
+        #expect(outcome.error == .unknownDigest(digest))
+        try store.put("b", bytes)
+        try store.put("c", bytes)
+        _ = try store.apply([.hold(BlobHold(try store.prepare(held), seconds: 60))], asOf: noon)
+        #expect(try store.ownedPayload(for: "b", asOf: noon) == bytes)
+        #expect(try store.ownedPayload(for: "c", asOf: noon) == bytes)
+        #expect(try store.ownedPayload(digest: try store.prepare(held).digest, asOf: noon) == held)
+        #expect(try store.counters().blobs == 2)
+        try tend(store)
+        #expect(store.damageCounts.chunks == 1, "the other one was released at once")
+        #expect(try store.ownedPayload(for: "a", asOf: noon) == bytes)
+        try store.freeAll()
+        #expect(store.quarantinedBlobs == [])
+        #expect(try store.verify().problems == [])
+    }
+
+    @Test("A blob whose successor has gone is found by its digest again")
+    func takenBack() throws {
+        let bytes = Self.bytes(9)
+        let store = try folder.open()
+        try store.put("a", bytes)
+        try damage(bytes)
+        try store.put("b", bytes)
+        try store.delete("b", asOf: noon)
+        #expect(try store.counters().blobs == 1)
+        try tend(store)
+        #expect(store.quarantinedBlobs.map(\.referenceCount) == [1])
+        try store.put("c", bytes)
+        try tend(store)
+        #expect(try store.ownedPayload(for: "a", asOf: noon) == bytes)
+        try store.freeAll()
+        #expect(try store.verify().problems == [])
+    }
+
     /// The log had only the line that it was mended where that was done before the thread that reports came to it.
     @Test("What was mended before it was reported is reported all the same")
     func mendedFirst() throws {

@@ -10,6 +10,26 @@ struct DamagedReplicaTests {
         SeededGenerator.bytes(300_000, seed: UInt64(700 + number))
     }
 
+    /// The first one got 500, though the bucket has the bytes.
+    @Test("Who fetches a damaged payload first waits for the bucket's bytes")
+    func fetchedFirst() throws {
+        let shard = try ProxiedShard(isDirect: true)
+        let folder = TemporaryFolder()
+        do {
+            let leader = try shard.leader(in: folder, "--ack", "replicated")
+            #expect(try leader.put("id", Self.bytes(9)).status == 201)
+            #expect(leader.stop() == 0)
+            try leader.damage(Self.bytes(9))
+        }
+        let leader = try shard.leader(in: folder)
+        let answer = try leader.request("GET", "/v1/notifications/id/payload")
+        #expect(answer.status == 200 && answer.body == Self.bytes(9), "\(answer.text)")
+        try leader.waitForLog("Repaired sha256:")
+        #expect(try leader.statistic("quarantined") == 0)
+        #expect(leader.stop() == 0)
+        #expect(try blobd(["verify", "--data", leader.dataPath]).status == 0)
+    }
+
     /// `scrub --wait` waited for ever on a follower, without a line in the log. On a leader the quarantine
     /// was shipped, and took the sound payloads of its followers away.
     @Test("Damaged payloads of a leader and a follower are found by scrub, and served again")

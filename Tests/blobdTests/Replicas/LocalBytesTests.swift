@@ -1,4 +1,5 @@
 import Glibc
+import Synchronization
 import TestSupport
 import Testing
 
@@ -90,6 +91,38 @@ struct LocalBytesTests {
             #expect(answer.body == Self.bytes(number))
         }
         #expect(leader.stop() == 0)
+    }
+
+    @Test("An evicted payload whose object is gone is served after its bytes were published again")
+    func publishedAgain() throws {
+        let shard = try ProxiedShard()
+        let leader = try leaderWithoutPayloads(shard)
+        let digest = PayloadDigestText.of(Self.bytes(3))
+        let old = Mutex("")
+        // The first object with these bytes is gone.
+        shard.fail { request in
+            guard request.isForBlob, request.target.contains(digest) else { return nil }
+            return old.withLock { old in
+                if old.isEmpty { old = request.target }
+                return old == request.target ? [.error(404, "NoSuchKey")] : nil
+            }
+        }
+        let gone = try leader.request("GET", "/v1/notifications/id-3/payload")
+        #expect(gone.status == 503, "\(gone.text)")
+        let again = try leader.request(
+            "PUT", "/v1/notifications/again/payload", ["Blobd-Ack": "replicated"],
+            body: Self.bytes(3))
+        #expect(again.status == 201, "\(again.text)")
+        for id in ["again", "id-3"] {
+            let patience = Patience()
+            while try leader.request("GET", "/v1/notifications/\(id)/payload").body != Self.bytes(3)
+            {
+                try patience.wait(orThrow: "\(id) is not served")
+            }
+        }
+        #expect(leader.stop() == 0)
+        let verify = try blobd(["verify", "--data", leader.dataPath])
+        #expect(verify.status == 0, "\(verify.text)\(verify.errors)")
     }
 
     @Test("Evicted payloads survive a kill, and a start without the limit")
