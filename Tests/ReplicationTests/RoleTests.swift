@@ -241,8 +241,11 @@ struct RoleTests {
     }
 
     // The follower asked in the newest epoch, in which nobody led, and the leader looked for requests in its own.
-    @Test("A leader hands over although a newer epoch was created and given up")
-    func handoverBelowAbandonedEpoch() throws {
+    // So did one that had just read a segment: of a leader that ships all the time, nearly always.
+    @Test(
+        "A leader hands over although a newer epoch was created and given up",
+        arguments: [false, true])
+    func handoverBelowAbandonedEpoch(isShipping: Bool) throws {
         let a = try leader()
         let b = try follower("b", of: a)
         let document = EpochDocument(
@@ -251,6 +254,11 @@ struct RoleTests {
         let promotion = TestPromotion()
         // To the end of the log.
         for _ in 0..<5 { try b.step() }
+        if isShipping {
+            try a.store.put("1", [1])
+            try ship(a)
+            try b.step()
+        }
         b.promotion = promotion
         try ReplicaUnderTest.run([a, b]) { promotion.answer != nil }
         #expect(promotion.answer == .leads(8))

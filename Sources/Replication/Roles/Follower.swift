@@ -257,10 +257,10 @@ struct Follower {
         if let bucket { deleteWithdrawn(on: bucket) }
         asked.request.refuse(why)
     }
-    /// The epoch of who leads: that of the last segment, once all are applied. There may be a newer one that was created
-    /// and in which nobody leads.
+    /// The epoch of who leads: that of the last segment, once all were applied. There may be a newer one that was created
+    /// and in which nobody leads: by a host that another one was quicker than.
     private func leadersEpoch(on bucket: any Bucket) throws -> UInt64 {
-        if hasCaughtUp, !isBehind, let state = store.replicationState { return state.epoch }
+        if hasCaughtUp, let state = store.replicationState { return state.epoch }
         return try Epochs.newest(on: bucket)?.number ?? 0
     }
 
