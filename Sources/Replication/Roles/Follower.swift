@@ -257,6 +257,7 @@ struct Follower {
         if let bucket { deleteWithdrawn(on: bucket) }
         asked.request.refuse(why)
     }
+
     /// The epoch of who leads: that of the last segment, once all were applied. There may be a newer one that was created
     /// and in which nobody leads: by a host that another one was quicker than.
     private func leadersEpoch(on bucket: any Bucket) throws -> UInt64 {
