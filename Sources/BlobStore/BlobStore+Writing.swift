@@ -95,8 +95,9 @@ extension BlobStore {
             guard let log = try WriteAheadLog(core.directory, of: .random(), .creating) else {
                 return
             }
-            _ = try pipeline.setLogState(log.id, isInUse: true) { (number) throws(StoreError) in
-                try log.begin(in: number)
+            _ = try pipeline.setLogState(log.id, isInUse: true) {
+                (transaction) throws(StoreError) in
+                try log.begin(in: transaction.transaction.id)
             }
             pipeline.open.log = log
         }

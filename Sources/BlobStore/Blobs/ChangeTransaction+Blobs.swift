@@ -186,11 +186,6 @@ extension ChangeTransaction {
         return try core.isWhole(entry.blob)
     }
 
-    borrowing func isEvicted(_ blob: BlobReference) throws(StoreError) -> Bool {
-        guard isReplicated, !blob.isShippedWithBatch else { return false }
-        return try state(of: blob.number, in: .inBucket) != nil
-    }
-
     /// - Returns: false when there is one already.
     private mutating func insert(_ entry: BlobEntry) throws(StoreError) -> Bool {
         let (key, value) = (entry.blob.digest.rawWords, entry.words)

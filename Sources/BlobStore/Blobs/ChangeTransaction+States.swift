@@ -19,8 +19,17 @@ extension ChangeTransaction {
         if !quarantine.isEmpty, let entry = try state(of: blob.number, in: .damaged) {
             return entry
         }
+        return try evicted(blob)
+    }
+
+    /// What is noted of a blob whose bytes are in the bucket; nil: they are here.
+    private borrowing func evicted(_ blob: BlobReference) throws(StoreError) -> BlobStateEntry? {
         guard isReplicated, !blob.isShippedWithBatch else { return nil }
         return try state(of: blob.number, in: .inBucket)
+    }
+
+    borrowing func isEvicted(_ blob: BlobReference) throws(StoreError) -> Bool {
+        try evicted(blob) != nil
     }
 
     /// Changes the state of a blob, and counts it. `old`: what ``state(of:)`` says. `new`: nil: it is here and
@@ -148,7 +157,7 @@ extension Snapshot {
 // Damage is this host's own: the blob keeps its entry, and its state says that none of its bytes is sent. Where
 // they are published again they become a new blob, to which the old one gives way: its entry moves to the
 // quarantine, and the parts that refer to it are given the new one (`repoint`). Those changes are shipped. So does an
-// evicted blob, whose object may be gone: the new one has an object of its own.
+// evicted blob, whose object may be gone: the new one has another.
 
 extension ChangeTransaction {
     /// Notes that a blob is damaged here. Returns false when it has gone, or is known to lack chunks already.

@@ -83,16 +83,18 @@ extension CommitPipeline {
         _ = try setLogState(state.id, isInUse: false)
     }
 
-    /// Commits whether a log is in use, after `body`. Returns the transaction's number.
+    /// Commits whether a log is in use, and what `body` does before that. Returns the transaction's number.
     func setLogState(
         _ id: Nonce, isInUse: Bool,
-        _ body: (UInt64) throws(StoreError) -> Void = { (_) throws(StoreError) in () }
+        _ body: (inout ChangeTransaction) throws(StoreError) -> Void = { (_) throws(StoreError) in
+            ()
+        }
     ) throws(StoreError) -> UInt64 {
         try inTransaction(
             isPublishing: false
         ) { (transaction) throws(StoreError) in
+            try body(&transaction)
             let number = transaction.transaction.id
-            try body(number)
             let state = LogState(id: id, isInUse: isInUse, firstTransaction: number)
             try transaction.set(state)
             return number

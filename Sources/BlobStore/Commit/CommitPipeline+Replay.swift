@@ -99,12 +99,9 @@ extension CommitPipeline {
             }
             core.options.onLogNotice?(.discarded(reason: reason))
             try ignoringFull { () throws(StoreError) in
-                try inTransaction(isPublishing: false) { (transaction) throws(StoreError) in
+                _ = try setLogState(.random(), isInUse: false) { (transaction) throws(StoreError) in
                     // Ids that were assigned in it are in links.
                     try transaction.counters.skipIDs(.random(in: StoreLimits.restoredGaps))
-                    let number = transaction.transaction.id
-                    try transaction.set(
-                        LogState(id: .random(), isInUse: false, firstTransaction: number))
                 }
             }
         }

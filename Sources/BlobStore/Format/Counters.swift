@@ -41,14 +41,14 @@ struct Counters: Equatable, MetaValue, WordsValue {
 }
 
 extension Counters {
-    /// Leaves a gap in revisions and assigned ids, where a history that was lost, or that goes on elsewhere, may have
+    /// Leaves a gap in revisions and assigned ids, where a history that was lost, or that continues elsewhere, may have
     /// given more of them than are known here. A cursor with a revision from there has seen other changes.
     mutating func skip(_ gap: UInt64) throws(StoreError) {
         revision = try Self.number(gap, after: revision, "revision")
         try skipIDs(gap)
     }
 
-    /// Leaves one in assigned ids alone. An id from there is in links that were sent: given again, it would show one
+    /// Leaves one in assigned ids only. An id from there is in links that were sent: given again, it would show one
     /// user what another one got.
     mutating func skipIDs(_ gap: UInt64) throws(StoreError) {
         nextNotificationNumber = try Self.number(gap, after: nextNotificationNumber, "assigned id")
