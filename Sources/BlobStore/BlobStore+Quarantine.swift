@@ -24,8 +24,8 @@ extension BlobStore {
         return try heal(&position, recordCountMax: recordCountMax, asOf: now)
     }
 
-    /// Notes what was found damaged. One transaction for each blob: there are few.
-    func quarantineFound(asOf now: Timestamp) throws(StoreError) {
+    /// Notes what was found damaged. One transaction for each blob: there are few. Two loads while there is nothing.
+    package func quarantineFound(asOf now: Timestamp) throws(StoreError) {
         try shipWithoutBytes(asOf: now)
         for (blob, chunkCount) in core.quarantine.confirmed {
             // First: a view that has the note finds nothing of it to send.

@@ -71,6 +71,8 @@ struct WriterMaintenance {
         task = "free blobs without references"
         let freed = try store.freeOrphans(
             byteCountMax: Self.freedByteCountMax, bootMilliseconds: .bootMilliseconds)
+        task = "quarantine damaged payloads"
+        try store.quarantineFound(asOf: .now)
         task = "replace damaged payloads"
         if now >= nextHealing { try heal(store, asOf: now) }
         mendDamaged(asOf: now)

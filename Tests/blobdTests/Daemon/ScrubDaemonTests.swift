@@ -37,6 +37,40 @@ import Testing
         }
     }
 
+    /// Each that was noted made the next one wait twenty times as long, and the round ended without it.
+    @Test("A round on a slow disk ends when all that it found is noted")
+    func slowDisk() throws {
+        let folder = TemporaryFolder()
+        let library = "\(folder)/slow.so"
+        let source = """
+            #define _GNU_SOURCE
+            #include <dlfcn.h>
+            #include <unistd.h>
+            int fdatasync(int fd) {
+                usleep(600000);
+                return ((int (*)(int))dlsym(RTLD_NEXT, "fdatasync"))(fd);
+            }
+            """
+        try Files.write(Array(source.utf8), to: "\(folder)/slow.c")
+        let compiled = try run(["cc", "-shared", "-fPIC", "-o", library, "\(folder)/slow.c"])
+        try require(compiled.0 == .exited(0), compiled.2)
+        do {
+            let daemon = try DaemonProcess(in: folder)
+            for seed in 1...3 {
+                #expect(try daemon.put("n\(seed)", Self.bytes(UInt64(seed))).status == 201)
+            }
+            #expect(daemon.stop() == 0)
+        }
+        let daemon = try DaemonProcess(
+            ["--sweep-interval", "20ms"], in: folder, under: ["env", "LD_PRELOAD=\(library)"])
+        for seed in 1...3 { try daemon.damage(Self.bytes(UInt64(seed))) }
+        // A reader finds the first one.
+        try Self.expectRefused(daemon, "n1")
+        try daemon.waitForLog("Quarantined")
+        let found = try daemon.run("scrub", "--wait", "--json")
+        #expect(jsonMember(found.text, "corrupt_chunks") == "3", "\(found.text)")
+    }
+
     @Test("A round finds a damaged payload; it is refused, listed, logged and healed")
     func round() throws {
         let folder = TemporaryFolder()
