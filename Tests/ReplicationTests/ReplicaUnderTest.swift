@@ -22,6 +22,8 @@ final class ReplicaUnderTest: ReplicaHost, @unchecked Sendable {
     var promotion: TestPromotion?
     var newestEpoch: UInt64?
     var hasWaiters = false
+    /// Whether a client waits for a segment that is begun after it asked.
+    var awaitsSegment = false
     var isShardChecked = false
     /// Why the process must be started again; nil: it need not.
     private(set) var restartReason: String?
@@ -136,6 +138,8 @@ final class ReplicaUnderTest: ReplicaHost, @unchecked Sendable {
     func noteLeader(_ host: String) {}
     func noteMoved(at uptime: Int64) {}
     func complete(upTo sequence: UInt64) {}
+    func beginSegment() -> Bool { awaitsSegment }
+    func noteSegmentAppended() { awaitsSegment = false }
     func failWaiters(_ why: String) { failedWaiters.append(why) }
     func takePromotion() -> (any PromotionRequest)? {
         defer { promotion = nil }

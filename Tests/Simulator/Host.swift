@@ -65,7 +65,9 @@ final class Host: ReplicaHost, @unchecked Sendable {
     /// The changes that are under way; nil: none are.
     var inFlight: InFlight?
     /// Changes that wait to be in the bucket.
-    var waiters: [(sequence: UInt64, stamp: Int)] = []
+    var waiters: [Waiter] = []
+    /// The last name of the log that this host created.
+    var appendedPosition: UInt64 = 0
     /// Contents of which bytes were damaged on this disk.
     var damaged: Set<Int> = []
     /// What a copy of the folder, taken earlier, should have.
@@ -150,10 +152,22 @@ final class Host: ReplicaHost, @unchecked Sendable {
 
     func complete(upTo sequence: UInt64) {
         guard life == .up else { return }
-        for waiter in waiters where waiter.sequence <= sequence {
-            world.note { try world.acknowledge(waiter.sequence, waiter.stamp, by: self) }
+        let done = waiters.filter { $0.sequence <= sequence && $0.segment == .none }
+        waiters.removeAll { $0.sequence <= sequence && $0.segment == .none }
+        for waiter in done { world.note { try world.acknowledge(waiter, by: self) } }
+    }
+
+    func beginSegment() -> Bool {
+        for index in waiters.indices where waiters[index].segment == .next {
+            waiters[index].segment = .begun
         }
-        waiters.removeAll { $0.sequence <= sequence }
+        return waiters.contains { $0.segment == .begun }
+    }
+
+    func noteSegmentAppended() {
+        for index in waiters.indices where waiters[index].segment == .begun {
+            waiters[index].segment = .none
+        }
     }
 
     func failWaiters(_ why: String) { waiters = [] }
@@ -216,6 +230,17 @@ final class Host: ReplicaHost, @unchecked Sendable {
         life = .dying
         bury()
     }
+}
+
+/// A client that waits for the bucket.
+struct Waiter {
+    enum Segment { case none, next, begun }
+
+    let sequence: UInt64
+    let stamp: Int
+    /// Where the log ended when the client asked for what had no effect.
+    let position: UInt64?
+    var segment: Segment
 }
 
 /// Somebody asks a follower to take the lead.

@@ -290,10 +290,14 @@ extension World {
         host.inFlight = nil
         let last = store.lastSequence
         if isAwaited, let batch = host.timeline?.batch(last) {
-            if store.shippedSequence >= last {
-                try acknowledge(last, batch.stamp, by: host)
+            let hasEffect = !steps.isEmpty
+            let waiter = Waiter(
+                sequence: last, stamp: batch.stamp, position: hasEffect ? nil : history.position,
+                segment: hasEffect ? .none : .next)
+            if store.shippedSequence >= last, hasEffect {
+                try acknowledge(waiter, by: host)
             } else {
-                host.waiters.append((last, batch.stamp))
+                host.waiters.append(waiter)
             }
         }
         host.wake("replica", in: 1)

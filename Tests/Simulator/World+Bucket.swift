@@ -115,6 +115,7 @@ extension World {
                 "\(head.epoch) after \(history.epoch) by \(host.name)")
         }
         history.epoch = head.epoch
+        host.appendedPosition = head.number
         defer { (history.writer, history.hasEnded) = (host.name, head.kind == .end) }
         for (sequence, batch) in batches {
             if let there = history.batch(sequence) {
@@ -151,11 +152,20 @@ extension World {
     }
 
     /// A client is told that a change is in the bucket.
-    func acknowledge(_ sequence: UInt64, _ stamp: Int, by host: Host) throws {
-        guard history.batch(sequence)?.stamp == stamp else {
+    func acknowledge(_ waiter: Waiter, by host: Host) throws {
+        let sequence = waiter.sequence
+        guard history.batch(sequence)?.stamp == waiter.stamp else {
             throw Finding(
                 "acknowledged as replicated, and not in the log of the shard",
                 "\(sequence) by \(host.name), the log ends with \(history.last)")
+        }
+        if let position = waiter.position {
+            guard host.appendedPosition > position else {
+                throw Finding(
+                    "acknowledged as replicated by who may not lead any more",
+                    "\(host.name) was asked at \(position), and appended \(host.appendedPosition)")
+            }
+            sometimes("acknowledged what had no effect")
         }
         history.acknowledged = max(history.acknowledged, sequence)
         sometimes("acknowledged as replicated")

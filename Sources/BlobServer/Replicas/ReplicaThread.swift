@@ -158,6 +158,10 @@ final class DaemonReplica: ReplicaHost {
         status.complete(upTo: sequence, asOf: .now)
     }
 
+    func beginSegment() -> Bool { status.beginSegment() }
+
+    func noteSegmentAppended() { status.noteSegmentAppended() }
+
     func failWaiters(_ why: String) { status.failAll(ProtocolError(.unreplicated, why)) }
 
     func takePromotion() -> (any PromotionRequest)? { status.takePromotion() }

@@ -37,6 +37,17 @@ enum ChangeResult: Sendable {
         default: false
         }
     }
+
+    /// Whether it may have changed nothing. Then nothing of it gets into the bucket.
+    var mayLackEffect: Bool {
+        switch self {
+        case .applied(.published), .applied(.deleted), .applied(.changed),
+            .applied(.held(_, created: true)), .applied(.categorySet(_, created: true)):
+            false
+        case .lines(let lines): lines.contains { $0.result.tellsState && $0.result.mayLackEffect }
+        default: true
+        }
+    }
 }
 
 struct BatchLine: Sendable {

@@ -30,11 +30,19 @@ final class ReplicaStatus: Sendable {
     }
 
     struct Waiter {
+        /// A segment that must be in the log: none, one that is not begun yet, or the one that was begun last.
+        enum Segment { case none, next, begun }
+
         let sequence: UInt64
         let connection: ConnectionAddress
         /// The answer; nil: the connection may continue.
         let result: ChangeResult?
         let end: Instant
+        var segment = Segment.none
+
+        func isFulfilled(by sequence: UInt64) -> Bool {
+            self.sequence <= sequence && segment == .none
+        }
     }
 
     struct Promotion: PromotionRequest {
@@ -176,15 +184,19 @@ final class ReplicaStatus: Sendable {
     }
 
     /// Makes a change wait until the bucket has everything that this store did so far, even if this daemon has just
-    /// lost the lead, since the bucket is not known to have it. Returns an immediate answer; nil: the connection waits.
+    /// lost the lead, since the bucket is not known to have it. A change without effect waits for a segment that is
+    /// begun after it, since nothing else shows that this daemon still leads. Returns an immediate answer; nil: the
+    /// connection waits.
     func awaitBucket(
         _ result: ChangeResult, last: UInt64, shipped: UInt64, for connection: ConnectionAddress,
         asOf now: Instant
     ) -> ChangeResult? {
-        guard last > shipped else { return result }
+        let needsSegment = result.mayLackEffect
+        guard last > shipped || needsSegment else { return result }
         let waiter = Waiter(
             sequence: last, connection: connection, result: result,
-            end: now.after(milliseconds: options.unreplicatedMillisecondsMax))
+            end: now.after(milliseconds: options.unreplicatedMillisecondsMax),
+            segment: needsSegment ? .next : .none)
         if wait(waiter) { return nil }
         return .refused(
             ProtocolError(
@@ -193,18 +205,44 @@ final class ReplicaStatus: Sendable {
             ))
     }
 
+    /// Returns whether somebody waits for the segment that is begun now.
+    func beginSegment() -> Bool { move(from: .next, to: .begun) { $0.segment == .begun } }
+
+    func noteSegmentAppended() { _ = move(from: .begun, to: .none) { _ in false } }
+
+    /// Returns whether any waiter is as it should be afterwards.
+    private func move(
+        from old: Waiter.Segment, to new: Waiter.Segment, any isAny: (Waiter) -> Bool
+    ) -> Bool {
+        guard hasWaiters else { return false }
+        return waiters.withLock { waiters in
+            for index in waiters.indices where waiters[index].segment == old {
+                waiters[index].segment = new
+            }
+            return waiters.contains(where: isAny)
+        }
+    }
+
     /// Ends waits that are fulfilled, and those that have taken too long.
     func complete(upTo sequence: UInt64, asOf now: Instant) {
         guard hasWaiters else { return }
-        let done = takeWaiters { $0.sequence <= sequence || $0.end <= now }
+        // A follower appends no segment.
+        let refusal = role == .follower ? refusal : nil
+        let done = takeWaiters { waiter in
+            waiter.isFulfilled(by: sequence) || waiter.end <= now
+                || (refusal != nil && waiter.segment != .none)
+        }
+        let seconds = options.unreplicatedMillisecondsMax / 1_000
         tell(done) { waiter in
-            guard waiter.sequence > sequence, waiter.result != nil else {
-                return waiter.result ?? .committed
-            }
+            guard let result = waiter.result else { return .committed }
+            if waiter.isFulfilled(by: sequence) { return result }
+            if let refusal, waiter.segment != .none { return .refused(refusal) }
             return .refused(
                 ProtocolError(
                     .unreplicated,
-                    "stored here, but not in the bucket within \(options.unreplicatedMillisecondsMax / 1_000) s: it may be lost with this host"
+                    waiter.sequence > sequence
+                        ? "stored here, but not in the bucket within \(seconds) s: it may be lost with this host"
+                        : "nothing was changed, and the bucket did not confirm within \(seconds) s that this daemon leads"
                 ))
         }
     }

@@ -26,12 +26,15 @@ package struct Shipper {
 
     package var position: LogPosition { writer.position }
 
+    /// Whether a segment was begun that may not be in the log yet.
+    package var isPending: Bool { writer.isPending }
+
     /// Does one step: ships what waits, up to a segment. With nothing to ship it appends an empty segment
     /// where it is asked to, or one that ends the epoch.
     package mutating func step(
         on bucket: some Bucket, asOf now: Timestamp, appendsEmpty: Bool, ends: Bool = false
     ) throws -> Step {
-        if !writer.isPending {
+        if !isPending {
             let last = store.shippedSequence
             let batches = try store.outbox(
                 after: last, byteCountMax: ReplicationLimits.segmentByteCount)

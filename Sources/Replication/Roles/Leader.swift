@@ -112,8 +112,10 @@ struct Leader {
             self.shipper = nil
             return .next(.again)
         }
+        // One that is sent again may be in the log already, from before they asked.
+        let isAwaited = shipper.isPending ? false : host.beginSegment()
         switch try shipper.step(
-            on: bucket, asOf: host.now, appendsEmpty: begun >= nextHeartbeat,
+            on: bucket, asOf: host.now, appendsEmpty: isAwaited || begun >= nextHeartbeat,
             ends: wasHandingOver && isHandingOver && isAllShipped)
         {
         case .shipped:
@@ -121,6 +123,7 @@ struct Leader {
             attempts = 0
             nextHeartbeat = begun + Int64(ReplicationLimits.heartbeatMilliseconds)
             host.noteMoved(at: begun)
+            host.noteSegmentAppended()
             host.complete(upTo: store.shippedSequence)
             return shipper.hasEnded ? try handOver(on: bucket) : .next(.again)
         case .unknown(let why):

@@ -38,6 +38,13 @@ package protocol ReplicaHost: ShardHost, StoreWriter {
 
     func complete(upTo sequence: UInt64)
 
+    /// A segment is about to be begun. Returns whether clients wait for one that is begun after they asked, even if
+    /// there is nothing to ship: only that shows that this host led when it answered them.
+    func beginSegment() -> Bool
+
+    /// The segment that was begun last is in the log.
+    func noteSegmentAppended()
+
     /// Answers all clients that wait: what they wait for is not in the shard.
     func failWaiters(_ why: String)
 

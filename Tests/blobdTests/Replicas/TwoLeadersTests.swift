@@ -101,6 +101,28 @@ struct TwoLeadersTests {
             Files.names(in: again.dataPath).contains { $0.hasPrefix("unreplicated-epoch-") })
     }
 
+    /// It answered 404 as `replicated`, although another one led and had the notification.
+    @Test("A leader that was deposed and does not know it yet acknowledges no change without effect")
+    func deposed() throws {
+        let shard = try ProxiedShard()
+        let old = try shard.leader()
+        #expect(try old.publish("1", ack: "replicated").status == 201)
+        let follower = try ProxiedShard(shard.prefix, isDirect: true).follower()
+        try follower.wait(for: "it does not follow") { try $0.has("1") }
+        let nothing = ["Blobd-Ack": "replicated"]
+        #expect(try old.request("DELETE", "/v1/notifications/2", nothing).status == 404)
+        shard.fail { _ in [.close] }
+        let promoted = try follower.run("promote", "--force")
+        #expect(promoted.status == 0, "\(promoted.errors)")
+        #expect(try follower.publish("2", ack: "replicated").status == 201)
+        let client = try old.connect()
+        client.send(
+            "DELETE /v1/notifications/2 HTTP/1.1\r\nHost: a\r\nBlobd-Ack: replicated\r\n\r\n")
+        shard.mend()
+        let answer = try String(decoding: client.receive(upTo: Array("\r\n".utf8)), as: UTF8.self)
+        #expect(answer.hasPrefix("HTTP/1.1 503"), "\(answer)")
+    }
+
     @Test("A leader that is told to follow itself leads on")
     func itself() throws {
         let shard = try ProxiedShard()

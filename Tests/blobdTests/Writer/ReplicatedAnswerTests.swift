@@ -25,6 +25,7 @@ import Testing
             guard case .replicated(let result) = message.content else { return nil }
             return switch result {
             case .applied(.deleted): "deleted"
+            case .applied(.notFound): "notFound"
             case .refused(let error): error.code.rawValue
             default: "\(result)"
             }
@@ -61,6 +62,41 @@ import Testing
                 == nil)
         status.complete(upTo: 8, asOf: now)
         #expect(told() == ["deleted"])
+    }
+
+    @Test("A change without effect waits for a segment that is begun after it")
+    func withoutEffect() throws {
+        let status = try status(.leader)
+        let now = Instant.now
+        let nothing = ChangeResult.applied(.notFound)
+        #expect(!status.beginSegment())
+        #expect(status.awaitBucket(nothing, last: 7, shipped: 7, for: connection, asOf: now) == nil)
+        // The one that was begun before is appended.
+        status.noteSegmentAppended()
+        status.complete(upTo: 7, asOf: now)
+        #expect(told() == [])
+        #expect(status.beginSegment())
+        status.complete(upTo: 7, asOf: now)
+        #expect(told() == [])
+        status.noteSegmentAppended()
+        status.complete(upTo: 7, asOf: now)
+        #expect(told() == ["notFound"])
+    }
+
+    @Test("A change without effect is refused by a host that follows by now, or cannot know")
+    func withoutEffectAndLead() throws {
+        let status = try status(.leader)
+        let now = Instant.now
+        let nothing = ChangeResult.applied(.notFound)
+        #expect(status.awaitBucket(nothing, last: 7, shipped: 7, for: connection, asOf: now) == nil)
+        status.role = .follower
+        status.complete(upTo: 9, asOf: now)
+        #expect(told() == ["follower"])
+        status.role = .leader
+        #expect(status.awaitBucket(nothing, last: 7, shipped: 7, for: connection, asOf: now) == nil)
+        status.complete(
+            upTo: 7, asOf: now.after(milliseconds: status.options.unreplicatedMillisecondsMax + 1))
+        #expect(told() == ["unreplicated"])
     }
 
     @Test("Where too many wait, one more is refused and not acknowledged")
