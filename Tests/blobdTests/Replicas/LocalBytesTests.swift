@@ -150,7 +150,9 @@ struct LocalBytesTests {
         let shard = try ProxiedShard(isDirect: true)
         let leader = try leaderWithoutPayloads(shard)
         let follower = try shard.follower(in: nil, "--local-bytes", "0")
-        #expect(try follower.replication("evicted_payloads") == Self.count)
+        try follower.wait(for: "it does not have all records") {
+            try $0.replication("evicted_payloads") == Self.count
+        }
         try leader.put("new", Self.bytes(50))
         try follower.wait(for: "it does not follow") {
             try $0.request("HEAD", "/v1/notifications/new/payload").status == 200
