@@ -19,7 +19,7 @@ import Testing
         while store.feedWatch.count != count { await Task.yield() }
     }
 
-    @Test("It gives what is there, then each change as it is committed", .timeLimit(.minutes(1)))
+    @Test("It gives what is there, then each change as it is committed", .timeLimit(.minutes(10)))
     func told() async throws {
         let store = try folder.open()
         try publish("1", "anna", in: store)
@@ -45,7 +45,7 @@ import Testing
         #expect(store.feedWatch.count == 0)
     }
 
-    @Test("It ends with its task", .timeLimit(.minutes(1)))
+    @Test("It ends with its task", .timeLimit(.minutes(10)))
     func cancelled() async throws {
         let store = try folder.open()
         let reading = Task {
