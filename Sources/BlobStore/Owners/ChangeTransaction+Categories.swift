@@ -48,14 +48,6 @@ extension ChangeTransaction {
         return .deleted
     }
 
-    /// The category that a name means to a notification of `app`: the app's own, or else that of all apps.
-    borrowing func category(
-        _ name: String, for app: String?
-    ) throws(StoreError) -> Category? {
-        if let app, let own = try category(name, of: app) { return own }
-        return try category(name, of: nil)
-    }
-
     /// The present revision edited a category: its owners are to be told (``announceCategoryEdit``).
     private mutating func noteEdit(of name: String, app: String?) throws(StoreError) {
         guard counters.notifications > 0 else { return }

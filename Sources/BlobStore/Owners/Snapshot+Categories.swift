@@ -9,6 +9,13 @@ extension Snapshot {
         try category(name, of: app)
     }
 
+    /// The category that sets a notification's buttons if it has none of its own: that of its app, or else that of all
+    /// apps. Nil if it names none that exists.
+    public borrowing func category(of record: Record) throws(StoreError) -> Category? {
+        guard let name = record.details.category else { return nil }
+        return try category(name, for: record.app)
+    }
+
     /// All categories, by the bytes of their names, then of their apps. A copy of each.
     public borrowing func categories() throws(StoreError) -> [Category] {
         var page = try categories(after: RawSpan())

@@ -107,6 +107,14 @@ extension TableReader where Self: ~Copyable {
         return try indexValue(IndexKeys.category(name, app: app))
     }
 
+    /// The category that a name means to a notification of `app`: the app's own, or else that of all apps.
+    borrowing func category(
+        _ name: String, for app: String?
+    ) throws(StoreError) -> Category? {
+        if let app, let own = try category(name, of: app) { return own }
+        return try category(name, of: nil)
+    }
+
     borrowing func outboxBatch(_ sequence: UInt64) throws(StoreError) -> [UInt8]? {
         try get(IndexKeys.outbox(sequence).span.bytes, in: tables.index)?.array()
     }

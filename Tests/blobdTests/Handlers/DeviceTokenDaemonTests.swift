@@ -165,6 +165,48 @@ import Testing
         }
     }
 
+    @Test("A device reads the category of a notification, its app's or else that of all apps")
+    func category() throws {
+        let site = try Site()
+        func set(_ path: String, _ document: String) throws {
+            let answer = try site.daemon.request(
+                "PUT", "/v1/\(path)", Self.documentType, body: Array(document.utf8))
+            #expect(answer.status == 200 || answer.status == 201, "\(answer.text)")
+        }
+        try set("categories/c", #"{"actions":[{"identifier":"all","title":"All"}]}"#)
+        for (id, owner, app) in [("1", "ann", "mail"), ("2", "ann", "chat"), ("3", "bob", "mail")] {
+            let document =
+                #"{"owner":"\#(owner)","app":"\#(app)","message":"Hi","category":"c"}"#
+            try set("notifications/\(id)", document)
+        }
+        try set("notifications/6", #"{"owner":"ann","app":"mail","message":"Hi"}"#)
+        let phone = try site.device("ann", "--app", "mail")
+        let ofAll = try phone.request("GET", "notifications/1/category")
+        #expect(ofAll.status == 200 && ofAll.text.contains(#""identifier":"all""#))
+        try set("categories/c?app=mail", #"{"actions":[{"identifier":"mail","title":"Mail"}]}"#)
+        try set("categories/c?app=chat", #"{"actions":[{"identifier":"chat","title":"Chat"}]}"#)
+        let own = try phone.request("GET", "notifications/1/category")
+        #expect(own.text.contains(#""identifier":"mail""#) && own["ETag"] != ofAll["ETag"])
+        let tag = ["If-None-Match": try #require(own["ETag"])]
+        #expect(try phone.request("GET", "notifications/1/category", tag).status == 304)
+        #expect(try phone.request("HEAD", "notifications/1/category").status == 200)
+        // Another app's, another owner's, and one that does not exist.
+        let bodies = try Set(
+            ["2", "3", "5"].map { try phone.request("GET", "notifications/\($0)/category").body })
+        #expect(bodies.count == 1)
+        #expect(try phone.request("GET", "notifications/2/category").status == 404)
+        let none = try phone.request("GET", "notifications/6/category")
+        #expect(none.status == 404 && none.text.contains("category"))
+        for path in ["c", "c?app=mail"] {
+            #expect(try site.daemon.request("DELETE", "/v1/categories/\(path)").status == 204)
+        }
+        #expect(try phone.request("GET", "notifications/1/category").body == none.body)
+        for path in ["categories", "categories/c", "notifications/1/categories"] {
+            #expect(try phone.request("GET", path).status == 404, "\(path)")
+        }
+        #expect(try phone.request("PUT", "notifications/1/category", body: "{}").status == 405)
+    }
+
     @Test("A notification that moves to another owner is not the first one's to change")
     func moved() throws {
         let site = try Site()

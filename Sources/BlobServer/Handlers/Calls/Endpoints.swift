@@ -135,6 +135,10 @@ extension Endpoint {
             .patch, "/d/me/notifications/{id}", "patchOwn", .patch, body: .patch, on: .devices,
             also: [.token, .conditions], .perform(RequestHandler.patchNotification)),
         Endpoint(
+            .get, "/d/me/notifications/{id}/category", "ownCategory", .category, reads: .everything,
+            on: .devices, also: .token, .performInSnapshot(RequestHandler.getCategoryOfNotification)
+        ),
+        Endpoint(
             .get, "/d/me/notifications/{id}/payload", "ownPayload", .fetch, on: .devices,
             also: .token, .fetch),
         Endpoint(

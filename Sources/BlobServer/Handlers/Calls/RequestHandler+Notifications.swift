@@ -109,10 +109,24 @@ extension RequestHandler {
     ) throws(ProtocolError) -> ActionStep {
         let app = try request.query.app()
         let name = try request.required(request.category)
-        let found = try asked(try snapshot.category(name.text, app: app?.text))
-        guard let found else { throw .notFound("category") }
-        try asked(try request.condition.check(category: found))
-        return .respond(.category(found))
+        return try respond(
+            to: request, with: try asked(try snapshot.category(name.text, app: app?.text)))
+    }
+
+    func getCategoryOfNotification(
+        _ request: EndpointRequest, in snapshot: borrowing Snapshot
+    ) throws(ProtocolError) -> ActionStep {
+        let id = try request.required(request.id)
+        let record = try record(id.text.utf8.span.bytes, for: request, in: snapshot)
+        return try respond(to: request, with: try asked(try snapshot.category(of: record)))
+    }
+
+    private func respond(
+        to request: EndpointRequest, with category: Category?
+    ) throws(ProtocolError) -> ActionStep {
+        guard let category else { throw .notFound("category") }
+        try asked(try request.condition.check(category: category))
+        return .respond(.category(category))
     }
 
     func putCategory(_ request: EndpointRequest) throws(ProtocolError) -> ActionStep {
