@@ -7,7 +7,7 @@ struct LinksTimeScenario: Scenario {
     static let about = About(
         "links-time", "Wrong signatures: the time of the answer says nothing about them.",
         """
-        Sends links whose signatures have their first wrong byte at each of the 43 positions, over one connection, in
+        Sends links and tokens whose signatures have their first wrong byte at each of the 43 positions, over one connection, in
         an order that is drawn each time, and measures each from the request to the answer. Compared are the ranks of
         the times of those that are wrong from the first byte and those that are right up to the last third (Mann and
         Whitney): a comparison byte by byte is faster with the former. The last line says how slow a comparison would
@@ -28,17 +28,41 @@ struct LinksTimeScenario: Scenario {
         var daemon = try DaemonUnderTest.serving(bench, arguments: ["--signing-keys", keyPath])
         let keys = try SigningKeys(parsing: Array("a \(secret)\n".utf8))
         let expiry = Int64(time(nil)) + 3_600
-        let link = SignedLink(to: .payload(id: "42"), expiresAt: expiry, keys: keys).text
+        let lines =
+            try measure(
+                "links", SignedLink(to: .payload(id: "42"), expiresAt: expiry, keys: keys).text,
+                refused: "403", &bench
+            ) { HTTPClient.request("GET", $0) }
+            + measure(
+                "tokens", DeviceToken(owner: "ann", expiresAt: expiry).text(keys: keys),
+                refused: "401", &bench
+            ) {
+                HTTPClient.request(
+                    "GET", "/d/me/notifications/42", ["Authorization: Bearer \($0)"])
+            }
+        try daemon.stop()
+        return lines
+    }
+
+    /// - Parameters:
+    ///   - signed: a text that is valid and ends with its signature.
+    ///   - request: a request with such a text. For the valid one, there is no notification.
+    private func measure(
+        _ what: String, _ signed: String, refused status: String, _ bench: inout Workbench,
+        _ request: (String) -> [UInt8]
+    ) throws -> [String] {
         let connection = try RawSocket.connect(to: bench.socket)
         var answers: Set<String> = []
-        try require(try ask(link, connection).answer.status == 404, "the right link is not valid")
+        try require(
+            try ask(request(signed), connection).answer.status == 404,
+            "the right one of the \(what) is not valid")
         var times: [Sample] = []
         var positions = Array(0..<Self.signatureByteCount)
         for _ in 0..<rounds {
             positions.shuffle(using: &bench.generator)
             for position in positions {
-                let wrong = spoiled(link, at: position)
-                let (answer, nanoseconds) = try ask(wrong, connection)
+                let wrong = spoiled(signed, at: position)
+                let (answer, nanoseconds) = try ask(request(wrong), connection)
                 // The date is the only field that changes.
                 let fields = answer.head.fields.filter { $0.key != "date" }
                 answers.insert(
@@ -47,18 +71,18 @@ struct LinksTimeScenario: Scenario {
             }
         }
         try require(answers.count == 1, "there are \(answers.count) different answers")
-        try require(answers.first?.hasPrefix("403") ?? false, "the answer is not 403")
-        try daemon.stop()
+        try require(
+            answers.first?.hasPrefix(status) ?? false, "the answer to \(what) is not \(status)")
         let found = Self.deviations(times)
         try require(
             abs(found) < Self.deviationsMax,
-            "signatures that are right up to the last third differ by \((found * 100).rounded() / 100) deviations"
+            "\(what) whose signatures are right up to the last third differ by \((found * 100).rounded() / 100) deviations"
         )
         let seen = [1, 2, 5, 10, 20, 50, 100, 200, 500, 1_000].first { nanoseconds in
             Self.deviations(times.map { $0.later(by: nanoseconds) }) >= Self.deviationsMax
         }
         return [
-            "\(times.count) wrong signatures, one answer",
+            "\(times.count) \(what) with wrong signatures, one answer",
             "median \(Self.median(times, Self.first)) ns where the first third is wrong, \(Self.median(times, Self.last)) ns where it is the last",
             "the ranks differ by \((found * 100).rounded() / 100) standard deviations",
             "found would be \(seen.map { "\($0) ns" } ?? "more than 1 µs") for each right byte",
@@ -78,18 +102,17 @@ struct LinksTimeScenario: Scenario {
     private static let first = 0..<signatureByteCount / 3
     private static let last = signatureByteCount - signatureByteCount / 3..<signatureByteCount
 
-    /// A link with another letter at a position of its signature.
-    private func spoiled(_ link: String, at position: Int) -> String {
-        var bytes = Array(link.utf8)
+    /// A link or token with another letter at a position of its signature.
+    private func spoiled(_ signed: String, at position: Int) -> String {
+        var bytes = Array(signed.utf8)
         let index = bytes.count - Self.signatureByteCount + position
         bytes[index] = bytes[index] == UInt8(ascii: "A") ? UInt8(ascii: "Q") : UInt8(ascii: "A")
         return String(decoding: bytes, as: UTF8.self)
     }
 
     private func ask(
-        _ link: String, _ connection: RawSocket
+        _ request: [UInt8], _ connection: RawSocket
     ) throws -> (answer: WholeAnswer, nanoseconds: Int) {
-        let request = HTTPClient.request("GET", link)
         var bytes: [UInt8] = []
         let begin = Clock.nanoseconds()
         _ = try connection.sendAll(request, answers: &bytes)
