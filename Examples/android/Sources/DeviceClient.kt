@@ -27,7 +27,9 @@ class DeviceClient(private val site: String, private val token: String) {
         val id: String = json.getString("id")
         val title: String? = json.text("title")
         val message: String? = json.text("message")
-        val actions: List<Action> = json.objects("actions").map { Action(it) }
+        /** Its own buttons; null: those of its category. [buttons] has either. */
+        val actions: List<Action>? = if (json.isNull("actions")) null else json.actions()
+        val category: String? = json.text("category")
         val isRead: Boolean = json.getBoolean("read")
         val actionState: String = json.getString("action_state")
     }
@@ -48,6 +50,17 @@ class DeviceClient(private val site: String, private val token: String) {
     }
 
     fun notification(id: String): Notification = read { Notification(call("GET", "notifications/${encoded(id)}")) }
+
+    /** The buttons of a notification: its own, or else those of its category. Empty if the category was deleted. */
+    fun buttons(notification: Notification): List<Action> {
+        if (notification.actions != null) return notification.actions
+        if (notification.category == null) return emptyList()
+        return try {
+            read { call("GET", "notifications/${encoded(notification.id)}/category").actions() }
+        } catch (failure: Failure) {
+            if (failure.status == 404) emptyList() else throw failure
+        }
+    }
 
     /**
      * The changes after a cursor; `0` stands for all notifications, `latest` for new changes only. Without a change,
@@ -126,3 +139,5 @@ private fun JSONObject.text(name: String): String? = if (isNull(name)) null else
 
 private fun JSONObject.objects(name: String): List<JSONObject> =
     optJSONArray(name)?.let { array -> (0 until array.length()).map { array.getJSONObject(it) } } ?: emptyList()
+
+private fun JSONObject.actions(): List<DeviceClient.Action> = objects("actions").map { DeviceClient.Action(it) }

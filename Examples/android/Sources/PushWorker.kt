@@ -34,7 +34,7 @@ class PushWorker(context: Context, parameters: WorkerParameters) : Worker(contex
         builder.setContentIntent(pendingIntent(id, "default", true))
             .setAutoCancel(true)
             .setDeleteIntent(pendingIntent(id, "dismiss", false))
-        for (action in details?.actions ?: emptyList()) {
+        for (action in details?.let { buttons(it) } ?: emptyList()) {
             val intent = pendingIntent(id, action.identifier, action.opensApp)
             builder.addAction(Notification.Action.Builder(null as Icon?, action.title, intent).build())
         }
@@ -86,6 +86,13 @@ class PushWorker(context: Context, parameters: WorkerParameters) : Worker(contex
     private fun details(id: String): DeviceClient.Notification? =
         try {
             Session(applicationContext).client?.notification(id)
+        } catch (error: IOException) {
+            null
+        }
+
+    private fun buttons(notification: DeviceClient.Notification): List<DeviceClient.Action>? =
+        try {
+            Session(applicationContext).client?.buttons(notification)
         } catch (error: IOException) {
             null
         }

@@ -50,7 +50,7 @@ private fun call(client: DeviceClient, words: Array<String>) {
     when (words[0]) {
         "show" -> {
             val notification = client.notification(words[3])
-            val actions = notification.actions.joinToString(",") { it.identifier }
+            val actions = client.buttons(notification).joinToString(",") { it.identifier }
             println("${notification.message} ${notification.isRead} ${notification.actionState} $actions")
         }
         "read" -> {

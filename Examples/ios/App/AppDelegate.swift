@@ -35,6 +35,13 @@ final class AppDelegate: UIResponder, UIApplicationDelegate {
         content.title = push.title ?? ""
         content.body = push.message ?? ""
         content.userInfo = ["richId": push.id]
+        if let client = Session.client, let notification = try? await client.notification(push.id) {
+            // The user has answered on another device.
+            guard notification.actionState == "none" else { return .noData }
+            if let category = try? await Buttons.register(for: notification, client) {
+                content.categoryIdentifier = category
+            }
+        }
         if let url = push.url,
             let payload = try? await PayloadDownload().run(
                 url, into: FileManager.default.temporaryDirectory),

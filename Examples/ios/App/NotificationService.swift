@@ -73,20 +73,12 @@ private final class Delivery: @unchecked Sendable {
         change { $0.attachments = [attachment] }
     }
 
-    /// The buttons of the notification, as a category of its own.
+    /// Without an answer of the site, the notification keeps the category that the push names.
     func addButtons(of push: RichPushMessage) async {
         guard let client = Session.client,
-            let actions = try? await client.notification(push.id).actions, !actions.isEmpty
+            let notification = try? await client.notification(push.id),
+            let category = try? await Buttons.register(for: notification, client)
         else { return }
-        let category = UNNotificationCategory(
-            identifier: "rich-\(push.id)",
-            actions: actions.map {
-                UNNotificationAction(identifier: $0.identifier, title: $0.title, options: [])
-            },
-            // A dismissal is told to the app, which withdraws the notification from the user's other devices.
-            intentIdentifiers: [], options: [.customDismissAction])
-        let center = UNUserNotificationCenter.current()
-        center.setNotificationCategories(await center.notificationCategories().union([category]))
-        change { $0.categoryIdentifier = category.identifier }
+        change { $0.categoryIdentifier = category }
     }
 }

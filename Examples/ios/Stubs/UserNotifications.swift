@@ -70,6 +70,9 @@ open class UNNotificationAttachment: NSObject {
 public struct UNNotificationActionOptions: OptionSet, Sendable {
     public let rawValue: UInt
     public init(rawValue: UInt) { self.rawValue = rawValue }
+    public static let authenticationRequired = UNNotificationActionOptions(rawValue: 1)
+    public static let destructive = UNNotificationActionOptions(rawValue: 2)
+    public static let foreground = UNNotificationActionOptions(rawValue: 4)
 }
 
 open class UNNotificationAction: NSObject {

@@ -71,6 +71,11 @@ class Faulty(http.server.BaseHTTPRequestHandler):
                 time.sleep(0.1)
         elif name == "silent":
             time.sleep(10)
+        elif name == "stalled":  # In the middle of the body, with the connection open.
+            self.head(200, {"Content-Length": len(PICTURE), "Content-Type": "image/jpeg", "ETag": tag(PICTURE)})
+            self.wfile.write(PICTURE[:1_000])
+            time.sleep(12)
+            self.close_connection = True
         elif name == "long":
             self.head(200, {"Content-Length": LONG_BYTES, "Content-Type": "image/jpeg", "ETag": '"x"'})
         elif name == "endless":  # Its length is not said.
@@ -212,6 +217,13 @@ class DeviceTests(unittest.TestCase):
             self.fails(f"{self.faulty}/{name}", "timedOut", "1000000", "1")
             self.assertLess(time.monotonic() - begin, 9)
 
+    def test_a_download_can_be_cancelled(self):
+        for name in ("slow", "silent", "stalled"):
+            begin = time.monotonic()
+            self.assertIn("cancelled", self.run_tool("cancel", "500", f"{self.faulty}/{name}", self.folder, status=1))
+            self.assertLess(time.monotonic() - begin, 4)
+            self.assertEqual(os.listdir(self.folder), [])
+
     def test_the_size_is_kept_whether_it_is_said_or_not(self):
         self.fails(self.faulty + "/long", "tooLarge")
         self.fails(self.faulty + "/endless", "tooLarge")
@@ -230,6 +242,11 @@ class DeviceTests(unittest.TestCase):
         with open(path, "wb") as file:
             file.write(content)
         self.blobd("put", notification, path, "--type", "image/jpeg", "--owner", "ann", "--socket", os.path.join(self.work, "s"))
+
+    def put_document(self, path, document):
+        subprocess.run(
+            ["curl", "-sf", "--unix-socket", os.path.join(self.work, "s"), "-X", "PUT", f"http://blobd/v1/{path}",
+             "-H", "Content-Type: application/json", "-d", document], check=True, capture_output=True)
 
     def sign(self, notification):
         return self.blobd("sign", notification, "--signing-keys", os.path.join(self.work, "keys"), "--base", self.site)
@@ -256,10 +273,7 @@ class DeviceTests(unittest.TestCase):
         self.assertLess(most["long"] - most["short"], 6_000, most)
 
     def test_a_device_reads_marks_and_responds_with_its_token(self):
-        document = '{"owner":"ann","message":"Dinner?","actions":[{"identifier":"yes","title":"Yes"}]}'
-        subprocess.run(
-            ["curl", "-sf", "--unix-socket", os.path.join(self.work, "s"), "-X", "PUT", "http://blobd/v1/notifications/2",
-             "-H", "Content-Type: application/json", "-d", document], check=True, capture_output=True)
+        self.put_document("notifications/2", '{"owner":"ann","message":"Dinner?","actions":[{"identifier":"yes","title":"Yes"}]}')
         token = self.blobd("token", "ann", "--scope", "write", "--device", "phone", "--signing-keys", os.path.join(self.work, "keys"))
         self.assertEqual(self.run_tool("show", self.site, token, "2"), "Dinner? false none yes\n")
         cursor = self.run_tool("changes", self.site, token, "latest").split()[-1]
@@ -272,6 +286,18 @@ class DeviceTests(unittest.TestCase):
         self.assertIn("403", self.run_tool("respond", self.site, weak, "2", "dismiss", status=1))
         other = self.blobd("token", "bob", "--scope", "write", "--signing-keys", os.path.join(self.work, "keys"))
         self.assertIn("404", self.run_tool("show", self.site, other, "2", status=1))
+
+    def test_a_notification_has_the_buttons_of_its_category(self):
+        self.put_document("categories/invitation", '{"actions":[{"identifier":"yes","title":"Yes"},{"identifier":"no","title":"No"}]}')
+        self.put_document("notifications/4", '{"owner":"ann","app":"mail","message":"Dinner?","category":"invitation"}')
+        self.put_document("notifications/5", '{"owner":"ann","message":"Dinner?","category":"invitation","actions":[]}')
+        token = self.blobd("token", "ann", "--scope", "write", "--signing-keys", os.path.join(self.work, "keys"))
+        self.assertEqual(self.run_tool("show", self.site, token, "4"), "Dinner? false none yes,no\n")
+        self.assertEqual(self.run_tool("show", self.site, token, "5"), "Dinner? false none \n")
+        self.put_document("categories/invitation?app=mail", '{"actions":[{"identifier":"later","title":"Later"}]}')
+        self.assertEqual(self.run_tool("show", self.site, token, "4"), "Dinner? false none later\n")
+        self.run_tool("respond", self.site, token, "4", "later")
+        self.assertEqual(self.run_tool("show", self.site, token, "4"), "Dinner? true activated later\n")
 
 
 if __name__ == "__main__":

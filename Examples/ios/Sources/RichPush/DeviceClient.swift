@@ -28,17 +28,24 @@ public struct DeviceClient: Sendable {
     public struct Notification: Sendable, Hashable, Decodable {
         /// A button.
         public struct Action: Sendable, Hashable, Decodable {
-            /// What is sent when it is tapped, and what is on it.
+            /// What is sent when it is tapped, and its label.
             public let identifier, title: String
+            /// Whether it opens the app, is shown as a warning, and requires an unlocked device.
+            public let foreground, destructive, authenticationRequired: Bool
+
+            private enum CodingKeys: String, CodingKey {
+                case identifier, title, foreground, destructive
+                case authenticationRequired = "authentication_required"
+            }
         }
 
         /// Its id.
         public let id: String
         /// What is shown.
         public let title, message: String?
-        /// Its own buttons.
+        /// Its own buttons; nil: those of its category (``DeviceClient/buttons(of:)``).
         public let actions: [Action]?
-        /// Of the category whose actions count where the notification has none.
+        /// The name of its category.
         public let category: String?
         /// Whether it was read on any device.
         public let read: Bool
@@ -72,6 +79,20 @@ public struct DeviceClient: Sendable {
     /// A notification. Throws a ``Failure`` with 404 where it is gone.
     public func notification(_ id: String) async throws -> Notification {
         try decode(try await call("GET", "notifications/\(Self.encoded(id))"))
+    }
+
+    /// The buttons of a notification: its own, or else those of its category. Empty if the category was deleted.
+    public func buttons(of notification: Notification) async throws -> [Notification.Action] {
+        if let actions = notification.actions { return actions }
+        guard notification.category != nil else { return [] }
+        struct Category: Decodable { let actions: [Notification.Action] }
+        do {
+            let path = "notifications/\(Self.encoded(notification.id))/category"
+            let category: Category = try decode(try await call("GET", path))
+            return category.actions
+        } catch let failure as Failure where failure.status == 404 {
+            return []
+        }
     }
 
     /// The changes after a cursor: `0` for all, `latest` for none. Waits for one for so many seconds.

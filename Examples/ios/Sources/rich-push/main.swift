@@ -1,6 +1,7 @@
 // The device's part on a terminal, for tests and for a try without a phone:
 //
 //     rich-push download LINK FOLDER [BYTES_MAX [SECONDS]]
+//     rich-push cancel MILLISECONDS LINK FOLDER
 //     rich-push show|read|changes|respond SITE TOKEN ID|CURSOR [ACTION]
 
 import Foundation
@@ -17,6 +18,16 @@ do {
         if words.count > 4 { download.seconds = Double(words[4]) ?? 0 }
         let payload = try await download.run(url, into: URL(fileURLWithPath: words[2]))
         print(payload.file.lastPathComponent, payload.mediaType, payload.byteCount)
+    case ("cancel", 4):
+        guard let milliseconds = UInt64(words[1]), let url = URL(string: words[2]) else {
+            fatalError("see the first lines of main.swift")
+        }
+        let download = Task {
+            try await PayloadDownload().run(url, into: URL(fileURLWithPath: words[3]))
+        }
+        try await Task.sleep(nanoseconds: milliseconds * 1_000_000)
+        download.cancel()
+        print(try await download.value.file.lastPathComponent)
     case ("show"?, 4), ("read"?, 4), ("changes"?, 4), ("respond"?, 5):
         guard let site = URL(string: words[1]) else { fatalError("\(words[1]) is no address") }
         let client = DeviceClient(site: site, token: words[2])
@@ -25,7 +36,7 @@ do {
             let notification = try await client.notification(words[3])
             print(
                 notification.message ?? "", notification.read, notification.actionState,
-                (notification.actions ?? []).map(\.identifier).joined(separator: ","))
+                try await client.buttons(of: notification).map(\.identifier).joined(separator: ","))
         case "read": try await client.markAsRead(words[3])
         case "changes":
             let page = try await client.changes(since: words[3])
@@ -35,6 +46,9 @@ do {
         }
     default: fatalError("see the first lines of main.swift")
     }
+} catch is CancellationError {
+    print("failed: cancelled")
+    exit(1)
 } catch {
     print("failed: \(error)")
     exit(1)
