@@ -68,12 +68,18 @@ export class Device {
         const known = this.shown.get(id)
         const entry = known ?? { id }
         this.shown.set(id, entry)
-        const [record, picture] = await Promise.all([this.call("GET", `notifications/${encodeURIComponent(id)}`), this.picture(entry, link)])
+        // The push and the feed may bring it at the same time.
+        entry.fetching ??= this.picture(entry, link)
+        const [record, picture] = await Promise.all([this.call("GET", `notifications/${encodeURIComponent(id)}`), entry.fetching])
         // It was withdrawn meanwhile.
         if (this.shown.get(id) !== entry) return
-        if (!record) return this.withdraw(id)
+        if (!record || record.action_state !== "none") return this.withdraw(id)
         if (picture) entry.picture = picture
-        const buttons = (record.actions ?? []).map(action =>
+        else entry.fetching = null
+        entry.category = record.actions ? null : record.category
+        const actions = record.actions ?? (record.category && await this.call("GET", `notifications/${encodeURIComponent(id)}/category`))?.actions
+        if (this.shown.get(id) !== entry) return
+        const buttons = (actions ?? []).map(action =>
             element("button", { type: "button", onclick: () => this.respond(id, action.identifier, action.title) }, action.title))
         const dismiss = element("button", { type: "button", "aria-label": "Dismiss", onclick: () => this.respond(id, "dismiss", "dismissed") }, "✕")
         const view = element("div", { className: "notification", role: "group", "aria-label": record.message ?? "Notification" },
@@ -88,9 +94,8 @@ export class Device {
         this.empty.hidden = true
     }
 
-    /** Fetches the picture once: with its signed link, or with the token where the push was missed. */
+    /** Fetches the picture with its signed link, or with the token if the push was missed. */
     async picture(entry, link) {
-        if (entry.picture) return null
         const begin = performance.now()
         const response = link
             ? await fetch(link)
@@ -138,9 +143,12 @@ export class Device {
 
     async apply(change) {
         const record = change.notification
-        if (change.kind === "published" && !this.shown.has(change.id)) {
-            // Its push was missed.
-            await this.show(change.id, record)
+        if (change.kind === "category") {
+            for (const [id, entry] of this.shown) if (entry.category === change.category.name) await this.show(id, {})
+        } else if (change.kind === "published" && !this.shown.has(change.id)) {
+            // The push comes a moment later, unless it was missed.
+            const show = () => this.shown.has(change.id) || this.show(change.id, record).catch(error => log(`${this.name}: ${error.message}`))
+            setTimeout(show, 500)
         } else if (change.kind === "updated" && record.action_state === "none") {
             if (this.shown.has(change.id)) await this.show(change.id, record)
         } else if (change.kind === "updated" || ["deleted", "expired", "left"].includes(change.kind)) {

@@ -56,6 +56,7 @@ function fields() {
 }
 
 async function report(work) {
+    status.textContent = "Sending …"
     try {
         status.textContent = await work()
     } catch (error) {
@@ -66,9 +67,11 @@ async function report(work) {
 
 form.onsubmit = event => {
     event.preventDefault()
+    // As the form is now, and not once the picture has been read.
+    const wanted = fields()
     report(async () => {
         const content = await picture()
-        const sent = await call("send", fields(), content)
+        const sent = await call("send", wanted, content)
         last = sent.id
         document.querySelector("#edit").disabled = false
         log(`published ${sent.id}: ${size(content.size)} stored, ${sent.sent === 1 ? "a push" : `${sent.sent} pushes`} of at most ${size(sent.bytes)}`)
@@ -85,7 +88,6 @@ document.querySelector("#edit").onclick = () => report(async () => {
 document.querySelector("#many").onclick = event => {
     const button = event.target
     button.disabled = true
-    status.textContent = "Sending …"
     report(async () => {
         const sent = await call("many", { count: 10_000, message: fields().message }, await picture())
         log(`published the same picture for ${sent.stored.toLocaleString()} users in ${sent.seconds} s`)

@@ -101,7 +101,10 @@ def send(query, picture, media_type):
     for name in ("title", "message"):
         if query.get(name):
             document[name] = query[name]
-    if query.get("buttons"):
+    if query.get("category"):
+        set_category(query["category"], query.get("buttons", ""))
+        document["category"] = query["category"]
+    elif query.get("buttons"):
         document["actions"] = actions(query["buttons"])
     notification = publish(document, picture, media_type)
     return {"id": notification["id"]} | push_to_owner(query["owner"], notification["id"], query.get("style", "alert"))
@@ -111,10 +114,20 @@ def actions(text):
     return [{"identifier": f"b{index}", "title": title.strip()} for index, title in enumerate(text.split(",")) if title.strip()]
 
 
+def set_category(name, buttons):
+    """The buttons of all notifications that name the category."""
+    blobd("PUT", f"/v1/categories/{quote(name, safe='')}", json.dumps({"actions": actions(buttons)}).encode(), Content_Type="application/json")
+
+
 def edit(query):
-    """Other buttons for a notification that is on screens already."""
-    body = json.dumps({"actions": actions(query["buttons"])}).encode()
-    blobd("PATCH", f"/v1/notifications/{quote(query['id'], safe='')}", body, Content_Type="application/merge-patch+json")
+    """Other buttons for a notification that is on screens already, or for all of its category."""
+    target = f"/v1/notifications/{quote(query['id'], safe='')}"
+    category = json.loads(blobd("GET", target)).get("category")
+    if category:
+        set_category(category, query["buttons"])
+    else:
+        body = json.dumps({"actions": actions(query["buttons"])}).encode()
+        blobd("PATCH", target, body, Content_Type="application/merge-patch+json")
     return {"id": query["id"]}
 
 

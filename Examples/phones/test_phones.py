@@ -55,6 +55,8 @@ class PhoneTests(unittest.TestCase):
 
     def test_a_picture_reaches_all_devices_of_a_user_and_nobody_else(self):
         before = self.notifications(BOB).count()
+        fetches = []
+        self.page.on("request", lambda request: re.search(r"/d/[0-9]+\?|/payload$", request.url) and fetches.append(request.url))
         self.send(message="A view of the lake")
         for device in (ANN, WORK, WATCH):
             first = self.notifications(device).first
@@ -63,6 +65,9 @@ class PhoneTests(unittest.TestCase):
             self.assertGreater(first.locator("img").evaluate("image => image.naturalWidth"), 0)
             expect(first.get_by_role("button", name="Like")).to_be_visible()
         expect(self.notifications(BOB)).to_have_count(before)
+        # Each device fetches it once, although the feed tells of it too.
+        self.page.wait_for_timeout(1_000)
+        self.assertEqual(len(fetches), 3, fetches)
 
     def test_a_silent_push_shows_the_same(self):
         self.send(message="In silence", style="silent")
@@ -95,6 +100,24 @@ class PhoneTests(unittest.TestCase):
             expect(shown.get_by_role("button", name="At eight")).to_be_visible()
             expect(shown.locator("img")).to_be_visible()
             expect(shown.get_by_role("button", name="Yes")).to_have_count(0)
+
+    def test_the_buttons_of_a_category_change_on_all_of_its_notifications(self):
+        self.page.locator("[name=category]").check()
+        for message in ("Lunch?", "Cinema?"):
+            self.send(message=message, buttons="Coming, Sorry")
+            for device in (ANN, WORK, WATCH):
+                expect(self.notifications(device).filter(has_text=message).get_by_role("button", name="Coming")).to_be_visible()
+        self.page.locator("[name=buttons]").fill("Next week")
+        self.page.get_by_role("button", name="Change its buttons").click()
+        for device in (ANN, WORK, WATCH):
+            for message in ("Lunch?", "Cinema?"):
+                shown = self.notifications(device).filter(has_text=message)
+                expect(shown.get_by_role("button", name="Next week")).to_be_visible()
+                expect(shown.get_by_role("button", name="Coming")).to_have_count(0)
+        self.notifications(WORK).filter(has_text="Lunch?").get_by_role("button", name="Next week").click()
+        for device in (ANN, WATCH):
+            expect(self.notifications(device).filter(has_text="Lunch?")).to_have_count(0)
+            expect(self.notifications(device).filter(has_text="Cinema?")).to_have_count(1)
 
     def test_a_notification_expires_before_ones_eyes(self):
         self.send(message="Only for a moment", ttl="10")
