@@ -120,7 +120,10 @@ class FCM(Service):
         key, key_id = self.account["private_key"], self.account["private_key_id"]
         assertion = jwt.encode(claims, key, "RS256", {"kid": key_id})
         grant = "urn:ietf:params:oauth:grant-type:jwt-bearer"
-        answer = self.http.post(url, data={"grant_type": grant, "assertion": assertion}).raise_for_status().json()
+        response = self.http.post(url, data={"grant_type": grant, "assertion": assertion})
+        if response.is_error:
+            raise RuntimeError(f"no access token: {response.status_code} {response.text}")
+        answer = response.json()
         return answer["access_token"], answer["expires_in"] - 60
 
     def request(self, device, push):

@@ -7,7 +7,7 @@ token, `busy` is answered 429 with Retry-After once, `later` always and with two
 503 always, `slow` after a second, `expired` that the provider's token has expired, once. Every push is a line of
 FOLDER/pushes.jsonl.
 """
-import base64, datetime, ipaddress, json, os, re, socket, ssl, sys, threading, time, uuid
+import base64, collections, datetime, ipaddress, json, os, re, socket, ssl, sys, threading, time, uuid
 from urllib.parse import parse_qs
 
 import jwt
@@ -26,8 +26,11 @@ PUSH_BYTES_MAX = 4096
 
 
 class Refused(Exception):
+    counts = collections.Counter()
+
     def __init__(self, status, reason, fields=()):
         self.status, self.reason, self.fields = status, reason, dict(fields)
+        Refused.counts[f"{status} {reason}"] += 1
 
 
 def require(condition, status, reason):

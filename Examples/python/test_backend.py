@@ -9,7 +9,7 @@ BLOBD = sys.argv.pop(1)
 SWIFT = sys.argv.pop(1) if os.path.isfile("".join(sys.argv[1:2])) else None
 HERE = os.path.dirname(os.path.abspath(__file__))
 PICTURE = b"\xff\xd8\xff\xe0" + bytes(range(256)) * 40
-OWNERS = ("ann", "bea", "cy-apns", "cy-fcm", "dan", "dot", "eve", "fay", "gil", "hal", "ida", "kim")
+OWNERS = ("ann", "bea", "cy-apns", "cy-fcm", "dan", "dot", "eve", "fay", "gil", "hal", "ida", "jim", "kim")
 
 
 def wait(call):
@@ -138,6 +138,7 @@ class BackendTests(unittest.TestCase):
             daemon.send_signal(signal.SIGTERM)
             daemon.wait(30)
         cls.folder.cleanup()
+        print("refused:", ", ".join(f"{reason} × {count}" for reason, count in sorted(push_services.Refused.counts.items())))
 
     def pushes(self, token):
         path = os.path.join(self.folder.name, "pushes.jsonl")
@@ -211,6 +212,24 @@ class BackendTests(unittest.TestCase):
         backend.register("dot", "apns", "dot-1")
         self.assertEqual(backend.send("dot")["sent"], 1)
         self.assertEqual(backend.send("dan")["dropped"], 1)
+
+    def test_wrong_credentials_are_refused(self):
+        # Services of their own: APNs allows few provider tokens.
+        services, folder = (os.path.join(self.folder.name, name) for name in ("services", "other"))
+        os.mkdir(services), os.mkdir(folder)
+        variables, _ = push_services.start(services)
+        push_services.Keys(folder).write_account(variables["FCM_URL"])
+        for service, name, value, reason in (
+            ("apns", "APNS_TOPIC", "com.example.other", "BadTopic"), ("apns", "APNS_KEY_ID", "OTHER12345", "InvalidProviderToken"),
+            ("apns", "APNS_TEAM_ID", "OTHER12345", "InvalidProviderToken"),
+            ("apns", "APNS_KEY", f"{folder}/AuthKey.p8", "InvalidProviderToken"),
+            ("fcm", "FCM_ACCOUNT", f"{folder}/account.json", "invalid_grant"),
+        ):
+            backend = self.start_backend(**variables | {name: value})
+            backend.register("jim", service, "a1")
+            outcome = backend.send("jim")
+            self.assertEqual((outcome["sent"], outcome["dropped"], len(outcome["failed"])), (0, 0, 1), name)
+            self.assertIn(reason, outcome["failed"][0])
 
     def test_a_device_belongs_to_the_last_user_who_signed_in(self):
         self.backend.register("eve", "fcm", "shared")
