@@ -148,7 +148,7 @@ def send_to_many(query, picture, media_type):
 
 
 def figures():
-    """What the console shows. Percentiles are of the fetches since the last look, by the buckets of blobd's histogram."""
+    """What the console shows. It reads percentiles from the buckets of blobd's histogram, over all fetches."""
     statistics = json.loads(blobd("GET", "/v1/stats"))
     names = ("notifications", "blobs", "bytes_stored", "bytes_referenced", "requests", "connections", "watchers", "publishes")
     result = {name: statistics.get(name, 0) for name in names}
