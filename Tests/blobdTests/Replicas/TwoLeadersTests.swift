@@ -102,7 +102,7 @@ struct TwoLeadersTests {
     }
 
     /// It answered 404 as `replicated`, although another one led and had the notification.
-    @Test("A leader that was deposed and does not know it yet acknowledges no change without effect")
+    @Test("A leader that was deposed and does not know it acknowledges no change without effect")
     func deposed() throws {
         let shard = try ProxiedShard()
         let old = try shard.leader()
@@ -119,7 +119,8 @@ struct TwoLeadersTests {
         client.send(
             "DELETE /v1/notifications/2 HTTP/1.1\r\nHost: a\r\nBlobd-Ack: replicated\r\n\r\n")
         shard.mend()
-        let answer = try String(decoding: client.receive(upTo: Array("\r\n".utf8)), as: UTF8.self)
+        let line = try client.receive(upTo: Array("\r\n".utf8))
+        let answer = String(decoding: line, as: UTF8.self)
         #expect(answer.hasPrefix("HTTP/1.1 503"), "\(answer)")
     }
 
