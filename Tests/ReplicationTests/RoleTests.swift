@@ -177,6 +177,47 @@ struct RoleTests {
         #expect(a.activity == .follows)
     }
 
+    // The leader waited for a follower whose disk was full, and nobody led for twenty seconds.
+    @Test("A follower that has not applied all changes does not ask for the lead")
+    func stuck() throws {
+        let (a, b, promotion) = try askedLeader()
+        b.bucket.onRequest = { (operation, name) throws(ReplicationError) in
+            if operation == .get, name.hasPrefix(ShardNames.logPrefix) {
+                throw ReplicationError.bucket("away")
+            }
+        }
+        while promotion.answer == nil {
+            try? b.step()
+            b.uptime += 1_000
+        }
+        guard case .refused(let why) = promotion.answer else { throw TestFailure("it leads") }
+        #expect(why.contains("did not apply all changes"), "\(why)")
+        #expect(b.bucket.counts[.create] == nil)
+        try a.step()
+        #expect(a.isLeading)
+        // It asks when it has.
+        b.bucket.onRequest = { _, _ in }
+        let next = TestPromotion()
+        b.promotion = next
+        try ReplicaUnderTest.run([a, b]) { b.isLeading }
+        #expect(next.answer == .leads(b.store.replicationState!.epoch))
+    }
+
+    // It read what came meanwhile, and applied nothing until it had all.
+    @Test("A follower that reads as slowly as its leader ships applies what it has read")
+    func readsSlowly() throws {
+        let a = try leader()
+        let b = try follower("b", of: a)
+        let first = b.store.lastSequence
+        for number in 0..<40 {
+            try a.store.put("\(number)", [1])
+            try ship(a)
+        }
+        b.bucket.onRequest = { [unowned b] _, _ throws(ReplicationError) in b.uptime += 200 }
+        for _ in 0..<2 { try b.step() }
+        #expect((first + 2...first + 8).contains(b.store.lastSequence), "\(b.store.lastSequence)")
+    }
+
     // The follower gave up after ten seconds, the leader handed over after fourteen, and nobody led for twenty more.
     @Test("A request that was given up is not granted")
     func withdrawn() throws {

@@ -291,14 +291,11 @@ extension World {
         let last = store.lastSequence
         if isAwaited, let batch = host.timeline?.batch(last) {
             let hasEffect = !steps.isEmpty
-            let waiter = Waiter(
-                sequence: last, stamp: batch.stamp, position: hasEffect ? nil : history.position,
-                segment: hasEffect ? .none : .next)
-            if store.shippedSequence >= last, hasEffect {
-                try acknowledge(waiter, by: host)
-            } else {
-                host.waiters.append(waiter)
-            }
+            host.waiters.append(
+                Waiter(
+                    sequence: last, stamp: batch.stamp,
+                    position: hasEffect ? nil : history.position,
+                    segment: hasEffect ? .none : .next))
         }
         host.wake("replica", in: 1)
         host.wake("commits", in: Int64(chance.below(100)))

@@ -159,6 +159,9 @@ extension World {
                 "acknowledged as replicated, and not in the log of the shard",
                 "\(sequence) by \(host.name), the log ends with \(history.last)")
         }
+        guard objects.bytes.contains(where: { $0.key.hasSuffix("manifest.json") }) else {
+            throw Finding("acknowledged as replicated without a base in the bucket", host.name)
+        }
         if let position = waiter.position {
             guard host.appendedPosition > position else {
                 throw Finding(

@@ -56,10 +56,9 @@ extension Worker {
         guard case .awaitingChange(let reply) = connection.state.phase,
             reply.form.acknowledgement == .replicated, result.tellsState
         else { return result }
-        let store = environment.context.store
         return environment.context.replica.awaitBucket(
-            result, last: store.lastSequence, shipped: store.shippedSequence,
-            for: connection.address, asOf: now)
+            result, last: environment.context.store.lastSequence, for: connection.address, asOf: now
+        )
     }
 
     private func accept(_ number: Int32, _ peer: Peer, isDevice: Bool) {

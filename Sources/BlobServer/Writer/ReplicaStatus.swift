@@ -188,15 +188,12 @@ final class ReplicaStatus: Sendable {
     /// begun after it, since nothing else shows that this daemon still leads. Returns an immediate answer; nil: the
     /// connection waits.
     func awaitBucket(
-        _ result: ChangeResult, last: UInt64, shipped: UInt64, for connection: ConnectionAddress,
-        asOf now: Instant
+        _ result: ChangeResult, last: UInt64, for connection: ConnectionAddress, asOf now: Instant
     ) -> ChangeResult? {
-        let needsSegment = result.mayLackEffect
-        guard last > shipped || needsSegment else { return result }
         let waiter = Waiter(
             sequence: last, connection: connection, result: result,
             end: now.after(milliseconds: options.unreplicatedMillisecondsMax),
-            segment: needsSegment ? .next : .none)
+            segment: result.mayLackEffect ? .next : .none)
         if wait(waiter) { return nil }
         return .refused(
             ProtocolError(

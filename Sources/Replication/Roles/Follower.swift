@@ -12,11 +12,13 @@ struct Follower {
         case handedOverToNobody
     }
 
-    /// A request for the lead, which the leader was asked to grant.
+    /// A request for the lead.
     private struct Asked {
         let request: any PromotionRequest
-        let document: HandoverDocument
         let end: Int64
+        /// What the leader was asked; nil: it will be when this host has applied all that is there, since the leader
+        /// takes no changes until then.
+        var document: HandoverDocument?
         /// Whether the leader has ended its epoch since.
         var isGranted = false
     }
@@ -90,24 +92,33 @@ struct Follower {
         if let taking { return try takeOver(taking, on: bucket) }
         let now = host.uptime
         if let request = host.takePromotion() {
-            return try take(request, on: bucket, at: now)
+            if request.isForced || (hasEnded && asked == nil) {
+                giveUp("superseded by a later request with --force")
+                return try takeOver(request, deposes: request.isForced, on: bucket)
+            }
+            if asked == nil {
+                asked = Asked(
+                    request: request, end: now + Int64(ReplicationLimits.handoverMilliseconds))
+            } else {
+                request.refuse("the leader \(leader) has already been asked to hand over")
+            }
         }
         let isQuiet =
             now - lastSegment >= Int64(ReplicationLimits.packLookMilliseconds)
             && now - lastPackLook >= Int64(ReplicationLimits.packLookMilliseconds)
         if isQuiet { lastPackLook = now }
         // While the bucket is away nobody is kept waiting for another answer of it.
-        if isAway, isLate { giveUp(Self.lateness(of: leader)) }
+        if isAway, isLate { giveUp(lateness) }
         isAway = true
         let last: Segment.Head?
         do {
             last = try applyNext(on: bucket, looksAtPacks: isQuiet)
         } catch {
-            if isLate { giveUp(Self.lateness(of: leader)) }
+            if isLate { giveUp(lateness) }
             throw error
         }
         isAway = false
-        if isLate, last?.kind != .end { giveUp(Self.lateness(of: leader), on: bucket) }
+        if isLate, last?.kind != .end { giveUp(lateness, on: bucket) }
         deleteWithdrawn(on: bucket)
         if let last {
             lastSegment = host.uptime
@@ -121,11 +132,16 @@ struct Follower {
             let isArmed = hasEnded || isOwnFence || (host.settings.mayBegin && !hasCaughtUp)
             claimsAt = isArmed ? Self.claim(at: lastSegment) : nil
             noteAnswer(of: last)
-            guard let asked, asked.isGranted else { return .next(.again) }
-            return try takeOver(asked.request, on: bucket)
+        } else {
+            hasCaughtUp = true
         }
-        hasCaughtUp = true
-        if let asked, asked.isGranted { return try takeOver(asked.request, on: bucket) }
+        if let asked {
+            if asked.isGranted || (asked.document == nil && hasEnded) {
+                return try takeOver(asked.request, on: bucket)
+            }
+            if asked.document == nil, hasCaughtUp { try ask(for: asked.request, on: bucket) }
+        }
+        if last != nil { return .next(.again) }
         if let claimsAt, now >= claimsAt {
             host.log(
                 .warning, "\(host.settings.shardName) has no leader: this daemon takes the lead")
@@ -142,6 +158,7 @@ struct Follower {
         on bucket: any Bucket, looksAtPacks: Bool
     ) throws -> Segment.Head? {
         var ahead = log
+        let end = host.uptime + ReplicationLimits.readAheadMilliseconds
         guard let first = try ahead.next(on: bucket, looksAtPacks: looksAtPacks) else {
             isBehind = false
             return nil
@@ -149,7 +166,9 @@ struct Follower {
         var foundAt = host.uptime
         var (last, items, byteCount) = (first, first.items, first.bytes.count)
         // One that comes alone does not wait for the answer that there is no other.
-        while isBehind, last.head.kind == .batches, byteCount < ReplicationLimits.appliedByteCount {
+        while isBehind, last.head.kind == .batches, byteCount < ReplicationLimits.appliedByteCount,
+            host.uptime < end
+        {
             var further = ahead
             // What is wrong with the next one is found again when these are applied.
             guard let next = (try? further.next(on: bucket, looksAtPacks: false)) ?? nil,
@@ -182,30 +201,21 @@ struct Follower {
 
     // MARK: - Requests to hand over
 
-    private mutating func take(
-        _ request: any PromotionRequest, on bucket: any Bucket, at now: Int64
-    ) throws -> Replica.Outcome {
-        if request.isForced || (hasEnded && asked == nil) {
-            giveUp("superseded by a later request with --force")
-            return try takeOver(request, deposes: request.isForced, on: bucket)
-        }
-        guard asked == nil else {
-            request.refuse("the leader \(leader) has already been asked to hand over")
-            return .next(.again)
-        }
+    private mutating func ask(
+        for request: any PromotionRequest, on bucket: any Bucket
+    ) throws {
         do {
             if let document = try ask(on: bucket) {
-                asked = Asked(
-                    request: request, document: document,
-                    end: now + Int64(ReplicationLimits.handoverMilliseconds))
-            } else {
-                request.refuse("another host has already asked the leader \(leader) to hand over")
+                asked?.document = document
+                return
             }
+            request.refuse("another host has already asked the leader \(leader) to hand over")
+            asked = nil
         } catch {
             request.refuse("cannot ask the leader: \(error)")
+            asked = nil
             throw error
         }
-        return .next(.again)
     }
 
     /// Asks the leader to hand over.
@@ -234,25 +244,28 @@ struct Follower {
 
     /// Notes what a segment says to the request to hand over.
     private mutating func noteAnswer(of segment: Segment.Head) {
-        guard let asked else { return }
-        if segment.epoch == asked.document.epoch {
-            self.asked?.isGranted = segment.kind == .end
-        } else if segment.epoch > asked.document.epoch {
+        guard let document = asked?.document else { return }
+        if segment.epoch == document.epoch {
+            asked?.isGranted = segment.kind == .end
+        } else if segment.epoch > document.epoch {
             giveUp("\(leader) took the lead in the meantime (epoch \(segment.epoch))")
         }
     }
 
     private var isLate: Bool { asked.map { host.uptime >= $0.end } ?? false }
 
-    private static func lateness(of leader: String) -> String {
-        "the leader \(leader) did not hand over within \(ReplicationLimits.handoverMilliseconds / 1_000) s; if it is gone for good, use --force"
+    private var lateness: String {
+        let limit = "within \(ReplicationLimits.handoverMilliseconds / 1_000) s"
+        return asked?.document == nil
+            ? "this daemon did not apply all changes of the leader \(leader) \(limit): see its log"
+            : "the leader \(leader) did not hand over \(limit); if it is gone for good, use --force"
     }
 
     /// Refuses the request to hand over. From here on this host does not take the lead by it, also where the leader still
     /// grants it.
     private mutating func giveUp(_ why: String, on bucket: (any Bucket)? = nil) {
         guard let asked else { return }
-        withdrawn = asked.document
+        withdrawn = asked.document ?? withdrawn
         self.asked = nil
         if let bucket { deleteWithdrawn(on: bucket) }
         asked.request.refuse(why)

@@ -16,6 +16,9 @@ struct Leader {
     private static let saidAttemptCount = 3
     private var nextHandoverLook: Int64 = 0
     private var isHandingOver = false
+    /// Whether the shard is known to have a base: without one nothing of it can be restored.
+    private var hasBase = false
+    private var nextBaseLook: Int64 = 0
     private var abandonedEpoch: (number: UInt64, since: Int64)?
 
     /// - Parameter writer: after the fence of this run, where it has taken the lead already.
@@ -29,6 +32,9 @@ struct Leader {
         host.noteLeader(host.settings.hostName)
         host.become(shipper == nil ? .starts : .ships(epoch: epoch))
     }
+
+    /// The last batch that survives the loss of this host.
+    var replicatedSequence: UInt64 { hasBase ? store.shippedSequence : 0 }
 
     mutating func step(on bucket: any Bucket) throws -> Replica.Outcome {
         host.takePromotion()?.refuse("this daemon already leads")
@@ -101,6 +107,7 @@ struct Leader {
             try host.write { (store) throws(StoreError) in try store.commitPending() }
         }
         let begun = host.uptime
+        if !hasBase, host.hasWaiters, begun >= nextBaseLook { lookForBase(on: bucket, at: begun) }
         let isAllShipped = store.shippedSequence == store.lastSequence
         // Before the epoch ends, too. The follower may have given up meanwhile: nobody would lead. Once its end may
         // be in the log there is no way back: a host that finds it takes the lead, without what was changed here since.
@@ -124,7 +131,7 @@ struct Leader {
             nextHeartbeat = begun + Int64(ReplicationLimits.heartbeatMilliseconds)
             host.noteMoved(at: begun)
             host.noteSegmentAppended()
-            host.complete(upTo: store.shippedSequence)
+            host.complete(upTo: replicatedSequence)
             return shipper.hasEnded ? try handOver(on: bucket) : .next(.again)
         case .unknown(let why):
             attempts += 1
@@ -138,9 +145,22 @@ struct Leader {
             return try stepDown(because: Epochs.host(of: epoch, on: bucket), leads: epoch)
         case .nothing where isHandingOver: return .next(.again)
         case .nothing:
-            let next = min(nextHeartbeat, nextHandoverLook)
+            let next = min(
+                nextHeartbeat, nextHandoverLook, hasBase || !host.hasWaiters ? .max : nextBaseLook)
             return .next(.wait(milliseconds: Int(max(1, next - begun + 1))))
         }
+    }
+
+    private mutating func lookForBase(on bucket: any Bucket, at now: Int64) {
+        // Shipping finds out what is wrong with the bucket.
+        guard let bases = try? BaseManifest.numbers(on: bucket) else { return }
+        hasBase = !bases.isEmpty
+        if !hasBase, nextBaseLook == 0 {
+            host.log(
+                .notice,
+                "Changes are acknowledged as replicated when the first base is in the bucket")
+        }
+        nextBaseLook = now + ReplicationLimits.baseLookMilliseconds
     }
 
     /// Whether a newer epoch has been there for so long that its host has given it up: it left no fence, and

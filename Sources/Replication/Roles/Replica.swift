@@ -39,7 +39,7 @@ package struct Replica {
     /// The last batch that clients who wait for the bucket have waited for.
     package var reachedSequence: UInt64 {
         switch role {
-        case .leading: store.shippedSequence
+        case .leading(let leader): leader.replicatedSequence
         case .following: store.lastSequence
         }
     }

@@ -5,6 +5,8 @@ package enum ReplicationLimits {
     /// this is 3 MiB a second.
     package static let segmentByteCount = 16 << 20
     package static let appliedByteCount = 4 << 20
+    /// How long a follower reads segments before it applies those that it has, in milliseconds.
+    package static let readAheadMilliseconds: Int64 = 500
     package static let segmentByteCountMax = 256 << 20
     /// Bytes of long blobs that are held in memory: by a leader that uploads them together, and by a follower that
     /// stores them with their batches. One blob is, however long it is.
@@ -35,6 +37,8 @@ package enum ReplicationLimits {
     /// How long a follower finds no name before it looks whether the log was packed, in milliseconds.
     package static let packLookMilliseconds = 12_000
     package static let handoverLookMilliseconds = 1_000
+    /// How often a leader looks for the first base while clients wait for it, in milliseconds.
+    package static let baseLookMilliseconds: Int64 = 1_000
     package static let handoverMilliseconds = 10_000
     package static let firstBaseMilliseconds = 60_000
     package static let documentByteCountMax = 16 << 20

@@ -75,6 +75,25 @@ struct FailingBucketTests {
         #expect(restored.status == 0, "\(restored.errors)")
     }
 
+    // Nineteen publishes were acknowledged as replicated, and the bucket could not be restored.
+    @Test("Nothing is acknowledged as replicated before the shard has a base")
+    func withoutBase() throws {
+        let shard = try ProxiedShard()
+        shard.fail { request in
+            request.method == "PUT" && request.target.contains("/base/")
+                ? [.error(403, "AccessDenied")] : nil
+        }
+        let leader = try shard.leader(in: nil, "--max-unreplicated", "2s")
+        let refused = try leader.publish("1")
+        #expect(refused.status == 503 && refused.code == "unreplicated", "\(refused.text)")
+        #expect(try leader.publish("2", ack: "local").status == 201)
+        try leader.waitForLog("acknowledged as replicated when the first base is in the bucket")
+        shard.mend()
+        try leader.wait(for: "it does not go on") { try $0.publish("3").status < 300 }
+        let restored = try shard.command("restore", shard.url, "--verify-only")
+        #expect(restored.status == 0, "\(restored.errors)")
+    }
+
     // Each restart gave a leader without its bucket as long again.
     @Test("A restart does not make unreplicated changes younger")
     func restart() throws {
