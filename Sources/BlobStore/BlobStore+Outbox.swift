@@ -14,6 +14,35 @@ extension BlobStore {
         return try core.snapshot().outbox(after: sequence, upTo: last, byteCountMax: byteCountMax)
     }
 
+    /// Long blobs that an earlier batch stored, and that this one uses again: it counts a reference to the blob and has
+    /// a notification that names it, or holds it. A blob of which it only drops a reference is left out. In order.
+    package func longBlobs(
+        usedAgainBy batch: ReplicatedBatch, where isWanted: (UInt64) -> Bool
+    ) throws(StoreError) -> [BlobReference] {
+        let stored = Set(batch.blobs.map(\.number))
+        var counted: [UInt64: BlobReference] = [:]
+        var used: Set<UInt64> = []
+        var reader = OperationReader(batch.operations)
+        while let operation = reader.next() {
+            guard operation.isPut else { continue }
+            switch UInt8(operation.table) {
+            case core.tables.blobs.number:
+                let entry = try BlobEntry(operation.key, operation.value)
+                counted[entry.number] = entry.blob
+                if entry.heldUntil != nil { used.insert(entry.number) }
+            case core.tables.notifications.number:
+                let record = try RecordView(operation.value)
+                for index in 0..<record.partCount {
+                    used.insert(try record.part(at: index).blob().number)
+                }
+            default: break
+            }
+        }
+        return used.sorted().compactMap { counted[$0] }.filter {
+            !$0.isShippedWithBatch && !stored.contains($0.number) && isWanted($0.number)
+        }
+    }
+
     /// Notes what is in the bucket, up to a batch and a name of the log. ``saveShipped()`` writes it down.
     package func noteShipped(_ sequence: UInt64, byteCount: Int, at position: LogPosition) {
         core.replication.byteCountShipped.add(byteCount, ordering: .relaxed)

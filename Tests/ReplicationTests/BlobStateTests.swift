@@ -296,6 +296,106 @@ import Testing
         }
     }
 
+    private func advance(_ leader: Member) {
+        leader.clock.advance(milliseconds: Int64(ReplicationLimits.seenBlobMilliseconds))
+    }
+
+    /// A publish of bytes that the leader has was acknowledged as replicated, while their object was gone for good: a
+    /// follower that needed it stood still, and restores failed.
+    @Test("What is published again is in the bucket again, whatever became of its object")
+    func publishedAgain() throws {
+        let leader = try leader(2)
+        try leader.ship()
+        let name = ShardNames.blob(try blob("id-0", of: leader.store))
+        let object = try #require(objects[name])
+        var damaged = object
+        damaged[1_000] ^= 1
+        let cases: [[UInt8]?] = [nil, damaged, Array(object.dropLast(9)), object + [1, 2, 3]]
+        for (number, found) in cases.enumerated() {
+            objects[name] = found
+            advance(leader)
+            if number % 2 == 0 {
+                try leader.store.put("again-\(number)", Self.bytes(0))
+            } else {
+                var writer = leader.store.makePayloadWriter()
+                try writer.append(Self.bytes(0).span.bytes)
+                let payload = try writer.finish(mediaType: "image/png")
+                let hold = BlobHold(payload, seconds: 60 + Int64(number))
+                _ = try leader.store.apply([.hold(hold)], asOf: noon)
+            }
+            try leader.ship()
+            let isWhole = objects[name] == object
+            #expect(isWhole, "case \(number)")
+        }
+        // What is gone here, too, does not hold up anything: there is nobody to ask.
+        objects[name] = nil
+        advance(leader)
+        try leader.store.put("last", Self.bytes(0))
+        try damage(Self.bytes(0), of: leader)
+        #expect(throws: StoreError.self) { try leader.ship() }
+        try leader.store.makeScrubber().checkSuspects()
+        var position = HealingPosition()
+        while try leader.store.tendQuarantine(&position, asOf: noon) {}
+        try leader.ship()
+        #expect(objects.count(name) == 0)
+    }
+
+    @Test("A payload of many notifications is put once, and read once in ten minutes at the most")
+    func requests() throws {
+        let leader = try leader(1)
+        try leader.ship()
+        let bucket = leader.bucket
+        func requests(_ body: () throws -> Void) throws -> [Int] {
+            let before = bucket.counts
+            try body()
+            try leader.ship()
+            let operations: [MemoryBucket.Operation] = [.create, .put, .get, .list, .delete]
+            return operations.map { bucket.counts[$0, default: 0] - before[$0, default: 0] }
+        }
+        let store = leader.store
+        for round in 0..<3 {
+            let news = try requests { try store.put("new-\(round)", Self.bytes(10 + round)) }
+            #expect(news == [1, 1, 0, 0, 0])
+            for number in 0..<20 {
+                let again = try requests {
+                    try store.put("\(round)-\(number)", Self.bytes(10 + round))
+                }
+                #expect(again == [1, 0, 0, 0, 0])
+            }
+            advance(leader)
+            let later = try requests {
+                for number in 0..<20 { try store.put("later-\(number)", Self.bytes(10 + round)) }
+            }
+            #expect(later == [1, 0, 1, 0, 0])
+            advance(leader)
+            let deletions = try requests {
+                for number in 0..<20 { try store.delete("\(round)-\(number)", asOf: noon) }
+            }
+            #expect(deletions == [1, 0, 0, 0, 0])
+        }
+    }
+
+    @Test("A segment waits for no more payloads that are used again than for new ones")
+    func manyUsedAgain() throws {
+        let leader = try leader(0)
+        let count = 24
+        let size = 1 << 20
+        for number in 0..<count { try leader.store.put("id-\(number)", Self.bytes(number, size)) }
+        try leader.ship()
+        advance(leader)
+        for number in 0..<count { try leader.store.put("x-\(number)", Self.bytes(number, size)) }
+        let before = leader.bucket.counts
+        let step = try leader.shipper?.step(
+            on: leader.bucket, asOf: leader.clock.now, appendsEmpty: false)
+        guard case .shipped(_, let batchCount, _) = step else {
+            throw TestFailure("\(step as Any)")
+        }
+        #expect(batchCount == ReplicationLimits.segmentByteCount / size - 1)
+        #expect(leader.bucket.counts[.get, default: 0] == batchCount + before[.get, default: 0])
+        try leader.ship()
+        #expect(leader.bucket.counts[.get, default: 0] == count + before[.get, default: 0])
+    }
+
     @Test("States are exclusive: what no blob becomes is refused, and verify names what is not so")
     func exclusive() throws {
         typealias State = BlobStateEntry.State

@@ -13,6 +13,7 @@ package struct Shipper {
     private let store: BlobStore
     private var writer: LogWriter
     private var pending: (sequence: UInt64, batchCount: Int, byteCount: Int)
+    private var seen = SeenBlobs()
     package private(set) var hasEnded = false
     /// Whether the end of the epoch is being appended, or is in the log: it may be there already where nobody
     /// knows yet.
@@ -36,10 +37,14 @@ package struct Shipper {
     ) throws -> Step {
         if !isPending {
             let last = store.shippedSequence
-            let batches = try store.outbox(
-                after: last, byteCountMax: ReplicationLimits.segmentByteCount)
+            let (batches, usedAgain) = try seen.split(
+                store.outbox(after: last, byteCountMax: ReplicationLimits.segmentByteCount),
+                of: store, asOf: now)
             guard !batches.isEmpty || appendsEmpty || ends else { return .nothing }
             let items = try items(of: batches, on: bucket)
+            // Whoever published their bytes again is told that the bucket has them.
+            _ = try LongBlobs.restore(usedAgain, of: store, on: bucket)
+            seen.note(batches.flatMap(\.longBlobs) + usedAgain, asOf: now)
             let byteCount = batches.reduce(0) { $0 + $1.byteCountWithBlobs }
             pending = (batches.last?.sequence ?? last, batches.count, byteCount)
             isEnding = batches.isEmpty && ends

@@ -45,6 +45,30 @@ package enum LongBlobs {
         }
     }
 
+    /// Reads blobs' objects, and puts those again that the bucket has lost or damaged, where the store has the bytes.
+    ///
+    /// - Returns: how many were put.
+    static func restore(
+        _ blobs: [BlobReference], of store: BlobStore, on bucket: some Bucket
+    ) throws -> Int {
+        let count = Atomic(0)
+        try inGroups(blobs) { group in
+            try bucket.forEach(group.count) { index, bucket in
+                let blob = group[index]
+                do {
+                    _ = try bytes(of: blob, in: store.id, on: bucket)
+                    return
+                } catch ReplicationError.damaged, ReplicationError.bucket(_, isLasting: true) {
+                    // What is there instead does not become the blob by itself: it is too long, say.
+                }
+                guard let stored = try store.storedBytes(ofLive: blob) else { return }
+                try bucket.put(ShardNames.blob(blob), BlobObject.bytes(blob, stored, store.id))
+                count.add(1, ordering: .relaxed)
+            }
+        }
+        return count.load(ordering: .relaxed)
+    }
+
     package static func bytes(
         of blob: BlobReference, in storeID: StoreID, on bucket: some Bucket
     ) throws(ReplicationError) -> [UInt8] {

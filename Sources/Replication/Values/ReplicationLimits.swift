@@ -11,6 +11,10 @@ package enum ReplicationLimits {
     /// Bytes of long blobs that are held in memory: by a leader that uploads them together, and by a follower that
     /// stores them with their batches. One blob is, however long it is.
     package static let heldBlobByteCount = 16 << 20
+    /// How long a leader takes a long blob's object to be in the bucket after it has uploaded or read it, in
+    /// milliseconds, and of how many it remembers that.
+    package static let seenBlobMilliseconds = 600_000
+    package static let seenBlobCountMax = 131_072
     package static let packSegmentCountMax = 4_096
     /// Bytes of a pack, about: one more segment may follow.
     package static let packByteCount = 32 << 20

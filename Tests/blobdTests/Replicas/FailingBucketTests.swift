@@ -115,6 +115,46 @@ struct FailingBucketTests {
         #expect(try again.has("local"))
     }
 
+    // It was acknowledged as replicated, and went with the leader.
+    @Test("A payload that is published again is in the bucket, also where that had lost it")
+    func lostObject() throws {
+        let shard = try ProxiedShard()
+        let bytes = SeededGenerator.bytes(200_000, seed: 7)
+        func publish(_ id: String, on leader: DaemonProcess) throws -> Int {
+            try leader.request(
+                "PUT", "/v1/notifications/\(id)/payload", ["Blobd-Ack": "replicated"],
+                body: bytes
+            ).status
+        }
+        let first = try shard.leader()
+        try first.wait(for: "no first change") { try $0.publish("first").status < 300 }
+        #expect(try publish("one", on: first) == 201)
+        #expect(try publish("two", on: first) == 201)
+        #expect(shard.blobGets == 0)
+        let names = try shard.names("blob/")
+        #expect(names.count == 1)
+        try shard.delete(names[0])
+        // What it has seen a moment ago it does not look at again.
+        #expect(first.stop() == 0)
+        let leader = try shard.leader(in: first.folder)
+        try leader.wait(for: "no change") { try $0.publish("second").status < 300 }
+        #expect(try publish("three", on: leader) == 201)
+        #expect(try publish("four", on: leader) == 201)
+        #expect(try shard.names("blob/") == names)
+        #expect(shard.blobGets == 1)
+        let follower = try shard.follower()
+        leader.signal(SIGKILL)
+        leader.wait()
+        Files.remove(leader.dataPath)
+        let promoted = try follower.run("promote", "--force", "--timeout", "300")
+        #expect(promoted.status == 0, "\(promoted.errors)")
+        for id in ["one", "four"] {
+            let isSame =
+                try follower.request("GET", "/v1/notifications/\(id)/payload").body == bytes
+            #expect(isSame, "\(id)")
+        }
+    }
+
     // Told at once that there was nothing to delete, a client took the first attempt's change for replicated.
     @Test("A delete that is sent again is answered when the first one is in the bucket")
     func repeatedDelete() throws {
