@@ -396,6 +396,30 @@ import Testing
         #expect(leader.bucket.counts[.get, default: 0] == count + before[.get, default: 0])
     }
 
+    // Nobody published it again, and no follower could begin.
+    @Test("What the bucket has lost is in it again after the next base")
+    func lostObjects() throws {
+        let leader = try leader(20)
+        try leader.ship()
+        let names = try (0..<20).map { ShardNames.blob(try blob("id-\($0)", of: leader.store)) }
+        let whole = objects.all
+        for number in [0, 7, 8, 15, 19] { objects[names[number]] = nil }
+        // Neither these: the last has gone here, too.
+        try leader.store.delete("id-15", asOf: noon)
+        try leader.evict([try blob("id-8", of: leader.store).number])
+        try leader.store.put("young", Self.bytes(30))
+        #expect(throws: (any Error).self) { try Member("two", seededFrom: objects).follow() }
+        leader.clock.advance(milliseconds: leader.schedule.intervalMilliseconds)
+        let steps = try leader.maintain()
+        #expect(steps.contains(.restoredBlobs(3)), "\(steps)")
+        for number in [0, 7, 8, 15, 19] {
+            let isWhole = objects[names[number]] == whole[names[number]]
+            #expect(isWhole == (number != 8 && number != 15), "id-\(number)")
+        }
+        leader.clock.advance(milliseconds: leader.schedule.intervalMilliseconds)
+        #expect(try leader.maintain().contains(.restoredBlobs(0)))
+    }
+
     @Test("States are exclusive: what no blob becomes is refused, and verify names what is not so")
     func exclusive() throws {
         typealias State = BlobStateEntry.State

@@ -42,6 +42,10 @@ final class BucketMaintenanceThread: Sendable {
                             "Segment \(number) of the log is missing from the bucket: making a base, so that followers do not need it. The store cannot be restored to moments between that segment and the base"
                         )
                     }
+                    if case .restoredBlobs(let count) = step, count > 0 {
+                        context.log.warning(
+                            "\(count) payloads were missing from the bucket: uploaded them again")
+                    }
                     if case .clockJumped(let milliseconds) = step {
                         context.log.warning(
                             "The wall clock jumped by \(milliseconds / 1_000) s: nothing is deleted from the bucket for \(DeletionClock.pauseMilliseconds / 60_000) minutes"

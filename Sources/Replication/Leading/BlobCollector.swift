@@ -1,6 +1,6 @@
 package import BlobStore
 
-/// Deletes objects of blobs that no base and no segment within the retention names.
+/// Deletes objects of blobs that no base and no segment within the retention names, and finds out which are missing.
 ///
 /// An object is deleted when its number is below the next one of the oldest base that is kept, and this store
 /// neither has it, nor is about to, nor retired it after that base.
@@ -14,17 +14,27 @@ package import BlobStore
 package struct BlobCollector {
     private let epoch: UInt64
     private let oldest: BaseManifest
+    /// Number from which on blobs may have been stored after the newest base: they may be yet to be shipped.
+    private let end: UInt64
     private let kept: [UInt64]
     private var next = 0
+    private var found: UInt64?
     private var last = ""
     package private(set) var deletedCount = 0
+    /// Numbers of kept blobs that were stored before the newest base, and have no object.
+    package private(set) var missing: Set<UInt64> = []
 
     /// A collector. It reads all keys of the store's long blobs; 8 bytes of memory for each.
     ///
-    /// - Parameter oldest: the oldest base that is kept: older ones are deleted before.
-    package init(_ store: BlobStore, epoch: UInt64, oldest: BaseManifest) throws {
+    /// - Parameters:
+    ///   - oldest: the oldest base that is kept: older ones are deleted before.
+    ///   - newest: the newest one: all that it has was shipped.
+    package init(
+        _ store: BlobStore, epoch: UInt64, oldest: BaseManifest, newest: BaseManifest
+    ) throws {
         self.epoch = epoch
         self.oldest = oldest
+        end = newest.nextBlobNumber
         kept = try store.longBlobNumbers(retiredAfter: oldest.sequence)
     }
 
@@ -35,24 +45,32 @@ package struct BlobCollector {
     package mutating func step(on bucket: some Bucket) throws(ReplicationError) -> Bool {
         let after = last
         let names = try bucket.list(ShardNames.blobPrefix, after: after)
-        guard let end = names.last else { return false }
         var garbage: [String] = []
-        var isBehind = false
         for name in names {
             guard let number = ShardNames.blobParts(name)?.number else { continue }
             // Names are sorted by their numbers.
-            isBehind = number >= oldest.nextBlobNumber
-            if isBehind { break }
-            while next < kept.count, kept[next] < number { next += 1 }
+            noteMissing(below: number)
+            found = number
             if next < kept.count, kept[next] == number { continue }
-            garbage.append(name)
+            if number < oldest.nextBlobNumber { garbage.append(name) }
         }
         if !garbage.isEmpty {
             try Epochs.requireNewest(epoch, on: bucket)
             for name in garbage { try bucket.delete(name) }
             deletedCount += garbage.count
         }
-        last = end
-        return !isBehind
+        if let name = names.last, (found ?? 0) < end {
+            last = name
+            return true
+        }
+        noteMissing(below: end)
+        return false
+    }
+
+    private mutating func noteMissing(below number: UInt64) {
+        while next < kept.count, kept[next] < min(number, end) {
+            if kept[next] != found { missing.insert(kept[next]) }
+            next += 1
+        }
     }
 }

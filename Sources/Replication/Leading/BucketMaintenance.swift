@@ -14,6 +14,8 @@ package struct BucketMaintenance {
         case finishedBase(BaseManifest)
         case deletedHistory(Int)
         case deletedBlobs(Int)
+        /// The bucket has lost so many objects of long blobs, which were uploaded again.
+        case restoredBlobs(Int)
         case prunedRetired(Int)
         /// The bucket has lost a segment that this leader wrote. A base after it is made.
         case lostSegment(UInt64)
@@ -26,6 +28,7 @@ package struct BucketMaintenance {
     private enum Collecting {
         case history
         case blobs(BlobCollector, upTo: UInt64)
+        case missing(Set<UInt64>, upTo: UInt64)
         case retired(upTo: UInt64)
     }
 
@@ -195,14 +198,28 @@ package struct BucketMaintenance {
                 asOf: now)
             collecting = try oldest.map {
                 .blobs(
-                    try BlobCollector(store, epoch: epoch, oldest: $0), upTo: $0.sequence)
+                    try BlobCollector(
+                        store, epoch: epoch, oldest: $0, newest: catalog.bases.last ?? $0),
+                    upTo: $0.sequence)
             }
             return .deletedHistory(deletedCount)
         case .blobs(var collector, let sequence):
             let before = collector.deletedCount
             let hasMore = try collector.step(on: bucket)
-            collecting = hasMore ? .blobs(collector, upTo: sequence) : .retired(upTo: sequence)
+            collecting =
+                hasMore
+                ? .blobs(collector, upTo: sequence) : .missing(collector.missing, upTo: sequence)
             return .deletedBlobs(collector.deletedCount - before)
+        case .missing(let numbers, let sequence):
+            var count = 0
+            if !numbers.isEmpty {
+                try store.forEachLongBlobs { blobs in
+                    let missing = blobs.filter { numbers.contains($0.number) }
+                    count += try LongBlobs.restore(missing, of: store, on: bucket)
+                }
+            }
+            collecting = .retired(upTo: sequence)
+            return .restoredBlobs(count)
         case .retired(let sequence):
             let count = try writer.write { (store) throws(StoreError) in
                 try store.pruneRetired(upTo: sequence, asOf: now)
