@@ -11,7 +11,7 @@ extension World {
         let kinds: [Swarm.Feature] = [
             .kill, .crash, .powerCut, .syncFailure, .fullDisk, .bitFlip, .clockJump, .pause,
             .promote, .force, .clone, .rollback, .lostDisk, .restart, .away, .compaction, .cutOff,
-            .promoteTwo,
+            .promoteTwo, .lostObject,
         ].filter { swarm.has($0) }
         guard !kinds.isEmpty else { return }
         let kind = kinds[chance.below(kinds.count)]
@@ -44,6 +44,7 @@ extension World {
         case .rollback: try rollBack(host)
         case .lostDisk: try loseDisk(host)
         case .compaction: try compact(host)
+        case .lostObject: try loseObject()
         default: break
         }
     }
@@ -181,5 +182,23 @@ extension World {
             trace("\(host.name) compact: \(error)")
         }
         host.disk.freeze()
+    }
+
+    /// The bucket loses a long payload that its leader has.
+    private func loseObject() throws {
+        guard let host = hosts.first(where: { $0.isUp && $0.takesChanges }), let store = host.store
+        else { return }
+        let names = try objects.bytes.keys.sorted().filter { name in
+            guard let blob = ShardNames.blobParts(name) else { return false }
+            return try store.isStored(blob.digest, number: blob.number)
+        }
+        guard !names.isEmpty else { return }
+        let name = names[chance.below(names.count)]
+        objects.delete(name)
+        lost[name] = clock
+        sometimes("lost an object")
+        if let blob = ShardNames.blobParts(name), chance.chance(50) {
+            try publishAgain(blob.digest, to: host)
+        }
     }
 }

@@ -238,6 +238,8 @@ struct Waiter {
 
     let sequence: UInt64
     let stamp: Int
+    /// Lost objects that must be in the bucket again.
+    let objects: [String]
     /// Where the log ended when the client asked for what had no effect.
     let position: UInt64?
     var segment: Segment

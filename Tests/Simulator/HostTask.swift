@@ -123,7 +123,8 @@ extension Host {
                 store, epoch: epoch, world.schedule, on: bucket, clock: { [self] in now },
                 bootMilliseconds: { [self] in world.clock }, writer: self)
         }
-        guard world.swarm.has(.upkeep) || maintenance?.bases.isEmpty == true,
+        let isNeeded = world.swarm.has(.upkeep) || world.isSafe && !world.lost.isEmpty
+        guard isNeeded || maintenance?.bases.isEmpty == true,
             var current = maintenance
         else { return 1_000 }
         do {

@@ -146,6 +146,18 @@ extension World {
         }
     }
 
+    /// Publishes a payload again, when its object has been lost for as long as a leader may not notice.
+    func publishAgain(_ digest: Digest, to host: Host) throws {
+        let content = (0..<swarm.contentCount).first {
+            PayloadContents.digest($0, isBulk: swarm.has(.bulk)) == digest
+        }
+        guard let content else { return }
+        clock += Int64(ReplicationLimits.seenBlobMilliseconds)
+        operation += 1
+        let planned = try publish(content, chance.below(swarm.idCount), host)
+        try apply([planned], to: host, isAwaited: true)
+    }
+
     private func anyChange(_ host: Host, isShort: Bool) throws -> Planned {
         operation += 1
         let (operation, number) = (
@@ -270,6 +282,7 @@ extension World {
         var contents = timeline.contents ?? timeline.first
         // After each batch: a segment may end with any of them.
         var steps: [Contents] = []
+        var done: [Planned] = []
         for (plan, outcome) in zip(planned, outcomes) {
             switch outcome {
             case .refused(let error): try checkRefusal(error, by: host)
@@ -277,6 +290,7 @@ extension World {
             default:
                 plan.effect(&contents, now)
                 steps.append(contents)
+                done.append(plan)
             }
         }
         trace("\(host.name) \(before)→\(store.lastSequence): \(outcomes.count) changes")
@@ -294,12 +308,35 @@ extension World {
             host.waiters.append(
                 Waiter(
                     sequence: last, stamp: batch.stamp,
+                    objects: try lostObjects(done, of: store),
                     position: hasEffect ? nil : history.position,
                     segment: hasEffect ? .none : .next))
         }
         host.wake("replica", in: 1)
         host.wake("commits", in: Int64(chance.below(100)))
         host.settle()
+    }
+
+    /// Objects that the bucket lost long ago, of payloads that are published again.
+    private func lostObjects(_ done: [Planned], of store: BlobStore) throws -> [String] {
+        // A leader trusts for some minutes that it has seen an object, by its own clock.
+        let end = clock - Int64(ReplicationLimits.seenBlobMilliseconds)
+        guard reached["set a clock"] == nil else { return [] }
+        let digests = done.compactMap { plan in
+            if case .publish(let publication) = plan.change {
+                publication.payload.digest
+            } else {
+                nil
+            }
+        }
+        let names = try lost.keys.sorted().filter { name in
+            guard lost[name, default: clock] <= end, objects[name] == nil,
+                let (number, digest) = ShardNames.blobParts(name)
+            else { return false }
+            return try digests.contains(digest) && store.isStored(digest, number: number)
+        }
+        if !names.isEmpty { sometimes("published again what the bucket had lost") }
+        return names
     }
 
     private func checkRefusal(_ error: StoreError, by host: Host) throws {

@@ -97,6 +97,12 @@ extension World {
                     "\(host.name) \(host.store?.lastSequence ?? 0) of \(store.lastSequence)")
             }
         }
+        for name in lost.keys.sorted() where objects[name] == nil {
+            guard let (number, digest) = ShardNames.blobParts(name),
+                try store.isStored(digest, number: number)
+            else { continue }
+            return Finding("the bucket lacks a payload that its leader has", name)
+        }
         return nil
     }
 
@@ -159,7 +165,8 @@ extension World {
             history.batches.firstIndex { $0.milliseconds >= bound } ?? history.batches.count - 1
         let first = max(firstRestorable, UInt64(oldest + 1))
         var targets = [history.last]
-        if first < history.last {
+        // What was lost and deleted before the next base is nowhere.
+        if first < history.last, lost.isEmpty {
             targets.append(first)
             targets.append(first + UInt64(chance.below(Int(history.last - first))))
         }

@@ -147,7 +147,9 @@ final class SimulatedBucket: Bucket {
             }
             return world.objects[name]
         }
-        guard (found?.count ?? 0) <= byteCountMax else { throw .bucket("\(name) is too long") }
+        guard (found?.count ?? 0) <= byteCountMax else {
+            throw .bucket("\(name) is too long", isLasting: true)
+        }
         return found
     }
 

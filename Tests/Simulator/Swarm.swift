@@ -10,6 +10,7 @@ struct Swarm {
         case unknown, refused, late, delayed, absurd, missing, away
         case kill, crash, powerCut, syncFailure, fullDisk, bitFlip, clockJump, pause
         case promote, force, autoPromote, clone, rollback, lostDisk, restart, cutOff, promoteTwo
+        case lostObject
     }
 
     let seed: UInt64
@@ -42,7 +43,9 @@ struct Swarm {
         for feature in [Feature.logging, .upkeep, .commits] where chance.chance(60) {
             features.insert(feature)
         }
-        if chance.chance(60) { features.remove(.quotas) }
+        for feature in [Feature.quotas, .lostObject] where chance.chance(60) {
+            features.remove(feature)
+        }
         // These cost time, so that few runs have them.
         for feature in [Feature.bulk, .backlog] where !chance.chance(12) {
             features.remove(feature)
@@ -57,6 +60,11 @@ struct Swarm {
         if features.contains(.bulk) {
             eventCount = 40
             contentCount = 20
+        }
+        // What the bucket has lost is on disks only: those keep it. The next base mends that.
+        if features.contains(.lostObject) {
+            features.subtract([.lostDisk, .clone, .rollback, .bitFlip, .eviction])
+            retentionMilliseconds = 400_000
         }
         if features.contains(.eviction) { localByteCountMax = [1, 600_000][chance.below(2)] }
     }

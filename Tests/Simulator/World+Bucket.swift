@@ -154,6 +154,14 @@ extension World {
     /// A client is told that a change is in the bucket.
     func acknowledge(_ waiter: Waiter, by host: Host) throws {
         let sequence = waiter.sequence
+        for name in waiter.objects where objects[name] == nil {
+            guard let (number, digest) = ShardNames.blobParts(name),
+                try host.store?.isStored(digest, number: number) == true
+            else { continue }
+            throw Finding(
+                "acknowledged as replicated, and the bucket lacks the payload",
+                "\(sequence) by \(host.name): \(name)")
+        }
         guard history.batch(sequence)?.stamp == waiter.stamp else {
             throw Finding(
                 "acknowledged as replicated, and not in the log of the shard",

@@ -37,6 +37,8 @@ final class World {
     var awayUntil: Int64 = 0
     /// Contents of which bytes were damaged on any disk: they may be lost, and are never wrong.
     var damaged: Set<Int> = []
+    /// Long payloads' objects that the bucket has lost, and when it did so last.
+    var lost: [String: Int64] = [:]
     /// Hosts whose operator has said that the leader is gone.
     var mayDepose: Set<String> = []
     /// The batch of the first base.
