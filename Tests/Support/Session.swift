@@ -1,7 +1,7 @@
 /// Commands and what they print, as documents and `Tests/Sessions` show them: a line `$ …` is a command, and the lines
 /// below it are what it writes to both outputs. `…` is any text. In the files of `Tests/Sessions` a last line `[3]` is the
 /// exit code, if it is not 0, and a line that begins with `# ` is a comment. In a block `sh` of a document each line is a
-/// command that succeeds.
+/// command that succeeds, or continues the one above it, which ends in a backslash.
 public struct Session: Sendable {
     /// A command, and what it must print.
     public struct Step: Sendable {
@@ -11,6 +11,11 @@ public struct Session: Sendable {
         public var command: String
         /// The lines that it must print; nil: any, but it must succeed.
         public var expected: [String]? = []
+
+        /// A command, by default of the only host and without output.
+        public init(host: String = "", command: String, expected: [String]? = []) {
+            (self.host, self.command, self.expected) = (host, command, expected)
+        }
     }
 
     /// For messages.
@@ -26,7 +31,9 @@ public struct Session: Sendable {
                 for block in blocks {
                     session.steps +=
                         block.kind == "sh"
-                        ? block.lines.map { Step(host: "", command: $0, expected: nil) }
+                        ? block.text.replacing("\\\n", with: " ").split(separator: "\n").map {
+                            Step(command: String($0), expected: nil)
+                        }
                         : Session(title: "", lines: block.lines).steps
                 }
                 return session
@@ -46,7 +53,8 @@ public struct Session: Sendable {
     }
 
     /// Runs all commands in one shell, in the folder `work` of a folder. Each one's output goes to a file of its own, so
-    /// that what runs in the background cannot end up in another's.
+    /// that what runs in the background cannot end up in another's. A daemon that is started in the background must
+    /// listen before the next command, and is stopped at the end.
     ///
     /// - Parameters:
     ///   - tellsCodes: whether an exit code other than 0 is printed after the output of each command.
@@ -60,10 +68,15 @@ public struct Session: Sendable {
         for (index, step) in steps.enumerated() {
             let command = host?.command(step.command) ?? step.command
             script += "exec >../output-\(index) 2>&1\n\(command)\n"
+            if command.contains(#/(?:blobd serve |Scripts/run ).*&$/#) {
+                let socket = command.firstMatch(of: #/--socket (\S+)/#)?.1 ?? "blobd.sock"
+                script += "daemons=\"$daemons $!\"; until [ -S \(socket) ]; do sleep 0.02; done\n"
+            }
             if tellsCodes || step.expected == nil {
                 script += "code=$?; [ $code = 0 ] || echo \"[$code]\"\n"
             }
         }
+        script += "[ -z \"$daemons\" ] || kill $daemons\n"
         _ = try TestSupport.run(
             ["timeout", "-k", "5", "300", "/bin/sh", "-c", script], environment: environment)
         return try steps.enumerated().compactMap { index, step in

@@ -53,6 +53,7 @@ public final class StandInHost {
         self.environment = environment.merging(own) { $1 }
         places = [
             ("/var/", "\(path)/var/"), ("/run/blobd/", "\(path)/run/"),
+            ("/run/blobd-03/", "\(path)/run/"),
             ("/etc/blobd/", "\(path)/etc/"),
         ]
     }
@@ -60,9 +61,8 @@ public final class StandInHost {
     deinit { lose() }
 
     private static let tools = [
-        "apt", "apt-get", "blobd", "certbot", "chown", "journalctl", "nginx", "python3", "ssh",
-        "sudo",
-        "systemctl", "usermod",
+        "aplay", "apt", "apt-get", "blobd", "certbot", "chown", "journalctl", "magick", "nginx",
+        "python3", "ssh", "sudo", "systemctl", "usermod",
     ]
 
     private static let script = """
@@ -84,16 +84,18 @@ public final class StandInHost {
             rm -f "$HOST/pid"
         }
         case "${0##*/} $*" in
-            'systemctl start blobd') start ;;
+            'systemctl start blobd' | 'systemctl start blobd@03') start ;;
             # With its socket, through which the next client would start it again.
-            'systemctl stop blobd.socket blobd') stop ;;
+            'systemctl stop blobd.socket blobd' | 'systemctl disable --now blobd@03') stop ;;
             'systemctl restart blobd') stop; start ;;
             'systemctl reload blobd') blobd serve --check-config && kill -HUP "$(cat "$HOST/pid")" ;;
             'systemctl reload nginx' | 'systemctl enable blobd-devices.socket') ;;
             # A thread of the daemon writes it.
             'sudo cat '*access.log) until [ -s "$2" ]; do sleep 0.02; done; cat "$2" ;;
             'sudo '*) exec "$@" ;;
-            'ssh archive '*) shift; exec sh -c "$*" ;;
+            'ssh archive '* | 'ssh old '*) shift; exec sh -c "$*" ;;
+            'magick '*) cat "$1" ;;
+            'aplay ') cat >/dev/null ;;
             'journalctl -u blobd '*) cat "$HOST/log" ;;
             # Findings about the machine are not the document's.
             'blobd doctor'*) shift; "$BLOBD" doctor --nginx "$HOST/etc/nginx.conf" "$@" || [ $? = 1 ] ;;
@@ -106,6 +108,7 @@ public final class StandInHost {
             # The example's packages are installed beside it; its server runs until the host is gone.
             'python3 -m venv venv')
                 mkdir -p venv/bin && ln -sf "$0" venv/bin/python3 && ln -s /bin/true venv/bin/pip ;;
+            'python3 Examples/clients/'*) PATH="${PATH#*:}" exec python3 "$@" ;;
             'python3 Examples/python/backend.py '*)
                 setsid "$PACKAGE/.build/push-venv/bin/python3" "$@" >"$HOST/backend" 2>&1 </dev/null &
                 echo $! >"$HOST/backend-pid"

@@ -59,6 +59,29 @@ import Testing
         }
     }
 
+    /// Scripts that run for minutes are not run by the tests of the documents' commands.
+    @Test func eachScriptThatADocumentRunsExistsAndTakesItsOptions() throws {
+        let pages = try run(["find", Files.package, "-name", "*.md", "-not", "-path", "*/.*"])
+        var count = 0
+        for path in String(decoding: pages.output, as: UTF8.self).split(separator: "\n") {
+            let page = String(path.dropFirst(Files.package.count + 1))
+            for command in Session.all(in: page).flatMap(\.steps).map(\.command) {
+                guard
+                    let use = command.firstMatch(
+                        of: #/^(?:\./)?((?:Scripts|Benchmarks|Packaging)/[\w-]+)([^#]*)/#)
+                else { continue }
+                let (end, help, _) = try run(["\(Files.package)/\(use.1)", "--help"])
+                #expect(end == .exited(0), "\(page): \(command)")
+                for option in use.2.matches(of: #/ (--[a-z-]+)/#).map(\.1) {
+                    let exists = String(decoding: help, as: UTF8.self).contains(option)
+                    #expect(exists, "\(page): \(command)")
+                }
+                count += 1
+            }
+        }
+        #expect(count > 15)
+    }
+
     @Test func theFilesOfTheReadmeAreWhereTheReaderStands() throws {
         let files =
             Self.blocks("console").joined().matches(

@@ -2,8 +2,7 @@ import Foundation
 import TestSupport
 import Testing
 
-/// The commands of `docs/REPLICATION.md`, as they stand there, on hosts that are folders: `a$ …` is one for the
-/// host a.
+/// The commands of the pages about buckets, as they stand there, on hosts that are folders: `a$ …` is one for the host a.
 @Suite(
     .enabled(if: ObjectServer.hasMoto, "moto cannot be installed"),
     .disabled(if: hasSanitizer, "the daemons are the same"))
@@ -15,21 +14,69 @@ struct RunbookTests {
         #expect(chapters.flatMap(\.steps).count { $0.host != "" } > 40)
         for chapter in chapters {
             if chapter.title.hasSuffix(", The leader is lost") { try hosts.lose("a") }
-            for step in chapter.steps where step.host != "" {
-                let (end, output) = try hosts.run(step.command, on: step.host)
-                let what = "\(chapter.title): \(step.host)$ \(step.command)\n\(output)"
-                #expect(end == .exited(0), "\(what)")
-                let expected = step.expected ?? []
-                let isRight = expected.isEmpty || Session.matches(output, expected)
-                #expect(isRight, "\(what)\nexpected: \(expected)")
-                guard end == .exited(0) else { throw TestFailure("\(what)\(hosts.logs)") }
-            }
+            try Self.run(chapter, on: hosts)
         }
         // The last chapter's shard has all that was published.
         for host in ["a", "b"] {
             try hosts.wait(for: "not everything is on \(host)") {
                 try hosts.run("blobd stat after && blobd stat saved", on: host).end == .exited(0)
             }
+        }
+    }
+
+    @Test("A shard moves to another host as RECIPES-REPLICATION.md says")
+    func move() throws {
+        let hosts = try Hosts()
+        let chapter = try #require(Session.all(in: "docs/RECIPES-REPLICATION.md").last)
+        #expect(chapter.steps.count == 4)
+        for (host, key) in [("a", "replicate"), ("b", "follow")] {
+            let (end, output) = try hosts.run(
+                """
+                systemctl stop blobd.socket blobd && rm -rf /var/lib/blobd/* && \
+                echo '\(key): s3://bucket/pushes/03' >>/etc/blobd/blobd.yaml
+                """, on: host)
+            #expect(end == .exited(0), "\(output)")
+        }
+        #expect(try hosts.run("systemctl start blobd@03", on: "a").end == .exited(0))
+        try Self.run(chapter, on: hosts)
+    }
+
+    @Test("A probe prints what OBJECT-STORE.md shows")
+    func probe() throws {
+        let folder = TemporaryFolder()
+        mkdir(folder.path("work"), 0o700)
+        let server = try ObjectServer.shared(.moto).variables
+        let host = try StandInHost(in: folder, "h")
+        let key = ["AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"].map {
+            "\($0.lowercased()) = \(server[$0] ?? "")\n"
+        }
+        try folder.write("h/etc/credentials", Array(("[default]\n" + key.joined()).utf8))
+        host.places += [
+            ("https://s3.example.com", server["AWS_ENDPOINT_URL"] ?? ""),
+            ("AKIAEXAMPLE", server["AWS_ACCESS_KEY_ID"] ?? ""),
+            ("eu-central-1", server["AWS_REGION"] ?? ""),
+            ("s3://bucket/blobd", "s3://test/probe-\(UInt64.random(in: .min ... .max))"),
+        ]
+        var session = try #require(Session.all(in: "docs/OBJECT-STORE.md").first)
+        for index in session.steps.indices {
+            session.steps[index].expected = session.steps[index].expected?.map {
+                $0.replacing(#/\d+\.\d+ ms/#, with: "… ms")
+            }
+        }
+        #expect(session.steps.last?.expected?.count == 8)
+        #expect(try session.run(in: folder, environment: host.environment, on: host) == [])
+    }
+
+    /// Runs the commands of a chapter, each on its host.
+    private static func run(_ chapter: Session, on hosts: Hosts) throws {
+        for step in chapter.steps where step.host != "" {
+            let (end, output) = try hosts.run(step.command, on: step.host)
+            let what = "\(chapter.title): \(step.host)$ \(step.command)\n\(output)"
+            #expect(end == .exited(0), "\(what)")
+            let expected = step.expected ?? []
+            let isRight = expected.isEmpty || Session.matches(output, expected)
+            #expect(isRight, "\(what)\nexpected: \(expected)")
+            guard end == .exited(0) else { throw TestFailure("\(what)\(hosts.logs)") }
         }
     }
 }
