@@ -18,7 +18,7 @@ struct PublishCommand: ParsableCommand {
               blobd publish 42 --owner ann --message 'Hi' --part payload=photo.jpg
               blobd publish --owner ann --message 'Dinner?' --category invitation
               blobd publish 43 --part payload=sha256:3ea3741a… --part sound=chime.wav
-              blobd publish 44 --actions '[{"identifier":"yes","title":"Yes"}]'
+              blobd publish 44 --title Lunch --actions '[{"identifier":"yes","title":"Yes"}]'
               blobd publish --batch campaign.jsonl    # one JSON document per line
 
             A part is NAME=FILE, NAME=FILE:MEDIA/TYPE such as picture=photo:image/webp, or \
