@@ -16,8 +16,7 @@ struct ChangesCommand: ParsableCommand {
             --follow waits for changes until it is interrupted, and reconnects when the daemon restarts.
 
             With a filter (--app to --status), a changed notification that does not match is printed as \
-            left, whether or not it matched before. A cursor belongs to one filter: for another, start with \
-            blobd history and the same options.
+            left. A cursor belongs to one filter: for another, start with blobd history and the same options.
 
               blobd changes ann
               blobd changes ann --since Nu3o…

@@ -6,8 +6,7 @@ struct EnvelopeCommand: ParsableCommand {
         commandName: "envelope",
         abstract: "Print the push to send for a notification.",
         discussion: """
-            The push contains the notification's id, not its payload: the device fetches the payload. A push \
-            over the provider's size limit is refused.
+            The push contains the notification's id, not its payload: the device fetches the payload.
 
             A silent push (the default) shows nothing: it wakes the app, which fetches the payload and shows \
             the notification. Systems delay or drop silent pushes, and iOS does not start an app that its \
@@ -15,8 +14,8 @@ struct EnvelopeCommand: ParsableCommand {
             running, and the app may fetch the payload first (iOS: a notification service extension).
 
             Send the push unchanged. FCM expects the device in the push (--token), APNs and WNS in the \
-            request's URL. --headers prints an object with media_type, headers (priority and expiry, for the \
-            request to the provider) and body (the push as a string).
+            request's URL. --headers prints an object with media_type, headers for the request to the \
+            provider, and the push as the string body.
 
               blobd envelope 42 --platform apns
               blobd envelope 42 --platform apns --style alert

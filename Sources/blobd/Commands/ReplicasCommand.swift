@@ -13,10 +13,9 @@ struct ReplicasCommand: ParsableCommand {
             which a restore can start, and the size of the objects of each kind. A leader writes a segment at \
             least every 5.2 s: if the newest is much older, there is no leader, or it cannot reach the bucket.
 
-            The cost is estimated at the list prices of AWS S3 in us-east-1: $5 a million PUT and LIST, \
-            $0.40 a million GET, $0.023 a GB and month. It assumes the average rate since the oldest base \
-            or, in a new shard, the first segment. Reads only the bucket, with a LIST for each 1,000 \
-            objects.
+            The cost is estimated at the list prices of AWS S3 in us-east-1 and the average rate since the \
+            oldest base or, in a new shard, the first segment. Reads only the bucket, with a LIST for each \
+            1,000 objects.
 
               blobd replicas s3://bucket/blobd
               blobd replicas s3://bucket/blobd --json | jq .log.age_seconds

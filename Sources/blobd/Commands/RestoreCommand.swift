@@ -14,11 +14,11 @@ struct RestoreCommand: ParsableCommand {
             From a bucket, restores to the end of the log, to a time (--at: the last change at or before it) \
             or to a batch (--sequence), and needs twice the store's disk space. --verify-only does this in a \
             temporary directory, and removes it. With --all it instead checks every object that any restore \
-            may need (all bases, the log after the oldest, and their payloads), names each damaged one on \
-            standard error, and then exits with 1. The restored store is not replicated.
+            may need, names each damaged one on standard error, and then exits with 1.
 
-            The restored store has a new id, and its revisions and assigned ids continue at least 2^40 higher. \
-            Devices that followed a feed get 410 resync, read their history again, and miss nothing.
+            The restored store is not replicated. It has a new id, and its revisions and assigned ids \
+            continue at least 2^40 higher. Devices that followed a feed get 410 resync, read their history \
+            again, and miss nothing.
 
               blobd restore /backups/monday.blobd --data ./data
               ssh archive 'cat monday.blobd' | blobd restore - --data ./data
@@ -36,7 +36,7 @@ struct RestoreCommand: ParsableCommand {
     @Option(
         help: .named(
             "time",
-            "From a bucket: the last moment to restore, such as 2026-12-01T09:30:00Z or 2026-12-01T09:30:00+01:00."
+            "From a bucket: the last moment to restore, such as 2026-12-01T09:30:00+01:00."
         ))
     var at: String?
 

@@ -20,9 +20,6 @@ struct SignCommand: ParsableCommand {
 
             --new-key never replaces a file. To rotate keys, put the new key's line before the old ones and \
             reload the daemon: the first key signs, all of them verify.
-
-            The signature is the unpadded base64url of HMAC-SHA-256 over "GET", the path, the expiry in \
-            seconds since 1970 and the key's id, joined by line feeds: three lines in any language.
             """)
 
     @Argument(help: .named("id", "The notification's id."))

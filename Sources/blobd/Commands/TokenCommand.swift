@@ -11,12 +11,10 @@ struct TokenCommand: ParsableCommand {
         discussion: """
             Prints a JSON Web Token, which the device sends as "Authorization: Bearer TOKEN" to the paths \
             under /d/me/. Anyone who has the token may read the user's notifications and changes; with \
-            --scope write also mark notifications as read or dismissed, and respond. No daemon is needed.
+            --scope write also mark notifications as read or dismissed, and respond. No daemon is needed, \
+            and any JWT library can make tokens, too.
 
               blobd token ann --signing-keys keys --ttl 30d --scope write --device phone
-
-            Backends make tokens with a JWT library: HS256, signed with the key's decoded bytes; "kid" in \
-            the header is the key's id, "sub" the user, "exp" the expiry in seconds since 1970.
             """)
 
     @Argument(help: .named("owner", "The user whose notifications the device may see."))
