@@ -50,25 +50,32 @@ import Testing
 
                 ### \(title)
 
-                | setting | value | default | SIGHUP | meaning |
-                |---|---|---|---|---|
+                | setting | value | default | meaning |
+                |---|---|---|---|
 
                 """
             for setting in settings where !setting.isHidden {
-                let bounds = setting.bounds.map { ", \($0)" } ?? ""
+                let bounds = setting.bounds.map(bounds) ?? ""
                 let values =
                     setting.expected.hasPrefix("one of ")
                     ? setting.expected.replacing("one of ", with: "")
                     : setting.valueName.replacing("|", with: " or ")
                 text += """
-                    | `\(setting.name)` | \(setting.kind == .list ? "list of " : "")\(values)\(bounds) \
-                    | \(setting.defaultText ?? "") | \(setting.change == .live ? "yes" : "restart") \
-                    | \(setting.help) |
+                    | `\(setting.name)`\(setting.change == .live ? "" : "†") \
+                    | \(setting.kind == .list ? "list of " : "")\(values)\(bounds) \
+                    | \(setting.defaultText ?? "") | \(setting.help) |
 
                     """
             }
             return text
         }.joined()
+    }
+
+    /// What limits a value in practice: a maximum of terabytes or of years does not.
+    private static func bounds(_ text: String) -> String {
+        guard let range = text.wholeMatch(of: #/(\S+) to (\S+)/#) else { return ", \(text)" }
+        guard range.2.contains(#/TiB$|^\d{4,}d$|^\d{10,}$/#) else { return ", \(text)" }
+        return range.1.hasPrefix("0") ? "" : ", at least \(range.1)"
     }
 
     private static var example: String {
