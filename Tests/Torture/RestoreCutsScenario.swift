@@ -6,7 +6,7 @@ import TestSupport
 struct RestoreCutsScenario: Scenario {
     static let about = About(
         "restore-cuts",
-        "Backups beside publishers; kills and power cuts during restore and compact.",
+        "Backups while others publish; kills and power cuts during restore and compact.",
         """
         Backups are taken of a daemon under publishers. Some are killed: they are then whole or absent. Others are
         restored, and must have one moment: all that was acknowledged before the backup began, nothing that began

@@ -6,7 +6,7 @@ import TestSupport
 /// How long it takes to make a store anew from the bucket.
 struct SeedScenario: ShardScenario {
     static let about = About(
-        "seed", "A follower is made anew from a base, timed.",
+        "seed", "How long a follower takes to start from a base.",
         """
         A leader gets so many bytes of payloads, a quarter of them short, and writes a base. Then a follower begins
         with nothing. The time is from its start until it serves, and until it has everything. One in a hundred

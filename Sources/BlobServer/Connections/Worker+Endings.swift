@@ -68,7 +68,7 @@ extension Worker {
         }
     }
 
-    /// Stops once every connection has sent something, or a moment later. So a restart behind a service manager's
+    /// Stops once every connection has sent something, or a moment later. So a restart under a service manager's
     /// sockets answers every client.
     func stopSoon(_ batch: inout AnswerBatch) {
         firstRequestEnd = now.after(milliseconds: Self.firstRequestMilliseconds)

@@ -100,7 +100,7 @@ struct RunningDaemon {
         guard access != nil else { return 0 }
         let isNeeded =
             try options.replica.localByteCountMax != nil || store.evictedBlobs().blobs > 0
-        return isNeeded ? FetchThreads.count : FetchThreads.mendCount
+        return isNeeded ? FetchThreads.count : FetchThreads.repairCount
     }
 
     private static func startWorker(

@@ -5,8 +5,8 @@ import Replication
 /// The threads that fetch payloads from the bucket: evicted ones on request, and damaged ones.
 final class FetchThreads: Sendable {
     static let count = 4
-    /// The number of threads if nothing is evicted: they mend damaged payloads.
-    static let mendCount = 1
+    /// The number of threads if nothing is evicted: they repair damaged payloads.
+    static let repairCount = 1
 
     private let context: ShardContext
     private let fetches: BlobFetches

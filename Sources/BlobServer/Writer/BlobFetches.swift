@@ -98,7 +98,7 @@ final class BlobFetches: Sendable {
     }
 
     /// Fetches a damaged blob, unless that was tried recently.
-    func mend(_ blob: BlobReference, pauseMilliseconds: Int, asOf now: Instant) {
+    func repair(_ blob: BlobReference, pauseMilliseconds: Int, asOf now: Instant) {
         guard threadCount > 0 else { return }
         let isQueued = state.withLock { state in
             guard state.pending[blob.number] == nil,

@@ -18,9 +18,9 @@ struct WriterMaintenance {
     /// How often the shipped position is written to the store's file while nothing changes.
     private static let shippedSaveMilliseconds = 1_000
     /// The pause after an attempt to fetch a damaged payload.
-    private static let mendPauseMilliseconds = 60_000
+    private static let repairPauseMilliseconds = 60_000
     /// The same for a short payload: bases and segments are read until it is found.
-    private static let mendShortPauseMilliseconds = 3_600_000
+    private static let repairShortPauseMilliseconds = 3_600_000
 
     private let context: DaemonContext
     private var clock = DeletionClock()
@@ -75,7 +75,7 @@ struct WriterMaintenance {
         try store.quarantineFound(asOf: .now)
         task = "replace damaged payloads"
         if now >= nextHealing { try heal(store, asOf: now) }
-        mendDamaged(asOf: now)
+        repairDamaged(asOf: now)
         if let position = context.scrub.takePosition() { try store.write(position) }
         if store.needsScrubber { context.scrub.thread.wake() }
         task = "truncate the data file"
@@ -117,15 +117,15 @@ struct WriterMaintenance {
     }
 
     /// Requests damaged payloads whose bytes are in the bucket. All short ones are searched together.
-    private func mendDamaged(asOf now: Instant) {
+    private func repairDamaged(asOf now: Instant) {
         let damaged = context.store.quarantinedBlobs
         let fetches = context.replica.fetches
         for one in damaged where one.isInBucket {
-            fetches.mend(one.blob, pauseMilliseconds: Self.mendPauseMilliseconds, asOf: now)
+            fetches.repair(one.blob, pauseMilliseconds: Self.repairPauseMilliseconds, asOf: now)
         }
         if let short = damaged.first(where: \.isAmongOthers) {
-            fetches.mend(
-                short.blob, pauseMilliseconds: Self.mendShortPauseMilliseconds, asOf: now)
+            fetches.repair(
+                short.blob, pauseMilliseconds: Self.repairShortPauseMilliseconds, asOf: now)
         }
     }
 

@@ -7,7 +7,7 @@ import TestSupport
 struct UploadCrowd: CrowdKind {
     static let name = "upload"
     static let line =
-        "100 clients upload 50 MB each beside 2,000 half-open bodies: is memory bounded?"
+        "100 clients upload 50 MB each, next to 2,000 half-open bodies: is memory bounded?"
     static let details = """
         Most connections announce bodies, short and long, in chunks, in parts, in frames, and send only some of them;
         one in ten feeds a batch of 8 MiB with 4 KiB at a time. The clients upload: a third in the binary protocol, a
