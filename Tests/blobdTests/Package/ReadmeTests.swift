@@ -61,10 +61,8 @@ import Testing
 
     /// Scripts that run for minutes are not run by the tests of the documents' commands.
     @Test func eachScriptThatADocumentRunsExistsAndTakesItsOptions() throws {
-        let pages = try run(["find", Files.package, "-name", "*.md", "-not", "-path", "*/.*"])
         var count = 0
-        for path in String(decoding: pages.output, as: UTF8.self).split(separator: "\n") {
-            let page = String(path.dropFirst(Files.package.count + 1))
+        for page in try Self.pages() {
             for command in Session.all(in: page).flatMap(\.steps).map(\.command) {
                 guard
                     let use = command.firstMatch(
@@ -80,6 +78,46 @@ import Testing
             }
         }
         #expect(count > 15)
+    }
+
+    /// `Scripts/docs --site` checks the pages of the site only, and needs MkDocs.
+    @Test func eachLinkLeadsToAFileAndAHeading() throws {
+        var count = 0
+        for page in try Self.pages() where !page.contains(".docc/") {
+            let folder = page.split(separator: "/").dropLast().joined(separator: "/")
+            let text = Self.withoutBlocks(Files.text("\(Files.package)/\(page)"))
+            for link in text.matches(of: #/(?:\]\(|src=")([^)#":]*)(?:#([^)"]+))?[)"]/#) {
+                let path = "\(Files.package)/" + (link.1 == "" ? page : "\(folder)/\(link.1)")
+                #expect(Files.exists(path), "\(page): \(link.0)")
+                guard let anchor = link.2 else { continue }
+                let headings = Self.withoutBlocks(Files.text(path)).matches(of: #/(?m)^#+ (.*)$/#)
+                #expect(
+                    headings.contains { Self.anchor(of: $0.1) == anchor }, "\(page): \(link.0)")
+                count += 1
+            }
+        }
+        #expect(count > 200)
+    }
+
+    /// The Markdown files of the package.
+    private static func pages() throws -> [String] {
+        let found = try run(["find", Files.package, "-name", "*.md", "-not", "-path", "*/.*"])
+        return String(decoding: found.output, as: UTF8.self).split(separator: "\n").map {
+            String($0.dropFirst(Files.package.count + 1))
+        }
+    }
+
+    private static func withoutBlocks(_ text: String) -> String {
+        text.replacing(#/(?ms)^```.*?^```$/#, with: "")
+    }
+
+    /// A heading's anchor, as GitHub and MkDocs make it.
+    private static func anchor(of heading: Substring) -> String {
+        String(
+            heading.lowercased().filter {
+                $0.isLetter || $0.isNumber || $0 == " " || $0 == "-" || $0 == "_"
+            }
+        ).replacing(" ", with: "-")
     }
 
     @Test func theFilesOfTheReadmeAreWhereTheReaderStands() throws {
