@@ -57,7 +57,7 @@ import Testing
 
         host.places +=
             Self.places + [
-                ("s3://bucket/blobd", shard), ("2026-12-01T09:30:00Z", "$(date -u +%FT%TZ)"),
+                ("s3://bucket/blobd", shard), ("2026-12-01T09:30:00Z", "$(date -u +%FT%T.%3NZ)"),
                 ("/backups/", folder.path("h/var/backups/")),
             ] + (Self.own[command] ?? [])
         let preparation = Self.preparation + (Self.more[command] ?? [])
