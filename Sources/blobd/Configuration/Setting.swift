@@ -64,7 +64,7 @@ extension Setting {
     ) -> Setting {
         Setting(
             name, .one, form, change, help, default: words, isHidden: isHidden,
-            get: { $0[keyPath: path].map { [$0] } ?? [] }, set: { $0[keyPath: path] = $1[0] })
+            get: { $0[keyPath: path].map { [$0] } ?? [] }, set: { $0[keyPath: path] = $1.first })
     }
 
     static func list<Value>(

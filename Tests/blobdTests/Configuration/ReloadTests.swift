@@ -2,6 +2,8 @@ import Foundation
 import TestSupport
 import Testing
 
+@testable import blobd
+
 /// SIGHUP reads the configuration again: what can change does, what cannot is named, and a mistake changes
 /// nothing.
 @Suite(.waiting) struct ReloadTests {
@@ -125,6 +127,45 @@ import Testing
         #expect(try site.put(1_000) == 201)
         // Said again as long as it is so.
         try site.reload("workers: 2\n", "needs a restart: workers: 2, was 1")
+    }
+
+    /// A reload that set such a setting for the first time ended the daemon with SIGILL.
+    @Test("A setting that needs a restart and was not set is named, and stays unset")
+    func newlySet() throws {
+        let site = try Site("")
+        let keys = try site.folder.write(
+            "keys", Array("1 \(Data(repeating: 7, count: 32).base64EncodedString())\n".utf8))
+        chmod(keys, 0o600)
+        let values = [
+            "socket-group": "0", "device-socket": "\(site.folder)/d", "device-socket-group": "0",
+            "zero-copy-grace": "1s", "replicate": "s3://bucket/a", "follow": "s3://bucket/a",
+            "auto-promote": "20s", "local-bytes": "1MiB", "advertise": "host",
+            "access-log": "\(site.folder)/access",
+        ]
+        let settings = Setting.all.filter { setting in
+            setting.change == .atStart && !["data", "socket"].contains(setting.name)
+                && setting.texts(Setting.unset).isEmpty
+        }
+        #expect(Set(settings.map(\.name)) == Set(values.keys))
+        // One file cannot have both.
+        for other in ["replicate", "follow"] {
+            let given = values.filter { $0.key != other }
+            let yaml = given.map { "\($0.key): \($0.value)\n" }.joined()
+            let offset = site.daemon.log.utf8.count
+            for _ in 0..<2 {
+                // What a reload does not change is named by the next one, too.
+                try site.reload(
+                    "signing-keys: \(keys)\n" + yaml,
+                    "needs a restart: advertise: host, was not set")
+            }
+            for (name, value) in given {
+                try site.daemon.waitForLog(
+                    "needs a restart: \(name): \(value), was not set", after: offset)
+            }
+        }
+        #expect(!Files.exists("\(site.folder)/d") && !Files.exists("\(site.folder)/access"))
+        #expect(try site.put(1) == 201)
+        #expect(site.daemon.stop() == 0)
     }
 
     @Test("A mistake changes nothing, of the file and of the keys alike")
