@@ -14,6 +14,8 @@ final class Recount {
     /// Blob number: stored bytes, for blobs and orphans alike.
     var numbers: [UInt64: Int] = [:]
     var partlyFreed: Set<UInt64> = []
+    /// Those of ``numbers`` that are staged: on a follower, ahead of the batch that counts them.
+    var staged: Set<UInt64> = []
     /// By blob number: stored bytes of those in the bucket, whose chunks may be missing.
     var evicted: [UInt64: UInt64] = [:]
     var damaged: Set<UInt64> = []
@@ -118,6 +120,7 @@ extension Snapshot {
                 }
                 // Being written ahead or freed step by step: it may lack chunks.
                 recount.partlyFreed.insert(number)
+                if entry.state == .staged { recount.staged.insert(number) }
                 return
             case .inBucket: recount.evicted[number] = entry.storedByteCount
             case .damaged: recount.damaged.insert(number)
@@ -251,7 +254,7 @@ extension Snapshot {
                 "the counter of evicted blobs is \(evicted.blobs) with \(evicted.bytes) bytes; counted: \(recount.evicted.count) with \(evictedBytes)"
             )
         }
-        let highest = recount.numbers.keys.max() ?? 0
+        let highest = recount.numbers.keys.filter { !recount.staged.contains($0) }.max() ?? 0
         if said.nextBlobNumber <= highest {
             recount.add("the next blob number, \(said.nextBlobNumber), is already in use")
         }

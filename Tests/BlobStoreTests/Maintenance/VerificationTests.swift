@@ -56,6 +56,20 @@ import Testing
         #expect(try store.verify().problems == [])
     }
 
+    /// It has the leader's number, which the counter reaches with the batch: a healthy follower was called damaged.
+    @Test("A blob that a follower has staged ahead of its batch is no damage")
+    func staged() throws {
+        try folder.openReplicated().overwriteState(
+            ReplicationState(
+                role: .follower, epoch: 1, nonce: .random(), position: .start, sequence: 0))
+        let store = try folder.openReplicated()
+        let payload = try store.prepare(SeededGenerator.bytes(200_000))
+        let blob = BlobReference(payload, number: 1_000)
+        try store.stage(blob, SeededGenerator.bytes(200_000))
+        #expect(try store.verify().problems == [])
+        #expect(try store.counters().orphanBlobs == 1)
+    }
+
     @Test("Entries that are right in themselves and wrong together are found")
     func contradictions() throws {
         let store = try Self.indexed(folder)
@@ -90,6 +104,7 @@ import Testing
             ("tombstones", { $0.tombstones += 1 }), ("held", { $0.heldBlobs -= 1 }),
             ("categories", { $0.categories += 1 }), ("revision", { $0.revision -= 1 }),
             ("horizon", { $0.horizon = $0.revision + 1 }),
+            ("next blob number", { $0.nextBlobNumber -= 1 }),
         ]
         for (name, change) in changes {
             var other = counters
