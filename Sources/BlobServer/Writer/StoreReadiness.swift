@@ -7,15 +7,18 @@ struct StoreReadiness {
     private static let milliseconds = 1_000
 
     private let log: Logger
+    /// Whether a publish was refused for lack of room, and none as long has been found to fit since.
     private var isFull = false
     private var last: (result: ChangeResult, end: Instant)?
     /// The most stored bytes of a publish that a quota refused, although the publish alone would fit into it.
     private var refusedByteCount = 1
     private var quotaLog: RateLimitedLog
+    private var refusalLog: RateLimitedLog
 
     init(_ log: Logger) {
         self.log = log
         quotaLog = RateLimitedLog(log)
+        refusalLog = RateLimitedLog(log)
     }
 
     /// If nothing may be synced again, sets `failure` to the error that caused it.
@@ -26,6 +29,10 @@ struct StoreReadiness {
         do throws(StoreError) {
             try store.checkWritable(byteCount: refusedByteCount)
             refusedByteCount = 1
+            if isFull {
+                isFull = false
+                log.notice("Space is available again: publishes are accepted")
+            }
         } catch {
             if case .outcomeUnknown = error { failure = error }
             result = .failed(error)
@@ -44,15 +51,23 @@ struct StoreReadiness {
             .warning, "Publishes are refused: \(excess); reads, deletes and expiry continue")
     }
 
-    /// Logs one line when the store becomes full, and one when it no longer is.
-    mutating func noteFull(_ isFull: Bool) {
-        if isFull { last = nil }
-        guard isFull != self.isFull else { return }
-        self.isFull = isFull
-        if isFull {
-            log.error("No space: publishes are refused; reads, deletes and expiry continue")
-        } else {
-            log.notice("Space is available again: publishes are accepted")
+    /// Notes a publish that was refused for lack of room. Logs one line when the store becomes full; ``check(_:_:)``
+    /// logs one when it no longer is.
+    mutating func noteFull(_ store: BlobStore, _ failure: inout StoreError?) {
+        guard !isFull else { return }
+        last = nil
+        if case .writable = check(store, &failure) {
+            // It would not fit an empty store either.
+            refusalLog.note(
+                .warning, "A publish was refused for lack of space; shorter ones are accepted")
+            return
         }
+        isFull = true
+        log.error("No space: publishes are refused; reads, deletes and expiry continue")
+    }
+
+    /// Notes a publish that was stored. On a store that is full for longer ones, it does not show that there is room.
+    mutating func noteStored(_ store: BlobStore, _ failure: inout StoreError?) {
+        if isFull { _ = check(store, &failure) }
     }
 }

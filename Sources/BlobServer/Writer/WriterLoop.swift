@@ -142,7 +142,8 @@ struct WriterLoop {
                 return readiness.check(store, &failure)
             case .change:
                 // Through the span, which reads a change without copying it.
-                let result = result(outcomes.removeLast(), of: batch.changes.span[next].change)
+                let result = result(
+                    outcomes.removeLast(), of: batch.changes.span[next].change, &failure)
                 defer { next += 1 }
                 guard store.hasCategoryEdits, result.isChange,
                     batch.changes.span[next].change.isCategoryEdit
@@ -158,7 +159,8 @@ struct WriterLoop {
                         defer { next += 1 }
                         return BatchLine.Answered(
                             id: line.id,
-                            result: result(outcomes.removeLast(), of: batch.changes[next].change))
+                            result: result(
+                                outcomes.removeLast(), of: batch.changes[next].change, &failure))
                     })
             }
         }
@@ -167,14 +169,14 @@ struct WriterLoop {
 
     /// The result for a connection. Counts the outcome.
     private mutating func result(
-        _ outcome: consuming Outcome, of change: Change
+        _ outcome: consuming Outcome, of change: Change, _ failure: inout StoreError?
     ) -> ChangeResult {
         let counters = context.counters
         switch outcome {
         case .published:
             counters.publishes.add()
-            readiness.noteFull(false)
-        case .held: readiness.noteFull(false)
+            readiness.noteStored(store, &failure)
+        case .held: readiness.noteStored(store, &failure)
         case .deleted:
             if case .removeCategory = change { break }
             counters.deletes.add()
@@ -182,7 +184,7 @@ struct WriterLoop {
             if case .respond = change { counters.responses.add() } else { counters.patches.add() }
         case .refused(let error):
             switch error {
-            case .full: readiness.noteFull(true)
+            case .full: readiness.noteFull(store, &failure)
             case .quotaExceeded(let excess): readiness.note(excess)
             default: break
             }

@@ -1,5 +1,5 @@
 import BlobProtocol
-import Glibc
+import Foundation
 import TestSupport
 import Testing
 
@@ -91,6 +91,35 @@ import Testing
         #expect(try daemon.put("large", SeededGenerator.bytes(20_000_000)).status == 507)
         #expect(try daemon.request("GET", "/readyz").status == 200)
         #expect(try daemon.put("small", [1]).status == 201)
+        #expect(!daemon.log.contains("No space"))
+        try daemon.waitForLog("refused for lack of space; shorter ones are accepted")
+    }
+
+    // There was nearly a line for each request.
+    @Test("Where short publishes fit and long ones do not, the log has one line until those fit")
+    func nearlyFull() throws {
+        let daemon = try DaemonProcess(["--map-size", "16MiB"])
+        var random = SeededGenerator(seed: 5)
+        let long = random.bytes(2_000_000)
+        var count = 0
+        while try daemon.put("long-\(count)", random.bytes(2_000_000)).status == 201 { count += 1 }
+        func lines(_ words: String) -> Int { daemon.log.components(separatedBy: words).count - 1 }
+        for number in 0..<30 {
+            #expect(try daemon.put("short-\(number)", [1]).status == 201)
+            #expect(try daemon.put("long", long).status == 507)
+            #expect(try daemon.request("GET", "/readyz").status == 503)
+        }
+        #expect(lines("No space") == 1 && lines("Space is available again") == 0, "\(daemon.log)")
+        for number in 0..<count {
+            _ = try daemon.request("DELETE", "/v1/notifications/long-\(number)")
+        }
+        // A publish that is stored shows it, without a probe.
+        try daemon.wait(for: "it does not say that there is room") {
+            try $0.put("short", [1]).status < 300 && lines("Space is available again") == 1
+        }
+        #expect(try daemon.request("GET", "/readyz").status == 200)
+        #expect(try daemon.put("long", long).status == 201)
+        #expect(lines("No space") == 1, "\(daemon.log)")
     }
 
     @Test(
