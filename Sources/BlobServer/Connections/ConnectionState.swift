@@ -246,6 +246,14 @@ struct ConnectionState {
         return ending == .none && output == .empty
     }
 
+    /// Whether the writer, or a thread that asks the bucket, has to report before the request is answered.
+    var awaitsResult: Bool {
+        switch phase {
+        case .awaitingChange, .awaitingCommit: true
+        default: false
+        }
+    }
+
     var takesInput: Bool {
         switch phase {
         case .head, .body, .skipping, .lingering: input != .ended

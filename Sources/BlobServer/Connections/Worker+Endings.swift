@@ -105,8 +105,20 @@ extension Worker {
     func shouldEnd() -> Bool {
         if connections.count == 0 { return true }
         guard let stopsAt, now >= stopsAt else { return false }
+        if refuseWaits() { return false }
         for connection in connections.all { forget(connection) }
         return true
+    }
+
+    /// Refuses, once, the requests that wait for the bucket. Returns whether one of this worker may: its answer is sent
+    /// in the next iteration.
+    private func refuseWaits() -> Bool {
+        guard !hasRefusedWaits else { return false }
+        hasRefusedWaits = true
+        let replica = environment.context.replica
+        replica.failAll(.stopping)
+        replica.fetches.failAll(.refused(.stopping))
+        return connections.all.contains(where: \.state.awaitsResult)
     }
 
     /// Ends a connection: at once, or when its peer has read the pages that were sent to it.

@@ -54,6 +54,8 @@ final class Worker {
     /// When the worker stops; nil: it was not told to.
     var stopsAt: Instant?
     var isStopping: Bool { stopsAt != nil }
+    /// Whether the requests that waited for the bucket when the time for a stop was over were refused.
+    var hasRefusedWaits = false
     /// How long a stop waits for connections that have not sent anything; nil: it does not wait.
     var firstRequestEnd: Instant?
 
