@@ -32,6 +32,18 @@ import Testing
         #expect(reloads.last?.contains("kill -HUP $MAINPID") == true)
     }
 
+    /// A deposed store whose bucket refused connections exited five times in less than ten seconds, and was not started
+    /// again when the bucket was back.
+    @Test(
+        "systemd does not give up restarting the daemon",
+        arguments: ["blobd.service", "blobd@.service"])
+    func restarts(name: String) throws {
+        let text = Self.unit(name)
+        let end = try #require(text.range(of: "[Service]"))
+        #expect(text[..<end.lowerBound].contains("\nStartLimitIntervalSec=0\n"))
+        #expect(text[end.upperBound...].contains("\nRestart=on-failure\n"))
+    }
+
     /// `enable --now` of it failed alongside a running daemon. A restart of the daemon opens it first, and a stop of
     /// the main socket closes it, so that no client starts the daemon again.
     @Test("The socket of devices is opened before the daemon starts, and closed with the main one")
