@@ -7,8 +7,9 @@ struct PingCommand: ParsableCommand {
         commandName: "ping",
         abstract: "Test whether the daemon can store a publish.",
         discussion: """
-            Prints ok if a publish can be stored or, on a follower, if its disk has space. Otherwise prints \
-            the reason and exits with 1. Over HTTP: /readyz, which is never ready on a follower.
+            Prints ok if a publish can be stored or, on a follower, if its disk has space for a short change. \
+            Otherwise prints the reason and exits with 1. A follower may be ok while replication is paused: \
+            lag_milliseconds in /v1/replication shows that. Over HTTP: /readyz, which is never ready on a follower.
 
               blobd ping --socket /run/blobd/blobd.sock
             """)

@@ -41,7 +41,7 @@ struct DaemonChecks {
         let jumps = now.clockJumps ?? 0
         let jumped = Finding(
             "clock jumps", HumanText.count(jumps), .warning,
-            "Each pauses expiry for some minutes: see the time service.")
+            "Each pauses expiry for ten minutes, or until a restart: see the time service.")
         let findings = [
             now.version == blobdVersion ? nil : version,
             errors(
