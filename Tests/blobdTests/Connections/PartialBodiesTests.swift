@@ -115,7 +115,7 @@ import Testing
         let patience = Patience()
         while !waiter.waitForInput(milliseconds: 20) {
             for holder in holders {
-                _ = holder.sendWithoutWaiting(.init(repeating: 7, count: 65_536))
+                _ = holder.sendWithoutWaiting(.init(repeating: 7, count: 8_192))
             }
             #expect(try daemon.request("GET", "/v1/notifications/none").status == 404)
             try patience.wait(orThrow: "the body that waits is not refused")

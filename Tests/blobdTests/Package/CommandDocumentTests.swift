@@ -101,7 +101,7 @@ import Testing
         ("blobd stats --watch 5", "timeout 3 blobd stats --watch 1 || [ $? = 124 ]"),
         ("--socket-group www-data", "--socket-group www-data --check-config"),
         ("blobd bench --publish", "blobd bench --seconds 3 --publish"),
-        ("blobd bench", "blobd bench --seconds 0.1 --warm-up 0"),
+        ("blobd bench", "blobd bench --seconds 0.5 --warm-up 0"),
         ("--data DIR --socket PATH", "--data ./bench --socket ./bench.sock"),
         ("--socket PATH", "--socket ./bench.sock"),
         ("/run/other/", "./"),

@@ -12,7 +12,7 @@ struct StopAtStartTests {
         // The leader writes no base: what it needs for one is refused.
         shard.fail { $0.target.contains("/base/") && $0.method == "PUT" ? [.close] : nil }
         let leader = try shard.leader()
-        #expect(try leader.publish("1").status == 201)
+        #expect(try leader.publish("1", ack: "local").status == 201)
         let folder = TemporaryFolder()
         let pid = try shard.unready(["--follow", shard.url], in: folder)
         try wait(folder, for: "Waiting for the first base of the leader")
