@@ -44,6 +44,7 @@ extension BlobStore {
         try store.loadCategoryEdits()
         try store.refuseUnreplicatedUse()
         try store.loadQuarantine()
+        try store.loadGivenWay()
         // Only now: who reads meanwhile waits for what an earlier writer acknowledged.
         store.pendingKeys.clear()
         return store

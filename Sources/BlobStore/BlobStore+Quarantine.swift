@@ -12,6 +12,12 @@ extension BlobStore {
         core.quarantine.replace(by: entries)
     }
 
+    /// Learns whether blobs of an earlier run have given way to others. Until then each release looks for them.
+    func loadGivenWay() throws(StoreError) {
+        let hasAny = try !core.snapshot().quarantineEntries().isEmpty
+        core.quarantine.mayHaveGivenWay.store(hasAny, ordering: .relaxed)
+    }
+
     /// Notes what ``Scrubber`` found damaged, and does one step of healing what was published again. Costs two
     /// loads while there is nothing. Returns whether there is more to do. `heals`: false on a follower, whose
     /// leader does.
