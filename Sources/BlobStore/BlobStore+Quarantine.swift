@@ -18,19 +18,8 @@ extension BlobStore {
         core.quarantine.mayHaveGivenWay.store(hasAny, ordering: .relaxed)
     }
 
-    /// Notes what ``Scrubber`` found damaged, and does one step of healing what was published again. Costs two
-    /// loads while there is nothing. Returns whether there is more to do. `heals`: false on a follower, whose
-    /// leader does.
-    package func tendQuarantine(
-        _ position: inout HealingPosition, heals: Bool = true, recordCountMax: Int = 8_192,
-        asOf now: Timestamp
-    ) throws(StoreError) -> Bool {
-        try quarantineFound(asOf: now)
-        guard heals else { return false }
-        return try heal(&position, recordCountMax: recordCountMax, asOf: now)
-    }
-
-    /// Notes what was found damaged. One transaction for each blob: there are few. Two loads while there is nothing.
+    /// Notes what ``Scrubber`` found damaged. One transaction for each blob: there are few. Two loads while there is
+    /// nothing.
     package func quarantineFound(asOf now: Timestamp) throws(StoreError) {
         try shipWithoutBytes(asOf: now)
         for (blob, chunkCount) in core.quarantine.confirmed {
@@ -72,9 +61,10 @@ extension BlobStore {
     }
 
     /// One step of giving notifications the blobs that were published again. `position`: how far the records were
-    /// looked at. Returns whether there is more to do.
-    private func heal(
-        _ position: inout HealingPosition, recordCountMax: Int, asOf now: Timestamp
+    /// looked at. Returns whether there is more to do. One load while there is nothing. Only a leader, which tells its
+    /// followers, or a store of no shard does this.
+    package func heal(
+        _ position: inout HealingPosition, recordCountMax: Int = 8_192, asOf now: Timestamp
     ) throws(StoreError) -> Bool {
         guard core.quarantine.mayHaveGivenWay.load(ordering: .relaxed) else { return false }
         if position.numbers.isEmpty {

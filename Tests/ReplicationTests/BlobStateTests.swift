@@ -38,7 +38,8 @@ import Testing
         while try scrubber.step(byteCountMax: 1 << 20, asOf: noon) != nil {}
         #expect(scrubber.takeFindings() == [])
         var position = HealingPosition()
-        while try store.tendQuarantine(&position, heals: heals, asOf: noon) {}
+        try store.quarantineFound(asOf: noon)
+        while heals, try store.heal(&position, asOf: noon) {}
     }
 
     private func requireSame(_ follower: Member, _ leader: Member, _ name: Comment) throws {
@@ -209,7 +210,8 @@ import Testing
         #expect(leader.store.needsScrubber)
         try leader.store.makeScrubber().checkSuspects()
         var position = HealingPosition()
-        while try leader.store.tendQuarantine(&position, heals: true, asOf: noon) {}
+        try leader.store.quarantineFound(asOf: noon)
+        while try leader.store.heal(&position, asOf: noon) {}
         try leader.writeBase()
         #expect(try Member("two", seededFrom: objects).store.quarantinedBlobs.count == 1)
     }
@@ -266,7 +268,8 @@ import Testing
         var position = HealingPosition()
         while attempts < 10, (try? leader.ship()) == nil {
             attempts += 1
-            while try leader.store.tendQuarantine(&position, asOf: noon) {}
+            try leader.store.quarantineFound(asOf: noon)
+            while try leader.store.heal(&position, asOf: noon) {}
         }
         #expect(attempts == 1)
         #expect(leader.store.unshippedByteCount == 0)
@@ -283,14 +286,15 @@ import Testing
         }
         try leader.store.put("long again", long)
         try leader.store.put("short again", short)
-        while try leader.store.tendQuarantine(&position, asOf: noon) {}
+        try leader.store.quarantineFound(asOf: noon)
+        while try leader.store.heal(&position, asOf: noon) {}
         try leader.ship()
         for member in [leader, follower, other] {
             if member !== leader { try member.follow() }
             #expect(try member.store.ownedPayload(for: "long", asOf: noon) == long)
             #expect(try member.store.ownedPayload(for: "short", asOf: noon) == short)
             _ = try member.store.freeOrphans(byteCountMax: .max)
-            while try member.store.tendQuarantine(&position, heals: false, asOf: noon) {}
+            try member.store.quarantineFound(asOf: noon)
             #expect(member.store.quarantinedBlobs == [])
             #expect(try member.store.verify().problems == [])
         }
@@ -335,7 +339,8 @@ import Testing
         #expect(throws: StoreError.self) { try leader.ship() }
         try leader.store.makeScrubber().checkSuspects()
         var position = HealingPosition()
-        while try leader.store.tendQuarantine(&position, asOf: noon) {}
+        try leader.store.quarantineFound(asOf: noon)
+        while try leader.store.heal(&position, asOf: noon) {}
         try leader.ship()
         #expect(objects.count(name) == 0)
     }

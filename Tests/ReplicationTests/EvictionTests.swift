@@ -158,7 +158,8 @@ import Testing
             throws: StoreError.evicted(good), "it is there"
         ) { try leader.store.ownedPayload(digest: digests[1], asOf: noon) }
         var position = HealingPosition()
-        while try leader.store.tendQuarantine(&position, asOf: noon) {}
+        try leader.store.quarantineFound(asOf: noon)
+        while try leader.store.heal(&position, asOf: noon) {}
         try leader.ship()
         for number in [3, 5] { #expect(try read(number, of: leader.store) == Self.bytes(number)) }
         #expect(try read(4, of: leader.store) == nil)

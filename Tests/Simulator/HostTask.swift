@@ -158,8 +158,9 @@ extension Host {
             _ = try store.sweepExpired(asOf: now, limit: 64)
         }
         _ = try store.freeOrphans(byteCountMax: 32 << 20, bootMilliseconds: boot)
+        try store.quarantineFound(asOf: now)
         var position = HealingPosition()
-        _ = try store.tendQuarantine(&position, heals: takesChanges, asOf: now)
+        if takesChanges { _ = try store.heal(&position, asOf: now) }
         for damaged in store.quarantinedBlobs where damaged.isInBucket { want(damaged.blob) }
         if world.chance.chance(20) {
             try store.trimFile()

@@ -74,7 +74,7 @@ struct WriterMaintenance {
         task = "quarantine damaged payloads"
         try store.quarantineFound(asOf: .now)
         task = "replace damaged payloads"
-        if now >= nextHealing { try heal(store, asOf: now) }
+        if now >= nextHealing, !context.replica.isFollowing { try heal(store, asOf: now) }
         repairDamaged(asOf: now)
         if let position = context.scrub.takePosition() { try store.write(position) }
         if store.needsScrubber { context.scrub.thread.wake() }
@@ -105,12 +105,10 @@ struct WriterMaintenance {
     }
 
     /// One step of giving notifications the payloads that were published again, which reads many records: pauses
-    /// follow, so that the steps take a twentieth of the writer's time.
+    /// follow, so that the steps take a twentieth of the writer's time. A follower's leader does it.
     private mutating func heal(_ store: BlobStore, asOf now: Instant) throws(StoreError) {
-        // On the leader, which tells its followers.
-        let heals = !context.replica.isFollowing
         let start = Instant.now
-        let hasMore = try store.tendQuarantine(&healing, heals: heals, asOf: .now)
+        let hasMore = try store.heal(&healing, asOf: .now)
         let microseconds = Instant.now.microseconds(since: start)
         nextHealing = now.after(milliseconds: microseconds * 20 / 1_000)
         if hasMore { nextSweep = min(nextSweep, nextHealing) }

@@ -31,7 +31,8 @@ import Testing
 
     private func tend(_ store: BlobStore) throws {
         var position = HealingPosition()
-        while try store.tendQuarantine(&position, recordCountMax: 3, asOf: noon) {}
+        try store.quarantineFound(asOf: noon)
+        while try store.heal(&position, recordCountMax: 3, asOf: noon) {}
     }
 
     private func expectRefused(
