@@ -139,7 +139,7 @@ struct Follower {
             if asked.isGranted || (asked.document == nil && hasEnded) {
                 return try takeOver(asked.request, on: bucket)
             }
-            if asked.document == nil, hasCaughtUp { try ask(for: asked.request, on: bucket) }
+            if asked.document == nil, hasCaughtUp { try askLeader(on: bucket) }
         }
         if last != nil { return .next(.again) }
         if let claimsAt, now >= claimsAt {
@@ -201,19 +201,14 @@ struct Follower {
 
     // MARK: - Requests to hand over
 
-    private mutating func ask(
-        for request: any PromotionRequest, on bucket: any Bucket
-    ) throws {
+    private mutating func askLeader(on bucket: any Bucket) throws {
         do {
-            if let document = try ask(on: bucket) {
-                asked?.document = document
-                return
+            guard let document = try ask(on: bucket) else {
+                return giveUp("another host has already asked the leader \(leader) to hand over")
             }
-            request.refuse("another host has already asked the leader \(leader) to hand over")
-            asked = nil
+            asked?.document = document
         } catch {
-            request.refuse("cannot ask the leader: \(error)")
-            asked = nil
+            giveUp("cannot ask the leader: \(error)")
             throw error
         }
     }
