@@ -19,11 +19,7 @@ final class FetchThreads: Sendable {
         }
     }
 
-    /// Ends the threads, and all waits for payloads.
-    func close() {
-        fetches.threads.close()
-        fetches.failAll(.refused(.stopping))
-    }
+    func close() { fetches.threads.close() }
 
     private func run() {
         var log = RateLimitedLog(context.log)

@@ -26,7 +26,6 @@ final class ReplicaThread: Sendable {
         context.access.stop()
         context.replica.signal.notify()
         thread.join()
-        context.replica.failAll(.stopping)
     }
 
     /// Answers a request for the lead while replication fails.

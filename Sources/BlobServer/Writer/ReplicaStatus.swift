@@ -203,20 +203,24 @@ final class ReplicaStatus: Sendable {
     }
 
     /// Returns whether somebody waits for the segment that is begun now.
-    func beginSegment() -> Bool { move(from: .next, to: .begun) { $0.segment == .begun } }
-
-    func noteSegmentAppended() { _ = move(from: .begun, to: .none) { _ in false } }
-
-    /// Returns whether any waiter is as it should be afterwards.
-    private func move(
-        from old: Waiter.Segment, to new: Waiter.Segment, any isAny: (Waiter) -> Bool
-    ) -> Bool {
+    func beginSegment() -> Bool {
         guard hasWaiters else { return false }
         return waiters.withLock { waiters in
-            for index in waiters.indices where waiters[index].segment == old {
-                waiters[index].segment = new
+            var isAwaited = false
+            for index in waiters.indices where waiters[index].segment != .none {
+                waiters[index].segment = .begun
+                isAwaited = true
             }
-            return waiters.contains(where: isAny)
+            return isAwaited
+        }
+    }
+
+    func noteSegmentAppended() {
+        guard hasWaiters else { return }
+        waiters.withLock { waiters in
+            for index in waiters.indices where waiters[index].segment == .begun {
+                waiters[index].segment = .none
+            }
         }
     }
 
