@@ -33,6 +33,17 @@ struct FailingBucketTests {
         ]
     }
 
+    /// Kills a leader, removes its folder, and returns a new follower that leads instead.
+    private func lose(_ leader: DaemonProcess, of shard: ProxiedShard) throws -> DaemonProcess {
+        let follower = try shard.follower()
+        leader.signal(SIGKILL)
+        leader.wait()
+        Files.remove(leader.dataPath)
+        let promoted = try follower.run("promote", "--force", "--timeout", "300")
+        #expect(promoted.status == 0, "\(promoted.errors)")
+        return follower
+    }
+
     @Test(
         "Puts of segments fail: local changes go on, replicated ones wait, then all is in the bucket"
     )
@@ -63,13 +74,7 @@ struct FailingBucketTests {
             }
             ids.append("after-\(number)")
         }
-        // The leader goes with its folder.
-        let follower = try shard.follower()
-        leader.signal(SIGKILL)
-        leader.wait()
-        Files.remove(leader.dataPath)
-        let promoted = try follower.run("promote", "--force", "--timeout", "300")
-        #expect(promoted.status == 0, "\(promoted.errors)")
+        let follower = try lose(leader, of: shard)
         for id in ids { #expect(try follower.has(id), "\(id)") }
         let restored = try shard.command("restore", shard.url, "--verify-only")
         #expect(restored.status == 0, "\(restored.errors)")
@@ -142,12 +147,7 @@ struct FailingBucketTests {
         #expect(try publish("four", on: leader) == 201)
         #expect(try shard.names("blob/") == names)
         #expect(shard.blobGets == 1)
-        let follower = try shard.follower()
-        leader.signal(SIGKILL)
-        leader.wait()
-        Files.remove(leader.dataPath)
-        let promoted = try follower.run("promote", "--force", "--timeout", "300")
-        #expect(promoted.status == 0, "\(promoted.errors)")
+        let follower = try lose(leader, of: shard)
         for id in ["one", "four"] {
             let isSame =
                 try follower.request("GET", "/v1/notifications/\(id)/payload").body == bytes
