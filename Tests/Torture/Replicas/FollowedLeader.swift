@@ -35,10 +35,11 @@ final class FollowedLeader {
     func compare(with follower: borrowing DaemonUnderTest, _ ledger: EditionLedger) throws {
         try require(host.exits == 0, "the leader exited by itself")
         try wait(for: follower, "at the end")
-        var connection = try follower.connect()
         for id in 0..<ledger.idCount {
             let edition = Edition(seed: ledger.seed, id: id, number: ledger.acknowledged(id))
             guard edition.number > 0 else { continue }
+            // The bytes of the one before may have taken longer to make than a connection may be idle.
+            var connection = try follower.connect()
             let found: FetchedPayload
             do throws(ClientError) { found = try connection.get(edition.name) } catch {
                 switch error {
