@@ -89,10 +89,16 @@ struct FailingBucketTests {
                 ? [.error(403, "AccessDenied")] : nil
         }
         let leader = try shard.leader(in: nil, "--max-unreplicated", "2s")
-        let refused = try leader.publish("1")
-        #expect(refused.status == 503 && refused.code == "unreplicated", "\(refused.text)")
-        #expect(try leader.publish("2", ack: "local").status == 201)
-        try leader.waitForLog("acknowledged as replicated when the first base is in the bucket")
+        // The first of these may have waited only for the lead to begin, and nobody looks for a base without one.
+        try leader.wait(for: "no look for a base") {
+            let refused = try $0.publish("1")
+            #expect(refused.status == 503 && refused.code == "unreplicated", "\(refused.text)")
+            return $0.log.contains(
+                "acknowledged as replicated when the first base is in the bucket")
+        }
+        try leader.wait(for: "local changes are refused") {
+            try $0.publish("2", ack: "local").status == 201
+        }
         shard.mend()
         try leader.wait(for: "it does not go on") { try $0.publish("3").status < 300 }
         let restored = try shard.command("restore", shard.url, "--verify-only")
