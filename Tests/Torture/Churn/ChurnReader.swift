@@ -212,7 +212,8 @@ struct ChurnReader: Sendable {
         let text = link.withBytes { $0.extracting(first: head.bodyByteCount).text() }
         link.use(head.bodyByteCount)
         // A daemon that stops does not wait for the bucket.
-        if head.status == 503, text.contains(#""code":"stopping""#), !around.lives.isSame(as: life) {
+        if head.status == 503, text.contains(#""code":"stopping""#), !around.lives.isSame(as: life)
+        {
             throw Leaving(figure: .cutOff)
         }
         guard head.status == 404 || head.status == 410 else {
