@@ -22,13 +22,12 @@ struct BenchCommand: ParsableCommand {
 
             Without --rate, each connection keeps --pipeline requests in flight. This measures the maximum \
             throughput, but a slow server reduces its own load. With --rate, requests are due at fixed \
-            intervals, and latency counts from then, so a stall counts for every request that it delays. \
-            Measure p99 and beyond with --rate, at half of the maximum throughput or less.
+            intervals, and latency counts from then. Measure p99 and beyond with --rate, at half of the \
+            maximum throughput or less.
 
             Latencies are in microseconds, MB/s in 10^6 payload bytes. 'server' is the daemon's CPU time per \
-            answer, 'load' the CPU use of this command: near 100 % in a closed loop, it may be the limit. Run \
-            both programs on separate cores. Answers come in order: a fetch waits for an earlier publish on \
-            its connection.
+            answer, 'load' the CPU use of this command: near 100 % in a closed loop, it may be the limit. \
+            Run both programs on separate cores. A fetch waits for an earlier publish on its connection.
 
               taskset -c 0 blobd serve --workers 1 --data DIR --socket PATH &
               blobd bench --cpu 1 --socket PATH --connections 16

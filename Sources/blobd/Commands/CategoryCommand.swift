@@ -15,7 +15,7 @@ struct CategoryCommand: ParsableCommand {
             Without a name, prints all categories, one JSON document per line. An action has the strings \
             identifier and title, and the booleans foreground, destructive and authentication_required. A \
             category of one app overrides the one of all apps. Each user with a notification of the category \
-            gets a change of the kind category: see blobd changes.
+            gets a change in the feed.
 
               blobd category invitation --actions \\
                 '[{"identifier":"yes","title":"Yes"},{"identifier":"no","title":"No"}]'

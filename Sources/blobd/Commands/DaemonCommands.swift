@@ -7,9 +7,9 @@ struct PingCommand: ParsableCommand {
         commandName: "ping",
         abstract: "Test whether the daemon can store a publish.",
         discussion: """
-            Prints ok if a publish can be stored or, on a follower, if its disk has space for a short change. \
-            Otherwise prints the reason and exits with 1. A follower may be ok while replication is paused: \
-            lag_milliseconds in /v1/replication shows that. Over HTTP: /readyz, which is never ready on a follower.
+            Prints ok if a publish can be stored or, on a follower, if its disk has space for a short \
+            change. Otherwise prints the reason and exits with 1. Over HTTP, /readyz is never ready on a \
+            follower, and /v1/replication shows its lag.
 
               blobd ping --socket /run/blobd/blobd.sock
             """)
@@ -29,8 +29,8 @@ struct PromoteCommand: ParsableCommand {
         abstract: "Make a follower the leader of its shard.",
         discussion: """
             Asks the leader to hand over: it accepts no more changes, ships the last ones, and follows. This \
-            takes about a second and loses nothing. With --force, for a leader that is gone, changes that it \
-            acknowledged as local and had not shipped are lost. If it returns, it follows.
+            takes about a second and loses nothing. With --force, for a leader that is gone, local changes \
+            that it had not shipped are lost.
 
               blobd promote --socket /run/blobd/follower.sock
               blobd promote --force

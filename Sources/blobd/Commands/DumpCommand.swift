@@ -7,8 +7,8 @@ struct DumpCommand: ParsableCommand {
         commandName: "dump",
         abstract: "Write all notifications and payloads as a tar archive of JSON lines and files.",
         discussion: """
-            For other programs, and other versions of blobd. A dump is read in pages and does not show one \
-            moment: to save a store as it is, use blobd backup. The archive contains:
+            For other programs and other versions of blobd. A dump is not a snapshot: to save a store as it \
+            is, use blobd backup. The archive contains:
 
               categories.jsonl                 one category per line
               blobs/sha256/DIGEST              the bytes of a payload, as they were published

@@ -10,12 +10,12 @@ struct EnvelopeCommand: ParsableCommand {
 
             A silent push (the default) shows nothing: it wakes the app, which fetches the payload and shows \
             the notification. Systems delay or drop silent pushes, and iOS does not start an app that its \
-            user has quit. An alert contains title and message; the system shows it even if the app is not \
-            running, and the app may fetch the payload first (iOS: a notification service extension).
+            user has quit. An alert is shown by the system even if the app is not running; the app may fetch \
+            the payload first (iOS: a notification service extension).
 
             Send the push unchanged. FCM expects the device in the push (--token), APNs and WNS in the \
-            request's URL. --headers prints an object with media_type, headers for the request to the \
-            provider, and the push as the string body.
+            request's URL. --headers prints the push as the string body of an object, with media_type and \
+            the headers for the provider.
 
               blobd envelope 42 --platform apns
               blobd envelope 42 --platform apns --style alert

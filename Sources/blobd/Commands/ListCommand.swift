@@ -8,8 +8,8 @@ struct ListCommand: ParsableCommand {
         commandName: "ls",
         abstract: "List all notifications.",
         discussion: """
-            The list is sorted by the bytes of the ids, without expired notifications. It is read in \
-            pages and is not a snapshot: changes made meanwhile appear in later pages.
+            The list is sorted by the bytes of the ids, without expired notifications. It is not a snapshot: \
+            changes made meanwhile may appear.
 
               blobd ls --limit 20
               blobd ls --after user-7- --json | jq -r .id

@@ -8,10 +8,9 @@ struct LoadCommand: ParsableCommand {
         commandName: "load",
         abstract: "Publish the notifications and payloads of a dump.",
         discussion: """
-            Publishes the content of an archive that blobd dump wrote. A notification with the same id is \
-            replaced; expired ones are skipped. Creation times, revisions and responses are not loaded. Unlike \
-            a restored store, the daemon may assign ids that the dumped store had assigned and deleted, to \
-            which devices may still have links.
+            A notification with the same id is replaced; expired ones are skipped. Creation times, revisions \
+            and responses are not loaded. Unlike a restored store, the daemon may assign an id that a device \
+            still has in an old link.
 
               blobd load all.tar
               ssh old 'blobd dump -' | blobd load -

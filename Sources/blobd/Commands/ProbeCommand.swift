@@ -10,8 +10,8 @@ struct ProbeCommand: ParsableCommand {
         discussion: """
             Lists, writes, reads and deletes objects named probe/… below the prefix, and measures the \
             latency of a PUT of 4 KiB. 32 clients race to create each of 100 names, and exactly one must \
-            win: replication needs a server that honours If-None-Match: *. Sends about 3,800 requests. No \
-            daemon is needed.
+            win, because replication needs a server that honours If-None-Match: *. Sends about 3,800 \
+            requests.
 
               export AWS_ENDPOINT_URL=https://s3.example.com AWS_REGION=eu-central-1
               export AWS_ACCESS_KEY_ID=… AWS_SECRET_ACCESS_KEY=…

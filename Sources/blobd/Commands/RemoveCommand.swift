@@ -11,8 +11,8 @@ struct RemoveCommand: ParsableCommand {
             """,
         discussion: """
             The deletion is on disk when the command returns. A payload is deleted with the last \
-            notification that refers to it. Prints nothing on success. Reports an id that does not exist, \
-            deletes the others, and exits with 3.
+            notification that refers to it. If an id does not exist, reports it, deletes the others, and \
+            exits with 3.
 
               blobd rm 42 43
               blobd rm --ids-from ids.txt

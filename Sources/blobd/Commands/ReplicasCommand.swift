@@ -14,8 +14,7 @@ struct ReplicasCommand: ParsableCommand {
             least every 5.2 s: if the newest is much older, there is no leader, or it cannot reach the bucket.
 
             The cost is estimated at the list prices of AWS S3 in us-east-1 and the average rate since the \
-            oldest base or, in a new shard, the first segment. Reads only the bucket, with a LIST for each \
-            1,000 objects.
+            oldest base. Reads only the bucket, with a LIST for each 1,000 objects.
 
               blobd replicas s3://bucket/blobd
               blobd replicas s3://bucket/blobd --json | jq .log.age_seconds

@@ -8,13 +8,13 @@ struct RestoreCommand: ParsableCommand {
         commandName: "restore",
         abstract: "Create a store from a backup or from a bucket.",
         discussion: """
-            Verifies the source, writes the store, verifies it, and only then renames it into place. After \
-            an error there is no store. The directory must not contain a store.
+            Verifies the source, writes the store, verifies it, and only then renames it into place. The \
+            directory must not contain a store.
 
-            From a bucket, restores to the end of the log, to a time (--at: the last change at or before it) \
-            or to a batch (--sequence), and needs twice the store's disk space. --verify-only does this in a \
-            temporary directory, and removes it. With --all it instead checks every object that any restore \
-            may need, names each damaged one on standard error, and then exits with 1.
+            From a bucket, restores to the end of the log, to a time (--at) or to a batch (--sequence), and \
+            needs twice the store's disk space. --verify-only does this in a temporary directory (TMPDIR), \
+            and removes it. With --all it instead checks every object that a restore may need, names each \
+            damaged one on standard error, and exits with 1 if there is any.
 
             The restored store is not replicated. It has a new id, and its revisions and assigned ids \
             continue at least 2^40 higher. Devices that followed a feed get 410 resync, read their history \

@@ -10,9 +10,8 @@ struct TokenCommand: ParsableCommand {
         abstract: "Make a token with which a device acts for its user without a backend.",
         discussion: """
             Prints a JSON Web Token, which the device sends as "Authorization: Bearer TOKEN" to the paths \
-            under /d/me/. Anyone who has the token may read the user's notifications and changes; with \
-            --scope write also mark notifications as read or dismissed, and respond. No daemon is needed, \
-            and any JWT library can make tokens, too.
+            under /d/me/. Anyone who has the token may read the user's notifications and changes and, with \
+            --scope write, mark notifications and respond. No daemon is needed.
 
               blobd token ann --signing-keys keys --ttl 30d --scope write --device phone
             """)

@@ -9,10 +9,9 @@ struct VerifyCommand: ParsableCommand {
         commandName: "verify",
         abstract: "Check a store: all counters, references and bytes.",
         discussion: """
-            Changes nothing; a daemon may run meanwhile. Checks every page, checksum, digest, counter and \
+            Changes nothing; a daemon may be running. Checks every page, checksum, digest, counter and \
             reference, and whether the write-ahead log (changes.log) is missing, truncated or from another \
-            store. Prints how many acknowledged changes are only in that log: the next commit or start \
-            writes them to the store.
+            store. Prints how many acknowledged changes are only in that log.
 
             Exit codes: 0 no problem, 1 the store is damaged.
 

@@ -11,7 +11,7 @@ struct DoctorCommand: ParsableCommand {
         abstract: "Check the machine, the configuration and the daemon.",
         discussion: """
             Checks the configuration, the store's directory and file system, sockets, keys, limits, the \
-            clock, the running daemon, and nginx. Changes nothing, and says what to do about each finding. \
+            clock, the running daemon, and nginx. Says what to do about each finding, and changes nothing. \
             Run it as root or as the daemon's user.
 
               blobd doctor

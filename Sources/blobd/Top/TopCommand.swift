@@ -7,8 +7,8 @@ struct TopCommand: ParsableCommand {
         commandName: "top",
         abstract: "Show the daemon's activity, second by second.",
         discussion: """
-            Requests, publishes and expiries per second, p50 and p99 of each operation, the hit rate, bytes, \
-            waiting clients, the store, and the slowest requests of the last minute. q quits.
+            Shows requests, publishes and expiries per second, p50 and p99 of each operation, the hit rate, \
+            bytes, waiting clients, the store, and the slowest requests of the last minute. Press q to quit.
 
               blobd top
               blobd top --once
