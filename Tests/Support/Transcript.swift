@@ -1,14 +1,14 @@
-/// What is sent and received on a connection. `docs/PROTOCOL.md` and `Tests/Transcripts` explain how it is written.
+/// The requests and responses of one connection. `docs/PROTOCOL.md` and `Tests/Transcripts` explain how it is written.
 public struct Transcript: Sendable {
-    /// What is sent and what comes back.
+    /// A request and its response.
     public struct Exchange: Sendable {
         /// The bytes that are sent.
         public var request: [UInt8]
-        /// What must come back.
+        /// The expected response.
         public var response: Expected
     }
 
-    /// What a response must be like.
+    /// The bytes or fields that a response must have.
     public enum Expected: Sendable {
         case binary(BytePattern)
         case http(HTTPPattern)
@@ -27,7 +27,9 @@ public struct Transcript: Sendable {
 
     /// The transcripts of `docs/PROTOCOL.md` and `Tests/Transcripts`.
     public static func all() throws -> [Transcript] {
-        let documents = ["docs/PROTOCOL.md", "Tests/Transcripts/http.txt"]
+        let documents = [
+            "docs/PROTOCOL.md", "Tests/Transcripts/binary.txt", "Tests/Transcripts/http.txt",
+        ]
         return try all(documents.flatMap { DocumentBlock.all(in: $0) })
     }
 

@@ -81,8 +81,18 @@ enum FormatExamples {
 
         # Sequence entry
         ```
+        key    01 61 6e 6e 61 00 01 00 00 00 00 00 00 00 0e      "anna", 14
+        value  02 03 05 00 4a ee 27 48 72 65 70 6c 79 00 18 db   feed, category, "reply",
+               b2 a3 01 00 00                                    until 2027-02-14T08:00:00Z; checksum 4827ee4a
+
         value  02 01 02 05 be 83 93 e0 34 31 70 68 6f 6e 65 00   feed, deleted, "41", of the app "mail";
                18 db b2 a3 01 00 00 6d 61 69 6c                  checksum e09383be
+        ```
+
+        # Tombstone index entry
+        ```
+        key    01 61 6e 6e 61 00 03 fd 1c 40 54 96 b2 be 37 db   "anna", the hash of "41", 00, "mail"
+               40 5c 1e f5 6f 89 48
         ```
 
         # Purge marker
