@@ -22,25 +22,20 @@ extension Setting {
             "socket", .file, \.socketPath, .atStart, "The path of the socket. Required."),
         .one(
             "socket-mode", .mode, \.socketMode, .atStart,
-            "The socket's permission bits. Under blobd.socket: the unit's SocketMode=."),
+            "The socket's permission bits."),
         .optional(
             "socket-group", .group, \.socketGroup, .atStart,
-            """
-            The socket's group, whose members may connect, whatever --allow-uid says. Under blobd.socket: \
-            the unit's SocketGroup=.
-            """),
+            "The socket's group, whose members may connect."),
         .list(
             "allow-uid", .user, \.allowedUserIDs, .live,
-            "A user id that may connect, besides root and the daemon's own. Repeatable."),
+            "A user id that may connect, besides root, the daemon's own and the socket's group. Repeatable."
+        ),
         .one(
             "map-size", .size(1 << 20...byteCountMax), \.store.mapByteCountMax, .atStart,
             "Maximum size of the store's file."),
         .one(
             "scrub-days", .count(0...3_650, of: "days"), \.limits.scrubDays, .live,
-            """
-            Reread the whole store within this many days, to find damage while it can be repaired. Pauses \
-            while the daemon is busy. 0: off.
-            """),
+            "Reread the whole store within this many days, to find damage. 0: off."),
         .one(
             "write-ahead-log", .flag, \.limits.isLogging, .atStart,
             """
@@ -49,22 +44,17 @@ extension Setting {
             """),
         .one(
             "keep-free", .size(0...byteCountMax), \.store.freeAllocatedByteCountMin, .live,
-            """
-            Free space that stays allocated in data.mdb: this or 1/24 of the space in use, whichever is \
-            more. The rest returns to the file system.
-            """),
+            "Free space that stays allocated in data.mdb: at least this, and 1/24 of the space in use."
+        ),
     ]
 
     private static let devices: [Setting] = [
         .optional(
             "signing-keys", .file, \.signingKeyPath, .live,
-            """
-            The file with the keys of signed links and device tokens: a line "ID BASE64" each, at least 32 \
-            bytes. As a systemd credential: $CREDENTIALS_DIRECTORY/NAME.
-            """),
+            "The file with the keys of signed links and device tokens: see blobd sign --new-key."),
         .optional(
             "link-base", .site, \.limits.linkBase, .live,
-            "Put signed links (richUrl) into pushes. The value is your site's address, such as https://push.example.com."
+            "Put signed links (richUrl) to this address into pushes, such as https://push.example.com."
         ),
         .optional(
             "link-ttl", .lifetime(1...36_500 * 86_400), \.limits.linkTTLSeconds, .live,
@@ -74,13 +64,11 @@ extension Setting {
             "A second socket, for nginx, which serves only devices (/d/…) and /livez."),
         .one(
             "device-socket-mode", .mode, \.deviceSocketMode, .atStart,
-            "The device socket's permission bits. Under blobd-devices.socket: the unit's SocketMode=."
+            "The device socket's permission bits."
         ),
         .optional(
             "device-socket-group", .group, \.deviceSocketGroup, .atStart,
-            """
-            The device socket's group: nginx's. Under blobd-devices.socket: the unit's SocketGroup=.
-            """),
+            "The device socket's group: nginx's."),
     ]
 
     private static let content: [Setting] = [
@@ -128,16 +116,11 @@ extension Setting {
     private static let connections: [Setting] = [
         .one(
             "max-connections", .count(1...1_000_000), \.limits.connectionCountMax, .live,
-            """
-            Maximum number of connections. Closed ones with unread pages do not count; their limit is 2,048.
-            """),
+            "Maximum number of connections."),
         .one(
             "body-memory", .size(StoreLimits.payloadInMemoryByteCountMax...1 << 40),
             \.limits.bodyMemoryByteCountMax, .live,
-            """
-            Memory for request bodies. A body that finds none gets 503 after 5 s; one of up to 16 KiB after \
-            0.5 s.
-            """),
+            "Memory for request bodies."),
         .one(
             "answer-memory", .size(1 << 20...1 << 40), \.limits.answerMemoryByteCountMax, .live,
             "Memory for unread answers."),
@@ -199,21 +182,16 @@ extension Setting {
     private static let replication: [Setting] = [
         .optional(
             "replicate", .shard, \.replica.replicate, .atStart,
-            """
-            Replicate to this prefix of an S3-compatible bucket (s3://bucket/prefix), and begin a shard if \
-            it contains none. Endpoint and credentials are those of every S3 client: AWS_ENDPOINT_URL, \
-            AWS_REGION, AWS_ACCESS_KEY_ID …
-            """),
+            "Replicate to this prefix of an S3-compatible bucket (s3://bucket/prefix), and begin a shard if it contains none."
+        ),
         .optional(
             "follow", .shard, \.replica.follow, .atStart,
             "Follow the shard at this prefix: serve reads, and lead after blobd promote."
         ),
         .one(
             "ack", .word("level"), \.replica.acknowledgement, .atStart,
-            """
-            Acknowledge a change when it is on this disk (local), or also in the bucket (replicated). A \
-            request may ask for more: Blobd-Ack: replicated.
-            """),
+            "Acknowledge a change when it is on this disk (local), or also in the bucket (replicated)."
+        ),
         .one(
             "max-unreplicated", .time(1_000...day), \.replica.unreplicatedMillisecondsMax, .atStart,
             "Refuse changes while the oldest one that is not in the bucket is older than this."),
@@ -253,10 +231,8 @@ extension Setting {
             "The least severe messages that are logged."),
         .one(
             "log-format", .word("format"), \.logFormat, .atStart,
-            """
-            Format of the log on standard error: text, json (a line for each message) or journal (with \
-            fields). auto: journal under systemd's journal, else text.
-            """),
+            "Format of the log on standard error. auto: journal (with fields) under systemd's journal, else text."
+        ),
         .optional(
             "access-log", .file, \.accessLogPath, .atStart,
             "Log each request to this file; - is standard output. SIGHUP reopens it."),
