@@ -6,15 +6,14 @@ struct BenchCommand: ParsableCommand {
         commandName: "bench",
         abstract: "Measure the throughput and latency of a daemon. Every byte is verified.",
         discussion: """
-            Stores payloads under ids that begin with bench-, for two hours, then fetches them at random, \
+            Stores payloads for two hours under ids that begin with bench-, then fetches them at random, \
             publishes, or does both. After a wrong byte or an error it prints no figures and exits with 1.
 
               blobd bench
               blobd bench --size 1KiB,16KiB,128KiB,1MiB --connections 16
               blobd bench --dialect binary,http --json
 
-            Mixed sizes with 10 % publishes, as in production; only publishes, each on disk before it is \
-            answered; a fixed rate:
+            Mixed sizes with 10 % publishes; only publishes; a fixed rate:
 
               blobd bench --size mix --reads 90 --connections 32
               blobd bench --publish --size 16KiB --connections 64
@@ -83,7 +82,7 @@ struct BenchCommand: ParsableCommand {
 
     @Flag(
         help:
-            "Store no payloads: an earlier run with the same sizes and seed did, less than two hours ago."
+            "Use the payloads of an earlier run with the same sizes and seed."
     )
     var stored = false
 
@@ -93,7 +92,7 @@ struct BenchCommand: ParsableCommand {
     @Option(
         help: .named(
             "pid",
-            "The server's process, for its CPU time. Default: the process that listens on the socket."
+            "The server's process. Default: the one that listens on the socket."
         ))
     var serverPid: [Int32] = []
 

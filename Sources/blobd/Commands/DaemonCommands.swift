@@ -63,7 +63,7 @@ struct ScrubCommand: ParsableCommand {
         discussion: """
             Starts a round at once, without pauses. Damaged payloads are quarantined: they are not sent \
             until the same bytes are published again. With --wait, exits with 1 if it found damage. The \
-            daemon also does this by itself, slowly: --scrub-days.
+            daemon also does this slowly by itself: --scrub-days.
 
               blobd scrub --wait
               blobd scrub --status --json | jq .quarantine

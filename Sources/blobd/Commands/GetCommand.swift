@@ -12,7 +12,7 @@ struct GetCommand: ParsableCommand {
             """,
         discussion: """
             The bytes are verified against their SHA-256. With -o, the file appears only if they are \
-            correct. Standard output gets them before that: check the exit code.
+            correct; with standard output, check the exit code.
 
               blobd get 42 -o photo.jpg
               blobd get 42 --part sound | aplay

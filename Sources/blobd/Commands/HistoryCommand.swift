@@ -24,7 +24,7 @@ struct HistoryCommand: ParsableCommand {
 
     @OptionGroup var limit: LimitOptions
 
-    @Option(help: .named("position", "Continue another list from this position."))
+    @Option(help: .named("position", "Continue a list from this position."))
     var before: String?
 
     @OptionGroup var filter: FilterOptions

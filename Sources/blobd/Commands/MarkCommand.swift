@@ -46,7 +46,7 @@ struct MarkCommand: ParsableCommand {
     @Option(
         help: .named(
             "identifier",
-            "The user's action: default (opened it), dismiss, or a button's identifier."))
+            "default (opened it), dismiss, or a button's identifier."))
     var action: String?
 
     @Option(help: .named("key", "The response's key: one response per key and device is recorded."))
@@ -57,7 +57,7 @@ struct MarkCommand: ParsableCommand {
 
     @Option(
         name: .customLong("extension"),
-        help: .named("answer", "The answer of the app's content extension to the action."))
+        help: .named("answer", "The answer of the app's content extension."))
     var contentExtension: NotificationRecord.ContentExtensionAnswer?
 
     @Option(help: .named("number", "Required revision. Exits with 1 if it differs."))

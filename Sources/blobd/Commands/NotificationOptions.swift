@@ -88,7 +88,7 @@ struct TextOptions: ParsableArguments {
     @Option(help: .named("name", "The app it is for."))
     var app: String?
 
-    @Option(help: .named("profile", "Refuse parts that these devices do not take: ios or android."))
+    @Option(help: .named("profile", "Refuse parts that these devices do not show: ios or android."))
     var profile: String?
 
     var isEmpty: Bool {

@@ -50,7 +50,7 @@ struct PublishCommand: ParsableCommand {
     @Option(help: .named("time", "The display time: 30s, 5m."))
     var displayTTL: String?
 
-    @Option(help: .named("json", "Your own data, as JSON."))
+    @Option(help: .named("json", "Your data, as JSON."))
     var data: String?
 
     @Option(help: .named("json", "Its buttons, as a JSON array. They replace the category's."))
@@ -61,7 +61,7 @@ struct PublishCommand: ParsableCommand {
     @Option(
         name: .customLong("part"),
         help: .named(
-            "name=file", "A part: its name, and a file or the digest of stored bytes. Repeatable."))
+            "name=file", "A part. Repeatable."))
     var parts: [PartText] = []
 
     @Option(help: .named("file", "Publish every line of this file. - is standard input."))

@@ -13,8 +13,8 @@ struct PutCommand: ParsableCommand {
             blobd put --blob <file> [--type <media-type>] [--ttl <time>]
             """,
         discussion: """
-            The payload is on disk when the command returns. An existing part is replaced. Title, message, \
-            rich type, owner, app and expiry keep their values unless you set them.
+            The payload is on disk when the command returns. An existing part is replaced. Texts, owner, app \
+            and expiry keep their values unless you set them.
 
               blobd put 42 photo.jpg --ttl 24h --message 'Look who is here' --rich-type img
               blobd put 42 chime.wav --part sound

@@ -10,8 +10,9 @@ struct ReplicasCommand: ParsableCommand {
         abstract: "Show who leads a replicated store, and what its bucket contains.",
         discussion: """
             Prints the newest epoch and its host, the newest segment of the log and its age, the bases from \
-            which a restore can start, and the size of the objects of each kind. A leader writes a segment at \
-            least every 5.2 s: if the newest is much older, there is no leader, or it cannot reach the bucket.
+            which a restore can start, and the size of the objects of each kind. A leader writes a segment \
+            at least every 5.2 s: if the newest is much older, there is no leader, or it cannot reach the \
+            bucket.
 
             The cost is estimated at the list prices of AWS S3 in us-east-1 and the average rate since the \
             oldest base. Reads only the bucket, with a LIST for each 1,000 objects.

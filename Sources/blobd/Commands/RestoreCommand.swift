@@ -17,8 +17,8 @@ struct RestoreCommand: ParsableCommand {
             damaged one on standard error, and exits with 1 if there is any.
 
             The restored store is not replicated. It has a new id, and its revisions and assigned ids \
-            continue at least 2^40 higher. Devices that followed a feed get 410 resync, read their history \
-            again, and miss nothing.
+            continue at least 2^40 higher. Devices that followed a feed get 410 resync, and read their \
+            history again.
 
               blobd restore /backups/monday.blobd --data ./data
               ssh archive 'cat monday.blobd' | blobd restore - --data ./data
@@ -46,7 +46,7 @@ struct RestoreCommand: ParsableCommand {
     @Flag(help: "From a bucket: restore to a temporary directory, verify, and remove it.")
     var verifyOnly = false
 
-    @Flag(help: "With --verify-only: check everything that the bucket keeps.")
+    @Flag(help: "With --verify-only: check every object in the bucket.")
     var all = false
 
     @Flag(help: "Print what was restored as JSON.")

@@ -31,19 +31,19 @@ struct SignCommand: ParsableCommand {
     @Option(help: .named("owner", "Link to this user's changes instead."))
     var changes: String?
 
-    @Option(help: .named("time", "How long the link is valid."))
+    @Option(help: .named("time", "The link's lifetime."))
     var ttl: DurationText = DurationText(seconds: 3_600)
 
     @Option(help: .named("file", SigningKeyFile.commandHelp))
     var signingKeys: String?
 
     @Option(
-        help: .named("file", "Instead, create this file with one new key and the mode 0600."),
+        help: .named("file", "Create this file with a new key and the mode 0600."),
         completion: .file())
     var newKey: String?
 
     @Option(
-        help: .named("id", "The id of the new key, which is in every link. Default: today's date."))
+        help: .named("id", "The id of the new key. Default: today's date."))
     var keyID: String?
 
     @Option(help: .named("url", "The address in front of the link."))
@@ -105,7 +105,7 @@ extension SignCommand {
 
 extension SigningKeyFile {
     static let commandHelp: String =
-        "The file of keys, of which the first signs. Default: BLOBD_SIGNING_KEYS, or that of \(ServeConfiguration.defaultPath)."
+        "The key file; its first key signs. Default: BLOBD_SIGNING_KEYS, or that of \(ServeConfiguration.defaultPath)."
 
     /// The keys of a command, from the file of its option or of the daemon's settings.
     static func ofCommand(_ option: String?) throws(CommandFailure) -> SigningKeys {

@@ -19,13 +19,13 @@ struct TokenCommand: ParsableCommand {
     @Argument(help: .named("owner", "The user whose notifications the device may see."))
     var owner: String
 
-    @Option(help: .named("time", "How long the token is valid."))
+    @Option(help: .named("time", "The token's lifetime."))
     var ttl: DurationText = DurationText(seconds: 3_600)
 
-    @Option(help: .named("scope", "What the device may do: read, or write, which includes read."))
+    @Option(help: .named("scope", "read, or write, which includes read."))
     var scope: DeviceToken.Scope = .read
 
-    @Option(help: .named("name", "The device's name, which its changes carry."))
+    @Option(help: .named("name", "The device's name in its changes."))
     var device: String?
 
     @Option(help: .named("name", "Restrict the token to the notifications of this app."))
