@@ -18,7 +18,7 @@ extension BlobStore {
     ) throws(StoreError) {
         let replication = core.replication
         guard var state = replication.state, state.role == .follower else {
-            throw .corrupt("only a follower applies what was shipped")
+            throw .corrupt("only a follower applies shipped batches")
         }
         var rest = batches[...].drop { $0.batch.sequence <= state.sequence }
         while !rest.isEmpty {

@@ -88,7 +88,7 @@ extension WireRange {
             (first, count) = (position, length ?? toTheEnd)
             guard count > 0 else { throw noBytes }
         case .suffix:
-            throw ProtocolError(.malformed, "the binary protocol has no range of the last bytes")
+            throw ProtocolError(.malformed, "the binary protocol does not support suffix ranges")
         case nil: break
         }
         out.append(littleEndian: first)

@@ -67,7 +67,7 @@ public enum DeviceProfile: String, CaseIterable, Sendable, Hashable {
         }
         var error = ProtocolError(
             .unsupportedAttachment,
-            "the part \(part) has the type \(mediaType); the profile \(rawValue) takes only \(words.joined(separator: "; "))"
+            "the part \(part) has the type \(mediaType); the profile \(rawValue) allows only \(words.joined(separator: "; "))"
         )
         error.members = [
             ProblemMember("part", .text(part)), ProblemMember("media_type", .text(mediaType)),

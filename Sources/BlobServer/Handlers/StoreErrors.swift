@@ -38,7 +38,7 @@ extension ProtocolError {
             self.init(.corrupt, "the stored bytes failed their checksum and are not sent")
         case .evicted:
             self.init(
-                .unavailable, "the payload's bytes are in the bucket, and not here; try again")
+                .unavailable, "the payload is evicted to the bucket; try again")
         case .hasEvicted: self.init(.unavailable, error.description)
         case .outcomeUnknown:
             self.init(

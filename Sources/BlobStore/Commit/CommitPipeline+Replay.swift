@@ -205,7 +205,7 @@ struct OverflowInliner {
             ChunkLayout.alignedPrefixByteCount...byteCountMax ~= place.byteCount,
             let offset = place.offset(pageByteCount: core.environment.pageByteCount)
         else {
-            throw .corrupt("a record of the write-ahead log refers to what is no chunk")
+            throw .corrupt("a record of the write-ahead log refers to a value that is not a chunk")
         }
         // Where the file is shorter than it was, the checksum shows it.
         var bytes = [UInt8](repeating: 0, count: place.byteCount)

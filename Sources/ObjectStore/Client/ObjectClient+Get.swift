@@ -70,7 +70,7 @@ private final class ReceivedObject {
             total = answer.contentLength
         }
         if let byteCount, let total, total != byteCount {
-            return "an object of \(total) bytes, where there were \(byteCount) before"
+            return "an object of \(total) bytes instead of \(byteCount)"
         }
         byteCount = byteCount ?? total
         return nil

@@ -33,7 +33,7 @@ struct MetricsDocument: Sendable {
         }
         text.add(
             .counter, "blobd_requests_total",
-            "Requests that were answered, by operation and status.",
+            "Answered requests, by operation and status.",
             counts.map { key, count in
                 ([("operation", key.operation.rawValue), ("code", "\(key.status)")], count)
             })
@@ -46,7 +46,7 @@ struct MetricsDocument: Sendable {
             (code, now.counters.sum { $0.count(of: code) })
         }
         text.add(
-            .counter, "blobd_errors_total", "Errors that were answered, by the problem's code.",
+            .counter, "blobd_errors_total", "Errors, by their code.",
             errors.filter { $1 > 0 }.map { code, count in ([("code", code.rawValue)], count) })
     }
 
@@ -54,17 +54,17 @@ struct MetricsDocument: Sendable {
         let quotas = store.quotas
         text.add(
             .gauge, "blobd_quota_limit",
-            "Limits of how much there may be; those that are not set are 0.",
+            "Quotas; 0 where not set.",
             QuotaSetting.allCases.map { ([("setting", $0.rawValue)], quotas.limit(of: $0)) })
         let end = try store.firstEnd()
         let lag = end.map { max(0, Timestamp.now.milliseconds - $0.milliseconds) } ?? 0
         text.add(
             .gauge, "blobd_expiry_lag_seconds",
-            "How long the oldest thing is over that has not been removed.", Double(lag) / 1_000)
+            "Age of the oldest expired item that has not been removed.", Double(lag) / 1_000)
         let age = try oldestSnapshot.ageMilliseconds(in: store)
         text.add(
             .gauge, "blobd_oldest_snapshot_age_seconds",
-            "How long the oldest snapshot has kept freed pages from being used again.",
+            "Age of the oldest snapshot, which keeps freed pages from being reused.",
             Double(age) / 1_000)
     }
 
@@ -98,7 +98,7 @@ struct MetricsDocument: Sendable {
         let shard = replica.options.shard ?? ""
         text.add(
             .gauge, "blobd_replication_role",
-            "What the daemon is in its shard: 1 for one of the roles.",
+            "The daemon's role in its shard: 1 for the current one.",
             [ReplicaStatus.Role.leader, .follower, .changing].map { one in
                 ([("role", one.name), ("shard", shard)], one == role ? 1 : 0)
             })
@@ -111,14 +111,14 @@ struct MetricsDocument: Sendable {
             "The last batch of changes in the bucket.", store.shippedSequence)
         text.add(
             .gauge, "blobd_replication_lag_seconds",
-            "Of a leader, the age of the oldest change that is not in the bucket; of a follower, the time since it found something.",
+            "Leader: age of the oldest change that is not in the bucket. Follower: time since it found something new.",
             Double(replica.lagMilliseconds(asOf: .now)) / 1_000)
         text.add(
             .gauge, "blobd_replication_unreplicated_bytes",
             "Bytes of changes that are not in the bucket.", max(0, store.unshippedByteCount))
         text.add(
             .gauge, "blobd_replication_damaged_bases",
-            "Of a leader: bases in the bucket that cannot be used.",
+            "Leader: bases in the bucket that cannot be used.",
             replica.damagedBaseCount.load(ordering: .relaxed))
         addEvictions(replica.fetches, to: &text)
         if let counters = replica.bucketCounters { addBucket(counters, to: &text) }
@@ -136,7 +136,7 @@ struct MetricsDocument: Sendable {
             store.evictionCountEver)
         text.add(
             .counter, "blobd_bucket_fetches_total",
-            "Evicted payloads that somebody asked for: fetched from the bucket, or not.",
+            "Requests for evicted payloads: fetched from the bucket, or failed.",
             [
                 ([("result", "fetched")], fetches.fetchedCount.load(ordering: .relaxed)),
                 ([("result", "failed")], fetches.failedCount.load(ordering: .relaxed)),
@@ -157,11 +157,11 @@ struct MetricsDocument: Sendable {
         }
         add(
             "blobd_bucket_requests_total",
-            "Requests that were sent to the bucket, each attempt by itself.", \.requests)
+            "Requests to the bucket, counting each attempt.", \.requests)
         add(
             "blobd_bucket_errors_total", "Requests without an answer, or with an error.", \.errors)
-        add("blobd_bucket_sent_bytes_total", "Bytes that were sent to the bucket.", \.bytesUp)
+        add("blobd_bucket_sent_bytes_total", "Bytes sent to the bucket.", \.bytesUp)
         add(
-            "blobd_bucket_received_bytes_total", "Bytes that came from the bucket.", \.bytesDown)
+            "blobd_bucket_received_bytes_total", "Bytes received from the bucket.", \.bytesDown)
     }
 }
