@@ -26,7 +26,7 @@ struct BenchCommand: ParsableCommand {
 
             Latencies are in microseconds, MB/s in 10^6 payload bytes. 'server' is the daemon's CPU time per \
             answer, 'load' the CPU use of this command: near 100 % in a closed loop, it may be the limit. \
-            Run both programs on separate cores. A fetch waits for an earlier publish on its connection.
+            Run both programs on separate cores.
 
               taskset -c 0 blobd serve --workers 1 --data DIR --socket PATH &
               blobd bench --cpu 1 --socket PATH --connections 16

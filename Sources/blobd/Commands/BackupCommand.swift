@@ -8,10 +8,9 @@ struct BackupCommand: ParsableCommand {
         commandName: "backup",
         abstract: "Back up a store while its daemon serves it.",
         discussion: """
-            Writes one moment of the store, with every change acknowledged before. Every byte is verified as \
-            it is written. The file appears when it is complete and on disk; an existing file is refused. \
-            Meanwhile the daemon serves and publishes as usual, but keeps what expires until the backup is \
-            done.
+            Writes one moment of the store, with every change acknowledged before, and verifies every byte. \
+            The file appears when it is complete and on disk; an existing file is refused. Meanwhile the \
+            daemon serves and publishes as usual, but keeps what expires until the backup is done.
 
               blobd backup /backups/monday.blobd
               blobd backup - | ssh archive 'cat > monday.blobd'

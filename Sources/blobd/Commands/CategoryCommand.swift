@@ -36,7 +36,7 @@ struct CategoryCommand: ParsableCommand {
     @Option(help: .named("name", "How devices treat its notifications. Repeatable."))
     var option: [NotificationCategory.Option] = []
 
-    @Option(help: .named("number", "Required revision. Exits with 1 if it differs."))
+    @Option(help: .named("number", "Exit with 1 if the revision differs."))
     var ifRevision: UInt64?
 
     @Flag(help: "Delete it. Notifications keep its name, but lose its buttons.")

@@ -13,7 +13,7 @@ struct ChangesCommand: ParsableCommand {
             Each notification appears once, with its latest change: published, updated, deleted or expired. \
             A category that the user's notifications use appears when it is set or removed. The last line on \
             standard error is the cursor: pass it as --since next time, and you miss no change. --follow \
-            waits for changes until it is interrupted, and reconnects when the daemon restarts.
+            waits for changes, and reconnects when the daemon restarts.
 
             With a filter (--app to --status), a changed notification that does not match is printed as \
             left. A cursor belongs to one filter: for another, start with blobd history and the same options.

@@ -7,9 +7,8 @@ struct PingCommand: ParsableCommand {
         commandName: "ping",
         abstract: "Test whether the daemon can store a publish.",
         discussion: """
-            Prints ok if a publish can be stored or, on a follower, if its disk has space for a short \
-            change. Otherwise prints the reason and exits with 1. Over HTTP, /readyz is never ready on a \
-            follower, and /v1/replication shows its lag.
+            Prints ok if a publish can be stored or, on a follower, if its disk has space. Otherwise prints \
+            the reason and exits with 1. Over HTTP, /readyz is never ready on a follower.
 
               blobd ping --socket /run/blobd/blobd.sock
             """)

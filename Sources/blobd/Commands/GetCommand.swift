@@ -38,7 +38,7 @@ struct GetCommand: ParsableCommand {
     var json = false
 
     @Option(
-        help: .named("dir", "Read the store in this directory directly, with or without a daemon."))
+        help: .named("dir", "Read the store in this directory directly."))
     var data: String?
 
     @OptionGroup var socket: SocketOptions

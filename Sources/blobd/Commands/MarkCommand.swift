@@ -60,7 +60,7 @@ struct MarkCommand: ParsableCommand {
         help: .named("answer", "The answer of the app's content extension."))
     var contentExtension: NotificationRecord.ContentExtensionAnswer?
 
-    @Option(help: .named("number", "Required revision. Exits with 1 if it differs."))
+    @Option(help: .named("number", "Exit with 1 if the revision differs."))
     var ifRevision: UInt64?
 
     @Option(help: .named("name", "The device that makes the change."))

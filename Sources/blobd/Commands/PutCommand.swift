@@ -46,7 +46,7 @@ struct PutCommand: ParsableCommand {
     @Option(help: .named("name", "The part's name. Default: payload."))
     var part: String?
 
-    @Flag(help: "The file is gzip-compressed. The decompressed payload is stored.")
+    @Flag(help: "The file is gzip-compressed.")
     var gzip = false
 
     @Flag(help: "Store the bytes without a notification, for --ttl or 1 h. Prints their digest.")

@@ -11,11 +11,10 @@ struct ReplicasCommand: ParsableCommand {
         discussion: """
             Prints the newest epoch and its host, the newest segment of the log and its age, the bases from \
             which a restore can start, and the size of the objects of each kind. A leader writes a segment \
-            at least every 5.2 s: if the newest is much older, there is no leader, or it cannot reach the \
-            bucket.
+            at least every 5.2 s: if the newest is much older, no leader reaches the bucket.
 
             The cost is estimated at the list prices of AWS S3 in us-east-1 and the average rate since the \
-            oldest base. Reads only the bucket, with a LIST for each 1,000 objects.
+            oldest base. Reads only the bucket.
 
               blobd replicas s3://bucket/blobd
               blobd replicas s3://bucket/blobd --json | jq .log.age_seconds

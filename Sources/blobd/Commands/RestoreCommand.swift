@@ -8,8 +8,8 @@ struct RestoreCommand: ParsableCommand {
         commandName: "restore",
         abstract: "Create a store from a backup or from a bucket.",
         discussion: """
-            Verifies the source, writes the store, verifies it, and only then renames it into place. The \
-            directory must not contain a store.
+            Verifies the source, writes the store, verifies it, and renames it into place. The directory \
+            must not contain a store.
 
             From a bucket, restores to the end of the log, to a time (--at) or to a batch (--sequence), and \
             needs twice the store's disk space. --verify-only does this in a temporary directory (TMPDIR), \
@@ -36,14 +36,14 @@ struct RestoreCommand: ParsableCommand {
     @Option(
         help: .named(
             "time",
-            "From a bucket: the last moment to restore, such as 2026-12-01T09:30:00+01:00."
+            "From a bucket: the last moment, such as 2026-12-01T09:30:00+01:00."
         ))
     var at: String?
 
-    @Option(help: .named("number", "From a bucket: the last batch to restore."))
+    @Option(help: .named("number", "From a bucket: the last batch."))
     var sequence: UInt64?
 
-    @Flag(help: "From a bucket: restore to a temporary directory, verify, and remove it.")
+    @Flag(help: "From a bucket: only verify.")
     var verifyOnly = false
 
     @Flag(help: "With --verify-only: check every object in the bucket.")

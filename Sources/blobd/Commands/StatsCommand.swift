@@ -21,7 +21,7 @@ struct StatsCommand: ParsableCommand {
     @Option(
         help: .named(
             "seconds",
-            "Print a line of rates at this interval until interrupted; with --json, an object."
+            "Print rates at this interval until interrupted."
         ))
     var watch: Double?
 
