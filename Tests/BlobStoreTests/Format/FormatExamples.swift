@@ -91,6 +91,10 @@ enum FormatExamples {
 
         # Tombstone index entry
         ```
+        key    01 61 6e 6e 61 00 03 3d 91 4f 93 48 c9 cc 0f f8   "anna", the hash of "41"
+               a7 97 16 70 0b 9f cd
+        value  0d 00 00 00 00 00 00 00 cb 45 9f a6 00 00 00 00   revision 13, checksum a69f45cb
+
         key    01 61 6e 6e 61 00 03 fd 1c 40 54 96 b2 be 37 db   "anna", the hash of "41", 00, "mail"
                40 5c 1e f5 6f 89 48
         ```
