@@ -1,6 +1,6 @@
 import TestSupport
 
-/// The bytes that `docs/FORMAT.md` prints, followed by those of ``FormatExamples``. They were computed apart from the
+/// The bytes that `docs/FORMAT.md` prints, followed by those of ``FormatExamples``. They were computed independently of the
 /// code that writes them: if a test of them fails, the format has changed, and existing stores can no longer be read.
 enum FormatDocument {
     private static let blocks =
@@ -19,8 +19,8 @@ enum FormatDocument {
         return found[index].bytes
     }
 
-    /// A line has a label or an offset, or neither and goes on with the entry, then bytes, and behind three spaces what
-    /// they mean. An empty line ends an entry.
+    /// A line begins with a label or an offset, or continues the entry; then come bytes and, after three spaces, their
+    /// meaning. An empty line ends an entry.
     private static func entries(of lines: [String]) -> [(label: String, bytes: [UInt8])] {
         var entries: [(label: String, bytes: [UInt8])] = []
         var isNew = true

@@ -3,7 +3,7 @@ enum ByteRange: Equatable {
     /// All of it: nothing is asked for that there is a rule for.
     case whole
     case part(first: UInt64, count: UInt64)
-    /// It begins behind the end.
+    /// It begins past the end.
     case unsatisfiable
 
     /// What `field` asks for of `byteCount` bytes.
