@@ -1,7 +1,7 @@
 import TestSupport
 
 /// The bytes that `docs/FORMAT.md` prints, followed by those of ``FormatExamples``. They were computed
-/// independently of the code: if a test of them fails, the format has changed, and existing stores can no longer be read.
+/// independently of the code: if a test of them fails, the format has changed, and existing stores are unreadable.
 enum FormatDocument {
     private static let blocks =
         DocumentBlock.all(in: "docs/FORMAT.md", kind: "")
