@@ -8,9 +8,9 @@ struct LoadCommand: ParsableCommand {
         commandName: "load",
         abstract: "Publish the notifications and payloads of a dump.",
         discussion: """
-            A notification with the same id is replaced; expired ones are skipped. Creation times, revisions \
-            and responses are not loaded. Unlike a restored store, the daemon may assign an id that a device \
-            still has in an old link.
+            A notification with the same id is replaced; expired ones are skipped. Creation times, revisions, \
+            responses and the names of categories that do not exist are not loaded. Unlike a restored store, \
+            the daemon may assign an id that a device still has in an old link.
 
               blobd load all.tar
               ssh old 'blobd dump -' | blobd load -
@@ -64,7 +64,8 @@ private struct Load {
                 throw CommandFailure(.refused, "the bytes of \(name) do not match the digest")
             }
             // Held until its notifications arrive.
-            try connection.call(.storeBlob(bytes, as: found, ttlSeconds: Self.holdSeconds))
+            let seconds = min(Self.holdSecondsMax, Int64(connection.daemon.ttlSecondsMax))
+            try connection.call(.storeBlob(bytes, as: found, ttlSeconds: seconds))
             blobCount += 1
         } else if name == "categories.jsonl" {
             for line in Self.lines(of: bytes) { try addCategory(line, &connection) }
@@ -73,7 +74,7 @@ private struct Load {
         }
     }
 
-    private static let holdSeconds: Int64 = 86_400
+    private static let holdSecondsMax: Int64 = 86_400
 
     private static func lines(of bytes: [UInt8]) -> [ArraySlice<UInt8>] {
         bytes.split(separator: UInt8(ascii: "\n"))
@@ -120,29 +121,41 @@ private struct Load {
     private mutating func publish(
         _ lines: [UInt8], _ connection: inout BlobConnection
     ) throws {
-        for result in try connection.call(.publishBatch(lines: lines)) {
+        let results = try connection.call(.publishBatch(lines: lines))
+        // A record keeps the name of a deleted category, but no publish may name it.
+        var withoutCategory: [UInt8] = []
+        for (line, result) in zip(Self.lines(of: lines), results) {
             guard result.status >= 400 else {
                 notificationCount += 1
+                continue
+            }
+            guard result.code != "unknown_category" else {
+                try JSONTexts.value(Array(line)).without(["category"]).append(to: &withoutCategory)
+                withoutCategory.append(UInt8(ascii: "\n"))
                 continue
             }
             refusedCount += 1
             StandardError.write(
                 "blobd: \(result.id ?? "?"): \(result.detail ?? result.code ?? "refused")\n")
         }
+        if !withoutCategory.isEmpty { try publish(withoutCategory, &connection) }
     }
 }
 
 extension JSONValue {
     /// A record without the members that the daemon assigns.
     fileprivate var publishable: JSONValue {
-        guard case .object(var members) = self else { return self }
         let parts = elements("parts").map { $0.only("name", "media_type", "digest") }
-        let own = [
+        let rest = without([
             "created_at", "revision", "category_revision", "device", "responses", "parts",
-        ]
-        members.removeAll { own.contains($0.name) }
-        if !parts.isEmpty { members.append(JSONMember("parts", .array(parts))) }
-        return .object(members)
+        ])
+        guard !parts.isEmpty, case .object(let members) = rest else { return rest }
+        return .object(members + [JSONMember("parts", .array(parts))])
+    }
+
+    fileprivate func without(_ names: [String]) -> JSONValue {
+        guard case .object(let members) = self else { return self }
+        return .object(members.filter { !names.contains($0.name) })
     }
 
     fileprivate func only(_ names: String...) -> JSONValue {
