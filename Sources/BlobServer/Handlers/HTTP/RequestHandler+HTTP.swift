@@ -102,10 +102,6 @@ extension RequestHandler {
             return .answeredThenClose
         }
         request.form = HTTPForm(request.head, isStopping: isStopping)
-        if isInShard, let step = behind(request, into: &batch) {
-            if case .retryBehind = step { consumed = 0 }
-            return step
-        }
         return answer(request, in: snapshot, into: &batch, consumed: &consumed)
     }
 
@@ -122,6 +118,11 @@ extension RequestHandler {
             asked = try self.asked(request, decoding: &decoded)
         } catch {
             return refuse(error, nil, request, into: &batch)
+        }
+        // After the link or token is verified: the answer says how far this host is, and who leads.
+        if isInShard, let step = behind(request, into: &batch) {
+            if case .retryBehind = step { consumed = 0 }
+            return step
         }
         let names = decoded.span.bytes
         let text = names.byteCount == 0 ? request.path : names
