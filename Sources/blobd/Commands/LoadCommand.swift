@@ -129,14 +129,15 @@ private struct Load {
                 notificationCount += 1
                 continue
             }
+            let record = try JSONTexts.value(Array(line))
             guard result.code != "unknown_category" else {
-                try JSONTexts.value(Array(line)).without(["category"]).append(to: &withoutCategory)
+                record.without(["category"]).append(to: &withoutCategory)
                 withoutCategory.append(UInt8(ascii: "\n"))
                 continue
             }
             refusedCount += 1
-            StandardError.write(
-                "blobd: \(result.id ?? "?"): \(result.detail ?? result.code ?? "refused")\n")
+            let reason = result.detail ?? result.code ?? "refused"
+            StandardError.write("blobd: \(record.text("id") ?? "?"): \(reason)\n")
         }
         if !withoutCategory.isEmpty { try publish(withoutCategory, &connection) }
     }
