@@ -73,9 +73,7 @@ extension BlobStore {
         at directory: String, options: Options = Options(), asOf now: Timestamp,
         progress: (_ byteCount: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> (before: Int, after: Int) {
-        guard DataFile.exists("\(directory)/\(DataFile.name)") else {
-            throw StoreError.cannotOpen(path: directory, reason: "it has no \(DataFile.name)")
-        }
+        try DataFile.require(in: directory)
         var options = options
         options.isReplicated = true
         let store = try open(at: directory, options: options)

@@ -69,9 +69,7 @@ extension BlobStore {
         _ directory: String, _ options: Options
     ) throws(StoreError) -> BlobStore {
         let data = "\(directory)/\(DataFile.name)"
-        guard DataFile.exists(data) else {
-            throw .cannotOpen(path: directory, reason: "it has no \(DataFile.name)")
-        }
+        try DataFile.require(in: directory)
         let lockPath = "\(directory)/\(DataFile.lockName)"
         if !DataFile.exists(lockPath) {
             try LockFile.allocate(lockPath, readerCountMax: options.readerCountMax)

@@ -175,6 +175,17 @@ struct DataFile {
         return lstat(path, &status) == 0
     }
 
+    /// Throws if the file is not in `directory`, or if that cannot be told.
+    static func require(in directory: String) throws(StoreError) {
+        var status = stat()
+        guard lstat("\(directory)/\(name)", &status) == 0 else {
+            let code = errno
+            let isMissing = code == ENOENT || code == ENOTDIR
+            throw .cannotOpen(
+                path: directory, reason: isMissing ? "it has no \(name)" : systemMessage(code))
+        }
+    }
+
     /// Checks the file at `path`. It is read, never changed.
     init(_ path: String, directory: String) throws(StoreError) {
         func refuse(_ reason: String) -> StoreError {

@@ -46,7 +46,7 @@ struct BackupCommand: ParsableCommand {
                     try download.read(into: &buffer, byteCountMax: count)
                 }
             }
-            guard LocalStore.exists(data) else {
+            guard !LocalStore.isMissing(data) else {
                 throw CommandFailure(.badUsage, "\(data) contains no store")
             }
             // Nothing is changed but what the log already has, which a leader's outbox has, too.

@@ -2,8 +2,9 @@ import BlobStore
 import Glibc
 
 enum LocalStore {
-    static func exists(_ directory: String) -> Bool {
-        access("\(directory)/data.mdb", F_OK) == 0
+    /// Whether the directory contains no store. False if that cannot be told: opening the store then says why.
+    static func isMissing(_ directory: String) -> Bool {
+        access("\(directory)/data.mdb", F_OK) != 0 && (errno == ENOENT || errno == ENOTDIR)
     }
 
     /// Opens the store for reading. A missing directory is bad usage; a store that cannot be opened is a refusal, with

@@ -141,6 +141,15 @@ import Testing
         #expect(fifth.openReason?.contains("it has no data.mdb") == true, "\(fifth)")
     }
 
+    // A folder that may not be entered was said to have no store.
+    @Test("A folder in which a file cannot be looked for is not said to lack it")
+    func unknown() throws {
+        let loop = folder.path + "/loop"
+        symlink("loop", loop)
+        let error = try failure { _ = try BlobStore.openReadOnly(at: loop) }
+        #expect(error.openReason == systemMessage(ELOOP))
+    }
+
     @Test("A second opening in the process is refused, in every combination, and the first goes on")
     func secondInProcess() throws {
         for (first, second) in [(false, false), (false, true), (true, false), (true, true)] {

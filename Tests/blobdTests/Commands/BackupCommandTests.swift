@@ -226,5 +226,11 @@ import Testing
         #expect(try blobd(["verify", "--data", data]).status == 0)
         let none = try blobd(["compact", "--data", "\(folder)/none"])
         #expect(none.status == 1 && none.errors.contains("it has no data.mdb"))
+        symlink("loop", "\(folder)/loop")
+        for command in [["compact"], ["backup", "\(folder)/copy"]] {
+            let unknown = try blobd(command + ["--data", "\(folder)/loop"])
+            #expect(unknown.status == 1 && !unknown.errors.contains("no store"))
+            #expect(!unknown.errors.contains("has no"), "\(unknown.errors)")
+        }
     }
 }
