@@ -9,9 +9,9 @@ struct CompactCommand: ParsableCommand {
         abstract: "Rewrite the file of a stopped store without free pages.",
         discussion: """
             Seldom needed, because a daemon returns free space to the file system: only after most of a \
-            large store of short payloads was deleted. Stop the daemon first. The new file is verified \
-            before it replaces the old one; until then both need disk space. Id, revisions and cursors stay \
-            the same.
+            large store of short payloads was deleted. Stop the daemon first, and any other program that has \
+            opened the store: it would keep reading the old file. The new file is verified before it replaces \
+            the old one; until then both need disk space. Id, revisions and cursors stay the same.
 
               systemctl stop blobd.socket blobd && blobd compact --data /var/lib/blobd && systemctl start blobd
             """)
