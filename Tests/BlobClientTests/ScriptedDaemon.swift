@@ -53,7 +53,7 @@ final class ScriptedDaemon: Sendable {
     /// Waits for the end of the script.
     func wait() -> String? {
         // Long enough for any machine, and an end to a test that would hang.
-        guard done.wait(timeout: .now() + 30) == .success else { return "the script hangs" }
+        guard done.wait(timeout: .now() + 300) == .success else { return "the script hangs" }
         return failure.withLock { $0 }
     }
 }

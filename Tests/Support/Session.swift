@@ -78,7 +78,7 @@ public struct Session: Sendable {
         }
         script += "[ -z \"$daemons\" ] || kill $daemons\n"
         _ = try TestSupport.run(
-            ["timeout", "-k", "5", "300", "/bin/sh", "-c", script], environment: environment)
+            ["timeout", "-k", "5", "900", "/bin/sh", "-c", script], environment: environment)
         return try steps.enumerated().compactMap { index, step in
             let text = String(decoding: try folder.read("output-\(index)"), as: UTF8.self)
             let output = host?.output(text) ?? text

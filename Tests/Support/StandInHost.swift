@@ -112,7 +112,7 @@ public final class StandInHost {
             'python3 Examples/python/backend.py '*)
                 setsid "$PACKAGE/.build/push-venv/bin/python3" "$@" >"$HOST/backend" 2>&1 </dev/null &
                 echo $! >"$HOST/backend-pid"
-                for try in $(seq 300); do
+                for try in $(seq 3000); do
                     curl -s -o /dev/null "localhost:$2" && exit
                     sleep 0.1
                 done
@@ -135,7 +135,7 @@ public final class StandInHost {
     /// Runs a command in a shell of its own.
     public func run(_ text: String) throws -> (end: ProcessEnd, output: String) {
         let (end, output, errors) = try TestSupport.run(
-            ["timeout", "-k", "10", "300", "/bin/sh", "-c", command(text)],
+            ["timeout", "-k", "10", "900", "/bin/sh", "-c", command(text)],
             environment: environment)
         return (end, self.output(String(decoding: output, as: UTF8.self) + errors))
     }

@@ -186,7 +186,7 @@ import Testing
         /// Waits until everybody has seen what they wait for. Without it the next commit would wake
         /// who missed this one.
         func waitForAll() -> Bool {
-            let end = DispatchTime.now() + .seconds(60)
+            let end = DispatchTime.now() + .seconds(300)
             while true {
                 let last = committed.withLock { $0 }
                 let isDone = seen.withLock { seen in
@@ -237,7 +237,7 @@ import Testing
             let owner = Array(Commits.owners[waiter % 3].utf8)
             let place = try? commits.watch.register(owner, after: revision) { signal.signal() }
             guard let place else { continue }
-            guard signal.wait(timeout: .now() + .seconds(60)) == .success else { return false }
+            guard signal.wait(timeout: .now() + .seconds(300)) == .success else { return false }
             place.cancel()
         }
     }

@@ -42,7 +42,7 @@ public final class ObjectServer: Sendable {
         }
 
     private static func canInstall(_ name: String) -> Bool {
-        (try? run(["timeout", "-s", "KILL", "300", script, "install", name]).end) == .exited(0)
+        (try? run(["timeout", "-s", "KILL", "900", script, "install", name]).end) == .exited(0)
     }
 
     private static let script = "\(Files.package)/Scripts/object-store"
@@ -69,7 +69,7 @@ public final class ObjectServer: Sendable {
         let folder = try Files.makeFolder("blobd-\(kind)")
         try guardFolder(folder)
         let (end, output, errors) = try run([
-            "timeout", "-s", "KILL", "180", script, "start", kind.rawValue, folder,
+            "timeout", "-s", "KILL", "900", script, "start", kind.rawValue, folder,
             "\(try freePort())",
         ])
         guard end == .exited(0) else {

@@ -150,20 +150,21 @@ public final class ScriptedServer: Sendable {
 
     /// Waits until so many connections have been closed by it.
     public func waitForClosed(_ count: Int) throws {
-        for _ in 0..<3_000 {
-            if shared.state.withLock({ $0.closedCount }) >= count { return }
-            usleep(10_000)
-        }
-        throw TestFailure("\(count) connections were not closed")
+        try wait(for: "\(count) connections were not closed") { $0.closedCount >= count }
     }
 
     /// Waits until so many requests have come.
     public func waitForRequests(_ count: Int) throws {
-        for _ in 0..<3_000 {
-            if requests.count >= count { return }
+        try wait(for: "\(count) requests did not come") { $0.requests.count >= count }
+    }
+
+    /// Waits for five minutes at most, which nothing takes on a machine that is slow and busy either.
+    private func wait(for what: String, until condition: (State) -> Bool) throws {
+        for _ in 0..<30_000 {
+            if condition(shared.state.withLock { $0 }) { return }
             usleep(10_000)
         }
-        throw TestFailure("\(count) requests did not come")
+        throw TestFailure(what)
     }
 
     private static func serve(_ connection: Int32, _ number: Int, _ shared: Shared) {

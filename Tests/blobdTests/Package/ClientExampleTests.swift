@@ -82,7 +82,7 @@ import Testing
         defer { withExtendedLifetime(daemon) {} }
         let photo = "\(Files.package)/Examples/payloads/photo.jpg"
         let (end, output, errors) = try await runAside(
-            ["timeout", "120"] + command + [daemon.socketPath, photo, keys],
+            ["timeout", "900"] + command + [daemon.socketPath, photo, keys],
             environment: environment)
         #expect(end == .exited(0), "\(errors)")
         #expect(String(decoding: output, as: UTF8.self) == Self.expected)

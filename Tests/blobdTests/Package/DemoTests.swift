@@ -16,7 +16,7 @@ struct DemoTests {
         let path = "PATH=\(folder.path):$PATH"
         let (end, output, errors) = try await runAside([
             "/bin/sh", "-c",
-            "TMPDIR=\(folder.path) \(path) exec timeout -k 30 300 \(Self.script) --moto --short --program \(Files.products)/blobd",
+            "TMPDIR=\(folder.path) \(path) exec timeout -k 30 900 \(Self.script) --moto --short --program \(Files.products)/blobd",
         ])
         let text = String(decoding: output, as: UTF8.self)
         #expect(end == .exited(0), "\(text)\(errors)")

@@ -5,7 +5,7 @@ import Testing
 @Suite(.waiting) struct PushExampleTests {
     /// Whether what the backend needs from PyPI is there, or can be installed: a few seconds, once for each build folder.
     private static let hasNeeds: Bool = {
-        (try? run(["timeout", "60", "\(Files.package)/Scripts/push-check", "--install"]))?.end
+        (try? run(["timeout", "300", "\(Files.package)/Scripts/push-check", "--install"]))?.end
             == .exited(0)
     }()
 
@@ -28,7 +28,7 @@ import Testing
 
     private func check(_ part: String) async throws {
         let (end, output, errors) = try await runAside([
-            "timeout", "300", "\(Files.package)/Scripts/push-check", "--built", Files.products,
+            "timeout", "900", "\(Files.package)/Scripts/push-check", "--built", Files.products,
             part,
         ])
         #expect(end == .exited(0), "\(String(decoding: output, as: UTF8.self))\(errors)")

@@ -69,7 +69,7 @@ import Testing
         .disabled(if: hasSanitizer, "the daemons are the same"))
     func check() async throws {
         let (end, output, errors) = try await runAside([
-            "timeout", "-k", "30", "300", "\(Files.package)/Scripts/replicas-check", "--short",
+            "timeout", "-k", "30", "900", "\(Files.package)/Scripts/replicas-check", "--short",
             DaemonProcess.program,
         ])
         let words = String(decoding: output, as: UTF8.self) + errors
