@@ -30,7 +30,7 @@ struct FullScenario: Scenario {
         let half = Array(filled.prefix(filled.count / 2))
         try delete(half, daemon)
         let left = try waitUntilGivenBack(in: data, daemon)
-        let again = try publish(half, patience: 30_000, &daemon)
+        let again = try publish(half, patience: 300_000, &daemon)
         // The last few may not fit any more, because the holes are not where they were.
         try require(
             again.count >= half.count * 3 / 4,
@@ -114,7 +114,7 @@ struct FullScenario: Scenario {
         var connection = try daemon.connect()
         var (taken, most) = (0, 0)
         try Clock.wait(
-            milliseconds: 30_000,
+            milliseconds: 120_000,
             orThrow:
                 "\(mebibytes(taken)) on the disk after the deletes; the limit is \(mebibytes(most))"
         ) {
@@ -135,7 +135,7 @@ struct FullScenario: Scenario {
     ) throws -> String {
         var daemon = try DaemonUnderTest(starting: bench, data: data)
         try Clock.wait(
-            milliseconds: 20_000, orThrow: "on a full disk the daemon neither serves nor ends"
+            milliseconds: 120_000, orThrow: "on a full disk the daemon neither serves nor ends"
         ) {
             !daemon.isRunning() || (try? daemon.connect()) != nil
         }

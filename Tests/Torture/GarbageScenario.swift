@@ -42,7 +42,8 @@ struct GarbageScenario: Scenario {
         // One connection for all looks: on a busy machine that of the last look may still be open.
         var connection = try daemon.connect()
         try Clock.wait(
-            milliseconds: 20_000, orThrow: "\(open) descriptors are open, \(idle) were at the start"
+            milliseconds: 120_000,
+            orThrow: "\(open) descriptors are open, \(idle) were at the start"
         ) {
             guard try statistic("body_memory_bytes", &connection) == 0 else { return false }
             // This connection is one of them, and the thread that scrubs may have opened data.mdb since: on a busy

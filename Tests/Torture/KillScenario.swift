@@ -13,7 +13,7 @@ struct KillScenario: Scenario {
 
     @Setting(200, short: 4, "How often the daemon is killed under publishers.") var rounds: Int
     @Setting(16, "How many publish at the same time.") var publishers: Int
-    @Setting(1_000, short: 30_000, "The longest start that passes, in milliseconds.")
+    @Setting(1_000, short: 120_000, "The longest start that passes, in milliseconds.")
     var startMillisecondsMax: Int
 
     private struct Figures {

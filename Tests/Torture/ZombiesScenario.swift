@@ -75,7 +75,7 @@ struct ZombiesScenario: ShardScenario {
         let lateThreads = try round.start(late, at: [old], until: oldStop)
         // Without the fence it may lead for as long as it likes.
         try Clock.wait(
-            milliseconds: 60_000, orThrow: "the old leader neither follows nor ends within 60 s"
+            milliseconds: 180_000, orThrow: "the old leader neither follows nor ends within 180 s"
         ) {
             let now = Publisher.acknowledgedCount(olds + late)
             return !old.isRunning || old.report?.role == "follower"
@@ -136,7 +136,7 @@ struct ZombiesScenario: ShardScenario {
         let all = try collectable()
         let blobs = try bucket.names(ShardNames.blobPrefix)
         var (seconds, packs) = (Int64(0), Set<String>())
-        let end = Clock.milliseconds() + 60_000
+        let end = Clock.milliseconds() + 180_000
         while true {
             let left = try collectable()
             let rest = left.intersection(all)
@@ -149,7 +149,7 @@ struct ZombiesScenario: ShardScenario {
             }
             try require(
                 Clock.milliseconds() < end,
-                "\(rest.count) objects are not collected within 60 s: \(rest.sorted().prefix(3).joined(separator: ", "))"
+                "\(rest.count) objects are not collected within 180 s: \(rest.sorted().prefix(3).joined(separator: ", "))"
             )
             // Longer than a base's interval, and shorter than segments wait for their pack.
             seconds += 200

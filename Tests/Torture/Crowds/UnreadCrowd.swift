@@ -98,8 +98,9 @@ struct UnreadCrowd: CrowdKind {
 
     mutating func leave() throws {
         sockets = []
-        try Clock.wait(milliseconds: 20_000, orThrow: "answers are held for clients that have gone")
-        {
+        try Clock.wait(
+            milliseconds: 120_000, orThrow: "answers are held for clients that have gone"
+        ) {
             try daemon.number("answer_memory_bytes") == 0
         }
     }
@@ -128,7 +129,7 @@ struct UnreadCrowd: CrowdKind {
     private func readAll(_ connection: inout BlobConnection) throws -> Int {
         var (seen, refused) = (0, 0)
         var before: String?
-        let deadline = Clock.milliseconds() + 60_000
+        let deadline = Clock.milliseconds() + 180_000
         while true {
             do throws(ClientError) {
                 let page = try connection.call(.history(of: Self.owner, before: before))

@@ -47,7 +47,7 @@ struct UploadCrowd: CrowdKind {
             press(socket, try Self.half(number, &generator))
             halves.append(socket)
         }
-        try Clock.wait(milliseconds: 10_000, orThrow: "not all of the crowd are connected") {
+        try Clock.wait(milliseconds: 120_000, orThrow: "not all of the crowd are connected") {
             try daemon.number("connections") > halves.count
         }
         let begin = Clock.milliseconds()
@@ -181,7 +181,7 @@ struct UploadCrowd: CrowdKind {
         let first = number.isMultiple(of: 2) ? 0 : request.count - 10
         var received: [UInt8] = []
         _ = try socket.sendAll(Array(request.prefix(first)), answers: &received)
-        let answer = try socket.ask(Array(request.dropFirst(first)), milliseconds: 10_000)
+        let answer = try socket.ask(Array(request.dropFirst(first)), milliseconds: 120_000)
         return (answer.status, Clock.nanoseconds() - begin)
     }
 

@@ -84,7 +84,7 @@ struct WaitersCrowd: CrowdKind {
     mutating func leave() throws {
         sockets = []
         try Clock.wait(
-            milliseconds: 20_000, orThrow: "the daemon still counts waiters that have gone"
+            milliseconds: 120_000, orThrow: "the daemon still counts waiters that have gone"
         ) { try daemon.number("watchers") == 0 }
     }
 

@@ -54,7 +54,7 @@ final class Host {
     }
 
     /// Starts the daemon and waits until it serves. One that exits by itself is started again.
-    func start(withinMilliseconds limit: Int = 60_000) throws {
+    func start(withinMilliseconds limit: Int = 120_000) throws {
         try begin()
         try Clock.wait(
             milliseconds: limit,

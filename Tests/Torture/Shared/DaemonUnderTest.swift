@@ -33,7 +33,7 @@ struct DaemonUnderTest: ~Copyable {
     /// Starts one and waits until it answers.
     static func serving(
         _ bench: borrowing Workbench, data: String? = nil, prefix: [String] = [],
-        arguments: [String] = [], withinMilliseconds limit: Int = 30_000
+        arguments: [String] = [], withinMilliseconds limit: Int = 120_000
     ) throws -> DaemonUnderTest {
         var daemon = try DaemonUnderTest(
             starting: bench, data: data, prefix: prefix, arguments: arguments)
@@ -42,7 +42,7 @@ struct DaemonUnderTest: ~Copyable {
     }
 
     /// Waits until the daemon answers a ping. Throws when it ends instead or the time is over.
-    mutating func waitUntilServing(withinMilliseconds limit: Int = 30_000) throws {
+    mutating func waitUntilServing(withinMilliseconds limit: Int = 120_000) throws {
         let deadline = Clock.milliseconds() + limit
         while !isAnswering() {
             try require(isRunning(), "the daemon did not start: \(ending.map { "\($0)" } ?? "")")
@@ -84,12 +84,12 @@ struct DaemonUnderTest: ~Copyable {
         ending = reap(pid)
     }
 
-    /// Sends SIGTERM and waits for the end, which must be exit code 0 within 30 s.
+    /// Sends SIGTERM and waits for the end, which must be exit code 0 within two minutes.
     mutating func stop() throws {
         try requireRunning("before it was asked to stop")
         Glibc.kill(pid, SIGTERM)
-        guard let ending = waitForEnd(milliseconds: 30_000) else {
-            throw TestFailure("the daemon does not stop within 30 s of SIGTERM")
+        guard let ending = waitForEnd(milliseconds: 120_000) else {
+            throw TestFailure("the daemon does not stop within two minutes of SIGTERM")
         }
         try require(ending == .exited(0), "the daemon was asked to stop and ended with \(ending)")
     }

@@ -17,7 +17,7 @@ enum HTTPClient {
     static func call(
         _ method: String, _ target: String, type: String = "", _ body: [UInt8] = [], at path: String
     ) throws -> WholeAnswer {
-        let socket = try RawSocket.connect(to: path, withinMilliseconds: 1_000)
+        let socket = try RawSocket.connect(to: path, withinMilliseconds: 30_000)
         let sendsBody = method != "GET" && method != "DELETE"
         return try socket.ask(
             request(

@@ -42,7 +42,8 @@ final class RawSocket: Sendable {
     }
 
     /// Connects, asking again while the daemon's queue is full.
-    static func connect(to path: String, withinMilliseconds limit: Int = 30_000) throws -> RawSocket
+    static func connect(to path: String, withinMilliseconds limit: Int = 120_000) throws
+        -> RawSocket
     {
         let deadline = Clock.milliseconds() + limit
         while true {
@@ -106,7 +107,7 @@ final class RawSocket: Sendable {
     /// Sends all bytes; what the daemon says meanwhile is appended to `answers`. Returns false when
     /// the daemon has closed the connection.
     func sendAll(
-        _ bytes: [UInt8], answers: inout [UInt8], milliseconds: Int = 30_000
+        _ bytes: [UInt8], answers: inout [UInt8], milliseconds: Int = 120_000
     ) throws -> Bool {
         var offset = 0
         while offset < bytes.count {
@@ -123,7 +124,7 @@ final class RawSocket: Sendable {
 
     /// Receives until `isEnough` says so. Returns false when the connection has ended before.
     func receive(
-        into answers: inout [UInt8], milliseconds: Int = 30_000, until isEnough: ([UInt8]) -> Bool
+        into answers: inout [UInt8], milliseconds: Int = 120_000, until isEnough: ([UInt8]) -> Bool
     ) throws -> Bool {
         while !isEnough(answers) {
             switch receive(into: &answers) {
@@ -140,7 +141,7 @@ final class RawSocket: Sendable {
     ///
     /// - Parameter received: what of them has come before.
     func answers(
-        _ count: Int = 1, received: [UInt8] = [], milliseconds: Int = 30_000
+        _ count: Int = 1, received: [UInt8] = [], milliseconds: Int = 120_000
     ) throws -> [WholeAnswer] {
         var bytes = received
         var answers = try WholeAnswer.all(in: bytes) ?? []
@@ -155,7 +156,7 @@ final class RawSocket: Sendable {
     }
 
     /// Sends a request and receives its answer, also one that comes before all is sent.
-    func ask(_ request: [UInt8], milliseconds: Int = 30_000) throws -> WholeAnswer {
+    func ask(_ request: [UInt8], milliseconds: Int = 120_000) throws -> WholeAnswer {
         var received: [UInt8] = []
         _ = try sendAll(request, answers: &received, milliseconds: milliseconds)
         return try answers(received: received, milliseconds: milliseconds)[0]

@@ -28,7 +28,7 @@ extension Scenario {
         let name = Self.about.name
         let seed = UInt64(common.seed) ?? UInt64.random(in: 0...9_999_999)
         say("\(name): seed \(seed)")
-        limitTime(to: common.short ? 600 : 4 * 3_600)
+        limitTime(to: common.short ? 1_800 : 4 * 3_600)
         var bench = try Workbench(seed, common, name)
         let start = Clock.milliseconds()
         defer { bench.remove() }
