@@ -195,6 +195,7 @@ import Testing
     func silence() throws {
         var limits = quickLimits
         limits.attemptCountMax = 1
+        limits.stallMilliseconds = 1_000
         let scene = try Scene(limits: limits) { _ in [.hold] }
         #expect(try scene.create().isUnknown)
         #expect(kind(try scene.get()) == .notReachable)

@@ -2,13 +2,21 @@ import TestSupport
 
 @testable import ObjectStore
 
-/// Limits with which nothing takes long.
-var quickLimits: ObjectStoreLimits {
+/// Limits with which a server's thread has all the time that a machine which is slow and busy may need to answer.
+var patientLimits: ObjectStoreLimits {
     var limits = ObjectStoreLimits()
+    limits.connectMilliseconds = 600_000
+    limits.requestMilliseconds = 600_000
+    limits.stallMilliseconds = 600_000
+    return limits
+}
+
+/// The same, and what is tried again is so at once, and not often.
+var quickLimits: ObjectStoreLimits {
+    var limits = patientLimits
     limits.attemptCountMax = 3
     limits.backoffMilliseconds = 1
     limits.backoffMillisecondsMax = 5
-    limits.stallMilliseconds = 1_000
     return limits
 }
 

@@ -23,7 +23,8 @@ private let one: [UInt8] = [1]
         let variables = try ObjectServer.shared(kind).variables.merging(environment) { $1 }
         return ObjectBucket(
             try ObjectStoreURL("s3://\(name)/\(prefix)"),
-            access: try ObjectStoreAccess(ProcessEnvironment(variables)), clock: clock)
+            access: try ObjectStoreAccess(ProcessEnvironment(variables)), limits: patientLimits,
+            clock: clock)
     }
 
     /// Runs on a thread of its own: servers take their time.
