@@ -12,11 +12,9 @@ import Testing
     /// thousands of clients that do not read held a MiB.
     @Test("The socket of a client that is sent copies holds less than one that is sent pages")
     mutating func held() throws {
-        let daemon = try DaemonProcess(
+        let daemon = try DaemonProcess.impatient(
             ["--workers", "1", "--rate-window", "300ms", "--min-rate", "1MiB"],
-            shell: "ulimit -n 128;")
-        let body = random.bytes(2_000_000)
-        try daemon.put("big", body)
+            with: random.bytes(2_000_000), shell: "ulimit -n 128;")
         let clients = try (0..<8).map { _ in try daemon.connectBinary() }
         for client in clients { client.send(try getFrame("big")) }
         try daemon.waitUntil("draining") { $0 == 4 }

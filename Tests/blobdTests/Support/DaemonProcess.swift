@@ -22,7 +22,15 @@ final class DaemonProcess: @unchecked Sendable {
         var description: String { "the daemon ended with \(status): \(log)" }
     }
 
-    /// Starts a daemon and waits for its ready line.
+    /// What a test's clients are given time for: all of it, unless the test is about that. A machine that is slow and busy
+    /// may keep them from sending and reading for longer than a daemon waits for its clients.
+    private static let patience = [
+        "--head-timeout": "1h", "--idle-timeout": "1h", "--rate-window": "1h",
+        "--max-unreplicated": "1h",
+    ]
+
+    /// Starts a daemon and waits for its ready line. It waits for its clients, and for its bucket, unless `arguments` say
+    /// otherwise, or it has a configuration, which flags would precede.
     ///
     /// - Parameters:
     ///   - arguments: added to `serve --data … --socket …`.
@@ -38,9 +46,11 @@ final class DaemonProcess: @unchecked Sendable {
             Self.program, "serve", "--data", "\(self.folder)/data", "--socket",
             "\(self.folder)/s",
         ]
+        let patience = arguments.contains("--config") ? [:] : Self.patience
+        let unsaid = patience.filter { !arguments.contains($0.key) }.flatMap { [$0.key, $0.value] }
         let command =
             "\(shell) exec "
-            + (wrapper + words + arguments)
+            + (wrapper + words + arguments + unsaid)
             .map { "'" + $0.replacing("'", with: "'\\''") + "'" }.joined(separator: " ")
         child = try Child(
             "/bin/sh", ["-c", command], errors: .file("\(self.folder)/log"))
@@ -49,6 +59,20 @@ final class DaemonProcess: @unchecked Sendable {
         guard line.hasPrefix("blobd ") && line.contains(" ready: socket=") else {
             throw StartFailure(status: -1, log: "its first line is \(line)")
         }
+    }
+
+    /// A daemon that does not wait long for its clients, with a payload of the notification `big`. Another one, which waits,
+    /// has taken that: a busy machine may keep its publisher from sending.
+    static func impatient(
+        _ arguments: [String], with payload: [UInt8], shell: String = ""
+    ) throws -> DaemonProcess {
+        let folder = TemporaryFolder()
+        do {
+            let daemon = try DaemonProcess(in: folder)
+            try require(daemon.put("big", payload).status == 201, "it is not stored")
+            try require(daemon.stop() == 0, daemon.log)
+        }
+        return try DaemonProcess(arguments, in: folder, shell: shell)
     }
 
     /// What it wrote to standard error.
@@ -112,6 +136,14 @@ final class DaemonProcess: @unchecked Sendable {
 
     /// The program under test.
     static let program = "\(Files.products)/blobd"
+
+    /// Makes a follower the leader. A leader that a busy machine keeps from handing over in its time leads on, and is asked
+    /// again.
+    func promote() throws {
+        try wait(for: "it does not lead") {
+            try $0.run("promote", "--timeout", "300").status == 0 || $0.role() == "leader"
+        }
+    }
 
     /// Runs a command of `blobd` that finds this daemon by `BLOBD_SOCKET`.
     func run(_ arguments: String..., input: [UInt8]? = nil) throws -> CommandResult {
