@@ -24,7 +24,7 @@ struct DamagedReplicaTests {
             try leader.damage(Self.bytes(9))
         }
         let leader = try shard.leader(in: folder)
-        let answer = try leader.request("GET", "/v1/notifications/id/payload")
+        let answer = try leader.fetched("id")
         #expect(answer.status == 200 && answer.body == Self.bytes(9), "\(answer.text)")
         try leader.waitForLog("Repaired sha256:")
         #expect(try leader.statistic("quarantined") == 0)
@@ -56,7 +56,7 @@ struct DamagedReplicaTests {
             try host.waitForLog("Repaired sha256:")
             for other in [follower, leader] {
                 for number in 0..<Self.count {
-                    let answer = try other.request("GET", "/v1/notifications/id-\(number)/payload")
+                    let answer = try other.fetched("id-\(number)")
                     #expect(answer.status == 200 && answer.body == Self.bytes(number))
                 }
             }

@@ -151,6 +151,16 @@ extension DaemonProcess {
             ["Content-Type": "text/plain", "Blobd-Ack": ack], body: Array(id.utf8))
     }
 
+    /// Fetches what is only in the bucket. A fetch waits for that as long as a busy machine may take: it is tried again.
+    func fetched(_ id: String) throws -> HTTPAnswer {
+        let patience = Patience()
+        while true {
+            let answer = try request("GET", "/v1/notifications/\(id)/payload")
+            if answer.code != "unavailable" { return answer }
+            try patience.wait(orThrow: answer.text)
+        }
+    }
+
     /// Whether it has what was published so.
     func has(_ id: String) throws -> Bool {
         try request("GET", "/v1/notifications/\(id)/payload").body == Array(id.utf8)

@@ -36,16 +36,13 @@ struct ShiftedClockTests {
         }
         // 30 days at most: over for a clock that is ahead.
         #expect(try follower.has("short") == (seconds < 0))
-        // A busy machine may need longer than the leader has to hand over.
-        try follower.wait(for: "it does not lead") {
-            try $0.run("promote").status == 0 || $0.role() == "leader"
-        }
+        try follower.promote()
         #expect(try publish("2", at: follower) == 201)
         try leader.wait(for: "it does not follow") { try $0.has("2") && $0.has("1") }
         // Killed: the other one takes it.
         follower.signal(SIGKILL)
         follower.wait()
-        #expect(try leader.run("promote", "--force").status == 0)
+        #expect(try leader.run("promote", "--force", "--timeout", "300").status == 0)
         #expect(try publish("3", at: leader) == 201)
         for id in ["1", "2", "3"] { #expect(try leader.has(id)) }
         // What it deleted by its clock and had not shipped is saved, and its store made anew at the next start.

@@ -21,14 +21,17 @@ struct StopWithWaitersTests {
             try $0.request("GET", "/metrics").text.contains("blobd_evictions_total 1\n")
         }
         shard.fail { $0.isForBlob || $0.isSegment("PUT") ? [.hold] : nil }
-        let clients = try (0..<2).map { _ in try leader.connect() }
-        clients[0].sendRequest("GET", "/v1/notifications/long/payload")
-        sendReplicated(clients[1])
-        try leader.wait(for: "they do not wait") { try shard.blobGets > 0 && $0.has("new") }
+        let (changing, reading) = (try leader.connect(), try leader.connect())
+        sendReplicated(changing)
+        try leader.wait(for: "it does not wait") { try $0.has("new") }
+        reading.sendRequest("GET", "/v1/notifications/long/payload")
+        try leader.wait(for: "it does not fetch") { _ in shard.blobGets > 0 }
         leader.signal(SIGTERM)
-        for client in clients {
+        for client in [reading, changing] {
             let answer = try client.answer()
-            #expect(answer.status == 503 && answer.code == "stopping", "\(answer.text)")
+            // A read waits ten seconds at most, which a busy machine may take until the stop.
+            let isLate = client === reading && answer.code == "unavailable"
+            #expect(answer.status == 503 && (answer.code == "stopping" || isLate), "\(answer.text)")
             #expect(try client.isClosed())
         }
         #expect(leader.wait() == 0)

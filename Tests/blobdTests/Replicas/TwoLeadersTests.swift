@@ -112,7 +112,7 @@ struct TwoLeadersTests {
         let nothing = ["Blobd-Ack": "replicated"]
         #expect(try old.request("DELETE", "/v1/notifications/2", nothing).status == 404)
         shard.fail { _ in [.close] }
-        let promoted = try follower.run("promote", "--force")
+        let promoted = try follower.run("promote", "--force", "--timeout", "300")
         #expect(promoted.status == 0, "\(promoted.errors)")
         #expect(try follower.publish("2", ack: "replicated").status == 201)
         let client = try old.connect()
@@ -132,7 +132,7 @@ struct TwoLeadersTests {
         #expect(first.stop() == 0)
         let second = try shard.daemon(
             ["--follow", shard.url, "--advertise", "host-a"], in: first.folder)
-        #expect(try second.role() == "leader")
+        try second.wait(for: "it does not lead") { try $0.role() == "leader" }
         #expect(try second.publish("2").status == 201)
         #expect(try second.has("1"))
     }
@@ -155,7 +155,7 @@ struct TwoLeadersTests {
         #expect(try follower.has("1") && !follower.has("x"))
         try follower.wait(for: "it does not lag") { try $0.replication("lag_milliseconds") > 300 }
         // Who asks it for the lead is told, and it gets none.
-        let promoted = try follower.run("promote", "--force")
+        let promoted = try follower.run("promote", "--force", "--timeout", "300")
         #expect(promoted.status != 0)
         #expect(promoted.errors.contains("cannot take the lead: \(other.url) contains the store"))
         #expect(try other.names("epoch/") == epochs)
