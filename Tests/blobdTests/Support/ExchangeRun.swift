@@ -64,14 +64,24 @@ struct ExchangeRun {
         for number in 0..<exchange.count {
             variables["#"] = "\(number)"
             let patience = Patience()
-            var faults = try ask(exchange)
+            var faults = exchange.isRepeated ? askAgain(exchange) : try ask(exchange)
             while exchange.isRepeated, !faults.isEmpty {
                 try patience.wait(orThrow: "\(faults)")
-                faults = try ask(exchange)
+                faults = askAgain(exchange)
             }
             if !faults.isEmpty { return faults.map { "\(dialect), \(exchange.place)\n\($0)" } }
         }
         return []
+    }
+
+    /// Asks over another connection where the one that there is has ended.
+    private mutating func askAgain(_ exchange: Exchange) -> [String] {
+        do {
+            return try ask(exchange)
+        } catch {
+            connections[Exchange.text(exchange.connection, variables)] = nil
+            return ["\(error)"]
+        }
     }
 
     private mutating func ask(_ exchange: Exchange) throws -> [String] {
