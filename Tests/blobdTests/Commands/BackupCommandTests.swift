@@ -121,7 +121,7 @@ import Testing
             #expect(try daemon.request("DELETE", "/v1/notifications/\(id)").status == 204)
         }
         try daemon.put("c", [1])
-        #expect(try daemon.statistic("orphan_bytes") == 12_000_000)
+        try daemon.waitUntil("orphan_bytes") { $0 == 12_000_000 }
         daemon.signal(SIGTERM)
         // Not a byte is read before the daemon has hung up: else it could send all of it meanwhile.
         var hangUp = pollfd(fd: slow.descriptor, events: 0x2000 /* POLLRDHUP */, revents: 0)

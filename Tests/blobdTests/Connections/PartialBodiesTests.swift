@@ -81,7 +81,9 @@ import Testing
         stalled.send(Array(frame.prefix(200_000)))
         try daemon.waitUntil("body_spools") { $0 == 1 }
         var others: [RawClient] = []
+        let patience = Patience()
         while !stalled.waitForInput(milliseconds: 10) {
+            try patience.wait(orThrow: "who does not move is not refused")
             // They continue, so that only the first does not move; a refused client tries again.
             let client = try daemon.connect()
             client.send("PUT /v1/notifications/o/payload HTTP/1.1\r\n\(Self.longHead)")
@@ -99,6 +101,13 @@ import Testing
 
     @Test("A body that waits beside others that move is refused in the end, and GET never waits")
     func waiting() throws {
+        // A busy machine may keep the test from moving one of them: then that one is refused.
+        let patience = Patience()
+        while try !isWaiterRefused() { try patience.wait(orThrow: "who moves is refused") }
+    }
+
+    /// Whether it was the waiter that was refused, and none of the others.
+    private func isWaiterRefused() throws -> Bool {
         let daemon = try DaemonProcess(["--workers", "1"], shell: "ulimit -n 128;")
         var holders: [RawClient] = []
         let head = "Host: b\r\nContent-Type: image/png\r\nContent-Length: 60000000\r\n\r\n"
@@ -116,13 +125,14 @@ import Testing
         while !waiter.waitForInput(milliseconds: 20) {
             for holder in holders {
                 _ = holder.sendWithoutWaiting(.init(repeating: 7, count: 8_192))
+                if holder.waitForInput(milliseconds: 0) { return false }
             }
             #expect(try daemon.request("GET", "/v1/notifications/none").status == 404)
             try patience.wait(orThrow: "the body that waits is not refused")
         }
         let answer = try waiter.answer()
         #expect(answer.status == 503 && answer["Retry-After"] == "1")
-        #expect(holders.allSatisfy { !$0.waitForInput(milliseconds: 0) })
+        return holders.allSatisfy { !$0.waitForInput(milliseconds: 0) }
     }
 
     @Test("Bodies wait for memory, and all of them arrive")
@@ -131,24 +141,32 @@ import Testing
         let count = 12
         var random = SeededGenerator(seed: 6)
         let bodies = (0..<count).map { _ in random.bytes(400_000) }
-        let clients = try (0..<count).map { _ in try daemon.connect() }
-        for (index, client) in clients.enumerated() {
-            client.send(
-                "PUT /v1/notifications/\(index)/payload HTTP/1.1\r\nHost: b\r\nContent-Type: image/png\r\nContent-Length: 400000\r\n\r\n"
-            )
+        func begin(_ index: Int) throws -> RawClient {
+            let client = try daemon.connect()
+            client.send("PUT /v1/notifications/\(index)/payload HTTP/1.1\r\n\(Self.longHead)")
+            return client
         }
+        var clients = try (0..<count).map { try begin($0) }
         // Only so many are read; what the others send stays in the sockets.
         var sent = [Int](repeating: 0, count: count)
+        var stored = [Bool](repeating: false, count: count)
         let patience = Patience()
-        while sent.contains(where: { $0 < 400_000 }) {
-            for (index, client) in clients.enumerated() where sent[index] < 400_000 {
+        while stored.contains(false) {
+            for index in 0..<count where !stored[index] {
                 let piece = Array(bodies[index][sent[index]..<min(sent[index] + 65_536, 400_000)])
-                sent[index] += client.sendWithoutWaiting(piece)
+                sent[index] += clients[index].sendWithoutWaiting(piece)
+                guard clients[index].waitForInput(milliseconds: 0) else { continue }
+                let status = try clients[index].answer().status
+                stored[index] = status == 201
+                // One that a busy machine kept from moving, or from its turn, comes again.
+                guard !stored[index] else { continue }
+                #expect(status == 503)
+                clients[index] = try begin(index)
+                sent[index] = 0
             }
             #expect(try daemon.statistic("body_memory_bytes") <= 256 << 10)
             try patience.wait(orThrow: "bodies do not move")
         }
-        for client in clients { #expect(try client.answer().status == 201) }
         for (index, body) in bodies.enumerated() {
             let path = "/v1/notifications/\(index)/payload"
             #expect(try daemon.request("GET", path).body == body)

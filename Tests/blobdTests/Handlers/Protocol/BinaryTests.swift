@@ -1,4 +1,5 @@
 import BlobProtocol
+import Glibc
 import TestSupport
 import Testing
 
@@ -252,9 +253,12 @@ import Testing
     func groupCommit() throws {
         let clients = try (0..<32).map { _ in try daemon.connectBinary() }
         for round in 0..<10 {
+            // It finds all of them at once.
+            daemon.signal(SIGSTOP)
             for (index, client) in clients.enumerated() {
                 client.send(try putFrame(Put.Draft(id: "\(index)"), body: [UInt8(round)]))
             }
+            daemon.signal(SIGCONT)
             for client in clients { #expect(try client.frameAnswer().status < 300) }
         }
         #expect(try daemon.statistic("publishes") == 1 + 320)

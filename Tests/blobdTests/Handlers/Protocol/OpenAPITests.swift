@@ -190,7 +190,7 @@ import Testing
     /// Whether schemathesis is there, or can be installed: a few seconds, once for each build folder.
     private static let hasTools: Bool = {
         let script = "\(Files.package)/Scripts/openapi-check"
-        return (try? run(["timeout", "60", script, "--install"]))?.end == .exited(0)
+        return (try? run(["timeout", "300", script, "--install"]))?.end == .exited(0)
     }()
 
     @Test(
