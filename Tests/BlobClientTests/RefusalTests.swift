@@ -148,15 +148,6 @@ import Testing
         #expect(daemon.wait() == nil)
     }
 
-    @Test func aMissingSocketIsNoDaemon() {
-        let path = "/nonexistent/blobd.sock"
-        let error = thrown { _ = try BlobConnection.connect(to: path) }
-        guard case .noDaemon(path, _) = error else {
-            Issue.record("got \(String(describing: error))")
-            return
-        }
-    }
-
     @Test(arguments: [0, 108, 4_096])
     func aPathThatCannotBeASocketsIsRefusedWithTheLimit(byteCount: Int) {
         let path = String(repeating: "x", count: byteCount)
