@@ -153,6 +153,10 @@ struct ServeConfiguration {
             throw value("follow").refuse(
                 "is \(followed), but replicate is \(shard): set only one of them")
         }
+        if let path = options.deviceSocketPath, path == options.socketPath {
+            throw value("device-socket").refuse(
+                "is \(path), but so is socket: give it another path")
+        }
         guard options.signingKeyPath == nil else { return }
         if options.limits.linkBase != nil {
             throw value("link-base").refuse("requires --signing-keys")
