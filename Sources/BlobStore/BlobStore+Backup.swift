@@ -73,7 +73,7 @@ extension BlobStore {
         at directory: String, options: Options = Options(), asOf now: Timestamp,
         progress: (_ byteCount: Int, _ total: Int) -> Void = { _, _ in }
     ) throws -> (before: Int, after: Int) {
-        try DataFile.require(in: directory)
+        _ = try DataFile(in: directory)
         var options = options
         options.isReplicated = true
         let store = try open(at: directory, options: options)

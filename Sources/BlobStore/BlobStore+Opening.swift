@@ -27,11 +27,10 @@ extension BlobStore {
     ) throws(StoreError) -> BlobStore {
         let lock = try DirectoryLock(directory)
         Creation.removeLeftovers(in: directory)
-        let data = "\(directory)/\(DataFile.name)"
-        if !DataFile.exists(data) {
+        if !DataFile.exists("\(directory)/\(DataFile.name)") {
             try Creation.createStore(in: directory, options: options, asOf: currentTime())
         }
-        _ = try DataFile(data, directory: directory)
+        _ = try DataFile(in: directory)
         if let beforeMapping = options.beforeMapping { try beforeMapping(directory) }
         try PageCheck.beforeWriting(directory)
         try LockFile.allocate(
@@ -68,8 +67,7 @@ extension BlobStore {
     private static func openUnlocked(
         _ directory: String, _ options: Options
     ) throws(StoreError) -> BlobStore {
-        let data = "\(directory)/\(DataFile.name)"
-        try DataFile.require(in: directory)
+        _ = try DataFile(in: directory)
         let lockPath = "\(directory)/\(DataFile.lockName)"
         if !DataFile.exists(lockPath) {
             try LockFile.allocate(lockPath, readerCountMax: options.readerCountMax)
@@ -79,7 +77,6 @@ extension BlobStore {
                 path: directory,
                 reason: "\(lockPath) must be writable for readers: \(systemMessage(errno))")
         }
-        _ = try DataFile(data, directory: directory)
         let store = try open(directory, options, isReadOnly: true, lock: nil)
         if !options.ignoresLog {
             try store.log.requireLog()

@@ -175,24 +175,20 @@ struct DataFile {
         return lstat(path, &status) == 0
     }
 
-    /// Throws if the file is not in `directory`, or if that cannot be told.
-    static func require(in directory: String) throws(StoreError) {
-        var status = stat()
-        guard lstat("\(directory)/\(name)", &status) == 0 else {
-            let code = errno
-            let isMissing = code == ENOENT || code == ENOTDIR
-            throw .cannotOpen(
-                path: directory, reason: isMissing ? "it has no \(name)" : systemMessage(code))
-        }
-    }
-
-    /// Checks the file at `path`. It is read, never changed.
-    init(_ path: String, directory: String) throws(StoreError) {
+    /// Checks the file in `directory`. It is read, never changed.
+    init(in directory: String) throws(StoreError) {
+        let path = "\(directory)/\(Self.name)"
         func refuse(_ reason: String) -> StoreError {
             .cannotOpen(path: directory, reason: "\(path) \(reason)")
         }
         var status = stat()
-        guard stat(path, &status) == 0 else { throw refuse(systemMessage(errno)) }
+        guard stat(path, &status) == 0 else {
+            let code = errno
+            let isMissing = code == ENOENT || code == ENOTDIR
+            throw .cannotOpen(
+                path: directory, reason: isMissing ? "it has no \(Self.name)" : systemMessage(code)
+            )
+        }
         guard status.st_mode & S_IFMT == S_IFREG else { throw refuse("is not a regular file") }
         let descriptor = Glibc.open(path, O_RDONLY | O_CLOEXEC)
         guard descriptor >= 0 else { throw refuse(systemMessage(errno)) }

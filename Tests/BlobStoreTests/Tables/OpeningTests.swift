@@ -311,8 +311,7 @@ import Testing
 
     private func usedByteCount(_ data: [UInt8]) throws -> Int {
         let folder = TemporaryFolder()
-        let path = folder.path + "/data.mdb"
-        try Files.write(data, to: path)
-        return try DataFile(path, directory: folder.path).usedByteCount
+        try Files.write(data, to: folder.path + "/data.mdb")
+        return try DataFile(in: folder.path).usedByteCount
     }
 }
