@@ -38,15 +38,19 @@ struct LocalBytesTests {
         #expect(try leader.request("GET", "/v1/notifications/short/payload").body == [1, 2, 3])
         // All at once: one of them fetches it.
         let clients = try (0..<40).map { _ in try leader.connect() }
+        leader.signal(SIGSTOP)
         for client in clients { client.sendRequest("GET", "/v1/notifications/id-1/payload") }
+        leader.signal(SIGCONT)
+        var isLate = false
         for client in clients {
             let answer = try client.answer()
             // One that has waited long enough is told to come again.
+            isLate = isLate || answer.status == 503
             let body = answer.status == 503 ? try leader.fetched("id-1").body : answer.body
             #expect(body == Self.bytes(1))
         }
-        // On a busy machine it may be evicted once more before the last of them comes.
-        #expect(shard.blobGets < clients.count / 4)
+        // Who comes again may have it fetched again.
+        #expect(isLate ? shard.blobGets < clients.count / 4 : shard.blobGets == 1)
         #expect(try leader.fetched("id-2").status == 200)
         let range = try leader.request(
             "GET", "/v1/notifications/id-2/payload", ["Range": "bytes=150000-150099"])
