@@ -21,12 +21,11 @@ import Testing
         func meet(_ count: Int) {
             let here = now.add(1, ordering: .acquiringAndReleasing).newValue
             most.max(here, ordering: .acquiringAndReleasing)
-            for _ in 0..<600_000 where most.load(ordering: .acquiring) < count {
-                if isGivenUp.load(ordering: .relaxed) { break }
-                usleep(500)
-            }
-            if most.load(ordering: .acquiring) < count {
-                isGivenUp.store(true, ordering: .relaxed)
+            let patience = Patience()
+            while most.load(ordering: .acquiring) < count, !isGivenUp.load(ordering: .relaxed) {
+                do { try patience.wait(orThrow: "they do not meet") } catch {
+                    isGivenUp.store(true, ordering: .relaxed)
+                }
             }
             now.subtract(1, ordering: .acquiringAndReleasing)
         }

@@ -158,13 +158,9 @@ public final class ScriptedServer: Sendable {
         try wait(for: "\(count) requests did not come") { $0.requests.count >= count }
     }
 
-    /// Waits for five minutes at most, which nothing takes on a machine that is slow and busy either.
     private func wait(for what: String, until condition: (State) -> Bool) throws {
-        for _ in 0..<30_000 {
-            if condition(shared.state.withLock { $0 }) { return }
-            usleep(10_000)
-        }
-        throw TestFailure(what)
+        let patience = Patience()
+        while !condition(shared.state.withLock { $0 }) { try patience.wait(orThrow: what) }
     }
 
     private static func serve(_ connection: Int32, _ number: Int, _ shared: Shared) {

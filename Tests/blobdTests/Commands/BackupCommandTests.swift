@@ -125,7 +125,7 @@ import Testing
         daemon.signal(SIGTERM)
         // Not a byte is read before the daemon has hung up: else it could send all of it meanwhile.
         var hangUp = pollfd(fd: slow.descriptor, events: 0x2000 /* POLLRDHUP */, revents: 0)
-        #expect(poll(&hangUp, 1, RawClient.patienceMilliseconds) == 1)
+        #expect(poll(&hangUp, 1, Patience.milliseconds) == 1)
         // Cut before the last chunk.
         let rest = try slow.receiveAll()
         #expect(!rest.suffix(5).elementsEqual("0\r\n\r\n".utf8))

@@ -39,7 +39,7 @@ import Testing
         func wait(for line: String) throws -> [String] {
             while true {
                 var request = pollfd(fd: descriptor, events: Int16(POLLIN), revents: 0)
-                guard poll(&request, 1, RawClient.patienceMilliseconds) > 0 else {
+                guard poll(&request, 1, Patience.milliseconds) > 0 else {
                     throw TestFailure("\(line) did not come, but \(told.suffix(10))")
                 }
                 var bytes = [UInt8](repeating: 0, count: 4_096)

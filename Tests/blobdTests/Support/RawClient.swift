@@ -8,10 +8,6 @@ final class RawClient {
     /// What was received and not taken yet.
     private(set) var received: [UInt8] = []
 
-    /// How long to wait for an answer before the test fails. Nothing ever waits this long when all
-    /// is well, on a machine that is slow and busy either.
-    static let patienceMilliseconds: Int32 = 300_000
-
     init(_ path: String) throws {
         descriptor = clinux_unix_socket()
         var path = path
@@ -66,7 +62,7 @@ final class RawClient {
 
     /// Reads once, at most `count` bytes; nothing at the end.
     func read(_ count: Int = 65_536) throws -> [UInt8] {
-        guard waitForInput(milliseconds: Self.patienceMilliseconds) else {
+        guard waitForInput(milliseconds: Patience.milliseconds) else {
             throw TestFailure("no answer came")
         }
         var buffer = [UInt8](repeating: 0, count: count)
