@@ -42,8 +42,32 @@ public struct JSONNumber: Sendable, Hashable {
     /// Creates a whole number.
     public init(_ value: Int64) { text = String(value) }
 
-    /// Its value; nil if it has a fraction or an exponent, or does not fit into 64 bits.
-    public var integer: Int64? { Int64(text) }
+    /// Its value, however a whole number is written: `60`, `60.0`, `6e1`. nil if it has a fraction, or does not fit
+    /// into 64 bits.
+    public var integer: Int64? { integer(as: Int64.self) }
+
+    /// Like ``integer``, of another type.
+    public func integer<Number: FixedWidthInteger>(as type: Number.Type) -> Number? {
+        if let number = Number(text) { return number }
+        let parts = text.split { $0 == "e" || $0 == "E" }
+        let digits = parts[0].split(separator: ".")
+        let fraction = digits.count > 1 ? digits[1] : ""
+        let isNegative = text.hasPrefix("-")
+        var whole = (digits[0] + fraction).drop { $0 == "-" || $0 == "0" }
+        // The number is `whole` times this power of ten.
+        guard !whole.isEmpty else { return 0 }
+        guard parts.count == 1 || Int(parts[1]) != nil else { return nil }
+        var (power, isOver) = (parts.count > 1 ? Int(parts[1]) ?? 0 : 0)
+            .subtractingReportingOverflow(fraction.count)
+        while whole.last == "0", power < 0 {
+            whole.removeLast()
+            power += 1
+        }
+        // No type has as many digits.
+        isOver = isOver || power < 0 || power > 40 || whole.count > 40
+        guard !isOver else { return nil }
+        return Number((isNegative ? "-" : "") + whole + String(repeating: "0", count: power))
+    }
 }
 
 extension JSONValue {

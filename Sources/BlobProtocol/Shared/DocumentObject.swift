@@ -99,7 +99,7 @@ package struct DocumentObject {
         return flag
     }
 
-    /// A whole number, written without fraction and exponent. Throws `code` for another number.
+    /// A whole number (``JSONNumber/integer``). Throws `code` for another number.
     package func number(
         _ name: StaticString, in bounds: ClosedRange<Int64>, _ code: ErrorCode
     ) throws(ProtocolError) -> Int64? {
@@ -120,7 +120,8 @@ package struct DocumentObject {
         _ name: StaticString
     ) throws(ProtocolError) -> Number? {
         guard let value = self[name] else { return nil }
-        guard case .number(let number) = value, let integer = Number(number.text) else {
+        guard case .number(let number) = value, let integer = number.integer(as: Number.self)
+        else {
             throw .wrongType("\(name)", "a whole number", value)
         }
         return integer
