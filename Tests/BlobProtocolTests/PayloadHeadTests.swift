@@ -30,8 +30,14 @@ import BlobProtocol
         }
         HTTPResponseHead.field("ETag", tag.span.bytes, into: &out)
         if fields.varies { HTTPResponseHead.field("Vary", "Accept-Encoding", into: &out) }
-        let control = Array("private, max-age=\(fields.maxAge)".utf8)
-        HTTPResponseHead.field("Cache-Control", control.span.bytes, into: &out)
+        var control = "private, no-cache"
+        if case .immutable(let seconds) = fields.freshness {
+            control = "private, immutable, max-age=\(seconds)"
+        }
+        HTTPResponseHead.field("Cache-Control", control.utf8.span.bytes, into: &out)
+        if fields.freshness == .ending {
+            HTTPResponseHead.field("X-Accel-Expires", "0", into: &out)
+        }
         if hasBody {
             HTTPResponseHead.field("Accept-Ranges", "bytes", into: &out)
             HTTPResponseHead.field("X-Content-Type-Options", "nosniff", into: &out)
@@ -74,8 +80,9 @@ import BlobProtocol
         for number in numbers {
             for type in ["a/b", "image/jpeg", String(repeating: "t", count: 255)] {
                 let digest = (0..<32).map { _ in UInt8.random(in: 0...255, using: &generator) }
-                var fields = PayloadHead.Fields(
-                    status: 206, maxAge: numbers.randomElement(using: &generator)!)
+                var fields = PayloadHead.Fields(status: 206)
+                fields.freshness = .immutable(
+                    seconds: numbers.randomElement(using: &generator)!)
                 fields.byteCount = number
                 fields.range = (number / 2, max(number, 1), .max)
                 check(fields, type, digest, with: head)
@@ -88,8 +95,9 @@ import BlobProtocol
         let head = head()
         let digest = (0..<32).map { UInt8($0 * 7) }
         for status: UInt16 in [200, 206, 304] {
-            for bits in 0..<32 {
-                var fields = PayloadHead.Fields(status: status, maxAge: 3_600)
+            for bits in 0..<96 {
+                var fields = PayloadHead.Fields(status: status)
+                fields.freshness = [.replaceable, .ending, .immutable(seconds: 3_600)][bits / 32]
                 fields.isLast = bits & 1 != 0
                 fields.isHTTP10 = bits & 2 != 0
                 fields.isGzip = bits & 4 != 0

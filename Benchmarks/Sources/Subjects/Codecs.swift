@@ -92,7 +92,7 @@ extension Subjects {
                 return { count in
                     var head = PayloadHead()
                     head.setDate(seconds: 1_800_000_000)
-                    var fields = PayloadHead.Fields(status: 200, maxAge: 86_400)
+                    var fields = PayloadHead.Fields(status: 200)
                     var out: [UInt8] = []
                     for step in 0..<count {
                         out.removeAll(keepingCapacity: true)

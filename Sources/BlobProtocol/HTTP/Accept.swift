@@ -13,16 +13,17 @@ public struct AcceptEncoding: Sendable, Hashable {
     public var acceptsGzip: Bool { gzipWeight > 0 }
 
     /// False for `identity;q=0`, and for `*;q=0` unless another element names identity.
-    public var acceptsIdentity: Bool {
-        identity >= 0 ? identity > 0 : any != 0
-    }
+    public var acceptsIdentity: Bool { identityWeight != 0 }
 
     /// Whether gzip is accepted, with at least the weight of identity.
     public var prefersGzip: Bool {
-        acceptsGzip && gzipWeight >= identity
+        acceptsGzip && gzipWeight >= identityWeight
     }
 
     private var gzipWeight: Int16 { gzip >= 0 ? gzip : any }
+
+    /// Negative if the field names neither identity nor `*`: it is then accepted, after all that is named.
+    private var identityWeight: Int16 { identity >= 0 ? identity : any }
 
     /// Adds one field line. Malformed elements are ignored.
     mutating func add(_ text: RawSpan) {

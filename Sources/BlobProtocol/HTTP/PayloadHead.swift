@@ -13,6 +13,20 @@ public struct PayloadHead: ~Copyable, Sendable {
         HTTPResponseHead.date(seconds: seconds, into: &date)
     }
 
+    /// How long a cache may use an answer: its `Cache-Control`.
+    public enum Freshness: Sendable, Hashable {
+        /// `private, no-cache`: another payload may replace it, so it is revalidated by its `ETag`.
+        case replaceable
+        /// The same in the last ten seconds of its life. `X-Accel-Expires: 0` keeps it out of nginx's cache, whose
+        /// entries live as long as nginx says.
+        case ending
+        /// `private, immutable, max-age=` these seconds, for bytes that the URL names by their digest.
+        case immutable(seconds: UInt64)
+    }
+
+    /// What is left of a life that is ``Freshness/ending``, in milliseconds.
+    public static let lastMilliseconds: Int64 = 10_000
+
     /// The fields that vary between heads.
     public struct Fields: Sendable {
         /// 200, 206 with a range, or 304.
@@ -29,16 +43,13 @@ public struct PayloadHead: ~Copyable, Sendable {
         public var isGzip = false
         /// Whether the coding depends on what the client accepts.
         public var varies = false
-        /// The remaining lifetime of the payload, in seconds.
-        public var maxAge: UInt64
+        /// How long a cache may use it.
+        public var freshness = Freshness.replaceable
         /// If false, blanks may be appended, and the last four bytes, CR LF CR LF, must be.
         public var isEnded = true
 
         /// Creates the fields of an answer with this status, on an HTTP/1.1 connection that stays open.
-        public init(status: UInt16, maxAge: UInt64) {
-            self.status = status
-            self.maxAge = maxAge
-        }
+        public init(status: UInt16) { self.status = status }
     }
 
     /// Appends the head to `out`. The media type must be checked; the digest is the payload's SHA-256.
@@ -94,8 +105,14 @@ public struct PayloadHead: ~Copyable, Sendable {
         if fields.isGzip { writer.put("-gzip") }
         writer.put("\"")
         if fields.varies { writer.put("\r\nVary: Accept-Encoding") }
-        writer.put("\r\nCache-Control: private, max-age=")
-        writer.put(fields.maxAge)
+        switch fields.freshness {
+        case .replaceable: writer.put("\r\nCache-Control: private, no-cache")
+        case .ending:
+            writer.put("\r\nCache-Control: private, no-cache\r\nX-Accel-Expires: 0")
+        case .immutable(let seconds):
+            writer.put("\r\nCache-Control: private, immutable, max-age=")
+            writer.put(seconds)
+        }
         if fields.status != 304 {
             writer.put(
                 """

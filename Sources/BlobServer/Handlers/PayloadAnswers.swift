@@ -122,8 +122,8 @@ struct Selection {
 
 extension HTTPRequest {
     func appendPayload(
-        _ payload: Payload, _ handler: RequestHandler, in snapshot: borrowing Snapshot,
-        into batch: inout AnswerBatch
+        _ payload: Payload, isByDigest: Bool, _ handler: RequestHandler,
+        in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
     ) throws(FetchFailure) -> UInt16 {
         let blob = payload.blob
         let selection: Selection
@@ -132,8 +132,13 @@ extension HTTPRequest {
         } catch {
             throw .refused(error)
         }
-        let left = max(0, (payload.expiresAt.milliseconds - handler.now.milliseconds) / 1_000)
-        var fields = PayloadHead.Fields(status: selection.status, maxAge: UInt64(left))
+        let left = payload.expiresAt.milliseconds - handler.now.milliseconds
+        var fields = PayloadHead.Fields(status: selection.status)
+        if isByDigest {
+            fields.freshness = .immutable(seconds: UInt64(max(0, left / 1_000)))
+        } else if left < PayloadHead.lastMilliseconds {
+            fields.freshness = .ending
+        }
         fields.isLast = !form.keepAlive
         fields.isHTTP10 = form.isHTTP10
         fields.varies = blob.coding == .gzip
@@ -167,10 +172,7 @@ extension HTTPRequest {
         _ scratch: inout AnswerBatch.Scratch
     ) throws(ProtocolError) -> Selection {
         let accepted = head.acceptEncoding
-        let whole = Selection.whole(
-            blob,
-            acceptsGzip: accepted.prefersGzip
-                || (accepted.acceptsGzip && !accepted.acceptsIdentity))
+        let whole = Selection.whole(blob, acceptsGzip: accepted.prefersGzip)
         guard whole.coding == .gzip || accepted.acceptsIdentity else {
             throw ProtocolError(.notAcceptable, "only identity coding is available")
         }
@@ -195,14 +197,15 @@ extension HTTPRequest {
         }
         let coding = resolved == .whole ? whole.coding : .identity
         if head.ifMatch.count > 0,
-            !isNamed(head.ifMatch, in: bytes, scratch, coding, .strong)
+            named(by: head.ifMatch, in: bytes, scratch, coding, .strong) == nil
         {
             throw ProtocolError(.preconditionFailed, "If-Match does not match the payload")
         }
         if head.ifNoneMatch.count > 0,
-            isNamed(head.ifNoneMatch, in: bytes, scratch, coding, .weak)
+            let named = named(by: head.ifNoneMatch, in: bytes, scratch, coding, .weak)
         {
-            return Selection(status: 304, lower: 0, upper: 0, coding: coding)
+            // Its tag is the one that the client has (RFC 9110, section 15.4.5).
+            return Selection(status: 304, lower: 0, upper: 0, coding: named)
         }
         return try whole.narrowed(to: resolved, of: blob, beginning: "after the end")
     }
@@ -233,13 +236,18 @@ extension HTTPRequest {
         out.append(end)
     }
 
-    /// Whether a list names the representation that would be sent (RFC 9110, section 13.1), or the bytes as given.
-    private static func isNamed(
-        _ lines: FieldLines, in bytes: RawSpan, _ scratch: AnswerBatch.Scratch, _ coding: Coding,
+    /// The form that a list names: the representation that would be sent (RFC 9110, section 13.1), or else the bytes as
+    /// given; nil: neither.
+    private static func named(
+        by lines: FieldLines, in bytes: RawSpan, _ scratch: AnswerBatch.Scratch, _ coding: Coding,
         _ comparison: EntityTags.Comparison
-    ) -> Bool {
-        EntityTags.match(lines, in: bytes, tag: scratch.tag.span.bytes, comparison)
-            || (coding == .gzip
-                && EntityTags.match(lines, in: bytes, tag: scratch.gzipTag.span.bytes, comparison))
+    ) -> Coding? {
+        if coding == .gzip,
+            EntityTags.match(lines, in: bytes, tag: scratch.gzipTag.span.bytes, comparison)
+        {
+            return .gzip
+        }
+        return EntityTags.match(lines, in: bytes, tag: scratch.tag.span.bytes, comparison)
+            ? .identity : nil
     }
 }

@@ -49,10 +49,11 @@ protocol IncomingRequest: ~Escapable {
     /// The user agent is only in the access log.
     func logged(_ asked: Request?, withAgent: Bool) -> LoggedRequest
 
+    /// - Parameter isByDigest: whether the request names the bytes, which therefore never change.
     /// Appends the answer with a payload, and returns its status: 200, 206 or 304.
     func appendPayload(
-        _ payload: Payload, _ handler: RequestHandler, in snapshot: borrowing Snapshot,
-        into batch: inout AnswerBatch
+        _ payload: Payload, isByDigest: Bool, _ handler: RequestHandler,
+        in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
     ) throws(FetchFailure) -> UInt16
 
     /// Adapts a handler's decision to the dialect.

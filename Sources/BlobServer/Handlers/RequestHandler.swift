@@ -140,9 +140,12 @@ final class RequestHandler {
         _ key: PayloadKey, _ text: RawSpan, _ asked: Request, _ request: Incoming,
         in snapshot: borrowing Snapshot, into batch: inout AnswerBatch, consumed: inout Int
     ) -> Step {
+        var isByDigest = false
+        if case .digest = key { isByDigest = true }
         do throws(FetchFailure) {
             let status = try request.appendPayload(
-                try payload(key, text, in: snapshot), self, in: snapshot, into: &batch)
+                try payload(key, text, in: snapshot), isByDigest: isByDigest, self, in: snapshot,
+                into: &batch)
             requests.countFetch(status: status)
             if observer.logsRequests {
                 observer.logFetch(

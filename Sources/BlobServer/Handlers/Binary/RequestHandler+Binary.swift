@@ -67,8 +67,8 @@ struct BinaryRequest: IncomingRequest, ~Escapable {
     }
 
     func appendPayload(
-        _ payload: Payload, _ handler: RequestHandler, in snapshot: borrowing Snapshot,
-        into batch: inout AnswerBatch
+        _ payload: Payload, isByDigest: Bool, _ handler: RequestHandler,
+        in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
     ) throws(FetchFailure) -> UInt16 {
         let isHeadOnly = frame.flags.contains(.headOnly)
         let blob = payload.blob
@@ -88,7 +88,7 @@ struct BinaryRequest: IncomingRequest, ~Escapable {
         let response = Get.Response(
             byteCount: UInt64(blob.byteCount), first: UInt64(selection.lower),
             // A blob has no expiry: it is kept while a notification refers to it.
-            expiryMilliseconds: frame.operation == .get ? payload.expiresAt.milliseconds : 0,
+            expiryMilliseconds: isByDigest ? 0 : payload.expiresAt.milliseconds,
             revision: payload.revision, createdMilliseconds: payload.createdAt.milliseconds,
             coding: selection.coding == .gzip ? .gzip : .identity)
         let digest = blob.digest.rawBytes

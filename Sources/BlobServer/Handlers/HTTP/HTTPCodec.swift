@@ -51,6 +51,8 @@ final class HTTPCodec {
             HTTPResponseHead.field("Location", location.utf8.span.bytes, into: &batch.heads)
         }
         guard document.status != 204, document.status != 304 else {
+            // A 304 has the fields that its 200 would have (RFC 9110, section 15.4.5).
+            batch.heads.append(Self.noStore)
             batch.heads.append("\r\n")
             return batch.endAnswer()
         }
@@ -99,7 +101,9 @@ final class HTTPCodec {
         batch.heads.append(mediaType)
         batch.heads.append("\r\nContent-Length: ")
         Decimal.append(UInt64(body.count), to: &batch.heads)
-        batch.heads.append("\r\nCache-Control: no-store\r\n\r\n")
+        batch.heads.append("\r\n")
+        batch.heads.append(Self.noStore)
+        batch.heads.append("\r\n")
         if !form.isHead { batch.heads.append(contentsOf: body) }
         batch.endAnswer()
     }
@@ -107,6 +111,8 @@ final class HTTPCodec {
     /// Appends an event for each change. Without changes, only an id: a reader that reconnects later need not skip all
     /// that happened to others meanwhile.
     func appendEvents(
+    private static let noStore: StaticString = "Cache-Control: no-store\r\n"
+
         _ page: FeedPage, of reader: FeedReader, store: StoreID, into batch: inout AnswerBatch
     ) {
         if !reader.isBegun {
