@@ -43,7 +43,7 @@ import Testing
                 owner: "é \"x\"", device: "phone", app: "mail", scope: .write,
                 expiresAt: Self.now + 86_400),
         ] {
-            let text = token.text(keys: keys)
+            let text = try token.text(keys: keys)
             #expect(try Self.verify(text) == token)
             #expect(try Self.verify(text, now: token.expiresAt - 1) == token)
             #expect(try Self.verify(text, now: token.expiresAt) == nil)
@@ -65,6 +65,32 @@ import Testing
         #expect(token.owner == "ann" && token.scope == .read && token.expiresAt == Self.now + 1)
     }
 
+    /// `"read write"` was refused, so a token of a server that lists its scopes had none.
+    @Test(
+        "A scope is a list of words, of which others are ignored",
+        arguments: [
+            ("read", DeviceToken.Scope.read), ("write", .write), ("read write", .write),
+            ("write read", .write), ("openid read profile", .read), (" read  write ", .write),
+            ("read read", .read),
+        ])
+    func scopes(words: String, scope: DeviceToken.Scope) throws {
+        let token = Self.token(#"{"sub":"ann","exp":1800000001,"scope":"\#(words)"}"#)
+        #expect(try Self.verify(token)?.scope == scope)
+        #expect(DeviceToken.Scope(words: scope.words) == scope)
+    }
+
+    @Test("A time in milliseconds is not signed")
+    func milliseconds() throws {
+        let keys = try #require(Self.keys)
+        let last = WireLimits.linkExpirySecondsMax
+        let token = DeviceToken(owner: "ann", expiresAt: last)
+        #expect(try Self.verify(try token.text(keys: keys)) == token)
+        let error = #expect(throws: ProtocolError.self) {
+            try DeviceToken(owner: "ann", expiresAt: last + 1).text(keys: keys)
+        }
+        #expect(error?.detail.contains("253402300800; it must be in seconds since 1970") == true)
+    }
+
     @Test(
         "Claims that are missing, past, or of another type are refused",
         arguments: [
@@ -77,7 +103,11 @@ import Testing
             #"{"sub":"ann","exp":1800000001,"aud":"other"}"#,
             #"{"sub":"ann","exp":1800000001,"aud":[]}"#, #"{"sub":"ann","exp":1800000001,"aud":7}"#,
             #"{"sub":"ann","exp":1800000001,"scope":"admin"}"#,
+            #"{"sub":"ann","exp":1800000001,"scope":"readwrite Read"}"#,
             #"{"sub":"ann","exp":1800000001,"scope":""}"#,
+            // Milliseconds. The token was valid for 55,000 years.
+            #"{"sub":"ann","exp":1800000001000}"#, #"{"sub":"ann","exp":253402300800}"#,
+            #"{"sub":"ann","exp":1800000001,"nbf":1700000000000}"#,
             #"{"sub":"ann","exp":1800000001,"scope":["write"]}"#,
             #"{"sub":"ann","exp":1800000001,"device":""}"#,
             #"{"sub":"ann","exp":1800000001,"device":1}"#,

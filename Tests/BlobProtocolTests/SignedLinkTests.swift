@@ -49,7 +49,7 @@ import Testing
     @Test("A link is what three lines of any language make")
     func golden() throws {
         let keys = try Self.keys(Self.keyText)
-        let link = SignedLink(
+        let link = try SignedLink(
             to: .payload(id: "42"), expiresAt: Self.now + 3_600, keys: keys)
         let (_, output, _) = try run([
             "/bin/sh", "-c",
@@ -58,7 +58,7 @@ import Testing
         let signature = String(decoding: output, as: UTF8.self)
         #expect(link.text == "/d/42?e=1800003600&k=2026a&sig=\(signature)")
         #expect(Self.isValid(link.text, keys))
-        let part = SignedLink(
+        let part = try SignedLink(
             to: .part(id: "a b", name: "é"), expiresAt: Self.now + 1, keys: keys)
         #expect(part.text.hasPrefix("/d/a%20b/parts/%C3%A9?e="))
         #expect(Self.isValid(part.text, keys))
@@ -68,7 +68,7 @@ import Testing
             SignedLink.Target.part(id: "users", name: "changes").path == "/d/%75sers/parts/changes")
         #expect(
             SignedLink.Target.part(id: "users", name: "sound").path == "/d/users/parts/sound")
-        let feed = SignedLink(to: .changes(owner: "ann"), expiresAt: Self.now + 1, keys: keys)
+        let feed = try SignedLink(to: .changes(owner: "ann"), expiresAt: Self.now + 1, keys: keys)
         #expect(feed.text.hasPrefix("/d/users/ann/changes?e="))
         #expect(Self.isValid(feed.text + "&since=0&wait=30", keys))
         #expect(!Self.isValid(feed.text, keys, now: Self.now + 1))
@@ -87,7 +87,7 @@ import Testing
                 default: .changes(owner: "user \(Int.random(in: 0..<1_000, using: &random))")
                 }
             let expiry = Self.now + Int64.random(in: 1..<1_000_000, using: &random)
-            let link = Array(SignedLink(to: target, expiresAt: expiry, keys: keys).text.utf8)
+            let link = Array(try SignedLink(to: target, expiresAt: expiry, keys: keys).text.utf8)
             #expect(Self.isValid(String(decoding: link, as: UTF8.self), keys), "seed 103")
             for index in link.indices {
                 for bit in 0..<8 {
@@ -112,7 +112,7 @@ import Testing
     @Test("Parameters doubled, encoded or missing make no link; their order does not matter")
     func queries() throws {
         let keys = try Self.keys(Self.keyText)
-        let link = SignedLink(to: .payload(id: "42"), expiresAt: Self.now + 9, keys: keys).text
+        let link = try SignedLink(to: .payload(id: "42"), expiresAt: Self.now + 9, keys: keys).text
         let query = link.split(separator: "?")[1]
         let parts = query.split(separator: "&").map(String.init)
         #expect(Self.isValid("/d/42?\(parts.reversed().joined(separator: "&"))", keys))
@@ -132,16 +132,36 @@ import Testing
         }
     }
 
+    // A link whose expiry was in milliseconds was valid for 55,000 years.
+    @Test("An expiry after the year 9999 is refused, and not signed")
+    func milliseconds() throws {
+        let keys = try Self.keys(Self.keyText)
+        let last = WireLimits.linkExpirySecondsMax
+        let link = try SignedLink(to: .payload(id: "42"), expiresAt: last, keys: keys).text
+        #expect(Self.isValid(link, keys))
+        for wrong in [last + 1, Self.now * 1_000, .max] {
+            #expect(throws: ProtocolError.self) {
+                try SignedLink(to: .payload(id: "42"), expiresAt: wrong, keys: keys)
+            }
+            let code = HMAC(key: [UInt8](0..<32)).code(
+                of: [Array("GET\n/d/42\n\(wrong)\n2026a".utf8)])
+            var signature: [UInt8] = []
+            Base64.appendURL(code.span.bytes, to: &signature)
+            let text = String(decoding: signature, as: UTF8.self)
+            #expect(!Self.isValid("/d/42?e=\(wrong)&k=2026a&sig=\(text)", keys))
+        }
+    }
+
     @Test("A key that is replaced verifies as long as it is there")
     func rotation() throws {
         let new = "new \(String(repeating: "CD", count: 22))"
         let old = try Self.keys(Self.keyText)
         let both = try Self.keys("# the new one first", "", new, Self.keyText)
         #expect(both.ids == ["new", "2026a"])
-        let link = SignedLink(to: .payload(id: "42"), expiresAt: Self.now + 9, keys: old).text
+        let link = try SignedLink(to: .payload(id: "42"), expiresAt: Self.now + 9, keys: old).text
         #expect(Self.isValid(link, both))
         #expect(!Self.isValid(link, try Self.keys(new)))
-        let other = SignedLink(to: .payload(id: "42"), expiresAt: Self.now + 9, keys: both).text
+        let other = try SignedLink(to: .payload(id: "42"), expiresAt: Self.now + 9, keys: both).text
         #expect(other.contains("&k=new&"))
         #expect(!Self.isValid(other, old))
         // The same id with another key.

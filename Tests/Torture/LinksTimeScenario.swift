@@ -30,11 +30,11 @@ struct LinksTimeScenario: Scenario {
         let expiry = Int64(time(nil)) + 3_600
         let lines =
             try measure(
-                "links", SignedLink(to: .payload(id: "42"), expiresAt: expiry, keys: keys).text,
+                "links", try SignedLink(to: .payload(id: "42"), expiresAt: expiry, keys: keys).text,
                 refused: "403", &bench
             ) { HTTPClient.request("GET", $0) }
             + measure(
-                "tokens", DeviceToken(owner: "ann", expiresAt: expiry).text(keys: keys),
+                "tokens", try DeviceToken(owner: "ann", expiresAt: expiry).text(keys: keys),
                 refused: "401", &bench
             ) {
                 HTTPClient.request(

@@ -37,7 +37,7 @@ for change in second.changes { print("change:", change.kind, change.id, "by", ch
 let keys = try SigningKeys(
     parsing: Array(try Data(contentsOf: URL(fileURLWithPath: CommandLine.arguments[3]))))
 let expiry = Int64(Date().timeIntervalSince1970) + 3_600
-let link = SignedLink(to: .payload(id: "42"), expiresAt: expiry, keys: keys)
+let link = try SignedLink(to: .payload(id: "42"), expiresAt: expiry, keys: keys)
 let answer = try get(link.text)
 print("by link:", answer.status, answer.byteCount, "bytes")
 

@@ -9,9 +9,9 @@ import Notifications
 /// | claim | |
 /// |---|---|
 /// | `sub` | the owner; required |
-/// | `exp` | seconds since 1970 from which the token is refused; required |
+/// | `exp` | seconds since 1970 from which the token is refused; required; at most the year 9999 |
 /// | `nbf` | seconds since 1970 before which it is refused |
-/// | `scope` | `read` (the default) or `write`, which includes reading |
+/// | `scope` | words separated by blanks: `read` (the default), `write`, which includes reading; others are ignored |
 /// | `device` | the name that changes of this device carry |
 /// | `app` | the only app whose notifications exist for this token |
 /// | `aud` | if present, must be or contain `blobd` |
@@ -24,6 +24,22 @@ public struct DeviceToken: Sendable, Hashable {
         case read
         /// Reading, marking as read or dismissed, and responding.
         case write
+
+        /// The scope of a list of words separated by blanks, in any order (RFC 8693, section 4.2): `read write`. Other
+        /// words are ignored; nil if there is none of these.
+        public init?(words text: String) {
+            let words = text.split(separator: " ")
+            if words.contains("write") {
+                self = .write
+            } else if words.contains("read") {
+                self = .read
+            } else {
+                return nil
+            }
+        }
+
+        /// The words for what it allows.
+        public var words: String { self == .write ? "read write" : "read" }
     }
 
     /// The size of the longest accepted token, in bytes.
@@ -56,8 +72,10 @@ public struct DeviceToken: Sendable, Hashable {
 
     // MARK: Signing
 
-    /// The token as a device sends it, signed with the first key. Costs two SHA-256.
-    public func text(keys: SigningKeys) -> String {
+    /// The token as a device sends it, signed with the first key. Costs two SHA-256. Throws `bad_expiry` if it expires
+    /// after the year 9999, as one whose time is in milliseconds does: no daemon accepts such a token.
+    public func text(keys: SigningKeys) throws(ProtocolError) -> String {
+        try SignedLink.check(expiresAt)
         let key = keys.keys[0]
         let head: [JSONMember] = [
             JSONMember("alg", .string(Self.algorithm)), JSONMember("typ", .string(Self.type)),
@@ -65,7 +83,7 @@ public struct DeviceToken: Sendable, Hashable {
         ]
         var claims: [JSONMember] = [
             JSONMember("sub", .string(owner)), JSONMember("exp", .number(JSONNumber(expiresAt))),
-            JSONMember("scope", .string(scope.rawValue)),
+            JSONMember("scope", .string(scope.words)),
         ]
         if let device { claims.append(JSONMember("device", .string(device))) }
         if let app { claims.append(JSONMember("app", .string(app))) }
@@ -128,7 +146,7 @@ public struct DeviceToken: Sendable, Hashable {
         }
         var scope = Scope.read
         if let value = claims["scope"] {
-            guard case .string(let name) = value, let named = Scope(rawValue: name) else {
+            guard case .string(let words) = value, let named = Scope(words: words) else {
                 return nil
             }
             scope = named
@@ -170,11 +188,12 @@ public struct DeviceToken: Sendable, Hashable {
         return value
     }
 
-    /// A NumericDate (RFC 7519, section 2), which may have a fraction, in whole seconds.
+    /// A NumericDate (RFC 7519, section 2), which may have a fraction, in whole seconds; nil after the year 9999.
     private static func date(_ value: JSONValue?) -> Int64? {
-        guard case .number(let number)? = value, let seconds = Double(number.text) else {
-            return nil
-        }
-        return Int64(exactly: seconds.rounded(.down))
+        guard case .number(let number)? = value, let seconds = Double(number.text),
+            let date = Int64(exactly: seconds.rounded(.down)),
+            date <= WireLimits.linkExpirySecondsMax
+        else { return nil }
+        return date
     }
 }

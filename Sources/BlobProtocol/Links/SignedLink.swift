@@ -29,8 +29,10 @@ public struct SignedLink: Sendable, Hashable {
     /// Path and query.
     public let text: String
 
-    /// Creates a link with the first key. It is invalid from `expiresAt` on, in seconds since 1970.
-    public init(to target: Target, expiresAt: Int64, keys: SigningKeys) {
+    /// Creates a link with the first key. It is invalid from `expiresAt` on, in seconds since 1970. Throws `bad_expiry`
+    /// if that is after the year 9999, as a time in milliseconds is: no daemon accepts such a link.
+    public init(to target: Target, expiresAt: Int64, keys: SigningKeys) throws(ProtocolError) {
+        try Self.check(expiresAt)
         let path = target.path
         let key = keys.keys[0]
         let expiry = Array(String(expiresAt).utf8)
@@ -39,6 +41,14 @@ public struct SignedLink: Sendable, Hashable {
         let code = Self.code(Array(path.utf8), expiry, key)
         Base64.appendURL(code.span.bytes, to: &text)
         self.text = String(decoding: text, as: UTF8.self)
+    }
+
+    static func check(_ expiresAt: Int64) throws(ProtocolError) {
+        let max = WireLimits.linkExpirySecondsMax
+        try require(
+            expiresAt <= max, .badExpiry,
+            "the expiry is \(expiresAt); it must be in seconds since 1970, at most \(max) (the year 9999)",
+            limit: Int(max))
     }
 
     /// Whether a query parameter belongs to a link.
@@ -75,6 +85,7 @@ public struct SignedLink: Sendable, Hashable {
         case .value(let value): expiry = Int64(clamping: value)
         case .tooLarge, .malformed: isValid = false
         }
+        isValid = isValid && expiry <= WireLimits.linkExpirySecondsMax
         return isValid && isKnown && isSame && now < expiry ? expiry : nil
     }
 

@@ -11,6 +11,9 @@ public enum WireLimits {
     public static var mediaTypeByteCountMax: Int { TextKind.mediaType.byteCountMax }
     /// The latest expiry that RFC 3339 can represent, in milliseconds since 1970.
     public static var expiryMillisecondsMax: Int64 { RFC3339.millisecondsMax }
+    /// The latest expiry of a link or token, in seconds since 1970: the end of the year 9999. A later one is a mistake,
+    /// most often milliseconds.
+    public static var linkExpirySecondsMax: Int64 { expiryMillisecondsMax / 1_000 }
     /// The most notifications in one page of a list.
     public static var listLimitMax: Int { PageLimits.entryCountMax }
     /// The most changes in one page of a feed.

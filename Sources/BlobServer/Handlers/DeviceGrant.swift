@@ -4,8 +4,8 @@ import Bytes
 
 /// What a device presented with a request: a signed link, or a token.
 ///
-/// No wait and no stream outlives it: when it expires, or its key is removed, the client gets the answer that a new
-/// request would get.
+/// No wait, no stream and no body outlives it: when it expires, or its key is removed, the client gets the answer that a
+/// new request would get.
 struct DeviceGrant: Sendable {
     private enum Proof {
         /// As sent, which is what was signed.
@@ -78,6 +78,14 @@ struct DeviceGrant: Sendable {
 
     /// The answer to a request without a valid one. It is the same for every defect.
     var refusal: ProtocolError { token == nil ? .linkNotValid : .tokenNotValid }
+}
+
+extension RequestHandler {
+    /// Why a device's request ends: its grant is no longer valid; nil: it may continue, as a backend's always may.
+    func refusal(of grant: inout DeviceGrant?) -> ProtocolError? {
+        guard grant?.isValid(asOf: now, links) == false else { return nil }
+        return grant?.refusal
+    }
 }
 
 extension ProtocolError {

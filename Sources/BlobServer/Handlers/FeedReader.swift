@@ -48,10 +48,7 @@ struct FeedQuery: Sendable {
 
 extension RequestHandler {
     /// Why the reader must stop: its grant is no longer valid; nil: it may continue.
-    func refusal(of reader: FeedReader) -> ProtocolError? {
-        guard reader.query.grant?.isValid(asOf: now, links) == false else { return nil }
-        return reader.query.grant?.refusal
-    }
+    func refusal(of reader: FeedReader) -> ProtocolError? { refusal(of: &reader.query.grant) }
 
     /// Looks after a reader's cursor in a new snapshot, and moves the cursor.
     func look(_ reader: FeedReader) throws(ProtocolError) -> FeedPage {

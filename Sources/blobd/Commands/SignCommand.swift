@@ -77,9 +77,10 @@ struct SignCommand: ParsableCommand {
         }
         let keys = try SigningKeyFile.ofCommand(signingKeys)
         let target = try target()
-        let now = wallClockMilliseconds()
-        let expiry = (now + Int64(ttl.milliseconds)) / 1_000
-        let link = (base ?? "") + SignedLink(to: target, expiresAt: expiry, keys: keys).text
+        let expiry = ttl.endSeconds
+        let link = try signing { () throws(ProtocolError) in
+            (base ?? "") + (try SignedLink(to: target, expiresAt: expiry, keys: keys)).text
+        }
         try StandardOutput.write(
             json
                 ? try JSONLine.object([
@@ -100,6 +101,25 @@ extension SignCommand {
         } catch {
             throw CommandFailure(.badUsage, error.detail)
         }
+    }
+}
+
+extension DurationText {
+    /// When a lifetime that begins now ends, in seconds since 1970.
+    var endSeconds: Int64 {
+        let (end, isOver) = wallClockMilliseconds().addingReportingOverflow(Int64(milliseconds))
+        return (isOver ? .max : end) / 1_000
+    }
+}
+
+/// A link or token that is signed.
+func signing<Signed>(
+    _ sign: () throws(ProtocolError) -> Signed
+) throws(CommandFailure) -> Signed {
+    do throws(ProtocolError) {
+        return try sign()
+    } catch {
+        throw CommandFailure(.badUsage, "--ttl: \(error.detail)")
     }
 }
 

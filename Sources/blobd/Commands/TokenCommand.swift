@@ -50,10 +50,10 @@ struct TokenCommand: ParsableCommand {
         } catch {
             throw CommandFailure(.badUsage, error.detail)
         }
-        let expiry = (wallClockMilliseconds() + Int64(ttl.milliseconds)) / 1_000
-        let token = DeviceToken(
-            owner: owner, device: device, app: app, scope: scope, expiresAt: expiry
-        ).text(keys: keys)
+        let expiry = ttl.endSeconds
+        let made = DeviceToken(
+            owner: owner, device: device, app: app, scope: scope, expiresAt: expiry)
+        let token = try signing { () throws(ProtocolError) in try made.text(keys: keys) }
         try StandardOutput.write(
             json
                 ? try JSONLine.object([
@@ -64,4 +64,11 @@ struct TokenCommand: ParsableCommand {
     }
 }
 
-extension DeviceToken.Scope: ExpressibleByArgument {}
+extension DeviceToken.Scope: ExpressibleByArgument {
+    /// Also the words of a token, `read write`. Unlike there, others are refused.
+    public init?(argument: String) {
+        let words = argument.split(separator: " ")
+        guard words.allSatisfy({ Self(rawValue: String($0)) != nil }) else { return nil }
+        self.init(words: argument)
+    }
+}

@@ -229,7 +229,7 @@ import Testing
         let site = try Site()
         let right = try site.device("ann").token
         let keys = try SigningKeys(parsing: Array(Self.keys.utf8))
-        let past = DeviceToken(owner: "ann", expiresAt: 1_000).text(keys: keys)
+        let past = try DeviceToken(owner: "ann", expiresAt: 1_000).text(keys: keys)
         var bodies: Set<[UInt8]> = []
         let client = try RawClient("\(site.folder)/device")
         let fields = [
@@ -273,7 +273,7 @@ import Testing
         var seconds: Int64 = 4
         while true {
             let end = Int64(time(nil)) + seconds
-            let token = DeviceToken(owner: "ann", expiresAt: end).text(keys: keys)
+            let token = try DeviceToken(owner: "ann", expiresAt: end).text(keys: keys)
             let fields = ["Authorization": "Bearer \(token)"]
             wait.sendRequest("GET", "/d/me/changes?since=latest&wait=60", fields)
             stream.sendRequest(

@@ -114,17 +114,17 @@ import Testing
         let site = try Site(Self.keys, "--heartbeat", "1h")
         try site.daemon.put("1", [1], query: "?owner=ann")
         let keys = try SigningKeys(parsing: Array(Self.keys.utf8))
-        func made(seconds: Int64) -> String {
-            SignedLink(
+        func made(seconds: Int64) throws -> String {
+            try SignedLink(
                 to: .changes(owner: "ann"), expiresAt: Int64(time(nil)) + seconds, keys: keys
             ).text
         }
         // On a busy machine a link may be over before it is used: a longer one is tried.
-        var (seconds, link) = (Int64(4), made(seconds: 4))
+        var (seconds, link) = (Int64(4), try made(seconds: 4))
         var begun = try site.streamIfValid(link)
         while begun == nil && seconds < 100 {
             seconds *= 2
-            link = made(seconds: seconds)
+            link = try made(seconds: seconds)
             begun = try site.streamIfValid(link)
         }
         let (stream, wait) = (try #require(begun), try site.wait(link))

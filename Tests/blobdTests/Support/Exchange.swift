@@ -9,7 +9,8 @@ import TestSupport
 ///     PUT /v1/notifications/n  If-Match: "1"  {"ttl":0}  → 400 bad_ttl  limit=2592000
 ///
 /// In front may stand, in brackets: `http` or `call`, where only that dialect has the request; the name of a connection,
-/// where it is not the usual one; a number, of times that it is sent, each with its own `‹#›`; `until`, where it is asked
+/// where it is not the usual one, to the device socket if it begins with `device`;
+/// a number, of times that it is sent, each with its own `‹#›`; `until`, where it is asked
 /// again until the answer is so; `bytewise`. The method may be `FOLLOW`, a stream of events or a watch, and `RAW`, whose
 /// columns are sent as they are, `⏎` for the end of a line. Then come fields, and the body. A line without an answer sends
 /// and does not wait; one without a request takes the connection's next answer.

@@ -20,13 +20,18 @@ struct ExchangeRun {
         daemon = try Self.start(flags)
     }
 
-    /// - Parameter flags: the daemon's, behind `nofile=128` where it may have so many descriptors.
+    /// - Parameter flags: the daemon's, behind `nofile=128` where it may have so many descriptors. `devices`: with a
+    ///   device socket, and ``DeviceKeys``.
     private static func start(
         _ flags: [String], in folder: TemporaryFolder? = nil
     ) throws -> DaemonProcess {
         let limits = flags.filter { $0.hasPrefix("nofile=") }
         let shell = limits.map { "ulimit -n \($0.dropFirst(7));" }.joined()
-        return try DaemonProcess(flags.filter { !limits.contains($0) }, in: folder, shell: shell)
+        let folder = folder ?? TemporaryFolder()
+        let rest = try flags.filter { !limits.contains($0) }.flatMap {
+            $0 == "devices" ? try DeviceKeys.flags(in: folder) : [$0]
+        }
+        return try DaemonProcess(rest, in: folder, shell: shell)
     }
 
     /// The connections of a name, or of those that begin with what stands before `*`.
@@ -86,7 +91,10 @@ struct ExchangeRun {
 
     private mutating func ask(_ exchange: Exchange) throws -> [String] {
         let name = Exchange.text(exchange.connection, variables)
-        let connection = try connections[name] ?? TestConnection(dialect, daemon)
+        let connection =
+            try connections[name]
+            ?? (name.hasPrefix("device")
+                ? TestConnection(device: daemon) : TestConnection(dialect, daemon))
         connections[name] = connection
         let before = exchange.isRefused && !exchange.request.isEmpty ? try counters() : nil
         if !exchange.request.isEmpty {
@@ -134,6 +142,8 @@ struct ExchangeRun {
     /// | `@log words` | waits until its log says so |
     /// | `@open a`, `@close a`, `@end a` | makes a connection, closes it, or ends sending on it; `a*`: on all so called |
     /// | `@closed a` | the daemon has closed the connection, without another byte |
+    /// | `@link a /d/42 now+60` | `$a` is a link to this path that expires then |
+    /// | `@token a {"sub":"ann",…}` | `$a` is a token with these claims |
     private mutating func perform(_ line: String) throws {
         let words = line.split(separator: " ").map(String.init)
         let name = words.count > 1 ? words[1] : ""
@@ -173,6 +183,12 @@ struct ExchangeRun {
             let isClosed = try connections[name]?.raw.isClosed() ?? ended.contains(name)
             try require(isClosed, "\(name) is not closed")
             connections[name] = nil
+        case "@link":
+            let expiry = Int64(DeviceKeys.withTimes(words[3])) ?? 0
+            variables[name] = DeviceKeys.link(words[2], expiresAt: expiry)
+        case "@token":
+            let claims = words.dropFirst(2).joined(separator: " ")
+            variables[name] = DeviceKeys.token(DeviceKeys.withTimes(claims))
         default: throw TestFailure("no step is \(line)")
         }
     }

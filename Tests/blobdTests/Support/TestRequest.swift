@@ -108,6 +108,12 @@ final class TestConnection {
         raw = dialect == .http ? try daemon.connect() : try daemon.connectBinary()
     }
 
+    /// A connection to the device socket.
+    init(device daemon: DaemonProcess) throws {
+        dialect = .http
+        raw = try RawClient(DeviceKeys.devicePath(daemon.folder))
+    }
+
     func send(_ request: TestRequest, isBytewise: Bool = false) throws {
         methods.append(request.method)
         let bytes = try request.bytes(in: dialect)

@@ -20,19 +20,20 @@ final class BodyPlan: Sendable {
     let device: DeviceName?
     let condition: Condition
     let coding: BodyCoding
-    let isOfDevice: Bool
+    /// What a device presented, which must still be valid when the body is complete; nil: a backend.
+    let grant: DeviceGrant?
     /// A longer body is refused before a byte is read, if its length is known.
     let byteCountMax: Int
 
     init(
         kind: Kind, device: DeviceName? = nil, condition: Condition = .none,
-        coding: BodyCoding = .identity, isOfDevice: Bool = false, byteCountMax: Int
+        coding: BodyCoding = .identity, grant: DeviceGrant? = nil, byteCountMax: Int
     ) {
         self.kind = kind
         self.device = device
         self.condition = condition
         self.coding = coding
-        self.isOfDevice = isOfDevice
+        self.grant = grant
         self.byteCountMax = byteCountMax
     }
 
@@ -43,7 +44,7 @@ final class BodyPlan: Sendable {
         }
     }
 
-    var documentByteCountMax: Int { kind.documentByteCountMax(isOfDevice: isOfDevice) }
+    var documentByteCountMax: Int { kind.documentByteCountMax(isOfDevice: grant != nil) }
 
     var tooLarge: ProtocolError {
         let setting: String
@@ -70,11 +71,10 @@ final class BodyPlan: Sendable {
 
 extension BodyPlan {
     convenience init(document kind: Kind, _ request: EndpointRequest) {
-        let isOfDevice = request.scope != nil
-        let max = kind.documentByteCountMax(isOfDevice: isOfDevice)
+        let max = kind.documentByteCountMax(isOfDevice: request.grant != nil)
         self.init(
             kind: kind, device: request.device, condition: request.condition,
-            coding: request.coding, isOfDevice: isOfDevice,
+            coding: request.coding, grant: request.grant,
             byteCountMax: request.coding == .identity
                 ? max : StoreLimits.codedByteCountMax(for: max))
     }

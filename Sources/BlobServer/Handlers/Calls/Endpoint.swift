@@ -142,16 +142,28 @@ extension Endpoint {
                 : "this resource does not support the method; see Allow")
     }
 
-    /// The methods for the `Allow` field of a 405 (RFC 9110, section 10.2.1); nil if the path has no calls.
-    static func methods(of path: RawSpan, on interface: Interfaces) -> String? {
-        let count = PathPattern.segmentCount(of: path)
+    /// The methods for the `Allow` field of a 405 (RFC 9110, section 10.2.1), of all calls of an interface that
+    /// `isIncluded`; nil: there are none.
+    private static func methods(
+        on interface: Interfaces, _ isIncluded: (Endpoint) -> Bool
+    ) -> String? {
         var names: [String] = []
         for endpoint in all where endpoint.interfaces.contains(interface) {
             let name = endpoint.method == .get ? "GET, HEAD" : endpoint.method.name.description
-            guard endpoint.path.match(path, segmentCount: count) != nil, !names.contains(name)
-            else { continue }
+            guard !names.contains(name), isIncluded(endpoint) else { continue }
             names.append(name)
         }
         return names.isEmpty ? nil : names.joined(separator: ", ")
     }
 }
+
+    /// The methods of a path; nil if it has no calls on this interface.
+    static func methods(of path: RawSpan, on interface: Interfaces) -> String? {
+        let count = PathPattern.segmentCount(of: path)
+        return methods(on: interface) { $0.path.match(path, segmentCount: count) != nil }
+    }
+
+    /// The methods of any path.
+    static func methods(on interface: Interfaces) -> String {
+        methods(on: interface) { _ in true } ?? ""
+    }

@@ -24,11 +24,11 @@ extension RequestHandler {
         let isWhole = try Self.isWhole(query)
         let record = try record(
             request.required(request.id).text.utf8.span.bytes, for: request, in: snapshot)
+        let link = try link(to: record)
         let envelope: Envelope
         do throws(EnvelopeError) {
             envelope = try Envelope.render(
-                record, for: platform, style: style, token: token, link: link(to: record),
-                asOf: now)
+                record, for: platform, style: style, token: token, link: link, asOf: now)
         } catch {
             throw ProtocolError(error)
         }
@@ -41,7 +41,7 @@ extension RequestHandler {
     }
 
     /// A signed link to a notification's payload. Valid as long as the notification, or for a configured shorter time.
-    private func link(to record: Record) -> String? {
+    private func link(to record: Record) throws(ProtocolError) -> String? {
         guard let base = limits.linkBase, let keys = links.keys,
             record.part(named: "payload") != nil
         else { return nil }
@@ -49,7 +49,7 @@ extension RequestHandler {
         if let seconds = limits.linkTTLSeconds {
             end = min(end, now.milliseconds / 1_000 + seconds)
         }
-        return base + SignedLink(to: .payload(id: record.id), expiresAt: end, keys: keys).text
+        return base + (try SignedLink(to: .payload(id: record.id), expiresAt: end, keys: keys)).text
     }
 
     /// The device that FCM's message names. Other services are told the device elsewhere in the request.

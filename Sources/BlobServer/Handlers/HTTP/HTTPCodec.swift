@@ -64,6 +64,9 @@ final class HTTPCodec {
         into batch: inout AnswerBatch
     ) {
         begin(error.status, form, into: &batch.heads)
+        if let challenge = error.code.challenge {
+            HTTPResponseHead.field("WWW-Authenticate", challenge, into: &batch.heads)
+        }
         if let hint {
             HTTPResponseHead.field(hint.name, hint.value.utf8.span.bytes, into: &batch.heads)
         }
@@ -108,11 +111,11 @@ final class HTTPCodec {
         batch.endAnswer()
     }
 
+    private static let noStore: StaticString = "Cache-Control: no-store\r\n"
+
     /// Appends an event for each change. Without changes, only an id: a reader that reconnects later need not skip all
     /// that happened to others meanwhile.
     func appendEvents(
-    private static let noStore: StaticString = "Cache-Control: no-store\r\n"
-
         _ page: FeedPage, of reader: FeedReader, store: StoreID, into batch: inout AnswerBatch
     ) {
         if !reader.isBegun {
@@ -192,32 +195,40 @@ extension Record {
     var path: String { "/v1/notifications/\(PercentCoding.encoded(id))" }
 }
 
-/// A field of an error's answer that says what the client could ask for instead (RFC 9110, sections 15.5.2, 15.5.6 and
-/// 15.5.16; RFC 5789, section 2.2; RFC 6750, section 3).
+extension ErrorCode {
+    /// What `WWW-Authenticate` says to a device without a sufficient token (RFC 6750, section 3); nil for other errors.
+    fileprivate var challenge: StaticString? {
+        switch self {
+        case .badToken: "Bearer"
+        case .insufficientScope: "Bearer error=\"insufficient_scope\", scope=\"read write\""
+        default: nil
+        }
+    }
+}
+
+/// A field of an error's answer that says what the client could ask for instead (RFC 9110, sections 15.5.6 and 15.5.16;
+/// RFC 5789, section 2.2).
 struct AnswerHint {
     let name: StaticString
     let value: String
 
-    init?(_ error: ProtocolError, _ head: HTTPRequestHead, _ bytes: RawSpan) {
+    /// - Parameter interface: the socket, which other calls may not have.
+    init?(
+        _ error: ProtocolError, _ head: HTTPRequestHead, _ bytes: RawSpan,
+        on interface: Endpoint.Interfaces
+    ) {
         let path = head.path.of(bytes)
         switch error.code {
-        case .badToken:
-            name = "WWW-Authenticate"
-            value = "Bearer"
-        case .insufficientScope:
-            name = "WWW-Authenticate"
-            value = "Bearer error=\"insufficient_scope\", scope=\"write\""
         case .methodNotAllowed:
             name = "Allow"
             value =
-                Endpoint.methods(of: path, on: .mainSocket)
-                ?? "GET, HEAD, PUT, POST, PATCH, DELETE"
+                Endpoint.methods(of: path, on: interface) ?? Endpoint.methods(on: interface)
         case .unsupportedContentCoding:
             name = "Accept-Encoding"
             value = Self.isMultipart(head, bytes) ? "identity" : "gzip, deflate, identity"
         case .unsupportedMediaType:
             name = head.method == .patch ? "Accept-Patch" : "Accept"
-            let endpoint = try? Endpoint.find(head.method, path, on: .mainSocket).endpoint
+            let endpoint = try? Endpoint.find(head.method, path, on: interface).endpoint
             value = (endpoint?.body.mediaTypes ?? "application/json").description
         default: return nil
         }

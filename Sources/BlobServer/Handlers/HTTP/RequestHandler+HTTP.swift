@@ -28,6 +28,8 @@ struct HTTPRequest: IncomingRequest, ~Escapable {
         get { head.path.of(bytes) }
     }
 
+    var interface: Endpoint.Interfaces { isDevice ? .deviceSocket : .mainSocket }
+
     var dialect: PendingReply.Form.Dialect { .http(form) }
 
     var framing: Upload.Framing {
@@ -71,7 +73,8 @@ struct HTTPRequest: IncomingRequest, ~Escapable {
             form.keepAlive = false
         }
         handler.respond(
-            .problem(error), .http(form, entry), hint: AnswerHint(error, head, bytes), into: &batch)
+            .problem(error), .http(form, entry),
+            hint: AnswerHint(error, head, bytes, on: interface), into: &batch)
         return form.step(after: head)
     }
 
@@ -119,8 +122,8 @@ extension RequestHandler {
         } catch {
             return refuse(error, nil, request, into: &batch)
         }
-        // After the link or token is verified: the answer says how far this host is, and who leads.
-        if isInShard, let step = behind(request, into: &batch) {
+        // Not for devices: whoever has one valid link could make this host ask the bucket again and again.
+        if isInShard, !request.isDevice, let step = behind(request, into: &batch) {
             if case .retryBehind = step { consumed = 0 }
             return step
         }
@@ -166,7 +169,7 @@ extension RequestHandler {
         _ request: HTTPRequest
     ) throws(ProtocolError) -> EndpointRequest {
         let (endpoint, names) = try Endpoint.find(
-            request.head.method, request.path, on: request.isDevice ? .deviceSocket : .mainSocket)
+            request.head.method, request.path, on: request.interface)
         var grant: DeviceGrant?
         if endpoint.rules.contains(.signed) {
             grant = DeviceGrant(
