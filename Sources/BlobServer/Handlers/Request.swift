@@ -23,8 +23,7 @@ enum Request {
         switch self {
         case .fetch(.part(let id, _)):
             store.readiness(of: .notification, id.of(text), in: snapshot)
-        case .fetch(.digest(let digest)):
-            store.readiness(of: .blob(digest), RawSpan(), in: snapshot)
+        case .fetch(.digest(let digest)): store.readiness(of: digest, in: snapshot)
         case .call(let call):
             store.readiness(of: call.endpoint.reads, call.name.utf8.span.bytes, in: snapshot)
         }
@@ -49,8 +48,8 @@ protocol IncomingRequest: ~Escapable {
     /// The user agent is only in the access log.
     func logged(_ asked: Request?, withAgent: Bool) -> LoggedRequest
 
-    /// - Parameter isByDigest: whether the request names the bytes, which therefore never change.
     /// Appends the answer with a payload, and returns its status: 200, 206 or 304.
+    /// - Parameter isByDigest: whether the request names the bytes, which therefore never change.
     func appendPayload(
         _ payload: Payload, isByDigest: Bool, _ handler: RequestHandler,
         in snapshot: borrowing Snapshot, into batch: inout AnswerBatch
@@ -68,12 +67,16 @@ protocol IncomingRequest: ~Escapable {
     ) -> RequestHandler.Step
 }
 
-/// What a request reads from the store, besides the named notification or owner.
+/// What a request reads in a snapshot of the store.
 enum Reads: Sendable {
+    /// Nothing: a change reads in its transaction, and the counters include what is not committed.
     case nothing
+    /// The notification that it names.
     case notification
+    /// The notifications and changes of the owner that it names.
     case owner
-    case blob(Digest)
+    /// The blob that it names. Such calls are always fetches by digest.
+    case blob
     case everything
 }
 
@@ -98,9 +101,18 @@ extension BlobStore {
         case .nothing: return .ready
         case .notification: isPending = pendingKeys.mayContain(name)
         case .owner: isPending = pendingKeys.mayContain(owner: name)
-        case .blob(let digest): isPending = pendingKeys.mayContain(digest)
-        case .everything: isPending = !pendingKeys.isEmpty
+        case .blob, .everything: isPending = !pendingKeys.isEmpty
         }
+        return readiness(isPending: isPending, in: snapshot)
+    }
+
+    @inline(__always)
+    func readiness(of blob: Digest, in snapshot: borrowing Snapshot) -> Readiness {
+        readiness(isPending: pendingKeys.mayContain(blob), in: snapshot)
+    }
+
+    @inline(__always)
+    private func readiness(isPending: Bool, in snapshot: borrowing Snapshot) -> Readiness {
         if isPending { return .pendingCommit }
         return snapshot.isCurrent ? .ready : .staleSnapshot
     }

@@ -61,9 +61,9 @@ import Testing
         let published = try publish("1", owner: "anna")
         let snapshot = try store.makeSnapshot()
         let other = try #require(Digest("sha256:" + String(repeating: "07", count: 32)))
-        #expect(readiness(of: .blob(published), in: snapshot) == .pendingCommit)
-        #expect(readiness(of: .blob(other), in: snapshot) == .ready)
+        #expect(store.readiness(of: published, in: snapshot) == .pendingCommit)
+        #expect(store.readiness(of: other, in: snapshot) == .ready)
         try store.commitPending()
-        #expect(readiness(of: .blob(other), in: snapshot) == .staleSnapshot)
+        #expect(store.readiness(of: other, in: snapshot) == .staleSnapshot)
     }
 }

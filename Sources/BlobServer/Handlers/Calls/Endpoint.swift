@@ -15,7 +15,8 @@ final class Endpoint: Sendable {
     let body: Body
     /// The parameters that its query may have; nil: the query is ignored. For a payload, ``Publication/parameters``.
     let query: [StaticString]?
-    /// What the answer to a GET shows of the store, which the snapshot must therefore contain.
+    /// What the answer shows of the store, which the snapshot must therefore contain. Every row says it: one that does
+    /// not would show older states than those that were acknowledged.
     let reads: Reads
     let interfaces: Interfaces
     let rules: Rules
@@ -94,7 +95,7 @@ final class Endpoint: Sendable {
 
     init(
         _ method: HTTPMethod, _ path: StaticString, _ name: StaticString, _ operation: Operation,
-        body: Body = .ignored, query: [StaticString]? = [], reads: Reads = .nothing,
+        body: Body = .ignored, query: [StaticString]? = [], reads: Reads,
         on interfaces: Interfaces = .mainSocket,
         also rules: Rules = [], _ action: Action
     ) {
@@ -155,7 +156,6 @@ extension Endpoint {
         }
         return names.isEmpty ? nil : names.joined(separator: ", ")
     }
-}
 
     /// The methods of a path; nil if it has no calls on this interface.
     static func methods(of path: RawSpan, on interface: Interfaces) -> String? {
@@ -167,3 +167,4 @@ extension Endpoint {
     static func methods(on interface: Interfaces) -> String {
         methods(on: interface) { _ in true } ?? ""
     }
+}

@@ -10,7 +10,7 @@ extension Endpoint {
     /// Also used for the frame `put`.
     static let putPart = Endpoint(
         .put, "/v1/notifications/{id}/parts/{name}", "putPart", .publish, body: .payload,
-        also: .conditions, .performInSnapshot(RequestHandler.putPayload))
+        reads: .nothing, also: .conditions, .performInSnapshot(RequestHandler.putPayload))
 
     /// Used for the frame `watch`.
     static let watch = Endpoint(
@@ -18,19 +18,27 @@ extension Endpoint {
         also: .withoutMemory, .perform(RequestHandler.getChanges))
 
     private static let payloads = [
-        Endpoint(.get, "/v1/notifications/{id}/payload", "getPayload", .fetch, .fetch),
+        Endpoint(
+            .get, "/v1/notifications/{id}/payload", "getPayload", .fetch, reads: .notification,
+            .fetch),
         Endpoint(
             .put, "/v1/notifications/{id}/payload", "putPayload", .publish, body: .payload,
-            also: .conditions, .performInSnapshot(RequestHandler.putPayload)),
-        Endpoint(.get, "/v1/notifications/{id}/parts/{name}", "getPart", .fetch, .fetch),
-        putPart,
-        Endpoint(.get, "/api/notifications/{id}", "getClassicPayload", .fetch, .fetch),
-        Endpoint(.get, "/v1/blobs/{digest}", "getBlob", .fetch, .fetch),
+            reads: .nothing, also: .conditions, .performInSnapshot(RequestHandler.putPayload)),
         Endpoint(
-            .put, "/v1/blobs/{digest}", "hold", .blob, body: .blob, query: ["ttl"], on: .backends,
+            .get, "/v1/notifications/{id}/parts/{name}", "getPart", .fetch, reads: .notification,
+            .fetch),
+        putPart,
+        Endpoint(
+            .get, "/api/notifications/{id}", "getClassicPayload", .fetch, reads: .notification,
+            .fetch),
+        Endpoint(.get, "/v1/blobs/{digest}", "getBlob", .fetch, reads: .blob, .fetch),
+        Endpoint(
+            .put, "/v1/blobs/{digest}", "hold", .blob, body: .blob, query: ["ttl"], reads: .nothing,
+            on: .backends,
             .perform(RequestHandler.holdBlob)),
         Endpoint(
-            .post, "/v1/blobs", "holdNew", .blob, body: .blob, query: ["ttl"], on: .backends,
+            .post, "/v1/blobs", "holdNew", .blob, body: .blob, query: ["ttl"], reads: .nothing,
+            on: .backends,
             .perform(RequestHandler.holdBlob)),
     ]
 
@@ -40,13 +48,16 @@ extension Endpoint {
             on: .backends, .performInSnapshot(RequestHandler.getNotification)),
         Endpoint(
             .put, "/v1/notifications/{id}", "publish", .publish, body: .notification,
-            on: .backends, also: .conditions, .performInSnapshot(RequestHandler.putNotification)),
+            reads: .nothing, on: .backends, also: .conditions,
+            .performInSnapshot(RequestHandler.putNotification)),
         Endpoint(
             .patch, "/v1/notifications/{id}", "patch", .patch, body: .patch,
-            on: .backends, also: .conditions, .perform(RequestHandler.patchNotification)),
+            reads: .nothing, on: .backends, also: .conditions,
+            .perform(RequestHandler.patchNotification)),
         Endpoint(
             .delete, "/v1/notifications/{id}", "delete", .delete, body: .none,
-            on: .backends, also: .conditions, .perform(RequestHandler.deleteNotification)),
+            reads: .nothing, on: .backends, also: .conditions,
+            .perform(RequestHandler.deleteNotification)),
         // Only in frames: a proxy that forwards HTTP must not reveal all ids.
         Endpoint(
             .get, "/v1/notifications", "list", .list, query: ["limit", "after"], reads: .everything,
@@ -54,13 +65,15 @@ extension Endpoint {
             .performInSnapshot(RequestHandler.listNotifications)),
         Endpoint(
             .post, "/v1/notifications", "publishNew", .publish, body: .notification,
-            on: .backends, also: .conditions, .performInSnapshot(RequestHandler.putNotification)),
+            reads: .nothing, on: .backends, also: .conditions,
+            .performInSnapshot(RequestHandler.putNotification)),
         Endpoint(
-            .post, "/v1/notifications:batch", "publishBatch", .batch, body: .lines, on: .backends,
+            .post, "/v1/notifications:batch", "publishBatch", .batch, body: .lines, reads: .nothing,
+            on: .backends,
             .perform(RequestHandler.postBatch)),
         Endpoint(
             .post, "/v1/notifications/{id}/responses", "respond", .respond, body: .document,
-            on: .backends, .perform(RequestHandler.postResponse)),
+            reads: .nothing, on: .backends, .perform(RequestHandler.postResponse)),
         Endpoint(
             .get, "/v1/notifications/{id}/envelope", "envelope", .envelope,
             query: ["platform", "style", "format", "token"], reads: .notification,
@@ -79,11 +92,12 @@ extension Endpoint {
         Endpoint(
             .put, "/v1/categories/{name}", "setCategory", .category, body: .document,
             query: ["app"],
-            on: .backends, also: .conditions, .perform(RequestHandler.putCategory)),
+            reads: .nothing, on: .backends, also: .conditions, .perform(RequestHandler.putCategory)),
         Endpoint(
             .delete, "/v1/categories/{name}", "deleteCategory", .category, body: .none,
             query: ["app"],
-            on: .backends, also: .conditions, .perform(RequestHandler.deleteCategory)),
+            reads: .nothing, on: .backends, also: .conditions,
+            .perform(RequestHandler.deleteCategory)),
     ]
 
     private static let filterParameters: [StaticString] = [
@@ -93,7 +107,8 @@ extension Endpoint {
 
     private static let owners = [
         Endpoint(
-            .delete, "/v1/users/{owner}", "deleteOwner", .delete, body: .none, on: .backends,
+            .delete, "/v1/users/{owner}", "deleteOwner", .delete, body: .none, reads: .nothing,
+            on: .backends,
             .perform(RequestHandler.deleteOwner)),
         Endpoint(
             .get, "/v1/users/{owner}/notifications", "history", .list,
@@ -102,10 +117,11 @@ extension Endpoint {
         Endpoint(
             .patch, "/v1/users/{owner}/notifications", "patchGroup", .patch, body: .patch,
             query: ["group", "app"],
-            on: .backends, .perform(RequestHandler.patchGroup)),
+            reads: .nothing, on: .backends, .perform(RequestHandler.patchGroup)),
         Endpoint(
             .delete, "/v1/users/{owner}/notifications", "deleteGroup", .delete, body: .none,
-            query: ["group", "app"], on: .backends, .perform(RequestHandler.deleteGroup)),
+            query: ["group", "app"], reads: .nothing, on: .backends,
+            .perform(RequestHandler.deleteGroup)),
         Endpoint(
             .get, "/v1/users/{owner}/changes", "changes", .changes, body: .none,
             query: feedParameters, reads: .owner,
@@ -117,9 +133,12 @@ extension Endpoint {
             .get, "/d/users/{owner}/changes", "linkedChanges", .changes, body: .none,
             query: feedParameters,
             reads: .owner, on: .devices, also: .signed, .perform(RequestHandler.getChanges)),
-        Endpoint(.get, "/d/{id}", "linkedPayload", .fetch, on: .devices, also: .signed, .fetch),
         Endpoint(
-            .get, "/d/{id}/parts/{name}", "linkedPart", .fetch, on: .devices, also: .signed, .fetch),
+            .get, "/d/{id}", "linkedPayload", .fetch, reads: .notification, on: .devices,
+            also: .signed, .fetch),
+        Endpoint(
+            .get, "/d/{id}/parts/{name}", "linkedPart", .fetch, reads: .notification, on: .devices,
+            also: .signed, .fetch),
     ]
 
     /// For the owner that a device's token names.
@@ -132,21 +151,24 @@ extension Endpoint {
             .get, "/d/me/notifications/{id}", "ownNotification", .record, reads: .notification,
             on: .devices, also: .token, .performInSnapshot(RequestHandler.getNotification)),
         Endpoint(
-            .patch, "/d/me/notifications/{id}", "patchOwn", .patch, body: .patch, on: .devices,
+            .patch, "/d/me/notifications/{id}", "patchOwn", .patch, body: .patch, reads: .nothing,
+            on: .devices,
             also: [.token, .conditions], .perform(RequestHandler.patchNotification)),
         Endpoint(
             .get, "/d/me/notifications/{id}/category", "ownCategory", .category, reads: .everything,
             on: .devices, also: .token, .performInSnapshot(RequestHandler.getCategoryOfNotification)
         ),
         Endpoint(
-            .get, "/d/me/notifications/{id}/payload", "ownPayload", .fetch, on: .devices,
+            .get, "/d/me/notifications/{id}/payload", "ownPayload", .fetch, reads: .notification,
+            on: .devices,
             also: .token, .fetch),
         Endpoint(
-            .get, "/d/me/notifications/{id}/parts/{name}", "ownPart", .fetch, on: .devices,
+            .get, "/d/me/notifications/{id}/parts/{name}", "ownPart", .fetch, reads: .notification,
+            on: .devices,
             also: .token, .fetch),
         Endpoint(
             .post, "/d/me/notifications/{id}/responses", "respondToOwn", .respond, body: .document,
-            on: .devices, also: .token, .perform(RequestHandler.postResponse)),
+            reads: .nothing, on: .devices, also: .token, .perform(RequestHandler.postResponse)),
         Endpoint(
             .get, "/d/me/changes", "ownChanges", .changes, body: .none, query: feedParameters,
             reads: .owner, on: .devices, also: .token, .perform(RequestHandler.getChanges)),
@@ -154,40 +176,45 @@ extension Endpoint {
 
     private static let operation = [
         Endpoint(
-            .get, "/livez", "live", .probe, body: .none, query: nil, on: .devices,
+            .get, "/livez", "live", .probe, body: .none, query: nil, reads: .nothing, on: .devices,
             also: .withoutMemory,
             .perform(RequestHandler.getLive)),
         Endpoint(
-            .get, "/readyz", "ready", .probe, body: .none, query: nil, also: .withoutMemory,
+            .get, "/readyz", "ready", .probe, body: .none, query: nil, reads: .nothing,
+            also: .withoutMemory,
             .perform(RequestHandler.getReady)),
         Endpoint(
-            .get, "/healthz", "healthy", .probe, body: .none, query: nil, also: .withoutMemory,
+            .get, "/healthz", "healthy", .probe, body: .none, query: nil, reads: .nothing,
+            also: .withoutMemory,
             .perform(RequestHandler.getReady)),
         Endpoint(
-            .get, "/v1/stats", "statistics", .stats, query: nil, on: .backends,
+            .get, "/v1/stats", "statistics", .stats, query: nil, reads: .nothing, on: .backends,
             also: .withoutMemory,
             .perform(RequestHandler.getStatistics)),
         Endpoint(
-            .get, "/metrics", "metrics", .metrics, query: nil, also: .withoutMemory,
+            .get, "/metrics", "metrics", .metrics, query: nil, reads: .nothing,
+            also: .withoutMemory,
             .perform(RequestHandler.getMetrics)),
         Endpoint(
             .get, "/v1/openapi.json", "openAPI", .openapi, query: nil,
-            .perform(RequestHandler.getOpenAPI)),
+            reads: .nothing, .perform(RequestHandler.getOpenAPI)),
         Endpoint(
             .get, "/v1/backup", "backup", .backup, body: .none, query: nil, reads: .everything,
             also: .withoutMemory, .perform(RequestHandler.getBackup)),
         Endpoint(
-            .get, "/v1/scrub", "scrub", .scrub, body: .none, on: .backends,
+            .get, "/v1/scrub", "scrub", .scrub, body: .none, reads: .nothing, on: .backends,
             .perform(RequestHandler.getScrub)),
         Endpoint(
-            .post, "/v1/scrub", "startScrub", .scrub, body: .none, on: .backends,
+            .post, "/v1/scrub", "startScrub", .scrub, body: .none, reads: .nothing, on: .backends,
             also: .onFollowers,
             .perform(RequestHandler.postScrub)),
         Endpoint(
-            .get, "/v1/replication", "replication", .replication, body: .none, on: .backends,
+            .get, "/v1/replication", "replication", .replication, body: .none, reads: .nothing,
+            on: .backends,
             .perform(RequestHandler.getReplication)),
         Endpoint(
             .post, "/v1/replication", "promote", .replication, body: .none, query: ["force"],
-            on: .backends, also: .onFollowers, .perform(RequestHandler.postReplication)),
+            reads: .nothing, on: .backends, also: .onFollowers,
+            .perform(RequestHandler.postReplication)),
     ]
 }
