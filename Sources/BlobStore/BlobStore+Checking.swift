@@ -74,7 +74,7 @@ public struct QuarantinedBlob: Sendable, Hashable {
 
 /// Damage that was found since the store was opened.
 public struct DamageCounts: Sendable, Hashable {
-    /// Chunks that were quarantined with their blobs.
+    /// Chunks that were quarantined with their blobs, and blobs whose pages cannot be freed.
     public var chunks: Int
     /// Records, each time that one was met.
     public var records: Int
@@ -117,6 +117,12 @@ extension BlobStore {
 
     package func takeUnreportedQuarantine() -> [QuarantinedBlob] {
         quarantined(core.quarantine.takeUnreported())
+    }
+
+    /// Blobs whose pages cannot be freed since they are damaged, and why: each once after the store was opened, when
+    /// freeing or eviction first meets it. Both step over it from then on.
+    package func takeIrremovableBlobs() -> [(number: UInt64, why: String)] {
+        core.quarantine.takeIrremovable()
     }
 
     /// Whether ``Scrubber`` has something to look at that readers have met, or to report.

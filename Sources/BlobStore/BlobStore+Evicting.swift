@@ -34,9 +34,9 @@ extension BlobStore {
     }
 
     /// Begins to evict blobs whose objects are known to be in the bucket. From then on a reader that has no lease
-    /// gets ``StoreError/evicted(_:)``. Those that are leased, yet to be shipped, damaged or gone are left out, and
-    /// for some minutes after a start those that an earlier run may have sent. Returns how many; 0 also while
-    /// others are.
+    /// gets ``StoreError/evicted(_:)``. Those that are leased, yet to be shipped, damaged, in damaged pages or gone
+    /// are left out, and for some minutes after a start those that an earlier run may have sent. Returns how many; 0
+    /// also while others are.
     package func beginEvicting(
         _ blobs: [EvictableBlob], bootMilliseconds: Int64?
     ) throws(StoreError) -> Int {
@@ -47,6 +47,7 @@ extension BlobStore {
         let wanted = blobs.filter { blob in
             blob.chunkCount <= StoreLimits.evictableChunkCountMax
                 && !core.leases.isHeld(blob.number)
+                && !core.quarantine.isIrremovable(blob.number)
                 && grace?.isOver(for: blob.number, bootMilliseconds: bootMilliseconds) != false
         }
         guard !wanted.isEmpty else { return 0 }
@@ -58,12 +59,17 @@ extension BlobStore {
         var noted: [EvictableBlob] = []
         let transaction: UInt64
         do throws(StoreError) {
-            (noted, transaction) = try pipeline.change(
-                growth: evictionGrowth(wanted.count), isPublishing: false
-            ) { (transaction) throws(StoreError) in
-                var noted: [EvictableBlob] = []
-                for blob in wanted where try transaction.noteEvicted(blob) { noted.append(blob) }
-                return (noted, transaction.transaction.id)
+            (noted, transaction) = try pipeline.steppingOver(wanted, number: \.number) {
+                (wanted) throws(StoreError) in
+                try pipeline.change(
+                    growth: evictionGrowth(wanted.count), isPublishing: false
+                ) { (transaction) throws(StoreError) in
+                    var noted: [EvictableBlob] = []
+                    for blob in wanted where try transaction.noteEvicted(blob) {
+                        noted.append(blob)
+                    }
+                    return (noted, transaction.transaction.id)
+                }
             }
         } catch {
             evictions.open(wanted)
@@ -82,6 +88,7 @@ extension BlobStore {
         (1 + count / 64) * core.environment.bookkeepingGrowth
     }
 
+    /// Does the next step of an eviction. A blob in damaged pages stays here, with all of its chunks.
     package func advanceEviction() throws(StoreError) -> EvictionStep {
         let evictions = core.evictions
         guard var run = evictions.run.withLock({ $0 }) else { return .done }
@@ -92,23 +99,33 @@ extension BlobStore {
         case .closing:
             let (removed, kept) = evictions.decide(run.blobs)
             run.blobs = removed
-            run.stage = .removing(next: 0)
+            run.stage = .removing(next: 0, transaction: 0)
             evictions.run.withLock { $0 = run }
             evictions.open(kept)
             try forgetEvicted(kept)
-        case .removing(let next):
-            let rest = run.blobs[next...]
-            let (count, transaction) = try pipeline.change(
-                growth: evictionGrowth(rest.count), isPublishing: false
-            ) { (transaction) throws(StoreError) in
-                let count = try transaction.removeChunks(
-                    of: rest, countMax: StoreLimits.transactionPutCountMax / 2)
-                return (count, transaction.transaction.id)
+        case .removing(let next, let last):
+            let rest = Array(run.blobs[next...])
+            let (whole, count, transaction) = try pipeline.steppingOver(rest, number: \.number) {
+                (blobs) throws(StoreError) in
+                guard !blobs.isEmpty else { return (blobs, 0, last) }
+                return try pipeline.change(
+                    growth: evictionGrowth(blobs.count), isPublishing: false
+                ) { (transaction) throws(StoreError) in
+                    let count = try transaction.removeChunks(
+                        of: blobs[...], countMax: StoreLimits.transactionPutCountMax / 2)
+                    return (blobs, count, transaction.transaction.id)
+                }
             }
+            run.blobs.replaceSubrange(next..., with: whole)
             let isDone = next + count >= run.blobs.count
             run.stage =
-                isDone ? .removed(transaction: transaction) : .removing(next: next + count)
+                isDone
+                ? .removed(transaction: transaction)
+                : .removing(next: next + count, transaction: transaction)
             evictions.run.withLock { $0 = run }
+            let damaged = rest.filter { core.quarantine.isIrremovable($0.number) }
+            evictions.open(damaged)
+            try forgetEvicted(damaged)
         case .removed:
             evictions.countEver.add(run.blobs.count, ordering: .relaxed)
             evictions.open(run.blobs)

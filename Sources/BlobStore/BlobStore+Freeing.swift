@@ -6,7 +6,7 @@ extension BlobStore {
     ///
     /// An orphan is left alone while a lease is held on it; while a snapshot of this process is open that may still
     /// find it; and while peers of an earlier run may be reading it. Snapshots of other processes are safe by
-    /// LMDB's own rule.
+    /// LMDB's own rule. One whose pages are damaged is named once, and stays.
     ///
     /// - Parameters:
     ///   - byteCountMax: stored bytes to free, but at least one chunk, and a blob of a few chunks as a whole.
@@ -20,15 +20,18 @@ extension BlobStore {
             let rule = pipeline.freeingRule(bootMilliseconds: bootMilliseconds)
             let first = pipeline.freeing.withLock { $0.nextNumberAlone }
             let found = try core.snapshot().orphans(
-                allowedBy: rule, from: first, byteCountMax: byteCountMax,
-                lookingAt: StoreLimits.freedCountMax)
+                allowedBy: rule, except: core.quarantine, from: first,
+                byteCountMax: byteCountMax, lookingAt: StoreLimits.freedCountMax)
             // Where many have to wait, each step looks at some of them.
             let isCutShort = found.lookedAt >= StoreLimits.freedCountMax && !found.isAll
             pipeline.freeing.withLock { $0.nextNumberAlone = isCutShort ? found.nextNumber : 0 }
             guard !found.ready.isEmpty else { return FreeResult() }
-            var result = try pipeline.inTransaction(isPublishing: false) {
-                (transaction) throws(StoreError) in
-                try transaction.free(found.ready, byteCountMax: byteCountMax)
+            var result = try pipeline.steppingOver(found.ready, number: \.0) {
+                (orphans) throws(StoreError) in
+                try pipeline.inTransaction(isPublishing: false) {
+                    (transaction) throws(StoreError) in
+                    try transaction.free(orphans, byteCountMax: byteCountMax)
+                }
             }
             if !found.isAll { result.more = true }
             return result

@@ -19,27 +19,39 @@ extension BlobStore {
     }
 
     /// Notes what ``Scrubber`` found damaged. One transaction for each blob: there are few. Two loads while there is
-    /// nothing.
+    /// nothing. Throws the first error after all of them were tried.
     package func quarantineFound(asOf now: Timestamp) throws(StoreError) {
         try shipWithoutBytes(asOf: now)
+        var failure: StoreError?
         for (blob, chunkCount) in core.quarantine.confirmed {
-            // First: a view that has the note finds nothing of it to send.
-            core.quarantine.close(
-                DamagedBlob(number: blob.number, digest: blob.digest, foundAt: now))
-            core.forgetVerified(blob)
-            let transaction: UInt64?
             do throws(StoreError) {
-                transaction = try pipeline.change(asOf: now, isPublishing: false) {
-                    (transaction) throws(StoreError) in
-                    try transaction.noteDamaged(blob) ? transaction.transaction.id : nil
-                }
+                try quarantine(blob, chunkCount: chunkCount, asOf: now)
             } catch {
-                core.quarantine.open(blob.number)
-                throw error
+                if case .outcomeUnknown = error { throw error }
+                failure = failure ?? error
             }
-            core.quarantine.finish(blob, in: transaction, chunkCount: chunkCount)
         }
         if !core.quarantine.isEmpty { try loadQuarantine() }
+        if let failure { throw failure }
+    }
+
+    private func quarantine(
+        _ blob: BlobReference, chunkCount: Int, asOf now: Timestamp
+    ) throws(StoreError) {
+        // First: a view that has the note finds nothing of it to send.
+        core.quarantine.close(DamagedBlob(number: blob.number, digest: blob.digest, foundAt: now))
+        core.forgetVerified(blob)
+        let transaction: UInt64?
+        do throws(StoreError) {
+            transaction = try pipeline.change(asOf: now, isPublishing: false) {
+                (transaction) throws(StoreError) in
+                try transaction.noteDamaged(blob) ? transaction.transaction.id : nil
+            }
+        } catch {
+            core.quarantine.open(blob.number)
+            throw error
+        }
+        core.quarantine.finish(blob, in: transaction, chunkCount: chunkCount)
     }
 
     /// Has batches shipped without the bytes that are lost: what was published since would wait for them.
@@ -75,14 +87,7 @@ extension BlobStore {
         guard !position.numbers.isEmpty else { return false }
         let (ids, last) = try core.snapshot().ids(
             after: position.id, referringTo: position.numbers, countMax: recordCountMax)
-        let numbers = position.numbers
-        if !ids.isEmpty {
-            let growth = ids.count * core.environment.bookkeepingGrowth
-            try pipeline.change(growth: growth, asOf: now, isPublishing: true) {
-                (transaction) throws(StoreError) in
-                for id in ids { _ = try transaction.repoint(id, from: numbers) }
-            }
-        }
+        try repoint(ids[...], from: position.numbers, asOf: now)
         guard let last else {
             // All records were looked at; none refers to them any more.
             position = HealingPosition()
@@ -90,6 +95,25 @@ extension BlobStore {
         }
         position.id = last
         return true
+    }
+
+    /// Gives notifications other blobs in one transaction or, where one of them meets damage, in one for each: that one
+    /// is left as it is.
+    private func repoint(
+        _ ids: ArraySlice<String>, from numbers: Set<UInt64>, asOf now: Timestamp
+    ) throws(StoreError) {
+        guard !ids.isEmpty else { return }
+        let growth = ids.count * core.environment.bookkeepingGrowth
+        do throws(StoreError) {
+            try pipeline.change(growth: growth, asOf: now, isPublishing: true) {
+                (transaction) throws(StoreError) in
+                for id in ids { _ = try transaction.repoint(id, from: numbers) }
+            }
+        } catch {
+            guard case .corrupt = error else { throw error }
+            guard ids.count > 1 else { return }
+            for index in ids.indices { try repoint(ids[index...index], from: numbers, asOf: now) }
+        }
     }
 
     /// Blobs that gave way to others that are stored, and whether any gave way at all.

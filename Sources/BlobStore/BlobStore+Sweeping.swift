@@ -32,10 +32,7 @@ extension BlobStore {
         var result = SweepResult()
         let due = try due(asOf: now)
         if due.hasEntry {
-            result = try pipeline.changeInSteps(of: limit, asOf: now, isPublishing: false) {
-                (transaction, limit) throws(StoreError) in
-                try transaction.sweep(limit: limit)
-            }
+            result = try sweep(asOf: now, limit: limit)
         }
         guard due.hasCategoryEdit else { return result }
         do throws(StoreError) {
@@ -45,6 +42,23 @@ extension BlobStore {
             guard case .full = error else { throw error }
         }
         return result
+    }
+
+    /// Sweeps, and again without what met damage in the middle of its removal.
+    private func sweep(asOf now: Timestamp, limit: Int) throws(StoreError) -> SweepResult {
+        while true {
+            let count = core.quarantine.unsweepableCount
+            do throws(StoreError) {
+                return try pipeline.changeInSteps(of: limit, asOf: now, isPublishing: false) {
+                    (transaction, limit) throws(StoreError) in
+                    try transaction.sweep(limit: limit)
+                }
+            } catch {
+                guard case .corrupt = error, core.quarantine.unsweepableCount > count else {
+                    throw error
+                }
+            }
+        }
     }
 
     /// What there is to do: two seeks in one snapshot.
@@ -71,20 +85,25 @@ extension ChangeTransaction {
                 result.more = true
                 break
             }
-            puts += try end(entry, &result)
+            guard !quarantine.isUnsweepable(entry), try isSound(entry) else {
+                result.damaged += 1
+                continue
+            }
+            do throws(StoreError) {
+                puts += try end(entry, &result)
+            } catch {
+                if case .corrupt = error { quarantine.noteUnsweepable(entry) }
+                throw error
+            }
         }
         return result
     }
 
-    /// Does what is to be done at the time of `entry`, unless something is damaged. Returns how many puts and
+    /// Does what is to be done at the time of `entry`, unless its record is damaged. Returns how many puts and
     /// deletes it took, about.
     private mutating func end(
         _ entry: TimeEntry, _ result: inout SweepResult
     ) throws(StoreError) -> Int {
-        guard try isSound(entry) else {
-            result.damaged += 1
-            return 0
-        }
         switch entry {
         case .notification(let time, let id):
             guard let record = try removableRecord(id, expiresAt: time) else {

@@ -23,7 +23,7 @@ package struct LMDBError: Error, Equatable, CustomStringConvertible {
     static func outOfBounds(_ call: StaticString) -> LMDBError {
         LMDBError(code: outOfBoundsCode, call: call)
     }
-    private static let outOfBoundsCode: Int32 = -30_001
+    static let outOfBoundsCode: Int32 = -30_001
 
     /// The map has no room for another page (`MDB_MAP_FULL`): the store has reached the size it may
     /// have.

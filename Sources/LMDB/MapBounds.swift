@@ -121,8 +121,7 @@ internal import Synchronization
             // pages it has; what stands before any value is in its page.
             if byteCount <= page - PageLayout.headerByteCount { return true }
             return unsafe PageHeader(UnsafeRawPointer(start) - PageLayout.headerByteCount)
-                .isOverflow(
-                    of: byteCount, kind, pageByteCount: page)
+                .inMemory.isOverflow(of: byteCount, kind, pageByteCount: page)
         }
         guard unsafe hold(value) || holdInFile(offset, UInt(bitPattern: byteCount)) else {
             return false
@@ -186,7 +185,7 @@ internal import Synchronization
 /// The header of a page in memory.
 @safe private struct PageHeader {
     let number: UInt64
-    private let flags: UInt16
+    private var flags: UInt16
     private let pageCount: UInt32
 
     /// - Parameter page: where it begins; its header must be readable.
@@ -196,14 +195,20 @@ internal import Synchronization
         pageCount = unsafe page.loadUnaligned(fromByteOffset: 12, as: UInt32.self)
     }
 
-    var isLeaf: Bool { flags & PageLayout.kinds == PageLayout.leaf }
+    /// Without the flags that a page in memory may have. In the file they are damage: liblmdb would write to such a
+    /// page in its map, which is read-only, or abort the process.
+    var inMemory: PageHeader {
+        var header = self
+        header.flags &= PageLayout.kinds
+        return header
+    }
+
+    var isLeaf: Bool { flags == PageLayout.leaf }
 
     /// Whether it is the first of the pages that so many bytes take.
     func isOverflow(of byteCount: Int, _ kind: MapBounds.Kind, pageByteCount: Int) -> Bool {
         let pages = (PageLayout.headerByteCount + byteCount + pageByteCount - 1) / pageByteCount
-        guard flags & PageLayout.kinds == PageLayout.overflow, let excess = kind.excessMax else {
-            return false
-        }
+        guard flags == PageLayout.overflow, let excess = kind.excessMax else { return false }
         return (pages...pages + excess).contains(Int(pageCount))
     }
 }

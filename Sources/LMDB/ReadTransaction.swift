@@ -131,6 +131,14 @@ extension MDB_stat {
         return unsafe try lookUpSlowly(key, in: table)
     }
 
+    /// Whether the pages of a value that this view has found are its own, by the header of the first: others' must
+    /// not be written over.
+    package func isInOwnPages(_ value: RawSpan, of table: Table) -> Bool {
+        unsafe value.withMDBValue {
+            unsafe slot.pointee.bounds.holdInChange($0, table.valueKind)
+        }
+    }
+
     /// By `mdb_get`.
     @inline(never)
     private func lookUpSlowly(_ key: RawSpan, in table: Table) throws(LMDBError) -> MDB_val? {

@@ -150,6 +150,13 @@ internal import Glibc
             let code = unsafe mdb_cursor_put(cursor, &key, &reserved, flags | UInt32(MDB_APPEND))
             // Not after all others; nothing was changed.
             guard code == MDB_KEYEXIST else { return code }
+            // liblmdb frees as many pages of what is replaced as the first of them says.
+            var found = unsafe MDB_val()
+            if unsafe mdb_cursor_get(cursor, &key, &found, MDB_SET) == MDB_SUCCESS,
+                unsafe !bounds.holdInChange(found, table.valueKind)
+            {
+                return LMDBError.outOfBoundsCode
+            }
             return unsafe mdb_cursor_put(cursor, &key, &reserved, flags)
         }
         try LMDBError.check(code, "mdb_cursor_put")

@@ -229,4 +229,60 @@ import Testing
         try follower.ship()
         try requireSound(follower.store, evicted: 5)
     }
+
+    /// The batch stayed as it was: none of its payloads could be fetched, and nothing more was evicted, also after a
+    /// restart.
+    @Test(
+        "A payload in a damaged page stays here, and the others are evicted and fetched",
+        arguments: [0, 3], Files.PageField.allCases)
+    func damagedPage(chunk: Int, _ field: Files.PageField) throws {
+        let leader = try leader()
+        // Of four chunks; the last one is looked at before any is removed.
+        let bytes = Self.bytes(2)
+        let offset = chunk == 0 ? 0 : bytes.count - StoreLimits.chunkByteCountMax
+        func requireOthers(_ location: SourceLocation = #_sourceLocation) throws {
+            for number in 1...8 where number != 2 {
+                #expect(try read(number, of: leader.store) == nil, sourceLocation: location)
+                let blob = try blob(number, of: leader.store)
+                #expect(try leader.fetch(blob) == .stored, sourceLocation: location)
+                let found = try read(number, of: leader.store)
+                #expect(found == Self.bytes(number), sourceLocation: location)
+            }
+            #expect(try read(2, of: leader.store) == bytes, sourceLocation: location)
+            #expect(try leader.store.evictedBlobs().blobs == 0, sourceLocation: location)
+            let named = leader.store.takeIrremovableBlobs().map(\.number)
+            #expect(
+                named == [try blob(2, of: leader.store).number], sourceLocation: location)
+        }
+        let blobs = try leader.store.evictableBlobs(
+            from: 0, byteCountMax: .max, lookingAt: .max
+        ).blobs
+        #expect(blobs.count == 8)
+        func damage() throws {
+            try Files.damageHeader(
+                ofPageWith: bytes[offset..<offset + 32], field, bit: field == .flags ? 4 : 1,
+                in: leader.folder.path("data.mdb"))
+        }
+        // While they are being evicted.
+        #expect(try leader.store.beginEvicting(blobs, bootMilliseconds: nil) == 8)
+        try damage()
+        while try leader.store.advanceEviction() == .continues {}
+        #expect(leader.store.evictionCountEver == 7 && !leader.store.isEvicting)
+        try requireOthers()
+        #expect(try leader.evict() == 7, "it is stepped over")
+        try requireNothingNamed(leader.store)
+        for number in 1...8 where number != 2 {
+            #expect(try leader.fetch(try blob(number, of: leader.store)) == .stored)
+        }
+        // After a restart it is met again.
+        try leader.reopen()
+        try leader.resume()
+        #expect(try leader.evict() >= 7)
+        #expect(leader.store.evictionCountEver == 7 && !leader.store.isEvicting)
+        try requireOthers()
+    }
+
+    private func requireNothingNamed(_ store: BlobStore) throws {
+        #expect(store.takeIrremovableBlobs().isEmpty)
+    }
 }

@@ -71,6 +71,28 @@ public enum Files {
         try overwrite([wanted[0] ^ 0x10], at: found.lowerBound, in: path)
     }
 
+    /// A field of the header of a page of `data.mdb`.
+    public enum PageField: Int, CaseIterable, Sendable {
+        case number = 0
+        case flags = 10
+        case pageCount = 12
+    }
+
+    /// Changes the header of the page with some bytes that stand in its file, and nothing else of it.
+    ///
+    /// - Parameter bit: of the field's first byte.
+    public static func damageHeader(
+        ofPageWith bytes: some Collection<UInt8>, _ field: PageField, bit: UInt8 = 0,
+        in path: String
+    ) throws {
+        let file = try read(path)
+        guard let found = file.firstRange(of: Array(bytes)) else {
+            throw TestFailure("\(path) does not have these bytes")
+        }
+        let place = found.lowerBound / 4_096 * 4_096 + field.rawValue
+        try overwrite([file[place] ^ 1 << bit], at: place, in: path)
+    }
+
     private static func open(_ path: String, _ flags: Int32) throws -> Int32 {
         let descriptor = Glibc.open(path, flags | O_CLOEXEC, 0o644)
         guard descriptor >= 0 else { throw TestFailure(path, errno) }

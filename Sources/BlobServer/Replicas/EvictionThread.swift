@@ -34,7 +34,7 @@ final class EvictionThread: Sendable {
 
     private func run() {
         guard let bucket = try? context.access.makeBucket() else { return }
-        var log = RateLimitedLog(context.log)
+        var failures = FailureLog(context.log)
         var round = Round()
         while !thread.isClosing {
             var pause = Self.pauseMilliseconds
@@ -43,15 +43,15 @@ final class EvictionThread: Sendable {
                 if context.access.isShardChecked, try step(&round, on: bucket) { pause = 0 }
                 if round.isFruitless {
                     pause = round.fruitlessPauseMilliseconds
-                    log.note(
-                        .warning,
+                    failures.note(
+                        .warning, of: "round",
                         "The store exceeds --local-bytes (\(byteCountMax) bytes), but no long payload can be evicted"
                     )
                 }
             } catch ReplicationError.stopped {
                 continue
             } catch {
-                log.note(.warning, "Cannot evict payloads: \(error)")
+                failures.note(.warning, of: "eviction", "Cannot evict payloads: \(error)")
             }
             if pause > 0 { thread.wait(milliseconds: pause) }
         }
@@ -123,8 +123,13 @@ final class EvictionThread: Sendable {
         for name in names {
             guard let (number, digest) = ShardNames.blobParts(name), wanted.contains(number)
             else { continue }
-            // A copy of this folder may have stored other bytes under this number.
-            if try context.store.isStored(digest, number: number) { found.insert(number) }
+            do throws(StoreError) {
+                // A copy of this folder may have stored other bytes under this number.
+                if try context.store.isStored(digest, number: number) { found.insert(number) }
+            } catch {
+                // A blob whose entry is damaged stays here.
+                guard case .corrupt = error else { throw error }
+            }
         }
         return blobs.filter { found.contains($0.number) }
     }

@@ -22,6 +22,9 @@ struct WriterMaintenance {
     /// The same for a short payload: bases and segments are read until it is found.
     private static let repairShortPauseMilliseconds = 3_600_000
 
+    /// Damaged blobs that are named in the log at once.
+    private static let namedCountMax = 10
+
     private let context: DaemonContext
     private var clock = DeletionClock()
     private var nextSweep = Instant.now
@@ -32,11 +35,11 @@ struct WriterMaintenance {
     private var nextReaderCheck = Instant.now
     private var healing = HealingPosition()
     private var nextHealing = Instant.now
-    private var errorLog: RateLimitedLog
+    private var failures: FailureLog
 
     init(_ context: DaemonContext) {
         self.context = context
-        errorLog = RateLimitedLog(context.log)
+        failures = FailureLog(context.log)
     }
 
     func isDue(asOf now: Instant) -> Bool { now >= nextSweep }
@@ -48,60 +51,102 @@ struct WriterMaintenance {
         nextSweep = now.after(milliseconds: context.limits.now.sweepMilliseconds)
         // Takes milliseconds if bodies had used much memory, and is not repeated before they do so again.
         if context.bodyMemory.takeShouldTrim() { clinux_trim_memory() }
-        var task = "remove expired notifications"
+        // The rest is done right after the changes that wait meanwhile.
+        if try step(asOf: now) { nextSweep = now }
+    }
+
+    /// Does one kind of work. What fails does not keep the others from being done.
+    private mutating func attempt(
+        _ work: String, _ body: (inout Self, BlobStore) throws(StoreError) -> Void
+    ) throws(StoreError) {
         do throws(StoreError) {
-            // The rest is done right after the changes that wait meanwhile.
-            if try step(asOf: now, &task) { nextSweep = now }
+            try body(&self, context.store)
         } catch {
             if case .outcomeUnknown = error { throw error }
-            errorLog.note(.error, "Cannot \(task): \(error)")
+            failures.note(.error, of: work, "Cannot \(work): \(error)")
         }
     }
 
     /// - Returns: whether there is more to do.
-    private mutating func step(
-        asOf now: Instant, _ task: inout String
-    ) throws(StoreError) -> Bool {
-        let store = context.store
-        context.replica.look(at: store, asOf: now)
+    private mutating func step(asOf now: Instant) throws(StoreError) -> Bool {
+        context.replica.look(at: context.store, asOf: now)
         context.replica.fetches.expire(asOf: now)
+        var hasMore = false
         // A follower only hides expired notifications; its leader removes them.
-        let hasMoreExpired =
-            mayDelete() && context.replica.refusal == nil ? try sweep(store) : false
-        task = "free blobs without references"
-        let freed = try store.freeOrphans(
-            byteCountMax: Self.freedByteCountMax, bootMilliseconds: .bootMilliseconds)
-        task = "quarantine damaged payloads"
-        try store.quarantineFound(asOf: .now)
-        task = "replace damaged payloads"
-        if now >= nextHealing, !context.replica.isFollowing { try heal(store, asOf: now) }
+        if mayDelete(), context.replica.refusal == nil {
+            try attempt("remove expired notifications") { (maintenance, store) throws(StoreError) in
+                if try maintenance.sweep(store) { hasMore = true }
+            }
+        }
+        try attempt("free blobs without references") { (maintenance, store) throws(StoreError) in
+            let freed = try store.freeOrphans(
+                byteCountMax: Self.freedByteCountMax, bootMilliseconds: .bootMilliseconds)
+            if freed.more { hasMore = true }
+        }
+        reportIrremovable()
+        try attempt("quarantine damaged payloads") { (_, store) throws(StoreError) in
+            try store.quarantineFound(asOf: .now)
+        }
+        if now >= nextHealing, !context.replica.isFollowing {
+            try attempt("replace damaged payloads") { (maintenance, store) throws(StoreError) in
+                try maintenance.heal(store, asOf: now)
+            }
+        }
         repairDamaged(asOf: now)
-        if let position = context.scrub.takePosition() { try store.write(position) }
-        if store.needsScrubber { context.scrub.thread.wake() }
-        task = "truncate the data file"
-        try store.trimFile()
+        if let position = context.scrub.takePosition() {
+            try attempt("record the progress of the scrub") { (_, store) throws(StoreError) in
+                try store.write(position)
+            }
+        }
+        if context.store.needsScrubber { context.scrub.thread.wake() }
+        try attempt("truncate the data file") { (_, store) throws(StoreError) in
+            try store.trimFile()
+        }
         if now >= nextReclaim {
-            task = "return free pages to the file system"
-            nextReclaim = now.after(milliseconds: Self.reclaimPauseMilliseconds)
-            let reclaimed = try store.reclaimFreePages(
-                microsecondsMax: Self.reclaimMicrosecondsMax,
-                keeping: takePublishedPerSecond(asOf: now) * Self.reclaimedSecondsAhead)
-            if reclaimed.more { nextSweep = min(nextSweep, nextReclaim) }
+            try attempt("return free pages to the file system") {
+                (maintenance, store) throws(StoreError) in
+                try maintenance.reclaim(store, asOf: now)
+            }
         }
         if now >= nextSave {
-            task = "record what was shipped"
             nextSave = now.after(milliseconds: Self.shippedSaveMilliseconds)
-            try store.saveShipped()
+            try attempt("record what was shipped") { (_, store) throws(StoreError) in
+                try store.saveShipped()
+            }
         }
-        task = "check for old snapshots"
-        try context.oldestSnapshot.look(in: store)
+        try attempt("check for old snapshots") { (maintenance, store) throws(StoreError) in
+            try maintenance.context.oldestSnapshot.look(in: store)
+        }
         if now >= nextReaderCheck {
-            task = "check for dead readers"
             nextReaderCheck = now.after(milliseconds: Self.readerCheckMilliseconds)
-            let dead = try store.checkReaders()
-            if dead > 0 { context.log.notice("Freed the slots of \(dead) dead readers") }
+            try attempt("check for dead readers") { (maintenance, store) throws(StoreError) in
+                let dead = try store.checkReaders()
+                guard dead > 0 else { return }
+                maintenance.context.log.notice("Freed the slots of \(dead) dead readers")
+            }
         }
-        return hasMoreExpired || freed.more
+        return hasMore
+    }
+
+    private mutating func reclaim(_ store: BlobStore, asOf now: Instant) throws(StoreError) {
+        nextReclaim = now.after(milliseconds: Self.reclaimPauseMilliseconds)
+        let reclaimed = try store.reclaimFreePages(
+            microsecondsMax: Self.reclaimMicrosecondsMax,
+            keeping: takePublishedPerSecond(asOf: now) * Self.reclaimedSecondsAhead)
+        if reclaimed.more { nextSweep = min(nextSweep, nextReclaim) }
+    }
+
+    /// Names the blobs that freeing and eviction have met in damaged pages, each once.
+    private func reportIrremovable() {
+        let blobs = context.store.takeIrremovableBlobs()
+        for blob in blobs.prefix(Self.namedCountMax) {
+            context.log.error(
+                "Cannot free blob \(blob.number), and steps over it: \(blob.why). Run blobd verify")
+        }
+        if blobs.count > Self.namedCountMax {
+            context.log.error(
+                "Cannot free \(blobs.count - Self.namedCountMax) more damaged blobs")
+        }
     }
 
     /// One step of giving notifications the payloads that were published again, which reads many records: pauses
@@ -138,8 +183,8 @@ struct WriterMaintenance {
         let swept = try store.sweepExpired(asOf: .now, limit: Self.sweepCountMax)
         context.counters.expired.add(swept.expired)
         if swept.damaged > 0 {
-            errorLog.note(
-                .error,
+            failures.note(
+                .error, of: "remove damaged expired notifications",
                 "Cannot remove \(swept.damaged) damaged expired notifications; run blobd verify")
         }
         return swept.more

@@ -22,8 +22,6 @@ struct FreeingProgress {
     var fruitless: UInt64 = 0
     /// The transaction in which all of them have to wait.
     var waiting: UInt64 = 0
-    /// Set when an orphan turned out to be damaged: a change must not fail for that.
-    var isClosed = false
 }
 
 struct ReadyOrphans {
@@ -48,7 +46,7 @@ extension Cursor {
 extension TableReader where Self: ~Copyable {
     borrowing func hasOrphan() throws(StoreError) -> Bool {
         var isThere = false
-        try walk(tables.orphans) { (cursor) throws(StoreError) in
+        try walkReadable(tables.orphans) { (cursor) throws(StoreError) in
             isThere = cursor.isAtOrphan
             return false
         }
@@ -57,8 +55,8 @@ extension TableReader where Self: ~Copyable {
 
     /// Orphans that may be freed, from number `first` on, up to about `byteCountMax` stored bytes.
     borrowing func orphans(
-        allowedBy rule: FreeingRule, from first: UInt64 = 0, byteCountMax: Int,
-        lookingAt countMax: Int = .max
+        allowedBy rule: FreeingRule, except quarantine: Quarantine, from first: UInt64 = 0,
+        byteCountMax: Int, lookingAt countMax: Int = .max
     ) throws(StoreError) -> ReadyOrphans {
         var result = ReadyOrphans(nextNumber: first)
         var bytes = 0
@@ -66,7 +64,7 @@ extension TableReader where Self: ~Copyable {
         // Each takes at least two deletes of the transaction that frees it.
         let readyCountMax = StoreLimits.transactionPutCountMax / 2
         result.isAll = true
-        try walk(tables.orphans, from: start.span.bytes) { (cursor) throws(StoreError) in
+        try walkReadable(tables.orphans, from: start.span.bytes) { (cursor) throws(StoreError) in
             guard cursor.isAtOrphan else { return false }
             guard bytes <= byteCountMax, result.ready.count < readyCountMax,
                 result.lookedAt < countMax
@@ -78,7 +76,7 @@ extension TableReader where Self: ~Copyable {
             // `verify` names it.
             if let (number, entry) = try? cursor.state() {
                 result.nextNumber = number &+ 1
-                if rule.allows(number, entry) {
+                if rule.allows(number, entry), !quarantine.isIrremovable(number) {
                     result.ready.append((number, entry))
                     bytes += Int(entry.storedByteCount)
                 }
@@ -98,66 +96,79 @@ extension ChangeTransaction {
         let enough = max(
             UInt64(StoreLimits.freedWithChangesByteCountMin),
             counters.bytesStored / StoreLimits.freedWithChangesPart)
-        guard counters.orphanBytes >= enough, !progress.isClosed, progress.waiting != transaction.id
-        else { return }
+        guard counters.orphanBytes >= enough, progress.waiting != transaction.id else { return }
         if progress.nextNumber == 0 { progress.fruitless = transaction.id }
         // A view that is opened before the commit can still find what this very transaction made
         // an orphan.
         var rule = rule
         rule.oldestViewed = min(rule.oldestViewed, transaction.id - 1)
         let found = try orphans(
-            allowedBy: rule, from: progress.nextNumber, byteCountMax: byteCountMax,
-            lookingAt: StoreLimits.freedWithChangesCountMax)
+            allowedBy: rule, except: quarantine, from: progress.nextNumber,
+            byteCountMax: byteCountMax, lookingAt: StoreLimits.freedWithChangesCountMax)
         // At the end it begins at the start again, with the next change.
         progress.nextNumber = found.isAll ? 0 : found.nextNumber
         if !found.ready.isEmpty { progress.fruitless = 0 }
         if found.isAll, progress.fruitless == transaction.id { progress.waiting = transaction.id }
-        do throws(StoreError) {
-            let result = try free(found.ready, byteCountMax: byteCountMax)
-            if result.more, let first = found.ready.first { progress.nextNumber = first.0 }
-        } catch {
-            guard case .corrupt = error else { throw error }
-            progress.isClosed = true
-        }
+        let result = try free(found.ready, byteCountMax: byteCountMax)
+        if result.more, let first = found.ready.first { progress.nextNumber = first.0 }
     }
 
+    /// Frees orphans, in their order, as many as fit. Where one is damaged the transaction must not be committed; the
+    /// next attempt leaves that one out (``naming(_:_:)``).
     mutating func free(
         _ orphans: [(UInt64, BlobStateEntry)], byteCountMax: Int
     ) throws(StoreError) -> FreeResult {
         var result = FreeResult()
         var puts = 0
         for (number, entry) in orphans {
-            let isShort = Self.isFreedWhole(Int(entry.storedByteCount))
-            if isShort {
-                guard
-                    result.blobs == 0
-                        || result.bytes + Int(entry.storedByteCount) <= byteCountMax,
-                    puts < StoreLimits.transactionPutCountMax
-                else {
-                    result.more = true
-                    return result
-                }
-                puts += try removeChunks(
-                    of: number, storedByteCount: Int(entry.storedByteCount))
-                result.bytes += Int(entry.storedByteCount)
+            result.more = try naming(number) { (transaction) throws(StoreError) in
+                try !transaction.free(number, entry, byteCountMax: byteCountMax, &result, &puts)
             }
-            while !isShort, let (key, byteCount) = try firstChunk(of: number, entry) {
-                guard
-                    result.bytes == 0 || result.bytes + byteCount <= byteCountMax,
-                    puts < StoreLimits.transactionPutCountMax
-                else {
-                    result.more = true
-                    return result
-                }
-                try transaction.remove(key.span.bytes, in: tables.chunks)
-                result.bytes += byteCount
-                puts += 1
-            }
-            try move(number, from: entry, to: nil)
-            result.blobs += 1
-            puts += 1
+            if result.more { break }
         }
         return result
+    }
+
+    /// Frees one orphan, or the next chunks of a large one. Returns whether all of it is gone.
+    private mutating func free(
+        _ number: UInt64, _ entry: BlobStateEntry, byteCountMax: Int, _ result: inout FreeResult,
+        _ puts: inout Int
+    ) throws(StoreError) -> Bool {
+        let isShort = Self.isFreedWhole(Int(entry.storedByteCount))
+        if isShort {
+            guard
+                result.blobs == 0 || result.bytes + Int(entry.storedByteCount) <= byteCountMax,
+                puts < StoreLimits.transactionPutCountMax
+            else { return false }
+            puts += try removeChunks(of: number, storedByteCount: Int(entry.storedByteCount))
+            result.bytes += Int(entry.storedByteCount)
+        }
+        while !isShort, let (key, byteCount) = try firstChunk(of: number, entry) {
+            guard
+                result.bytes == 0 || result.bytes + byteCount <= byteCountMax,
+                puts < StoreLimits.transactionPutCountMax
+            else { return false }
+            try transaction.remove(key.span.bytes, in: tables.chunks)
+            result.bytes += byteCount
+            puts += 1
+        }
+        try move(number, from: entry, to: nil)
+        result.blobs += 1
+        puts += 1
+        return true
+    }
+
+    /// Calls `body`, which removes chunks of a blob or notes that they may be. Where that meets damage, this blob is
+    /// stepped over from then on, so that the others do not wait for it: it is named, and the error is thrown.
+    mutating func naming<Result>(
+        _ number: UInt64, _ body: (inout ChangeTransaction) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        do throws(StoreError) {
+            return try body(&self)
+        } catch {
+            if case .corrupt = error { quarantine.noteIrremovable(number, error) }
+            throw error
+        }
     }
 
     /// Whether a blob of so many stored bytes is freed as a whole, chunk by chunk without looking
@@ -185,9 +196,16 @@ extension ChangeTransaction {
     ) throws(StoreError) -> ([UInt8], Int)? {
         var cursor = try cursor(in: tables.chunks)
         let start = Keys.chunk(number, 0)
-        guard try cursor.seek(start.bytes), cursor.key.byteCount == ChunkKey.byteCount,
-            UInt64(bigEndian: cursor.key.word(0)) == number
-        else { return nil }
+        func isThere(_ key: RawSpan) -> Bool {
+            key.byteCount == ChunkKey.byteCount && UInt64(bigEndian: key.word(0)) == number
+        }
+        do throws(StoreError) {
+            guard try cursor.seek(start.bytes), isThere(cursor.key) else { return nil }
+        } catch {
+            // Where the cursor has come to a chunk that is damaged, it may be another blob's.
+            guard cursor.key.isEmpty || isThere(cursor.key) else { return nil }
+            throw error
+        }
         return (cursor.key.array(), ChunkLayout.byteCount(ofValue: cursor.value.byteCount))
     }
 }

@@ -79,17 +79,19 @@ extension ChangeTransaction {
     /// Notes that a blob's chunks may be missing here. Returns false when it is no live blob any more, or is
     /// damaged.
     mutating func noteEvicted(_ blob: EvictableBlob) throws(StoreError) -> Bool {
-        // One that was freed since it was found has no chunk.
-        let key = Keys.chunk(blob.number, blob.chunkCount - 1)
-        guard try transaction.get(key.bytes, in: tables.chunks) != nil,
-            try quarantineEntry(blob.number) == nil
-        else { return false }
-        guard let old = try state(of: blob.number) else {
-            try move(
-                blob.number, from: nil, to: BlobStateEntry(inBucket: blob.storedByteCount))
-            return true
+        try naming(blob.number) { (change) throws(StoreError) in
+            // One that was freed since it was found has no chunk.
+            let key = Keys.chunk(blob.number, blob.chunkCount - 1)
+            guard try change.get(key.bytes, in: change.tables.chunks) != nil,
+                try change.quarantineEntry(blob.number) == nil
+            else { return false }
+            guard let old = try change.state(of: blob.number) else {
+                try change.move(
+                    blob.number, from: nil, to: BlobStateEntry(inBucket: blob.storedByteCount))
+                return true
+            }
+            return old.state == .inBucket
         }
-        return old.state == .inBucket
     }
 
     /// Forgets that a blob's chunks may be missing, where all are here: an earlier run may have been cut
@@ -108,9 +110,11 @@ extension ChangeTransaction {
         var (done, count) = (0, 0)
         for blob in blobs {
             guard count == 0 || count + blob.chunkCount <= countMax else { break }
-            for index in 0..<blob.chunkCount {
-                let key = Keys.chunk(blob.number, index)
-                try transaction.remove(key.bytes, in: tables.chunks)
+            try naming(blob.number) { (change) throws(StoreError) in
+                for index in 0..<blob.chunkCount {
+                    let key = Keys.chunk(blob.number, index)
+                    try change.transaction.remove(key.bytes, in: change.tables.chunks)
+                }
             }
             count += blob.chunkCount
             done += 1
@@ -133,7 +137,7 @@ extension Snapshot {
         }
         var next: UInt64?
         let first = Keys.chunk(number, 0)
-        try walk(tables.chunks, from: first.bytes) { (cursor) throws(StoreError) in
+        try walkReadable(tables.chunks, from: first.bytes) { (cursor) throws(StoreError) in
             guard cursor.key.byteCount == ChunkKey.byteCount else { return false }
             let (number, index) = ChunkKey.numbers(cursor.key)
             if number != current.number {
@@ -245,7 +249,7 @@ extension Snapshot {
         let isAll = try walk(tables.notifications, after: id.span.bytes) {
             (cursor) throws(StoreError) in
             guard count < countMax, ids.count < matchCountMax else { return false }
-            if (try? Self.refers(RecordView(cursor.value), to: numbers)) == true {
+            if (try? Self.refers(RecordView(cursor.value), cursor.key, to: numbers)) == true {
                 ids.append(cursor.key.text())
             }
             last = cursor.key.array()
@@ -255,11 +259,13 @@ extension Snapshot {
         return (ids, isAll ? nil : last)
     }
 
+    /// Whether a record refers to one of some blobs. One that is damaged does not: nobody can change it.
     private static func refers(
-        _ record: RecordView, to numbers: Set<UInt64>
+        _ record: RecordView, _ id: RawSpan, to numbers: Set<UInt64>
     ) throws(StoreError) -> Bool {
         for index in 0..<record.partCount
         where numbers.contains(try record.part(at: index).blob().number) {
+            try record.check(id: id)
             return true
         }
         return false

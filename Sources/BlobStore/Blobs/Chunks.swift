@@ -112,6 +112,10 @@ struct ChunkReader: ~Escapable {
     ) throws(StoreError) {
         let byteCount = blob.chunkByteCount(at: index)
         let value = try value(of: blob, at: index, byteCount)
+        let table = store._withUnsafeGuaranteedRef { $0.tables.chunks }
+        guard view.isInOwnPages(value, of: table) else {
+            throw .corrupt("the pages of chunk \(index) of \(blob.digest)")
+        }
         guard let start = value.withUnsafeBytes({ $0.baseAddress.map(file.offset(of:)) }) else {
             return
         }

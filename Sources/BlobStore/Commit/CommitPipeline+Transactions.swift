@@ -95,6 +95,24 @@ extension CommitPipeline {
         return result
     }
 
+    /// Calls `body`, which removes chunks of blobs in a transaction, and again without those that turned out to be
+    /// damaged (``ChangeTransaction/naming(_:_:)``).
+    func steppingOver<Element, Result>(
+        _ blobs: [Element], number: (Element) -> UInt64,
+        _ body: ([Element]) throws(StoreError) -> Result
+    ) throws(StoreError) -> Result {
+        var blobs = blobs
+        while true {
+            do throws(StoreError) {
+                return try body(blobs)
+            } catch {
+                let rest = blobs.filter { !core.quarantine.isIrremovable(number($0)) }
+                guard case .corrupt = error, rest.count < blobs.count else { throw error }
+                blobs = rest
+            }
+        }
+    }
+
     /// Gives the file system space for holes that are written again: the end of the file, and free pages.
     func makeRoom() {
         space.releaseEnd()

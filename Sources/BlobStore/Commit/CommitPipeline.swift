@@ -118,6 +118,11 @@ final class CommitPipeline: Sendable {
             return outcomes
         } catch {
             if case .outcomeUnknown = error { throw error }
+            // No change is refused for damage to what is freed on the side.
+            if case .corrupt = error, side.byteCountMax > 0 {
+                return try applyTogether(
+                    changes, batch, isCommitting: isCommitting, asOf: now, .none)
+            }
             if batch.range.count == 1 {
                 if case .full = error {
                     space.noteRefused(growth: batch.growth, payloadByteCount: batch.byteCount)

@@ -59,7 +59,7 @@ enum IndexEntry {
 
 /// A key of the index that says what ends when. The byte after the time tells notifications, whose
 /// ids never begin with a control character, from everything else.
-enum TimeEntry: Equatable {
+enum TimeEntry: Hashable {
     /// The byte after the byte 00 after the time.
     enum Kind: UInt8 {
         case tombstone = 1

@@ -18,8 +18,8 @@ final class Evictions: Sendable {
         enum Stage {
             /// It waits for the snapshots that were open before this transaction.
             case closing(transaction: UInt64)
-            /// Chunks are removed, from this blob on.
-            case removing(next: Int)
+            /// Chunks are removed, from this blob on; those before it by this transaction and earlier ones.
+            case removing(next: Int, transaction: UInt64)
             /// It waits for the snapshots that have the chunks.
             case removed(transaction: UInt64)
         }

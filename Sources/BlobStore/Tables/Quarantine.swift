@@ -22,6 +22,11 @@ final class Quarantine: Sendable {
         var unreported: [DamagedBlob] = []
         /// Those that batches which wait to be shipped name, and that could not be read for that.
         var unshippable: [UInt64: BlobReference] = [:]
+        /// Blobs whose chunks cannot be removed, and why, as far as it was not reported yet.
+        var irremovable: Set<UInt64> = []
+        var unreportedIrremovable: [(number: UInt64, why: String)] = []
+        /// What has ended and cannot be removed.
+        var unsweepable: Set<TimeEntry> = []
     }
 
     private let state = Mutex(State())
@@ -30,9 +35,11 @@ final class Quarantine: Sendable {
     /// Whether there is something to confirm or to report, and whether something is confirmed.
     private let hasWork = Atomic(false)
     private let hasConfirmed = Atomic(false)
+    private let hasIrremovable = Atomic(false)
     /// Whether blobs may have given way to others that parts are yet to be given.
     let mayHaveGivenWay = Atomic(true)
-    /// Chunks, records and index entries that were found damaged since the store was opened.
+    /// Chunks (and blobs that cannot be removed), records and index entries that were found damaged since the store
+    /// was opened.
     let corruptChunks = Atomic<Int>(0)
     let damagedRecords = Atomic<Int>(0)
     let damagedEntries = Atomic<Int>(0)
@@ -102,6 +109,44 @@ final class Quarantine: Sendable {
             return Array(state.unshippable.values)
         }
     }
+
+    /// Has a blob stay for as long as this process runs: a page that it has is damaged, so that liblmdb would free
+    /// others' pages with its own, or an entry that tells what to free cannot be read.
+    func noteIrremovable(_ number: UInt64, _ why: StoreError) {
+        let isNew = state.withLock { state in
+            guard state.irremovable.insert(number).inserted else { return false }
+            state.unreportedIrremovable.append((number, "\(why)"))
+            hasIrremovable.store(true, ordering: .releasing)
+            return true
+        }
+        if isNew { corruptChunks.add(1, ordering: .relaxed) }
+    }
+
+    /// Whether freeing and eviction step over a blob. One load while that is so of none.
+    func isIrremovable(_ number: UInt64) -> Bool {
+        guard hasIrremovable.load(ordering: .acquiring) else { return false }
+        return state.withLock { $0.irremovable.contains(number) }
+    }
+
+    /// Takes what was not reported yet. One load while there is nothing.
+    func takeIrremovable() -> [(number: UInt64, why: String)] {
+        guard hasIrremovable.load(ordering: .acquiring) else { return [] }
+        return state.withLock { state in
+            defer { state.unreportedIrremovable = [] }
+            return state.unreportedIrremovable
+        }
+    }
+
+    /// Has what has ended stay for as long as this process runs.
+    func noteUnsweepable(_ entry: TimeEntry) {
+        state.withLock { _ = $0.unsweepable.insert(entry) }
+    }
+
+    func isUnsweepable(_ entry: TimeEntry) -> Bool {
+        state.withLock { $0.unsweepable.contains(entry) }
+    }
+
+    var unsweepableCount: Int { state.withLock { $0.unsweepable.count } }
 
     /// What is to be quarantined. One load while there is nothing.
     var confirmed: [(blob: BlobReference, chunkCount: Int)] {

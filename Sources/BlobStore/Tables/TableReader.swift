@@ -139,6 +139,32 @@ extension TableReader where Self: ~Copyable {
         return true
     }
 
+    /// Like ``walk(_:from:_:)``, but an entry that is not within its pages is stepped over: `verify` names it, and
+    /// what is done with the others does not wait for it.
+    borrowing func walkReadable(
+        _ table: Table, from key: RawSpan = RawSpan(),
+        _ body: (borrowing Cursor) throws(StoreError) -> Bool
+    ) throws(StoreError) {
+        var cursor = try cursor(in: table)
+        var isBegun = false
+        while true {
+            do throws(LMDBError) {
+                defer { isBegun = true }
+                let isThere =
+                    isBegun
+                    ? try cursor.move(.next)
+                    : try key.isEmpty ? cursor.move(.first) : cursor.move(toKeyAtOrAfter: key)
+                guard isThere else { return }
+            } catch {
+                guard error.isOutOfBounds else {
+                    throw StoreError(error, at: cursor.key, in: table.name)
+                }
+                continue
+            }
+            guard try body(cursor) else { return }
+        }
+    }
+
     /// Like ``walk(_:from:_:)``, without the entry of the key itself.
     @discardableResult
     borrowing func walk(
@@ -183,7 +209,7 @@ extension TableReader where Self: ~Copyable {
         in queue: StateQueue, _ body: (UInt64, BlobStateEntry) throws(StoreError) -> Void
     ) throws(StoreError) {
         let first = Keys.state(0, queue)
-        try walk(tables.orphans, from: first.span.bytes) { (cursor) throws(StoreError) in
+        try walkReadable(tables.orphans, from: first.span.bytes) { (cursor) throws(StoreError) in
             guard let key = Keys.state(cursor.key) else { return true }
             guard key.queue == queue else { return false }
             if let entry = try? BlobStateEntry(cursor.value, number: key.number) {
@@ -216,13 +242,20 @@ extension TableReader where Self: ~Copyable {
         return found
     }
 
-    /// What is due at `now`, from the start of the index on, at most `limit` entries.
+    /// What is due at `now`, from the start of the index on, at most `limit` entries. A key that is damaged is stepped
+    /// over; `verify` names it.
     borrowing func dueEntries(asOf now: Timestamp, limit: Int) throws(StoreError) -> [TimeEntry] {
         var entries: [TimeEntry] = []
-        try walk(tables.index) { (cursor) throws(StoreError) in
+        try walkReadable(tables.index) { (cursor) throws(StoreError) in
+            guard entries.count < limit else { return false }
+            let entry: TimeEntry?
+            do throws(StoreError) {
+                entry = try TimeEntry(cursor.key)
+            } catch {
+                return true
+            }
             // Owners' keys stand after all times.
-            guard entries.count < limit, let entry = try TimeEntry(cursor.key), entry.time <= now
-            else { return false }
+            guard let entry, entry.time <= now else { return false }
             entries.append(entry)
             return true
         }

@@ -212,4 +212,63 @@ import Testing
         #expect(try store.freeOrphans(byteCountMax: 1 << 20).blobs == 1)
         #expect(try store.statistics().orphanBlobs == 1)
     }
+
+    @Test("A sweep steps over a key that is none, and does the rest")
+    func damagedKey() throws {
+        let store = try folder.open()
+        try store.put("a", [1], seconds: 1)
+        // Of a time before all others, and of no kind.
+        let key: [UInt8] = [0, 0, 0, 0, 0, 0, 0, 1, 0, 9]
+        try store.overwrite(key, in: store.core.tables.index, with: [])
+        let swept = try store.sweepExpired(asOf: Self.later, limit: 10)
+        #expect(swept.expired == 1)
+        #expect(try store.sweepExpired(asOf: Self.later, limit: 10).expired == 0)
+    }
+
+    /// The whole sweep failed each second, and nothing expired any more.
+    @Test("A sweep steps over what meets damage in the middle of its removal, and does the rest")
+    func inTheMiddle() throws {
+        let store = try folder.open()
+        for number in 0..<5 {
+            try store.put(
+                "n\(number)", [UInt8](repeating: UInt8(number), count: number == 2 ? 2_000 : 10),
+                seconds: 1)
+        }
+        // What one of them takes from the counter is more than it has left.
+        var counters = try store.counters()
+        counters.bytesReferenced = 40
+        try store.overwrite(
+            Array(Counters.name.utf8), in: store.core.tables.meta,
+            with: counters.value.span.bytes.array())
+        let swept = try store.sweepExpired(asOf: Self.later, limit: 10)
+        #expect(swept == SweepResult(expired: 4, damaged: 1))
+        #expect(try store.sweepExpired(asOf: Self.later, limit: 10) == SweepResult(damaged: 1))
+        #expect(try store.counters().notifications == 1)
+    }
+
+    /// The step failed each second: no notification after the damaged one was given its payload.
+    @Test("A damaged record does not keep other notifications from being healed")
+    func healing() throws {
+        var generator = SeededGenerator(seed: 63)
+        let bytes = generator.bytes(200_000)
+        let store = try folder.open()
+        for id in ["a", "b", "c"] { try store.put(id, bytes) }
+        let blob = try #require(try store.record(for: "a", asOf: noon)).parts[0].blob
+        store.core.quarantine.confirm(blob, chunkCount: 1)
+        try store.quarantineFound(asOf: noon)
+        try store.put("d", bytes)
+        var record = try #require(
+            try store.entries(of: store.core.tables.notifications).first {
+                $0.key == Array("b".utf8)
+            }
+        ).value
+        record[record.count - 1] ^= 1
+        try store.overwrite(
+            Array("b".utf8), in: store.core.tables.notifications, with: record)
+        var position = HealingPosition()
+        while try store.heal(&position, asOf: noon) {}
+        for id in ["a", "c", "d"] {
+            #expect(try store.ownedPayload(for: id, asOf: noon) == bytes, "\(id)")
+        }
+    }
 }

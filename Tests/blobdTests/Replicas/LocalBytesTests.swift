@@ -197,4 +197,44 @@ struct LocalBytesTests {
         let verify = try blobd(["verify", "--data", leader.dataPath])
         #expect(verify.status == 0, "\(verify.text)\(verify.errors)")
     }
+
+    /// Its batch was never finished: thirty payloads could not be fetched before a restart, and nothing was evicted.
+    @Test("A payload in a damaged page stays; the others are evicted, and fetched")
+    func damagedPage() throws {
+        let folder = TemporaryFolder()
+        let shard = try ProxiedShard(isDirect: true)
+        func put(_ numbers: Range<Int>, on leader: DaemonProcess) throws {
+            for number in numbers {
+                #expect(try leader.put("id-\(number)", Self.bytes(number)).status == 201)
+            }
+        }
+        func requireEvicted(_ count: Int, of numbers: Range<Int>, by leader: DaemonProcess) throws {
+            try leader.wait(for: "nothing is evicted") {
+                try $0.replication("evicted_payloads") >= count
+            }
+            for number in numbers {
+                #expect(try leader.fetched("id-\(number)").body == Self.bytes(number))
+            }
+        }
+        do {
+            // All but one and a few more is evicted, oldest first.
+            let leader = try shard.leader(
+                in: folder, "--local-bytes", "6MiB", "--sweep-interval", "20ms")
+            try put(0..<12, on: leader)
+            try leader.waitUntil("log_batches") { $0 == 0 }
+            try Files.damageHeader(
+                ofPageWith: Self.bytes(3)[..<32], .pageCount, bit: 1,
+                in: "\(leader.dataPath)/data.mdb")
+            try put(12..<60, on: leader)
+            try requireEvicted(12, of: 0..<60, by: leader)
+            try leader.waitForLog("and steps over it")
+            leader.signal(SIGKILL)
+            leader.wait()
+        }
+        let leader = try shard.leader(
+            in: folder, "--local-bytes", "6MiB", "--sweep-interval", "20ms")
+        try put(60..<100, on: leader)
+        try requireEvicted(1, of: 0..<100, by: leader)
+        #expect(leader.stop() == 0)
+    }
 }
