@@ -61,8 +61,9 @@ extension BlobStore {
         microsecondsMax: Int, keeping keptByteCount: Int = 0
     ) throws(StoreError) -> ReclaimResult {
         try pipeline.whileWriting { () throws(StoreError) in
-            let result = try pipeline.reclaimer.reclaim(
+            var result = try pipeline.reclaimer.reclaim(
                 microsecondsMax: microsecondsMax, keeping: keptByteCount)
+            result.failure = pipeline.reclaimer.takeFailure()
             if result.awaitsCommit { try pipeline.commitNothing() }
             return result
         }

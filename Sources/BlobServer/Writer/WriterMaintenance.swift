@@ -134,6 +134,7 @@ struct WriterMaintenance {
             microsecondsMax: Self.reclaimMicrosecondsMax,
             keeping: takePublishedPerSecond(asOf: now) * Self.reclaimedSecondsAhead)
         if reclaimed.more { nextSweep = min(nextSweep, nextReclaim) }
+        if let failure = reclaimed.failure { throw failure }
     }
 
     /// Names the blobs that freeing and eviction have met in damaged pages, each once.

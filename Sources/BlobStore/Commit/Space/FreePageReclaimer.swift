@@ -1,4 +1,5 @@
 internal import CLinux
+internal import Glibc
 internal import LMDB
 internal import Synchronization
 
@@ -8,6 +9,8 @@ public struct ReclaimResult: Sendable, Hashable {
     public var byteCount = 0
     /// Whether there is more to give back, so that another step is worth while.
     public var more = false
+    /// Why pages could not be given back, if so. They are tried again later, unless the file system never can.
+    public var failure: StoreError?
     /// Whether the last commit has freed pages, which are given back after the next one.
     var awaitsCommit = false
 }
@@ -30,7 +33,9 @@ final class FreePageReclaimer: Sendable {
         /// Whether pages are punched until half of what may stay allocated is left.
         var isReclaiming = false
         var isSupported = true
-        /// When the list is walked again after a walk that found nothing to punch: what is free may
+        /// What the last punch that failed said, until that is told.
+        var failure: Int32?
+        /// When the list is walked again after a walk that found nothing to punch, or met a failure: what is free may
         /// be visible to a reader.
         var nextWalk = ContinuousClock.now
     }
@@ -45,6 +50,12 @@ final class FreePageReclaimer: Sendable {
     private static let pause = Duration.seconds(10)
 
     init(_ core: StoreCore) { self.core = core }
+
+    /// What has failed since it was asked last.
+    func takeFailure() -> StoreError? {
+        let number = state.withLock { $0.failure.take() }
+        return number.map { .io(operation: "fallocate \(DataFile.name)", errno: $0) }
+    }
 
     var allocatedByteCount: Int {
         FileExtent(environment.dataDescriptor)?.allocatedByteCount ?? 0
@@ -76,6 +87,10 @@ final class FreePageReclaimer: Sendable {
         do throws(LMDBError) {
             let punched = try punch(wanted, microsecondsMax: microsecondsMax, &state)
             let isAtEnd = state.position == nil
+            if state.failure != nil, isAtEnd {
+                state.nextWalk = .now + Self.pause
+                return ReclaimResult(byteCount: punched)
+            }
             if isAtEnd, punched == 0 {
                 // An empty commit frees some pages itself.
                 let awaitsCommit = try lastCommitHasFreed(
@@ -124,12 +139,14 @@ final class FreePageReclaimer: Sendable {
         var punched = 0
         while isThere {
             var runs = PageRuns()
-            for index in 0..<list.count where punched < wanted {
+            for index in 0..<list.count where punched < wanted && state.isSupported {
                 if let run = runs.add(Int(clamping: list.page(index))) {
                     punched += punch(run, &state)
                 }
             }
-            if let run = runs.last, punched < wanted { punched += punch(run, &state) }
+            if let run = runs.last, punched < wanted, state.isSupported {
+                punched += punch(run, &state)
+            }
             guard state.isSupported, punched < wanted else { break }
             if begin.duration(to: .now) > .microseconds(microsecondsMax) {
                 state.position = list.commit
@@ -141,7 +158,7 @@ final class FreePageReclaimer: Sendable {
     }
 
     /// Punches pages, unless they are a hole already. Returns how many bytes they have; 0 when nothing was
-    /// punched.
+    /// punched. A failure (a full disk, one that fails) is noted, and ends nothing: others are punched, and these later.
     private func punch(_ pages: Range<Int>, _ state: inout State) -> Int {
         let descriptor = environment.dataDescriptor
         let lower = pages.lowerBound * environment.pageByteCount
@@ -155,13 +172,22 @@ final class FreePageReclaimer: Sendable {
         var offset = 0
         while offset < byteCount {
             let count = min(byteCount - offset, Self.punchedByteCountMax)
-            guard clinux_punch_hole(descriptor, Int64(lower + offset), Int64(count)) == 0 else {
-                state.isSupported = false
+            let failure = clinux_punch_hole(descriptor, Int64(lower + offset), Int64(count))
+            guard failure == 0 else {
+                state.failure = failure
+                if Self.meansUnsupported(failure) { state.isSupported = false }
                 return offset
             }
             offset += count
         }
         return byteCount
+    }
+}
+
+extension FreePageReclaimer {
+    /// Whether no later punch can succeed: the file system, or the kernel, has none.
+    static func meansUnsupported(_ number: Int32) -> Bool {
+        number == EOPNOTSUPP || number == ENOSYS
     }
 }
 
