@@ -1,4 +1,5 @@
 internal import LMDB
+internal import Synchronization
 
 extension BlobStore {
     /// Does one step of a long change, in one transaction. Returns whether that was the last one. What earlier
@@ -11,7 +12,8 @@ extension BlobStore {
         return try advance(&checked, asOf: now)
     }
 
-    /// Applies one patch to all of an owner's notifications of a group, in as many transactions as it takes.
+    /// Applies one patch to all of an owner's notifications of a group, in as many transactions as it takes. Damaged
+    /// ones are left, and counted in ``LongChange/damaged``; so it is below.
     @discardableResult
     public func patchGroup(
         _ group: String, of owner: String, app: String? = nil, _ patch: NotificationPatch,
@@ -50,19 +52,34 @@ extension BlobStore {
         _ checked: inout CheckedLongChange, asOf now: Timestamp
     ) throws(StoreError) -> Bool {
         let before = checked.change
-        let (after, isDone) = try pipeline.changeInSteps(
-            of: StoreLimits.longChangeStepCountMax,
-            growth: { (countMax) throws(StoreError) in
-                try growth(of: before, countMax: countMax)
-            },
-            asOf: now, isPublishing: before.needsRoom
-        ) { (transaction, countMax) throws(StoreError) in
-            var change = before
-            let isDone = try transaction.advance(&change, countMax: countMax)
-            return (change, isDone)
+        var irremovable: Set<UInt64> = []
+        while true {
+            var place: UInt64?
+            do throws(StoreError) {
+                let (after, isDone) = try pipeline.changeInSteps(
+                    of: StoreLimits.longChangeStepCountMax,
+                    growth: { (countMax) throws(StoreError) in
+                        try growth(of: before, countMax: countMax)
+                    },
+                    asOf: now, isPublishing: before.needsRoom
+                ) { (transaction, countMax) throws(StoreError) in
+                    var change = before
+                    defer { place = change.current }
+                    let isDone = try transaction.advance(
+                        &change, countMax: countMax, except: irremovable)
+                    return (change, isDone)
+                }
+                checked.change = after
+                let count = after.damaged - before.damaged
+                core.quarantine.damagedRecords.add(count, ordering: .relaxed)
+                return isDone
+            } catch {
+                // The others do not wait for one that met damage in the middle of its change.
+                guard case .corrupt = error, let place, irremovable.insert(place).inserted else {
+                    throw error
+                }
+            }
         }
-        checked.change = after
-        return isDone
     }
 
     private func growth(of change: LongChange, countMax: Int) throws(StoreError) -> Int {

@@ -200,6 +200,7 @@ extension RequestHandler {
             if case .ping(let body) = reply { return .echo(body) }
             return .echo([])
         case .long(let change):
+            if change.damaged > 0 { throw ProtocolError(leftBehind: change) }
             if case .deletedCount = reply { return .numbers(("deleted", change.changed)) }
             return .numbers(("matched", change.matched), ("changed", change.changed))
         case .promoted: return replicationAnswer

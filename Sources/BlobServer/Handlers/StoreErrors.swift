@@ -5,10 +5,35 @@ import Bytes
 extension ProtocolError {
     /// Adds how much a long change did before it was refused. Repeating the request does the rest.
     func after(_ change: LongChange) -> ProtocolError {
-        guard change.changed > 0 else { return self }
         var error = self
-        error.members.append(ProblemMember("changed", .number(UInt64(change.changed))))
+        if change.changed > 0 { error.members.append(.changed(by: change)) }
+        if change.damaged > 0 { error.members += ProblemMember.damaged(of: change) }
         return error
+    }
+
+    /// A long change was done but for damaged notifications: whoever removes an account must not take it for gone.
+    init(leftBehind change: LongChange) {
+        let ids = change.damagedIDs.joined(separator: ", ")
+        let others = change.damaged - change.damagedIDs.count
+        let named = ids.isEmpty ? "" : others > 0 ? ": \(ids) and \(others) more" : ": \(ids)"
+        self.init(
+            .corrupt,
+            "\(change.damaged) damaged notifications are left as they were\(named); \(change.changed) others were changed or deleted. Run blobd verify"
+        )
+        members = [.changed(by: change)] + ProblemMember.damaged(of: change)
+    }
+}
+
+extension ProblemMember {
+    fileprivate static func changed(by change: LongChange) -> ProblemMember {
+        ProblemMember("changed", .number(UInt64(change.changed)))
+    }
+
+    fileprivate static func damaged(of change: LongChange) -> [ProblemMember] {
+        [
+            ProblemMember("damaged", .number(UInt64(change.damaged))),
+            ProblemMember("damaged_ids", .texts(change.damagedIDs)),
+        ]
     }
 }
 

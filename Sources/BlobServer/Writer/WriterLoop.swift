@@ -218,6 +218,13 @@ struct WriterLoop {
             let isDone = try store.advance(&current.change, asOf: .now)
             context.counters.batches.add()
             if isDone {
+                let done = current.change.change
+                if done.damaged > 0 {
+                    let ids = done.damagedIDs.joined(separator: ", ")
+                    context.log.error(
+                        "A change of many has left \(done.damaged) damaged notifications as they were (\(ids)). Run blobd verify"
+                    )
+                }
                 current.connection.post(.changed(.long(current.change.change)))
             } else {
                 longOperation = current

@@ -1,3 +1,4 @@
+import Bytes
 import LMDB
 import TestSupport
 import Testing
@@ -202,14 +203,75 @@ import Testing
         #expect(try store.verify().problems == [])
     }
 
-    @Test("A damaged notification does not keep the others of its account")
+    private func expect(
+        _ change: LongChange, _ changed: Int, damaged: Int, _ ids: [String],
+        _ location: SourceLocation = #_sourceLocation
+    ) {
+        #expect(change.changed == changed, sourceLocation: location)
+        #expect(change.damaged == damaged, sourceLocation: location)
+        #expect(change.damagedIDs == ids, sourceLocation: location)
+    }
+
+    /// What was left was not said: the removal of an account looked as if it was done.
+    @Test("A damaged notification does not keep the others of its account, and is named")
     func damaged() throws {
         try fill(store, "anna", count: 5, group: "g")
+        // It has a place of its own in the feed, and is counted once.
+        _ = try store.patch("anna-1") { $0.message = .set("changed") }
         try store.overwrite(
             Array("anna-1".utf8), in: store.core.tables.notifications, with: [7, 7, 7])
-        #expect(try store.patchGroup("g", of: "anna", Self.read, asOf: noon).changed == 4)
-        #expect(try store.deleteOwner("anna", asOf: noon).changed == 4)
-        #expect(try store.counters().notifications == 1)
-        #expect(try store.deleteOwner("anna", asOf: noon).changed == 0)
+        expect(
+            try store.patchGroup("g", of: "anna", Self.read, asOf: noon), 4, damaged: 1, ["anna-1"])
+        try fill(store, "ben", count: 5, group: "g")
+        try store.overwrite(
+            Array("ben-1".utf8), in: store.core.tables.notifications, with: [7, 7, 7])
+        expect(try store.deleteGroup("g", of: "ben", asOf: noon), 4, damaged: 1, ["ben-1"])
+        for _ in 0..<2 {
+            let before = try store.counters().notifications
+            let change = try store.deleteOwner("anna", asOf: noon)
+            expect(change, before == 6 ? 4 : 0, damaged: 1, ["anna-1"])
+        }
+        #expect(try store.counters().notifications == 2)
+        expect(try store.deleteOwner("nobody", asOf: noon), 0, damaged: 0, [])
+    }
+
+    @Test("A place that is damaged, or that no other place leads to, is counted without an id")
+    func damagedPlaces() throws {
+        let count = LongChange.damagedIDCountMax + 5
+        try fill(store, "anna", count: count, group: nil)
+        let revision = try #require(try store.record(for: "anna-3", asOf: noon)).revision
+        try store.overwrite(
+            IndexKeys.sequence("anna", revision), in: store.core.tables.index, with: [7, 7, 7])
+        expect(try store.deleteOwner("anna", asOf: noon), count - 1, damaged: 1, [])
+        try store.overwrite(
+            IndexKeys.sequence("anna", revision), in: store.core.tables.index, with: nil)
+        expect(try store.deleteOwner("anna", asOf: noon), 0, damaged: 1, [])
+        // More than are named.
+        try fill(store, "ben", count: count, group: nil)
+        for number in 0..<count {
+            try store.overwrite(
+                Array("ben-\(number)".utf8), in: store.core.tables.notifications, with: [7])
+        }
+        let first = (0..<LongChange.damagedIDCountMax).map { "ben-\($0)" }
+        expect(try store.deleteOwner("ben", asOf: noon), 0, damaged: count, first)
+    }
+
+    /// The removal stopped there, and again whenever it was repeated.
+    @Test("What meets damage in the middle of its removal is left, and the others are removed")
+    func damagedInTheMiddle() throws {
+        for number in 0..<5 {
+            try store.publish(
+                Publication(
+                    id: "n\(number)",
+                    payload: try store.prepare(
+                        [UInt8](repeating: UInt8(number), count: number == 2 ? 2_000 : 10)),
+                    owner: "anna", expiry: .at(noon.adding(seconds: 60))), asOf: noon)
+        }
+        var counters = try store.counters()
+        counters.bytesReferenced = 40
+        try store.overwrite(
+            Array(Counters.name.utf8), in: store.core.tables.meta,
+            with: counters.value.span.bytes.array())
+        expect(try store.deleteOwner("anna", asOf: noon), 4, damaged: 1, ["n2"])
     }
 }

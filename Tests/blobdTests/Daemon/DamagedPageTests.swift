@@ -55,4 +55,65 @@ import Testing
         #expect(Self.count(of: "and steps over it", in: daemon.log) == 2, "once in each run")
         #expect(!daemon.log.contains("Cannot free blobs"), "\(daemon.log)")
     }
+
+    private static let record = #"{"owner":"anna","group":"g","message":"message-of-"#
+
+    /// A client that looked at the status took the account for gone.
+    @Test("The removal of an account, and a change of a group, say what damage they have left")
+    func accounts() throws {
+        let folder = TemporaryFolder()
+        do {
+            let daemon = try DaemonProcess(Self.fast, in: folder)
+            for id in ["a", "b", "c"] {
+                let put = try daemon.request(
+                    "PUT", "/v1/notifications/\(id)", ["Content-Type": "application/json"],
+                    body: Array(#"\#(Self.record)\#(id)"}"#.utf8))
+                #expect(put.status == 201, "\(put.text)")
+            }
+            try daemon.waitUntil("log_batches") { $0 == 0 }
+            // Each commit leaves a copy of the page.
+            let (path, text) = ("\(folder)/data/data.mdb", Array("message-of-b".utf8))
+            for place in try Files.read(path).ranges(of: text) {
+                try Files.overwrite([text[0] ^ 1], at: place.lowerBound, in: path)
+            }
+            let patched = try daemon.request(
+                "PATCH", "/v1/users/anna/notifications?group=g",
+                ["Content-Type": "application/merge-patch+json"],
+                body: Array(#"{"read":true}"#.utf8))
+            try Self.expectLeft(patched, changed: "2")
+            let removed = try daemon.run("rm", "--owner", "anna", "--group", "g")
+            #expect(removed.status == 1)
+            #expect(removed.errors.contains("1 damaged notification"), "\(removed.errors)")
+            #expect(removed.errors.contains(": b"), "\(removed.errors)")
+            try daemon.waitForLog("damaged notifications as they were (b)")
+            #expect(daemon.stop() == 0)
+        }
+        let daemon = try DaemonProcess(Self.fast, in: folder)
+        #expect(
+            try daemon.request(
+                "PUT", "/v1/notifications/d", ["Content-Type": "application/json"],
+                body: Array(#"\#(Self.record)d"}"#.utf8)
+            ).status == 201)
+        for changed in ["1", "0"] {
+            try Self.expectLeft(
+                try daemon.request("DELETE", "/v1/users/anna"), changed: changed)
+            try Self.expectLeft(
+                try daemon.request("DELETE", "/v1/users/anna/notifications?group=g"), changed: "0")
+        }
+        #expect(try daemon.request("GET", "/v1/notifications/d").status == 404)
+        #expect(try daemon.statistic("notifications") == 1)
+        #expect(daemon.stop() == 0)
+    }
+
+    private static func expectLeft(
+        _ answer: HTTPAnswer, changed: String, _ location: SourceLocation = #_sourceLocation
+    ) throws {
+        #expect(answer.status == 500, "\(answer.text)", sourceLocation: location)
+        #expect(answer.code == "corrupt", "\(answer.text)", sourceLocation: location)
+        #expect(answer.member("changed") == changed, "\(answer.text)", sourceLocation: location)
+        #expect(answer.member("damaged") == "1", "\(answer.text)", sourceLocation: location)
+        #expect(
+            answer.text.contains(#""damaged_ids":["b"]"#), "\(answer.text)",
+            sourceLocation: location)
+    }
 }
