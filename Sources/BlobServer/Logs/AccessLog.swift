@@ -35,7 +35,7 @@ package final class AccessLog: Sendable {
         self.log = log
         thread = try ServiceThread()
         let number = Self.open(path)
-        guard number >= 0 else { throw SystemError("open --access-log") }
+        guard number >= 0 else { throw SystemError("--access-log", of: path) }
         descriptor = Atomic(number)
     }
 

@@ -26,14 +26,19 @@ struct OwnedDescriptor: ~Copyable, Sendable {
 package struct SystemError: Error, CustomStringConvertible {
     let call: StaticString
     let code: Int32
+    /// What it was called for, such as a path; nil if the call says it.
+    let subject: String?
 
     /// Reads errno, so create it right after the call.
-    init(_ call: StaticString) {
+    init(_ call: StaticString, of subject: String? = nil) {
         self.code = errno
         self.call = call
+        self.subject = subject
     }
 
-    package var description: String { "\(call): \(Self.text(code))" }
+    package var description: String {
+        "\(call)\(subject.map { " \($0)" } ?? ""): \(Self.text(code))"
+    }
 
     /// The C library's text for an errno (`strerror`).
     static func text(_ code: Int32) -> String {
