@@ -16,8 +16,9 @@ enum CrashMarker {
     /// Throws ``StoreError/cannotOpen(path:reason:)`` if there is a mark and the store is damaged.
     static func check(_ directory: String, _ log: Logger) throws(StoreError) {
         let path = "\(directory)/\(fileName)"
-        if let signal = signal(of: path) {
-            let name = signalName(signal)
+        if let signal = mark(at: path) {
+            // On a full disk the mark is empty.
+            let name = signal.map(signalName) ?? "a signal that \(fileName) does not name"
             log.warning(
                 "The last run was killed by \(name). Checking all tables before the store is served"
             )
@@ -30,16 +31,15 @@ enum CrashMarker {
         if folder >= 0 { clinux_note_deaths(folder, fileName) }
     }
 
-    /// The signal that killed the last run; nil if it left no mark.
-    private static func signal(of path: String) -> Int32? {
+    /// The signal that killed the last run, nil inside if that is not known; nil if it left no mark.
+    private static func mark(at path: String) -> Int32?? {
         let descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
         guard descriptor >= 0 else { return nil }
         defer { close(descriptor) }
         var text = [UInt8](repeating: 0, count: 16)
         let count = read(descriptor, &text, text.count)
         let digits = text[..<max(0, count)].filter { (0x30...0x39).contains($0) }
-        // An empty mark, written on a full disk, counts too.
-        return Int32(String(decoding: digits, as: UTF8.self)) ?? 0
+        return .some(Int32(String(decoding: digits, as: UTF8.self)))
     }
 
     private static func checkPages(_ directory: String, diedOf signal: String) throws(StoreError) {

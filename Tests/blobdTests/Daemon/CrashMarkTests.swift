@@ -116,6 +116,10 @@ struct CrashMarkTests {
         #expect(daemon.log.contains("The last run was killed by SIGABRT"))
         #expect(access(mark, F_OK) != 0)
         #expect(daemon.stop() == 0)
+        // What a full disk has left: it said "signal 0".
+        try Files.write([], to: mark)
+        let next = try DaemonProcess(in: folder)
+        #expect(next.log.contains("The last run was killed by a signal that blobd.died does not"))
     }
 
 }
