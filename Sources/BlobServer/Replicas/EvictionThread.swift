@@ -67,6 +67,8 @@ final class EvictionThread: Sendable {
         var fruitlessPauseMilliseconds = EvictionThread.pauseMilliseconds
         /// Whether the store is being brought below its limit.
         var isEvicting = false
+        /// Whether it ever exceeded it, which is said once.
+        var hasBegun = false
     }
 
     /// Returns whether there may be more to do at once.
@@ -82,6 +84,12 @@ final class EvictionThread: Sendable {
             round.isEvicting = false
             round.fruitlessPauseMilliseconds = Self.pauseMilliseconds
             return false
+        }
+        if !round.hasBegun {
+            round.hasBegun = true
+            context.log.notice(
+                "The store uses \(used) bytes, more than --local-bytes (\(byteCountMax)): from now on the oldest payloads over 64 KiB that the bucket has are evicted"
+            )
         }
         round.isEvicting = true
         let found = try store.evictableBlobs(
@@ -106,7 +114,8 @@ final class EvictionThread: Sendable {
             ? Self.pauseMilliseconds
             : min(2 * round.fruitlessPauseMilliseconds, Self.fruitlessPauseMillisecondsMax)
         round = Round(
-            isFruitless: !round.hasFound, fruitlessPauseMilliseconds: pause, isEvicting: true)
+            isFruitless: !round.hasFound, fruitlessPauseMilliseconds: pause, isEvicting: true,
+            hasBegun: true)
         return evicted > 0
     }
 

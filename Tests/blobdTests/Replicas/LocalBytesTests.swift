@@ -23,6 +23,9 @@ struct LocalBytesTests {
             try $0.request("GET", "/metrics").text
                 .contains("blobd_evictions_total \(Self.count)\n")
         }
+        // Once, however often it exceeds it.
+        let words = "more than --local-bytes (0)"
+        #expect(leader.log.split(separator: "\n").count { $0.contains(words) } == 1)
         return leader
     }
 
