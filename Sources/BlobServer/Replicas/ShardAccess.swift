@@ -63,11 +63,9 @@ final class ShardAccess: ShardHost {
                 "Cannot delete from \(name); objects that are no longer needed stay there: \(error)"
             )
         }
-        guard !report.isSound else { return }
+        guard let why = report.refusal else { return }
         throw ReplicaFailure(
-            description:
-                "\(name) cannot be replicated to: the server does not honour conditional creates (\(report.faults.first ?? "")); run blobd probe \(name)"
-        )
+            description: "\(name) cannot be replicated to: \(why); run blobd probe \(name)")
     }
 
     func wait(milliseconds: Int) -> Bool { stopSignal.wait(milliseconds: milliseconds) }

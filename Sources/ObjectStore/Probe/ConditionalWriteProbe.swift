@@ -85,44 +85,56 @@ package struct ConditionalWriteProbe {
     ) throws(ObjectStoreError) -> ProbeReport {
         var report = ProbeReport(nameCount: names.count, racerCount: racerCount)
         for (name, outcomes) in zip(names, outcomes) {
-            if let fault = try fault(name, outcomes, client, &report) {
-                report.append(fault: "\(name): \(fault)")
-            } else {
-                report.soundNameCount += 1
+            switch try finding(name, outcomes, client, &report) {
+            case .sound: report.soundNameCount += 1
+            case .fault(let fault): report.append(fault: "\(name): \(fault)")
+            case .unknown(let reason):
+                report.uncheckedNameCount += 1
+                report.uncheckedReason = report.uncheckedReason ?? "\(name): \(reason)"
             }
         }
         return report
     }
 
-    private func fault(
+    private enum Finding {
+        case sound
+        case fault(String)
+        /// A connection that broke, or an error, says nothing about conditions.
+        case unknown(String)
+    }
+
+    private func finding(
         _ name: String, _ outcomes: [CreateOutcome?], _ client: ObjectClient,
         _ report: inout ProbeReport
-    ) throws(ObjectStoreError) -> String? {
+    ) throws(ObjectStoreError) -> Finding {
+        if outcomes.allSatisfy({ $0 == nil }) { return .unknown("it was not tried") }
         let winners = outcomes.indices.filter { outcomes[$0] == .created }
         let unknown = outcomes.indices.filter {
             if case .unknown? = outcomes[$0] { true } else { false }
         }
         report.unknownCount += unknown.count
         if winners.count > 1 {
-            return "\(winners.count) of \(outcomes.count) clients created it"
+            return .fault("\(winners.count) of \(outcomes.count) clients created it")
         }
         // One whose answer was lost may be the one.
         let candidates = winners.isEmpty ? unknown : winners
-        if candidates.isEmpty { return "no client created it, but all were told that it exists" }
+        if candidates.isEmpty {
+            return .fault("no client created it, but all were told that it exists")
+        }
         guard let winner = try holder(name, among: candidates, client) else {
             if winners.isEmpty, case .unknown(let reason)? = outcomes[unknown[0]] {
-                return "no client was told that it created it: \(reason)"
+                return .unknown("no client was told that it created it: \(reason)")
             }
-            return "its bytes are not those of the client that created it"
+            return .fault("its bytes are not those of the client that created it")
         }
         let other = Self.bytes(racer: outcomes.count, name: name)
         switch try client.create(name, other.span.bytes) {
         case .exists: break
-        case .created: return "it was overwritten by a conditional create"
-        case .unknown(let reason): return "a conditional create over it: \(reason)"
+        case .created: return .fault("it was overwritten by a conditional create")
+        case .unknown(let reason): return .unknown("a conditional create over it: \(reason)")
         }
         return try holder(name, among: [winner], client) == nil
-            ? "it was overwritten by a conditional create that was refused" : nil
+            ? .fault("it was overwritten by a conditional create that was refused") : .sound
     }
 
     private func holder(
@@ -142,17 +154,26 @@ private final class Race: Sendable {
     private let arrived = Atomic(0)
     /// Whether everyone continues alone, and asks no more: not all racers could be started.
     let isAbandoned = Atomic(false)
-    private let state: Mutex<(outcomes: [[CreateOutcome?]], error: ObjectStoreError?)>
+    private let state:
+        Mutex<(outcomes: [[CreateOutcome?]], hasAnswer: Bool, error: ObjectStoreError?)>
+
+    /// If so many names had no answer at all, no more are tried: each costs all retries.
+    private static let unansweredNameCountMax = 2
 
     init(_ names: [String], _ racerCount: Int) {
         self.names = names
         self.racerCount = racerCount
         let none = [CreateOutcome?](repeating: nil, count: racerCount)
-        state = Mutex((Array(repeating: none, count: names.count), nil))
+        state = Mutex((Array(repeating: none, count: names.count), false, nil))
     }
 
     var outcomes: [[CreateOutcome?]] { state.withLock { $0.outcomes } }
     var error: ObjectStoreError? { state.withLock { $0.error } }
+
+    /// All racers have left the name before.
+    private func isHopeless(at index: Int) -> Bool {
+        index >= Self.unansweredNameCountMax && !state.withLock { $0.hasAnswer }
+    }
 
     func run(_ client: ObjectClient, racer: Int) {
         for (index, name) in names.enumerated() {
@@ -162,11 +183,17 @@ private final class Race: Sendable {
             while arrived.load(ordering: .acquiring) < wanted,
                 !isAbandoned.load(ordering: .relaxed)
             { usleep(20) }
-            guard !isAbandoned.load(ordering: .relaxed), error == nil else { continue }
+            guard !isAbandoned.load(ordering: .relaxed), error == nil, !isHopeless(at: index) else {
+                continue
+            }
             let bytes = ConditionalWriteProbe.bytes(racer: racer, name: name)
             do throws(ObjectStoreError) {
                 let outcome = try client.create(name, bytes.span.bytes)
-                state.withLock { $0.outcomes[index][racer] = outcome }
+                state.withLock {
+                    $0.outcomes[index][racer] = outcome
+                    if case .unknown = outcome { return }
+                    $0.hasAnswer = true
+                }
             } catch {
                 state.withLock { $0.error = $0.error ?? error }
             }
@@ -183,12 +210,24 @@ package struct ProbeReport: Sendable, Equatable {
     package var unknownCount = 0
     package var faults: [String] = []
     package var faultyNameCount = 0
+    /// Names of which too few answers came to judge the server.
+    package var uncheckedNameCount = 0
+    package var uncheckedReason: String?
 
     /// Why what was made is there still; nil: it is deleted.
     package var deletionError: ObjectStoreError?
 
     package var isSound: Bool {
         faultyNameCount == 0 && soundNameCount == nameCount && nameCount > 0
+    }
+
+    /// Why the bucket cannot be replicated to; nil: it can.
+    package var refusal: String? {
+        if isSound { return nil }
+        if faultyNameCount == 0, let uncheckedReason {
+            return "conditional creates could not be checked: \(uncheckedReason)"
+        }
+        return "the server does not honour conditional creates (\(faults.first ?? ""))"
     }
 
     static let faultCountMax = 10

@@ -21,7 +21,8 @@ struct ProbeCommand: ParsableCommand {
             Without a key, the credentials are read from AWS_SHARED_CREDENTIALS_FILE or ~/.aws/credentials, \
             profile AWS_PROFILE. Without AWS_ENDPOINT_URL, the bucket is at AWS.
 
-            Exit codes: 0 the bucket can be used, 1 it cannot, 2 bad usage, 4 not reachable.
+            Exit codes: 0 the bucket can be used, 1 it cannot, 2 bad usage, 4 not reachable, or the \
+            connection broke too often to tell.
             """)
 
     @Argument(help: .named("url", "The bucket and prefix: s3://bucket/prefix."))
@@ -37,11 +38,11 @@ struct ProbeCommand: ParsableCommand {
             "url": url, "can_list": false, "can_write": false, "can_read": false,
             "can_delete": false,
         ]
-        let isUsable: Bool
+        let probe: ProbeReport
         do throws(ObjectStoreError) {
             let bucket = try ObjectBucket(url)
             let trial = BucketTrial(bucket: bucket, client: try bucket.makeClient())
-            isUsable = try trial.run(&report) { line in
+            probe = try trial.run(&report) { line in
                 if !json { try? StandardOutput.write(line + "\n") }
             }
         } catch {
@@ -49,13 +50,16 @@ struct ProbeCommand: ParsableCommand {
             if json { try StandardOutput.write(try JSONLine.object(report)) }
             throw CommandFailure(ExitStatus(error), error.description)
         }
-        let verdict = "The bucket \(isUsable ? "can" : "CANNOT") be replicated to.\n"
+        let isUnchecked = probe.faultyNameCount == 0 && !probe.isSound
+        let verdict =
+            isUnchecked
+            ? "The bucket could not be checked.\n"
+            : "The bucket \(probe.isSound ? "can" : "CANNOT") be replicated to.\n"
         try StandardOutput.write(json ? try JSONLine.object(report) : verdict)
-        guard isUsable else {
-            throw CommandFailure(
-                .refused,
-                "\(url) cannot be replicated to: the server does not honour conditional creates")
-        }
+        guard let why = probe.refusal else { return }
+        throw CommandFailure(
+            isUnchecked ? .noDaemon : .refused,
+            isUnchecked ? "\(url): \(why)" : "\(url) cannot be replicated to: \(why)")
     }
 }
 
@@ -79,10 +83,10 @@ private struct BucketTrial {
     /// Runs all steps.
     ///
     /// - Parameter report: receives the output of `--json`, up to a step that fails.
-    /// - Returns: whether the bucket can be replicated to.
+    /// - Returns: what came of conditional creates.
     func run(
         _ report: inout JSONObject, _ say: (String) -> Void
-    ) throws(ObjectStoreError) -> Bool {
+    ) throws(ObjectStoreError) -> ProbeReport {
         let access = bucket.access
         report["url"] = "\(bucket.url)"
         report["endpoint"] = "\(access.endpoint)"
@@ -111,9 +115,9 @@ private struct BucketTrial {
         }
         report["can_delete"] = true
         say("delete    ok")
-        let isUsable = try race(&report, say)
+        let probe = try race(&report, say)
         try measure(name, &report, say)
-        return isUsable
+        return probe
     }
 
     private func put(_ name: String) throws(ObjectStoreError) {
@@ -122,20 +126,24 @@ private struct BucketTrial {
 
     private func race(
         _ report: inout JSONObject, _ say: (String) -> Void
-    ) throws(ObjectStoreError) -> Bool {
+    ) throws(ObjectStoreError) -> ProbeReport {
         let probe = try ConditionalWriteProbe.full.run(bucket)
         report["conditional_creates"] =
             [
                 "names": probe.nameCount, "racers": probe.racerCount,
                 "one_winner": probe.soundNameCount, "faulty": probe.faultyNameCount,
-                "unanswered": probe.unknownCount, "faults": probe.faults,
+                "unchecked": probe.uncheckedNameCount, "unanswered": probe.unknownCount,
+                "faults": probe.faults,
             ] as JSONObject
+        let verdict = probe.isSound ? "ok" : probe.faultyNameCount > 0 ? "FAILED" : "not checked"
         var text =
-            "create    \(probe.isSound ? "ok" : "FAILED"): \(probe.soundNameCount) of \(probe.nameCount) names had one winner of \(probe.racerCount)"
+            "create    \(verdict): \(probe.soundNameCount) of \(probe.nameCount) names had one winner of \(probe.racerCount)"
         if probe.unknownCount > 0 { text += ", \(probe.unknownCount) unanswered requests" }
-        for fault in probe.faults { text += "\n          \(fault)" }
+        for line in probe.faults + [probe.uncheckedReason].compactMap({ $0 }) {
+            text += "\n          \(line)"
+        }
         say(text)
-        return probe.soundNameCount == probe.nameCount
+        return probe
     }
 
     /// Measures the latency of puts, in milliseconds with two decimals.

@@ -76,6 +76,22 @@ import Testing
         #expect(report.isSound && report.unknownCount > 0, "seed \(seed): \(report)")
     }
 
+    @Test("Connections that break say nothing about conditions")
+    func broken() throws {
+        let objects = StoredObjects()
+        for breaksAll in [true, false] {
+            let report = try Self.probe { request in
+                // All of the race, or the one after it.
+                let isBroken =
+                    request.method == "PUT"
+                    && (breaksAll || objects.putCount(of: request.target) >= 6)
+                return isBroken ? [.close] : objects.answer(request) { _ in true }
+            }
+            #expect(report.uncheckedNameCount == 3 && report.faultyNameCount == 0, "\(report)")
+            #expect(report.refusal?.hasPrefix("conditional creates could not be checked: ") == true)
+        }
+    }
+
     @Test("A server that denies, or is not there, is an error and not a report")
     func errors() throws {
         for (code, status, expected) in [

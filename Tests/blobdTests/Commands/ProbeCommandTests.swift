@@ -58,6 +58,20 @@ import Testing
         #expect(objects.isEmpty)
     }
 
+    @Test("Connections that break in the race are no verdict: 4")
+    func broken() throws {
+        let objects = StoredObjects()
+        let server = try ScriptedServer { request in
+            request.headers["if-none-match"] == "*" ? [.close] : objects.answer(request)
+        }
+        let result = try Self.probe(["s3://test"], ["AWS_ENDPOINT_URL": server.url])
+        #expect(result.status == 4, "\(result)")
+        #expect(result.errors.contains("conditional creates could not be checked: "))
+        #expect(!(result.output + result.errors).contains("honour"))
+        #expect(result.output.contains("not checked: 0 of 100 names"))
+        #expect(result.output.hasSuffix("The bucket could not be checked.\n"))
+    }
+
     @Test("Exit codes: 1 refused, 2 bad usage, 4 not reachable")
     func exitCodes() throws {
         let denying = try ScriptedServer { _ in [.error(403, "AccessDenied")] }
