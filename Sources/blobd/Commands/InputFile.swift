@@ -33,6 +33,15 @@ struct InputFile: ~Copyable {
 
     deinit { if descriptor > STDIN_FILENO { close(descriptor) } }
 
+    /// The next bytes, which stay unread. Empty for a pipe.
+    func peek(_ count: Int) -> [UInt8] {
+        [UInt8](unsafeUninitializedCapacity: count) { memory, filled in
+            // `pread` writes at most as many bytes as fit, and returns how many.
+            let position = lseek(descriptor, 0, SEEK_CUR)
+            filled = max(0, pread(descriptor, memory.baseAddress, memory.count, position))
+        }
+    }
+
     /// Appends up to `byteCountMax` bytes to a buffer; nothing at the end.
     mutating func read(
         into buffer: inout [UInt8], byteCountMax: Int = pieceByteCount
@@ -128,10 +137,13 @@ extension InputFile {
 
     private mutating func copy(to spool: CInt, byteCountMax: UInt64) throws(CommandFailure) {
         var piece: [UInt8] = []
+        var progress = ProgressBar("reading")
+        defer { progress.finish() }
         while true {
             piece.removeAll(keepingCapacity: true)
             try read(into: &piece)
             if piece.isEmpty { return }
+            progress.update(UInt64(byteCount))
             guard UInt64(byteCount) <= byteCountMax else {
                 throw CommandFailure(
                     .refused, "\(name) is over the limit of \(byteCountMax) bytes")

@@ -47,7 +47,7 @@ struct DoctorCommand: ParsableCommand {
         if json {
             try StandardOutput.write(try JSONLine.text(findings))
         } else {
-            try StandardOutput.write(Self.text(findings, isColoured: StandardOutput.isTerminal))
+            try StandardOutput.write(Self.text(findings, isColoured: StandardOutput.takesEscapes))
         }
         let count = findings.count { $0.state == .problem }
         guard count == 0 else {
@@ -57,8 +57,11 @@ struct DoctorCommand: ParsableCommand {
 
     private func check() -> [Finding] {
         var (options, all) = readConfiguration()
+        let isConfigured = !all.contains { $0.state == .problem }
         // Like the client commands.
-        if options.socketPath.isEmpty { options.socketPath = DaemonSocket.defaultPath }
+        if options.socketPath.isEmpty, isConfigured {
+            options.socketPath = DaemonSocket.defaultPath
+        }
         let daemon = DaemonNumber.find(options)
         // Only its unit names one that systemd has passed.
         if options.deviceSocketPath == nil, let daemon {
@@ -68,12 +71,15 @@ struct DoctorCommand: ParsableCommand {
             }
         }
         if options.dataPath.isEmpty {
-            all.append(
-                Finding(
-                    "data directory", "not checked: `data` is not set", .warning,
-                    "Give --data or --config."))
+            // A configuration with a mistake may set it.
+            if isConfigured {
+                all.append(
+                    Finding(
+                        "data directory", "not checked: `data` is not set", .warning,
+                        "Give --data or --config."))
+            }
         } else {
-            let mapped = options.store.mapByteCountMax
+            let mapped = isConfigured ? options.store.mapByteCountMax : .max
             all += StoreChecks(path: options.dataPath, mapByteCountMax: mapped).run()
         }
         for (name, path, group) in [
@@ -84,20 +90,23 @@ struct DoctorCommand: ParsableCommand {
         }
         if let path = options.signingKeyPath { all.append(keys(path)) }
         all += MachineChecks(options: options, limits: daemon.flatMap(ProcessLimits.of)).run()
+        guard !options.socketPath.isEmpty else { return all }
         var socket = SocketOptions()
         socket.timeout = 5
         all += DaemonChecks(path: options.socketPath, options: socket.options()).run()
         return all + nginxChecks(options)
     }
 
-    /// A mistake in the configuration is a finding; the flags are still checked.
+    /// A mistake in the configuration is a finding, and the only one: what is known from flags and the environment is
+    /// checked all the same, but what the configuration may say is not supposed to be the default.
     private func readConfiguration() -> (DaemonOptions, [Finding]) {
+        let environment = ProcessInfo.processInfo.environment
         var flags: [String: [String]] = [:]
         if let data { flags["data"] = [data] }
         if let socket { flags["socket"] = [socket] }
         do {
             let configuration = try ServeConfiguration(
-                path: config, flags: flags, environment: ProcessInfo.processInfo.environment)
+                path: config, flags: flags, environment: environment)
             let options = try ServeConfiguration.options(of: try configuration.values())
             let path = configuration.path ?? "no file; the environment and the defaults"
             return (options, [Finding("configuration", path)])
@@ -105,7 +114,9 @@ struct DoctorCommand: ParsableCommand {
             let advice =
                 "The daemon does not start with it. Test a change with: blobd serve --check-config"
             return (
-                DaemonOptions(dataPath: data ?? "", socketPath: socket ?? ""),
+                DaemonOptions(
+                    dataPath: data ?? "",
+                    socketPath: socket ?? environment[DaemonSocket.variable] ?? ""),
                 [Finding("configuration", "\(error)", .problem, advice)]
             )
         }

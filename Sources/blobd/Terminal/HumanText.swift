@@ -48,6 +48,35 @@ enum HumanText {
         text + String(repeating: " ", count: max(1, width - text.count))
     }
 
+    /// As many whole words as fit: half a number is another one.
+    static func cut(_ line: some StringProtocol, to width: Int) -> String {
+        var line = Substring(line)
+        if line.count > width {
+            let next = line.dropFirst(width).first
+            let fitting = line.prefix(width)
+            let lastWord = fitting.lastIndex(of: " ")
+            line = next == " " ? fitting : fitting[..<(lastWord ?? fitting.endIndex)]
+        }
+        while line.last == " " { line.removeLast() }
+        return String(line)
+    }
+
+    /// Breaks a line between words, so that none is longer than `width` unless it is one word.
+    static func wrapped(_ line: String, to width: Int = 80) -> String {
+        var lines = [""]
+        for word in line.split(separator: " ", omittingEmptySubsequences: false) {
+            let last = lines[lines.count - 1]
+            if last.isEmpty {
+                lines[lines.count - 1] += word
+            } else if last.count + 1 + word.count <= width {
+                lines[lines.count - 1] += " " + word
+            } else {
+                lines.append("  " + word)
+            }
+        }
+        return lines.joined(separator: "\n")
+    }
+
     /// A row without a value has no line.
     static func rows(_ rows: [(title: String, value: String?)], width: Int) -> String {
         rows.compactMap { row in

@@ -1,10 +1,11 @@
 /// A line on standard error about something that takes over two seconds. Nothing is shown before that, or if standard
-/// error is not a terminal.
+/// error is not a terminal. It is overwritten with blanks, not erased by an escape sequence, which not every terminal
+/// knows.
 struct StatusLine {
     let isShown = StandardError.isTerminal
     private let start = ContinuousClock.now
     private var nextDraw = ContinuousClock.now + .seconds(2)
-    private var hasDrawn = false
+    private var drawnCount = 0
 
     /// Replaces the line, but not too often.
     ///
@@ -12,14 +13,19 @@ struct StatusLine {
     mutating func draw(_ text: (Double) -> String) {
         guard isShown, ContinuousClock.now >= nextDraw else { return }
         nextDraw = .now + .milliseconds(100)
-        hasDrawn = true
-        StandardError.write("\r\u{1B}[K" + text((ContinuousClock.now - start) / .seconds(1)))
+        // A line that reaches the last column would scroll.
+        let text = HumanText.cut(
+            text((ContinuousClock.now - start) / .seconds(1)),
+            to: StandardError.width - 1)
+        let rest = String(repeating: " ", count: max(0, drawnCount - text.count))
+        StandardError.write("\r" + text + rest)
+        drawnCount = text.count
     }
 
     mutating func finish() {
-        guard hasDrawn else { return }
-        hasDrawn = false
-        StandardError.write("\r\u{1B}[K")
+        guard drawnCount > 0 else { return }
+        StandardError.write("\r" + String(repeating: " ", count: drawnCount) + "\r")
+        drawnCount = 0
     }
 }
 
@@ -44,9 +50,20 @@ struct ProgressBar {
             let bar =
                 String(repeating: "█", count: full)
                 + String(repeating: "░", count: Self.cellCount - full)
-            let rate = describe(UInt64(Double(done) / seconds))
-            return "\(title) \(bar) \(Int(share * 100)) %  \(describe(done)), \(rate)/s"
+            return "\(title) \(bar) \(Int(share * 100)) %  "
+                + Self.amount(done, seconds, describe)
         }
+    }
+
+    /// Of a total that is not known.
+    mutating func update(_ done: UInt64) {
+        line.draw { [title, describe] in "\(title)  " + Self.amount(done, $0, describe) }
+    }
+
+    private static func amount(
+        _ done: UInt64, _ seconds: Double, _ describe: (UInt64) -> String
+    ) -> String {
+        "\(describe(done)), \(describe(UInt64(Double(done) / seconds)))/s"
     }
 
     mutating func finish() { line.finish() }

@@ -5,6 +5,16 @@ import Glibc
 enum StandardOutput {
     static var isTerminal: Bool { isatty(STDOUT_FILENO) == 1 }
 
+    /// Whether escape sequences may be written: to a terminal, but not to a `dumb` one, and not if its user wants none
+    /// (no-color.org). Standard error gets none.
+    static var takesEscapes: Bool {
+        func variable(_ name: String) -> String { getenv(name).map { String(cString: $0) } ?? "" }
+        return isTerminal && variable("TERM") != "dumb" && variable("NO_COLOR").isEmpty
+    }
+
+    /// Of the terminal, in characters.
+    static var size: (width: Int, height: Int) { terminalSize(of: STDOUT_FILENO) }
+
     static func write(_ text: String) throws(CommandFailure) {
         let bytes = Array(text.utf8)
         try write(bytes.span.bytes)
@@ -25,11 +35,22 @@ enum StandardOutput {
 /// Standard error. A failed write is ignored.
 enum StandardError {
     static var isTerminal: Bool { isatty(STDERR_FILENO) == 1 }
+    static var width: Int { terminalSize(of: STDERR_FILENO).width }
+
+    /// Writes what a user should know, but did not ask for.
+    static func note(_ text: String) { write("blobd: \(text)\n") }
 
     static func write(_ text: String) {
         let bytes = Array(text.utf8)
         _ = writeAll(bytes.span.bytes, to: STDERR_FILENO)
     }
+}
+
+private func terminalSize(of descriptor: CInt) -> (width: Int, height: Int) {
+    var size = winsize()
+    guard ioctl(descriptor, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0
+    else { return (80, 24) }
+    return (Int(size.ws_col), Int(size.ws_row))
 }
 
 /// Writes all bytes to a file descriptor. Returns the `errno` of a failure, or nil.

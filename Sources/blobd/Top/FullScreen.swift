@@ -20,13 +20,6 @@ struct FullScreen {
         tcsetattr(STDIN_FILENO, TCSANOW, &mode)
     }
 
-    static var size: (width: Int, height: Int) {
-        var size = winsize()
-        guard ioctl(STDOUT_FILENO, UInt(TIOCGWINSZ), &size) == 0, size.ws_col > 0, size.ws_row > 0
-        else { return (80, 24) }
-        return (Int(size.ws_col), Int(size.ws_row))
-    }
-
     func draw(_ lines: [String]) {
         // From the top; clears each line to its end, and everything below.
         write("\u{1B}[H" + lines.joined(separator: "\u{1B}[K\r\n") + "\u{1B}[K\u{1B}[J")

@@ -18,7 +18,10 @@ struct TopCommand: ParsableCommand {
     @Option(help: .named("seconds", "The refresh interval."))
     var interval: Double = 1
 
-    @Flag(help: "Print one interval and exit. The default without a terminal.")
+    @Flag(
+        help: """
+            Print one interval and exit. The default without a terminal, with TERM=dumb and with NO_COLOR.
+            """)
     var once = false
 
     @Flag(help: "With --once: print JSON.")
@@ -36,7 +39,7 @@ struct TopCommand: ParsableCommand {
     func run() throws {
         var watch = try ActivityWatch(socket)
         let title = HumanText.line(try socket.path())
-        if once || !StandardOutput.isTerminal {
+        if once || !StandardOutput.takesEscapes {
             usleep(useconds_t(interval * 1e6))
             let activity = try watch.next()
             if json { return try StandardOutput.write(try activity.jsonLine()) }
@@ -53,7 +56,7 @@ struct TopCommand: ParsableCommand {
         var pause = min(interval, 0.3)
         while !terminal.isEnded(withinMilliseconds: Int(pause * 1_000)) {
             pause = interval
-            let (width, height) = FullScreen.size
+            let (width, height) = StandardOutput.size
             guard width >= TopScreen.widthMin, height >= TopScreen.heightMin else {
                 terminal.draw(["too small"])
                 continue

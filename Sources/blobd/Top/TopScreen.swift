@@ -19,11 +19,7 @@ struct TopScreen {
         return lines.prefix(height).map(cut)
     }
 
-    private func cut(_ line: String) -> String {
-        var line = line.prefix(width)
-        while line.last == " " { line.removeLast() }
-        return String(line)
-    }
+    private func cut(_ line: String) -> String { HumanText.cut(line, to: width) }
 
     private func heading(_ activity: Activity, _ title: String) -> [String] {
         let now = activity.now
