@@ -46,10 +46,11 @@ struct HistoryCommand: ParsableCommand {
                 matching: filter.filter)
         } take: { page, answer in
             cursor = cursor ?? page.cursor
-            return try printer.print(
-                answer.body, isOfDeleted ? "deleted" : "notifications",
-                count: page.notifications.count + page.deleted.count
-            ) { page.notifications.map(Self.row) + page.deleted.map(Self.row) }
+            return try printer.print(count: page.notifications.count + page.deleted.count) {
+                try JSONTexts.lines(isOfDeleted ? "deleted" : "notifications", in: answer.body)
+            } rows: {
+                page.notifications.map(Self.row) + page.deleted.map(Self.row)
+            }
         }
         if let next { StandardError.write("more: --before \(next)\n") }
         StandardError.write("cursor: \(cursor ?? "")\n")

@@ -50,11 +50,12 @@ struct ListPrinter {
         self.table = table
     }
 
+    /// - Returns: whether more are wanted.
     mutating func print(
-        _ document: [UInt8], _ member: String, count: Int, rows: () -> [[String]]
+        count: Int, lines: () throws -> [String], rows: () -> [[String]]
     ) throws -> Bool {
         if table == nil {
-            try StandardOutput.write(JSONTexts.lines(member, in: document).joined())
+            try StandardOutput.write(try lines().joined())
         } else {
             for row in rows() { table?.append(row) }
             // An empty list has titles, too.
