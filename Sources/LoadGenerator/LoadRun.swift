@@ -93,6 +93,7 @@ public struct LoadRun: Sendable {
         while engine.record.answerCount < count {
             let before = engine.record.answerCount
             now = try engine.run(until: now + 50_000_000, now: now)
+            try checkStopped()
             if engine.record.answerCount > before { lastAnswer = now }
             guard now - lastAnswer < LoadLimits.storeNanosecondsWithoutAnswerMax else {
                 throw LoadFailure(.server, "timeout: no answer to a publish for a minute")
@@ -135,6 +136,7 @@ public struct LoadRun: Sendable {
         var pace = Pace(progress)
         while now < counted {
             now = try engine.run(until: counted, now: now)
+            try checkStopped()
             pace.report(now, begin: begin, counted: nil, engine.record)
         }
         engine.beginCounting()
@@ -142,6 +144,7 @@ public struct LoadRun: Sendable {
         let first = Engine.now()
         while now < end {
             now = try engine.run(until: end, now: now)
+            try checkStopped()
             pace.report(now, begin: begin, counted: first, engine.record)
         }
         let after = ProcessorTimes.now(of: processes)
@@ -155,6 +158,10 @@ public struct LoadRun: Sendable {
         return LoadFigures(
             dialect, payloads, options, engine.record, seconds: seconds, unanswered: unanswered,
             processes: processes, from: before, to: after)
+    }
+
+    private func checkStopped() throws(LoadFailure) {
+        if options.isStopped?() == true { throw LoadFailure(.stopped, "stopped") }
     }
 
     private func prepareThread() throws(LoadFailure) {

@@ -114,6 +114,8 @@ public struct LoadFailure: Error, Sendable, Hashable, CustomStringConvertible {
         case wrongBytes
         /// A system call failed.
         case system
+        /// ``LoadOptions/isStopped`` said so.
+        case stopped
     }
 
     /// The kind of failure.

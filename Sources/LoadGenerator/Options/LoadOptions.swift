@@ -25,6 +25,8 @@ public struct LoadOptions: Sendable {
     public var serverProcesses: [Int32] = []
     /// The core to which the calling thread is permanently pinned; nil: none.
     public var core: Int?
+    /// Asked about every 50 ms whether to end the run with ``LoadFailure/Reason/stopped``; nil: it is never ended.
+    public var isStopped: (@Sendable () -> Bool)?
 
     /// A run of five seconds after one second of warm-up, with one connection and one request in flight.
     public init(socketPath: String) { self.socketPath = socketPath }

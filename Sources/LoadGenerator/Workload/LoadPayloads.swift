@@ -73,8 +73,8 @@ public struct LoadPayloads: Sendable {
             index: index, id: "bench-\(sizes)-\(seed)-\(index)", byteCount: slices[index].byteCount)
     }
 
-    /// What a run publishes for payload `index`: the same size under another id.
-    func publishedItem(_ index: Int) -> LoadItem {
+    /// What a run publishes for payload `index`: the same size under another id. Allocates a string.
+    public func publishedItem(_ index: Int) -> LoadItem {
         LoadItem(
             index: index, id: "bench-publish-\(sizes)-\(seed)-\(index)",
             byteCount: slices[index].byteCount)

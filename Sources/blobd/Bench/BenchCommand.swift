@@ -1,13 +1,17 @@
 import ArgumentParser
+import BlobClient
 import LoadGenerator
+import Synchronization
 
 struct BenchCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "bench",
         abstract: "Measure the throughput and latency of a daemon. Every byte is verified.",
         discussion: """
-            Stores payloads for two hours under ids that begin with bench-, then fetches them at random, \
-            publishes, or does both. After a wrong byte or an error it prints no figures and exits with 1.
+            Stores payloads under ids that begin with bench-, then fetches them at random, publishes, or \
+            does both. At the end, also when it is interrupted, it deletes what it stored; what it cannot \
+            delete expires after two hours. After a wrong byte or an error it prints no figures and exits \
+            with 1.
 
               blobd bench
               blobd bench --size 1KiB,16KiB,128KiB,1MiB --connections 16
@@ -24,9 +28,9 @@ struct BenchCommand: ParsableCommand {
             intervals, and latency counts from then. Measure p99 and beyond with --rate, at half of the \
             maximum throughput or less.
 
-            Latencies are in microseconds, MB/s in 10^6 payload bytes. 'server' is the daemon's CPU time per \
-            answer, 'load' the CPU use of this command: near 100 % in a closed loop, it may be the limit. \
-            Run both programs on separate cores.
+            Latencies without a unit are in microseconds, MB/s in 10^6 payload bytes. 'server' is the \
+            daemon's CPU time per answer, 'load' the CPU use of this command: near 100 % in a closed loop, it \
+            may be the limit. Run both programs on separate cores.
 
               taskset -c 0 blobd serve --workers 1 --data DIR --socket PATH &
               blobd bench --cpu 1 --socket PATH --connections 16
@@ -80,10 +84,10 @@ struct BenchCommand: ParsableCommand {
             "all: verify every byte. sample: lengths and ends, and every byte of 1 answer in 16."))
     var check: LoadCheck = .all
 
-    @Flag(
-        help:
-            "Use the payloads of an earlier run with the same sizes and seed."
-    )
+    @Flag(help: "Leave the payloads to fetch, for a run with --stored.")
+    var keep = false
+
+    @Flag(help: "Use the payloads that a run with --keep and the same sizes and seed has left.")
     var stored = false
 
     @Option(help: .named("core", "Run on this core."))
@@ -127,7 +131,10 @@ struct BenchCommand: ParsableCommand {
     func run() throws {
         // The client has better error messages for a bad socket.
         _ = try socket.connect()
-        let options = try options()
+        let interruption = LoadInterruption()
+        Interruption.handle { interruption.note($0) }
+        var options = try options()
+        options.isStopped = { interruption.signal != nil }
         var report = BenchReport()
         do {
             for dialect in dialect.dialects {
@@ -141,6 +148,10 @@ struct BenchCommand: ParsableCommand {
                 }
             }
         } catch let failure as LoadFailure {
+            if failure.reason == .stopped, let signal = interruption.signal {
+                StandardError.note("interrupted; no figures")
+                throw ExitCode(Interruption.exitCode(of: signal))
+            }
             throw CommandFailure(failure)
         }
         if !json { try StandardOutput.write(report.text()) }
@@ -152,7 +163,10 @@ struct BenchCommand: ParsableCommand {
         let payloads = try LoadPayloads(sizes, seed: seed)
         let run = try LoadRun(dialect, payloads, options)
         var progress = BenchProgress("\(dialect.name), \(sizes)")
-        defer { progress.finish() }
+        defer {
+            progress.finish()
+            deleteAll(of: payloads, options)
+        }
         if options.readPercent > 0, !stored {
             try run.store(
                 progress: progress.isShown
@@ -160,6 +174,38 @@ struct BenchCommand: ParsableCommand {
         }
         return try run.measure(progress: progress.isShown ? { progress.update($0) } : nil)
     }
+
+    /// Deletes what the run stored. That it cannot is no failure of the measurement.
+    private func deleteAll(of payloads: LoadPayloads, _ options: LoadOptions) {
+        var ids: [String] = []
+        if options.readPercent > 0, !stored, !keep {
+            ids += (0..<payloads.count).map { payloads.item($0).id }
+        }
+        if options.readPercent < 100 {
+            ids += (0..<payloads.count).map { payloads.publishedItem($0).id }
+        }
+        guard !ids.isEmpty else { return }
+        var leftCount = ids.count
+        do {
+            let pool = try ConnectionPool(
+                try socket.connect(), count: min(ids.count, Self.deletionConnectionCount), socket)
+            try pool.forEach(ids) { connection, id in
+                _ = try connection.queueCall(.delete(id))
+            } take: { id, outcome in
+                // One that was never stored is not there either.
+                if case .failed(let error) = outcome, ExitStatus(error) != .notFound { return }
+                leftCount -= 1
+            }
+        } catch {
+            StandardError.note("\(error)")
+        }
+        guard leftCount > 0 else { return }
+        StandardError.note(
+            "up to \(HumanText.count(leftCount)) notifications bench-… are left, and expire within two hours"
+        )
+    }
+
+    private static let deletionConnectionCount = 64
 
     private func options() throws -> LoadOptions {
         var options = LoadOptions(socketPath: try socket.path())
@@ -177,13 +223,25 @@ struct BenchCommand: ParsableCommand {
     }
 }
 
+/// The signal that ends a run, noted by one thread for another.
+private final class LoadInterruption: Sendable {
+    private let noted = Atomic<Int32>(0)
+
+    var signal: Int32? {
+        let number = noted.load(ordering: .relaxed)
+        return number == 0 ? nil : number
+    }
+
+    func note(_ signal: Int32) { noted.store(signal, ordering: .relaxed) }
+}
+
 extension CommandFailure {
     fileprivate init(_ failure: LoadFailure) {
         let status: ExitStatus =
             switch failure.reason {
             case .options: .badUsage
             case .noServer: .noDaemon
-            case .server, .wrongBytes, .system: .refused
+            case .server, .wrongBytes, .system, .stopped: .refused
             }
         self.init(status, failure.description)
     }

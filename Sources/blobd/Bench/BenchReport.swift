@@ -6,8 +6,8 @@ struct BenchReport {
         ("MB/s", .right), ("server", .right), ("load", .right),
     ])
     private var latencies = TextTable([
-        ("latency, µs", .left), ("payload", .right), ("", .left), ("min", .right),
-        ("p50", .right), ("p90", .right), ("p99", .right), ("p99.9", .right), ("p99.99", .right),
+        ("latency, µs", .left), ("min", .right), ("p50", .right), ("p90", .right), ("p99", .right),
+        ("p99.9", .right), ("p99.99", .right),
         ("max", .right), ("mean", .right),
     ])
     private var remarks: [String] = []
@@ -26,14 +26,16 @@ struct BenchReport {
                 figures.dialect, payload, kind, HumanText.count(Int(rate.rounded())),
                 Self.number(megabytes), isFirst ? server : "", isFirst ? load : "",
             ])
+            // One column for what the other table has in three: both fit 80 columns.
+            let size = Int(figures.payload).map { ByteCountText($0).defaultValueDescription }
             latencies.append(
-                [figures.dialect, payload, kind]
+                ["\(figures.dialect) \(size ?? figures.payload) \(kind.drop { "· ".contains($0) })"]
                     + [
                         latency.minMicroseconds, latency.p50Microseconds, latency.p90Microseconds,
                         latency.p99Microseconds, latency.p999Microseconds,
                         latency.p9999Microseconds, latency.maxMicroseconds,
                         latency.meanMicroseconds,
-                    ].map(Self.number))
+                    ].map(Self.time))
         }
         let kinds = [("fetch", figures.fetches), ("publish", figures.publishes)]
         let isMixed = figures.fetches != nil && figures.publishes != nil
@@ -56,20 +58,30 @@ struct BenchReport {
             let asked = HumanText.count(Int(rate.askedPerSecond.rounded()))
             remarks.append(
                 "\(run): the rate was not reached: \(achieved) of \(asked) requests per second, "
-                    + "\(HumanText.count(rate.unanswered)) unanswered at the end. Latencies grow with --seconds.\n"
+                    + "\(HumanText.count(rate.unanswered)) unanswered at the end. Latencies grow with --seconds."
             )
         } else if figures.generator.cpuShare > Self.busyShare {
             remarks.append(
                 "\(run): the load used \(Int((figures.generator.cpuShare * 100).rounded())) % of its core: "
-                    + "it may be the limit.\n")
+                    + "it may be the limit.")
         }
     }
 
     mutating func text() -> String {
         var text = throughput.takeText(withTitles: true) + "\n"
         text += latencies.takeText(withTitles: true)
-        if !remarks.isEmpty { text += "\n" + remarks.joined() }
+        if !remarks.isEmpty {
+            text += "\n" + remarks.map { HumanText.wrapped($0) + "\n" }.joined()
+        }
         return text
+    }
+
+    /// Microseconds in at most five characters: `4.21`, `38.5`, `1204`, `12040`, then `120ms`, `1.20s`.
+    static func time(_ microseconds: Double) -> String {
+        guard microseconds.isFinite, microseconds < 1e13 else { return "?" }
+        if microseconds < 99_999.5 { return number(microseconds).filter { $0 != "," } }
+        if microseconds < 999_500 { return "\(Int((microseconds / 1e3).rounded()))ms" }
+        return "\(number(microseconds / 1e6))s"
     }
 
     /// With three significant digits below 100, as a whole number above: `4.21`, `38.5`, `1,204`.

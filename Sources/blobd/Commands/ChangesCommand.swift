@@ -1,17 +1,15 @@
 import ArgumentParser
 import BlobClient
-import Dispatch
-import Glibc
 
 struct ChangesCommand: ParsableCommand {
     private static let pageCount = 100
 
     static let configuration = CommandConfiguration(
         commandName: "changes",
-        abstract: "Print a user's change feed, one JSON document per line.",
+        abstract: "Print a user's change feed.",
         discussion: """
-            Each notification appears once, with its latest change: published, updated, deleted or expired. \
-            A category that the user's notifications use appears when it is set or removed. The last line on \
+            Prints a table on a terminal, else one JSON document per line. Each notification appears once, \
+            with its latest change: published, updated, deleted or expired. A category that the user's notifications use appears when it is set or removed. The last line on \
             standard error is the cursor: pass it as --since next time, and you miss no change. --follow \
             waits for changes, and reconnects when the daemon restarts.
 
@@ -39,10 +37,22 @@ struct ChangesCommand: ParsableCommand {
     @Flag(help: "Wait for changes until interrupted.")
     var follow = false
 
+    @Flag(help: "Print JSON, also on a terminal.")
+    var json = false
+
+    @Flag(help: "Print a table, also to a file or a pipe.")
+    var table = false
+
     @OptionGroup var socket: SocketOptions
 
+    func validate() throws {
+        try require(!json || !table, "--json and --table cannot be used together")
+    }
+
     func run() throws {
-        var printer = ChangePrinter(cursor: since, left: limit.limit ?? .max)
+        let isTable = table || (!json && StandardOutput.isTerminal)
+        var printer = ChangePrinter(
+            cursor: since, left: limit.limit ?? .max, table: isTable ? ChangePrinter.titles : nil)
         do {
             if follow { try follow(&printer) } else { try read(&printer) }
         } catch {
@@ -67,7 +77,7 @@ struct ChangesCommand: ParsableCommand {
 
     private func follow(_ printer: inout ChangePrinter) throws {
         let stop = SocketStop()
-        Self.whenInterrupted { stop.stop() }
+        Interruption.handle { _ in stop.stop() }
         var reader = FeedSubscription(
             socketPath: try socket.path(), options: socket.options(), owner: owner, since: since,
             limit: min(printer.left, Self.pageCount), matching: filter.filter, stop: stop)
@@ -75,46 +85,52 @@ struct ChangesCommand: ParsableCommand {
             _ = try printer.print(page.document)
         }
     }
-
-    /// Runs `body` on another thread at the first SIGINT or SIGTERM, which then have no other effect.
-    private static func whenInterrupted(_ body: @escaping @Sendable () -> Void) {
-        // Blocked before there is another thread, so that none can be interrupted.
-        var signals = sigset_t()
-        sigemptyset(&signals)
-        sigaddset(&signals, SIGINT)
-        sigaddset(&signals, SIGTERM)
-        pthread_sigmask(SIG_BLOCK, &signals, nil)
-        let awaited = signals
-        DispatchQueue(label: "blobd.signals").async {
-            var signals = awaited
-            var number: CInt = 0
-            while sigwait(&signals, &number) != 0 {}
-            body()
-        }
-    }
 }
 
 private struct ChangePrinter {
     private(set) var cursor: String
-    private(set) var hasRead = false
     private(set) var left: Int
+    /// Nil: JSON.
+    var table: TextTable?
+    private(set) var hasRead = false
+
+    static let titles = TextTable([
+        ("CHANGE", .left), ("ID", .left), ("REVISION", .right), ("DEVICE", .left),
+        ("MESSAGE", .left),
+    ])
+
+    init(cursor: String, left: Int, table: TextTable?) {
+        (self.cursor, self.left, self.table) = (cursor, left, table)
+    }
 
     func writeCursor() { StandardError.write("cursor: \(cursor)\n") }
 
     mutating func print(_ document: [UInt8]) throws -> Bool {
         let page = try ChangePage(document: document)
-        hasRead = true
-        let lines = try JSONTexts.lines("changes", in: document)
-        guard lines.count <= left else {
-            // The cursor after the last printed one.
-            try StandardOutput.write(lines.prefix(left).joined())
-            cursor = page.changes[left - 1].cursor
-            left = 0
-            return true
+        // Of more than was asked for, the cursor after the last printed one.
+        let changes = page.changes.prefix(left)
+        let isCut = changes.count < page.changes.count
+        if table == nil {
+            let lines = try JSONTexts.lines("changes", in: document).prefix(left)
+            if !lines.isEmpty { try StandardOutput.write(lines.joined()) }
+        } else if !hasRead || !changes.isEmpty {
+            for change in changes { table?.append(Self.row(change)) }
+            try StandardOutput.write(table?.takeText(withTitles: !hasRead) ?? "")
         }
-        if !lines.isEmpty { try StandardOutput.write(lines.joined()) }
-        left -= lines.count
-        cursor = page.next
-        return page.hasMore
+        hasRead = true
+        left -= changes.count
+        cursor = isCut ? changes.last?.cursor ?? cursor : page.next
+        return isCut || page.hasMore
+    }
+
+    private static func row(_ change: NotificationChange) -> [String] {
+        let record = change.notification
+        var kind = change.kind.name
+        if change.kind == .category { kind += change.category == nil ? " removed" : " set" }
+        return [
+            kind, HumanText.line(change.id, characterCountMax: 255),
+            HumanText.count(change.revision), change.device.map { HumanText.line($0) } ?? "",
+            (record?.title ?? record?.message).map { HumanText.line($0) } ?? "",
+        ]
     }
 }

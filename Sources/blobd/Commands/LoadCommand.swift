@@ -2,6 +2,8 @@ import ArgumentParser
 import BlobClient
 import BlobJSON
 import BlobProtocol
+import Glibc
+import Synchronization
 
 struct LoadCommand: ParsableCommand {
     static let configuration = CommandConfiguration(
@@ -10,13 +12,15 @@ struct LoadCommand: ParsableCommand {
         discussion: """
             A notification with the same id is replaced; expired ones are skipped. Creation times, revisions, \
             responses and the names of categories that do not exist are not loaded. Unlike a restored store, \
-            the daemon may assign an id that a device still has in an old link.
+            the daemon may assign an id that a device still has in an old link. A load that was interrupted \
+            says what is stored by then, and can be repeated.
 
               blobd load all.tar
               ssh old 'blobd dump -' | blobd load -
             """)
 
-    @Argument(help: .named("file", "The archive, or - for standard input."))
+    @Argument(
+        help: .named("file", "The archive, or - for standard input."), completion: .file())
     var file: String
 
     @OptionGroup var socket: SocketOptions
@@ -24,37 +28,71 @@ struct LoadCommand: ParsableCommand {
     func run() throws {
         var input = try InputFile(file)
         var connection = try socket.connect()
-        var load = Load()
+        let load = Load()
+        Interruption.handle { signal in
+            StandardError.note("interrupted; \(load.storedSoFar)")
+            _exit(Interruption.exitCode(of: signal))
+        }
         var progress = ProgressBar("loading")
-        while let head = try TarArchive.read(try input.read(TarArchive.blockByteCount)) {
-            let bytes = try input.read(head.byteCount)
-            _ = try input.read(TarArchive.padding(after: head.byteCount).count)
-            try load.add(head.name, bytes, &connection)
-            progress.update(UInt64(input.byteCount), of: input.byteCountInAll)
+        defer { progress.finish() }
+        do {
+            while let head = try TarArchive.read(try input.read(TarArchive.blockByteCount)) {
+                let bytes = try input.read(head.byteCount)
+                _ = try input.read(TarArchive.padding(after: head.byteCount).count)
+                try load.add(head.name, bytes, &connection)
+                if input.byteCountInAll > 0 {
+                    progress.update(UInt64(input.byteCount), of: input.byteCountInAll)
+                } else {
+                    progress.update(UInt64(input.byteCount))
+                }
+            }
+        } catch {
+            progress.finish()
+            StandardError.note("stopped; \(load.storedSoFar)")
+            throw error
         }
         progress.finish()
         try StandardOutput.write(load.summary)
-        guard load.refusedCount == 0 else {
+        let refusedCount = load.refusedCount
+        guard refusedCount == 0 else {
             throw CommandFailure(
-                .refused, "\(HumanText.count(load.refusedCount)) notifications were refused")
+                .refused, "\(HumanText.count(refusedCount)) notifications were refused")
         }
     }
 }
 
-private struct Load {
-    private var notificationCount = 0
-    private var expiredCount = 0
-    private var blobCount = 0
-    private(set) var refusedCount = 0
+/// The loading of an archive. Another thread may ask how far it is.
+private final class Load: Sendable {
+    private struct Counts {
+        var notifications = 0
+        var expired = 0
+        var payloads = 0
+        var refused = 0
+
+        var stored: String {
+            "\(HumanText.count(notifications, of: "notification")) and "
+                + HumanText.count(payloads, of: "payload")
+        }
+    }
+
+    private let counts = Mutex(Counts())
+
+    var refusedCount: Int { counts.withLock { $0.refused } }
 
     var summary: String {
-        "loaded \(HumanText.count(notificationCount)) notifications and "
-            + "\(HumanText.count(blobCount)) payloads"
-            + (expiredCount > 0 ? ", skipped \(HumanText.count(expiredCount)) expired\n" : "\n")
+        let counts = counts.withLock { $0 }
+        return "loaded \(counts.stored)"
+            + (counts.expired > 0 ? ", skipped \(HumanText.count(counts.expired)) expired\n" : "\n")
+    }
+
+    /// At least: of what is being sent the answer is not known.
+    var storedSoFar: String {
+        "at least \(counts.withLock { $0.stored }) of the archive are stored. Loading it again "
+            + "replaces them"
     }
 
     /// Ignores files with other names.
-    mutating func add(
+    func add(
         _ name: String, _ bytes: [UInt8], _ connection: inout BlobConnection
     ) throws {
         if name.hasPrefix("blobs/sha256/") {
@@ -66,7 +104,7 @@ private struct Load {
             // Held until its notifications arrive.
             let seconds = min(Self.holdSecondsMax, Int64(connection.daemon.ttlSecondsMax))
             try connection.call(.storeBlob(bytes, as: found, ttlSeconds: seconds))
-            blobCount += 1
+            counts.withLock { $0.payloads += 1 }
         } else if name == "categories.jsonl" {
             for line in Self.lines(of: bytes) { try addCategory(line, &connection) }
         } else if name.hasPrefix("notifications/") {
@@ -95,7 +133,7 @@ private struct Load {
                 mediaType: "application/json"))
     }
 
-    private mutating func addNotifications(
+    private func addNotifications(
         _ lines: [ArraySlice<UInt8>], _ connection: inout BlobConnection
     ) throws {
         let now = wallClockMilliseconds()
@@ -109,7 +147,7 @@ private struct Load {
                 throw CommandFailure(.refused, "\(id) has no expires_at in the archive")
             }
             guard try CommandLineText.time(end) > now else {
-                expiredCount += 1
+                counts.withLock { $0.expired += 1 }
                 continue
             }
             record.publishable.append(to: &batch)
@@ -118,7 +156,7 @@ private struct Load {
         for call in BatchFile(batch).calls { try publish(call.bytes, &connection) }
     }
 
-    private mutating func publish(
+    private func publish(
         _ lines: [UInt8], _ connection: inout BlobConnection
     ) throws {
         let results = try connection.call(.publishBatch(lines: lines))
@@ -126,7 +164,7 @@ private struct Load {
         var withoutCategory: [UInt8] = []
         for (line, result) in zip(Self.lines(of: lines), results) {
             guard result.status >= 400 else {
-                notificationCount += 1
+                counts.withLock { $0.notifications += 1 }
                 continue
             }
             let record = try JSONTexts.value(Array(line))
@@ -135,7 +173,7 @@ private struct Load {
                 withoutCategory.append(UInt8(ascii: "\n"))
                 continue
             }
-            refusedCount += 1
+            counts.withLock { $0.refused += 1 }
             let reason = result.detail ?? result.code ?? "refused"
             StandardError.write("blobd: \(record.text("id") ?? "?"): \(reason)\n")
         }

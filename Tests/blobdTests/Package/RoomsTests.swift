@@ -79,7 +79,6 @@ import Testing
         blobd/Terminal:           BlobClient BlobProtocol
         blobd/Configuration:      BlobServer/Net BlobServer/Limits BlobStore BlobClient BlobProtocol
                                   ObjectStore Terminal
-        blobd/Bench:              LoadGenerator BlobClient BlobProtocol Terminal Configuration
         blobd/Doctor:             BlobServer/Net BlobServer/Limits BlobStore BlobClient BlobProtocol
                                   Terminal Configuration
         blobd/Top:                BlobServer/Metrics BlobClient BlobProtocol Terminal Configuration
@@ -87,6 +86,8 @@ import Testing
                                   BlobServer/Metrics BlobServer/Net BlobServer/Walk ObjectStore
                                   Replication BlobStore BlobClient BlobProtocol BlobJSON Terminal
                                   Configuration
+        blobd/Bench:              LoadGenerator BlobClient BlobProtocol Terminal Configuration
+                                  Commands
         blobd:                    BlobServer/Limits BlobClient blobd
         """)
 
