@@ -1,6 +1,7 @@
 public import ArgumentParser
 public import BlobClient
 import BlobProtocol
+import FoundationEssentials
 public import Notifications
 
 extension ExpressibleByArgument where Self: NamedValue & RawRepresentable, RawValue == UInt8 {
@@ -54,6 +55,18 @@ struct PartText: ExpressibleByArgument, Equatable {
         return (String(text[..<colon]), type)
     }
 
+    /// What the shell may complete: the files after `NAME=`.
+    static func completions(of typed: String) -> [String] {
+        guard let sign = typed.firstIndex(of: "=") else { return [] }
+        let path = typed[typed.index(after: sign)...]
+        let start = path.lastIndex(of: "/").map { path.index(after: $0) } ?? path.startIndex
+        let (folder, name) = (path[..<start], path[start...])
+        let names = try? FileManager.default.contentsOfDirectory(
+            atPath: folder.isEmpty ? "." : String(folder))
+        return (names ?? []).filter { $0.hasPrefix(name) && ($0.first != "." || name.first == ".") }
+            .sorted().map { typed[...sign] + folder + $0 }
+    }
+
     /// Refuses an invalid digest. A file of such a name is `./sha256:…`.
     func check() throws {
         guard case .file(let path, _) = source, path.hasPrefix("sha256:") else { return }
@@ -68,6 +81,16 @@ struct PartText: ExpressibleByArgument, Equatable {
             return .init(
                 name: name, mediaType: mediaType ?? MediaTypes.suggested(by: path),
                 .bytes(try InputFile.bytes(of: path, .payload(byteCountMax))))
+        }
+    }
+
+    /// What a user should know of the type that the part is stored with; nil: nothing.
+    func note(on part: NotificationUpload.Part) -> String? {
+        guard case .file(let path, nil) = source, case .bytes(let bytes) = part.content else {
+            return nil
+        }
+        return MediaTypes.note(path == "-" ? nil : path, start: bytes.span.bytes) {
+            "--part \(name)=\(path):\($0)"
         }
     }
 }

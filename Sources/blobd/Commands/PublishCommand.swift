@@ -22,7 +22,8 @@ struct PublishCommand: ParsableCommand {
               blobd publish --batch campaign.jsonl    # one JSON document per line
 
             A part is NAME=FILE, NAME=FILE:MEDIA/TYPE such as picture=photo:image/webp, or \
-            NAME=sha256:DIGEST for bytes that are already stored.
+            NAME=sha256:DIGEST for bytes that are already stored. A file whose name does not tell its type, \
+            or tells another than its first bytes, is stored all the same, with a warning.
             """)
 
     @Argument(help: .named("id", "The notification's id."))
@@ -61,10 +62,13 @@ struct PublishCommand: ParsableCommand {
     @Option(
         name: .customLong("part"),
         help: .named(
-            "name=file", "A part. Repeatable."))
+            "name=file", "A part. Repeatable."),
+        completion: .custom { _, _, typed in PartText.completions(of: typed) })
     var parts: [PartText] = []
 
-    @Option(help: .named("file", "Publish every line of this file. - is standard input."))
+    @Option(
+        help: .named("file", "Publish every line of this file. - is standard input."),
+        completion: .file())
     var batch: String?
 
     @Option(help: .named("name", "The device that publishes it."))
@@ -110,6 +114,11 @@ struct PublishCommand: ParsableCommand {
         } catch {
             throw KnownNames.explain(error, .unknownCategory) {
                 KnownNames.categories(for: texts.app, &connection)
+            }
+        }
+        defer {
+            for case let note? in zip(parts, upload.parts).map({ $0.note(on: $1) }) {
+                StandardError.note(note)
             }
         }
         guard !json else { return try StandardOutput.writeLine(answer.body) }

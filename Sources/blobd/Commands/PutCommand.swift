@@ -14,7 +14,8 @@ struct PutCommand: ParsableCommand {
             """,
         discussion: """
             The payload is on disk when the command returns. An existing part is replaced. Texts, owner, app \
-            and expiry keep their values unless you set them.
+            and expiry keep their values unless you set them. A file whose name does not tell its type, or \
+            tells another than its first bytes, is stored all the same, with a warning.
 
               blobd put 42 photo.jpg --ttl 24h --message 'Look who is here' --rich-type img
               blobd put 42 chime.wav --part sound
@@ -24,13 +25,17 @@ struct PutCommand: ParsableCommand {
               blobd put --blob banner.png --ttl 1h       # for notifications that name its digest
             """)
 
-    @Argument(help: .named("id", "The notification's id."))
+    // With --blob and --ids-from the first argument is the file.
+    @Argument(help: .named("id", "The notification's id."), completion: .file())
     var id: String
 
-    @Argument(help: .named("file", "The payload's file. - is standard input."))
+    @Argument(
+        help: .named("file", "The payload's file. - is standard input."), completion: .file())
     var file: String?
 
-    @Option(help: .named("list", "Store it for every id in this file, one per line."))
+    @Option(
+        help: .named("list", "Store it for every id in this file, one per line."),
+        completion: .file())
     var idsFrom: String?
 
     @Option(
@@ -91,20 +96,25 @@ struct PutCommand: ParsableCommand {
                 StoreLimits.codedByteCountMax(
                     for: Int(clamping: min(limit, UInt64(StoreLimits.payloadByteCountMax)))))
         }
-        if blob {
-            return try putBlob(try InputFile.bytes(of: path, .payload(limit)), path, &connection)
-        }
-        guard let ids else {
+        guard blob || ids != nil else {
             var payload = try InputFile.measured(path, byteCountMax: limit)
-            return try putOne(&payload, path, &connection)
+            let start = payload.peek(FileSignature.byteCount)
+            try putOne(&payload, path, &connection)
+            return note(path, start)
         }
         let bytes = try InputFile.bytes(of: path, .payload(limit))
+        let start = Array(bytes.prefix(FileSignature.byteCount))
+        guard let ids else {
+            try putBlob(bytes, path, &connection)
+            return note(path, start)
+        }
         // At most about 16 MiB in flight, whatever the size of the payload.
         let inFlightMax = max(1, (16 << 20) / max(1, bytes.count))
         let pool = try ConnectionPool(
             connection, count: min(ids.count, ConnectionPool.changeCountMax),
             inFlightMax: inFlightMax, socket)
         try putMany(ids, bytes, path, pool)
+        note(path, start)
     }
 
     private func putBlob(
@@ -199,10 +209,24 @@ struct PutCommand: ParsableCommand {
 
     private var coding: WireCoding { gzip ? .gzip : .identity }
 
-    /// The media type: `--type`, or that of the file's name, with `--gzip` without its `.gz`.
+    /// The media type: `--type`, or that of the file's name.
     private func mediaType(of path: String) -> String? {
-        if let type { return type }
-        let isNamedSo = gzip && path.lowercased().hasSuffix(".gz")
-        return MediaTypes.suggested(by: isNamedSo ? String(path.dropLast(3)) : path)
+        type ?? MediaTypes.suggested(by: name(of: path))
+    }
+
+    /// The name of the payload's file: with `--gzip` without its `.gz`.
+    private func name(of path: String) -> String {
+        gzip && path.lowercased().hasSuffix(".gz") ? String(path.dropLast(3)) : path
+    }
+
+    private func note(_ path: String, _ start: [UInt8]) {
+        // Of what is compressed the first bytes are not known.
+        let start = gzip ? [] : start
+        guard type == nil,
+            let note = MediaTypes.note(
+                path == "-" ? nil : name(of: path), start: start.span.bytes,
+                option: { "--type \($0)" })
+        else { return }
+        StandardError.note(note)
     }
 }

@@ -36,7 +36,8 @@ import Testing
 
     @Test func endingsSuggestTypes() {
         for (name, mediaType) in [
-            ("photo.jpg", "image/jpeg"), ("/a.b/PHOTO.JPEG", "image/jpeg"), ("a.png", "image/png"),
+            ("photo.jpg", "image/jpeg"), ("a.jfif", "image/jpeg"), ("a.apng", "image/apng"),
+            ("a.3gp", "video/3gpp"), ("/a.b/PHOTO.JPEG", "image/jpeg"), ("a.png", "image/png"),
             ("chime.wav", "audio/wav"), ("badge.svg", "image/svg+xml"),
             ("x.tar.gz", "application/gzip"), ("", nil), ("-", nil), ("photo", nil),
             ("dir.png/photo", nil), ("photo.", nil), ("photo.xyz", nil),
@@ -62,6 +63,39 @@ import Testing
         #expect(HumanText.line("a\u{1B}[2Jb\nc\u{9B}d\u{202E}e") == "a·[2Jb·c·d·e")
         #expect(HumanText.line("Grüße 🎉") == "Grüße 🎉")
         #expect(HumanText.line("abcdef", characterCountMax: 3) == "abc…")
+    }
+
+    @Test func firstBytesTellATypeThatFitsTheName() {
+        func text(_ text: String) -> [UInt8] { Array(text.utf8) }
+        let png: [UInt8] = [0x89, 0x50, 0x4E, 0x47, 0x0D, 0x0A, 0x1A, 0x0A]
+        for (start, mediaType) in [
+            ([0xFF, 0xD8, 0xFF, 0xE0], "image/jpeg"), (png, "image/png"),
+            (text("GIF89a"), "image/gif"), (text("RIFF1234WEBPVP8 "), "image/webp"),
+            (text("RIFF1234WAVEfmt "), "audio/wav"), (text("RIFF1234AVI LIST"), nil),
+            (text("0000ftypisom"), "video/mp4"), (text("0000ftypheic"), "image/heic"),
+            (text("0000ftypavif"), "image/avif"), (text("0000ftypmif1"), nil),
+            (text("0000ftyp"), nil), (text("RIFF"), nil), ([0xFF, 0xD8], nil), ([], nil),
+        ] as [([UInt8], String?)] {
+            #expect(FileSignature.mediaType(of: start.span.bytes) == mediaType, "\(start)")
+        }
+        for (name, start, isRight) in [
+            ("a.png", png, true), ("a.apng", png, true), ("a.jpg", png, false),
+            ("a.mov", text("0000ftypisom"), true), ("a.m4a", text("0000ftypmp42"), true),
+            ("a.3gp", text("0000ftyp3gp4"), true), ("a.jpg", text("0000ftypheic"), false),
+            ("a.webp", text("RIFF1234WAVE"), false), ("a.txt", text("hello, world"), true),
+        ] {
+            let note = MediaTypes.note(name, start: start.span.bytes) { $0 }
+            #expect((note == nil) == isRight, "\(name): \(note ?? "")")
+        }
+    }
+
+    @Test func onlyWholeWordsAreCut() {
+        for (line, width, text) in [
+            ("one two", 7, "one two"), ("one two", 6, "one"), ("one two", 3, "one"),
+            ("one two", 4, "one"), ("2,275", 3, "2,2"), ("a  2,275 x", 8, "a  2,275"),
+        ] { #expect(HumanText.cut(line, to: width) == text, "\(line) \(width)") }
+        #expect(HumanText.wrapped("one two three", to: 7) == "one two\n  three")
+        #expect(HumanText.wrapped("onetwothree", to: 7) == "onetwothree")
     }
 
     @Test func tablesLineUp() {
@@ -105,6 +139,19 @@ import Testing
             let part = PartText(argument: text)
             #expect(part?.name == name, "\(text)")
             #expect(part?.source == source, "\(text)")
+        }
+    }
+
+    @Test func filesOfPartsComplete() throws {
+        let folder = TemporaryFolder()
+        for name in ["photo.jpg", "photo.png", "other", ".hidden"] { try folder.write(name, []) }
+        for (typed, names) in [
+            ("a=\(folder)/ph", ["photo.jpg", "photo.png"]), ("a=\(folder)/.h", [".hidden"]),
+            ("a=\(folder)/", ["other", "photo.jpg", "photo.png"]), ("a=\(folder)/x", []),
+            ("a=/nonexistent/x", []), ("a", []),
+        ] {
+            #expect(
+                PartText.completions(of: typed) == names.map { "a=\(folder)/\($0)" }, "\(typed)")
         }
     }
 
