@@ -60,8 +60,9 @@ struct ScrubCommand: ParsableCommand {
         commandName: "scrub",
         abstract: "Have the daemon reread its store to find damage.",
         discussion: """
-            Starts a round at once, without pauses. Damaged payloads are quarantined: they are not sent \
-            until the same bytes are published again. With --wait, exits with 1 if it found damage. The \
+            Starts a round at once, without pauses, and does not wait for its end: --status shows its \
+            progress and result. With --wait, prints the result, and exits with 1 if damage was found. \
+            Damaged payloads are quarantined: they are not sent until the same bytes are published again. The \
             daemon also does this slowly by itself: --scrub-days.
 
               blobd scrub --wait
@@ -86,6 +87,13 @@ struct ScrubCommand: ParsableCommand {
     func run() throws {
         var connection = try socket.connect()
         if !status { try connection.call(.startScrub) }
+        // What is known is of the round before.
+        guard status || wait else {
+            return try StandardOutput.write(
+                json
+                    ? try JSONLine.object(["started": true])
+                    : "started a round; to follow it: blobd scrub --status\n")
+        }
         if wait {
             var progress = ProgressBar("scrub")
             while true {
