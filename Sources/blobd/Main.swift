@@ -21,40 +21,44 @@ struct Blobd: ParsableCommand {
               blobd publish 43 --owner ann --message 'Dinner?' --part payload=photo.jpg
               blobd changes ann --follow
 
+            --socket and --timeout may also stand before the command:
+
+              blobd --socket ./blobd.sock ping
+
             Exit codes: 0 success, 1 refused by the daemon or invalid answer, 2 bad usage, 3 not found \
             or expired, 4 no daemon.
             """,
         version: blobdVersion,
-        subcommands: [
-            ServeCommand.self,
-            PutCommand.self,
-            GetCommand.self,
-            StatCommand.self,
-            PublishCommand.self,
-            MarkCommand.self,
-            HistoryCommand.self,
-            ChangesCommand.self,
-            EnvelopeCommand.self,
-            CategoryCommand.self,
-            RemoveCommand.self,
-            ListCommand.self,
-            StatsCommand.self,
-            TopCommand.self,
-            DoctorCommand.self,
-            PingCommand.self,
-            SignCommand.self, TokenCommand.self,
-            ProbeCommand.self,
-            PromoteCommand.self,
-            VerifyCommand.self,
-            ScrubCommand.self,
-            BackupCommand.self,
-            RestoreCommand.self,
-            ReplicasCommand.self,
-            CompactCommand.self,
-            DumpCommand.self,
-            LoadCommand.self,
-            BenchCommand.self,
-            WalkCommand.self,
+        groupedSubcommands: [
+            CommandGroup(
+                name: "Daemon",
+                subcommands: [
+                    ServeCommand.self, StatsCommand.self, TopCommand.self, DoctorCommand.self,
+                    PingCommand.self, BenchCommand.self,
+                ]),
+            CommandGroup(
+                name: "Payload",
+                subcommands: [
+                    PutCommand.self, GetCommand.self, StatCommand.self, RemoveCommand.self,
+                    ListCommand.self,
+                ]),
+            CommandGroup(
+                name: "Notification",
+                subcommands: [
+                    PublishCommand.self, MarkCommand.self, HistoryCommand.self,
+                    ChangesCommand.self, EnvelopeCommand.self, CategoryCommand.self,
+                ]),
+            CommandGroup(name: "Device", subcommands: [SignCommand.self, TokenCommand.self]),
+            CommandGroup(
+                name: "Store",
+                subcommands: [
+                    VerifyCommand.self, ScrubCommand.self, BackupCommand.self,
+                    RestoreCommand.self, CompactCommand.self, DumpCommand.self, LoadCommand.self,
+                    WalkCommand.self,
+                ]),
+            CommandGroup(
+                name: "Replication",
+                subcommands: [ProbeCommand.self, PromoteCommand.self, ReplicasCommand.self]),
         ])
 
     /// What other programs call our commands.
@@ -66,10 +70,8 @@ struct Blobd: ParsableCommand {
         "watch": "changes", "version": "--version",
     ]
 
-    private static func checkCommand() throws(CommandFailure) {
+    private static func check(command word: String) throws(CommandFailure) {
         let commands = configuration.subcommands.compactMap { $0.configuration.commandName }
-        guard CommandLine.arguments.count > 1 else { return }
-        let word = CommandLine.arguments[1]
         guard !word.hasPrefix("-"), !word.isEmpty, word != "help", !commands.contains(word) else {
             return
         }
@@ -85,13 +87,43 @@ struct Blobd: ParsableCommand {
     static func main() {
         do {
             try CommandLineText.checkArguments()
-            try checkCommand()
-            var command = try parseAsRoot()
+            let (global, rest) = GlobalOptions.split(CommandLine.arguments.dropFirst())
+            guard let word = rest.first, !word.hasPrefix("-"), word != "help" else {
+                var command = try DescribedBlobd.parseAsRoot(global + rest)
+                return try command.run()
+            }
+            try check(command: word)
+            var command = try parseAsRoot([word] + global + rest.dropFirst())
             try command.run()
         } catch {
             Glibc.exit(ExitStatus.report(error))
         }
     }
+}
+
+/// Options that may also stand before the command.
+private enum GlobalOptions {
+    private static let names = ["--socket", "--timeout"]
+
+    static func split(_ arguments: ArraySlice<String>) -> (global: [String], rest: [String]) {
+        var rest = arguments
+        var global: [String] = []
+        while let word = rest.first, names.contains(String(word.prefix { $0 != "=" })) {
+            // The value is the next word, unless the option has it: --socket=PATH.
+            let count = word.contains("=") ? 1 : 2
+            global += rest.prefix(count)
+            rest = rest.dropFirst(count)
+        }
+        return (global, Array(rest))
+    }
+}
+
+/// What help, man pages and completions are made from: ``Blobd`` with its global options. If the parser knew them, it
+/// would take them from behind every command, also from `serve` and `doctor`, which have others of these names.
+private struct DescribedBlobd: ParsableCommand {
+    static let configuration = Blobd.configuration
+
+    @OptionGroup var socket: SocketOptions
 }
 
 extension ExitStatus {
@@ -113,11 +145,14 @@ extension ExitStatus {
 
     /// Handles what ArgumentParser throws: help and the version (both successes), bad usage, exit codes.
     private static func reportParser(_ error: any Error) -> Int32 {
-        let code = Blobd.exitCode(for: error)
-        let text = Blobd.fullMessage(for: error)
+        let code = DescribedBlobd.exitCode(for: error)
+        let text = DescribedBlobd.fullMessage(for: error)
         if code.isSuccess {
             do {
-                if !text.isEmpty { try StandardOutput.write(text + "\n") }
+                // Where bash's script has nothing, as after the = of a part, bash completes file names.
+                let script = text.replacing(
+                    "complete -o filenames", with: "complete -o default -o filenames")
+                if !text.isEmpty { try StandardOutput.write(script + "\n") }
             } catch {
                 return refused.rawValue
             }

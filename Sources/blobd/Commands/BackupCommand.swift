@@ -17,10 +17,13 @@ struct BackupCommand: ParsableCommand {
               blobd restore /backups/monday.blobd --data ./data
             """)
 
-    @Argument(help: .named("file", "The file to create, or - for standard output."))
+    @Argument(
+        help: .named("file", "The file to create, or - for standard output."), completion: .file())
     var file: String
 
-    @Option(help: .named("dir", "Back up the store in this directory, without a daemon."))
+    @Option(
+        help: .named("dir", "Back up the store in this directory, without a daemon."),
+        completion: .directory)
     var data: String?
 
     @Flag(help: "Print what was backed up as JSON (to standard error with -).")

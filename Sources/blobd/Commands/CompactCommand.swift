@@ -16,7 +16,7 @@ struct CompactCommand: ParsableCommand {
               systemctl stop blobd.socket blobd && blobd compact --data /var/lib/blobd && systemctl start blobd
             """)
 
-    @Option(help: .named("dir", "The store's directory."))
+    @Option(help: .named("dir", "The store's directory."), completion: .directory)
     var data: String
 
     @Flag(help: "Print the sizes as JSON.")

@@ -21,7 +21,8 @@ struct DumpCommand: ParsableCommand {
               blobd load all.tar --socket /run/other/blobd.sock
             """)
 
-    @Argument(help: .named("file", "The file to create, or - for standard output."))
+    @Argument(
+        help: .named("file", "The file to create, or - for standard output."), completion: .file())
     var file: String
 
     @OptionGroup var socket: SocketOptions

@@ -25,10 +25,13 @@ struct GetCommand: ParsableCommand {
     @Option(help: .named("name", "The part's name. Default: payload."))
     var part: String?
 
-    @Option(name: .shortAndLong, help: .named("file", "The output file. Default: standard output."))
+    @Option(
+        name: .shortAndLong, help: .named("file", "The output file. Default: standard output."),
+        completion: .file())
     var output: String?
 
-    @Option(help: .named("list", "Fetch every id in this file, one per line."))
+    @Option(
+        help: .named("list", "Fetch every id in this file, one per line."), completion: .file())
     var idsFrom: String?
 
     @Flag(help: "With --ids-from: verify every payload and print a summary.")
@@ -38,7 +41,7 @@ struct GetCommand: ParsableCommand {
     var json = false
 
     @Option(
-        help: .named("dir", "Read the store in this directory directly."))
+        help: .named("dir", "Read the store in this directory directly."), completion: .directory)
     var data: String?
 
     @OptionGroup var socket: SocketOptions

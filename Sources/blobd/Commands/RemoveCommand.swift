@@ -22,7 +22,7 @@ struct RemoveCommand: ParsableCommand {
     @Argument(help: .named("id", "The notifications' ids."))
     var ids: [String] = []
 
-    @Option(help: .named("list", "Also the ids in this file, one per line."))
+    @Option(help: .named("list", "Also the ids in this file, one per line."), completion: .file())
     var idsFrom: String?
 
     @Option(help: .named("user", "The group's owner."))

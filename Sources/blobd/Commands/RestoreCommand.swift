@@ -27,10 +27,12 @@ struct RestoreCommand: ParsableCommand {
               blobd restore s3://bucket/blobd --verify-only --all --json | jq .problems
             """)
 
-    @Argument(help: .named("source", "The backup, - for standard input, or s3://bucket/prefix."))
+    @Argument(
+        help: .named("source", "The backup, - for standard input, or s3://bucket/prefix."),
+        completion: .file())
     var source: String
 
-    @Option(help: .named("dir", "The directory of the new store."))
+    @Option(help: .named("dir", "The directory of the new store."), completion: .directory)
     var data: String?
 
     @Option(

@@ -34,7 +34,7 @@ struct SignCommand: ParsableCommand {
     @Option(help: .named("time", "The link's lifetime."))
     var ttl: DurationText = DurationText(seconds: 3_600)
 
-    @Option(help: .named("file", SigningKeyFile.commandHelp))
+    @Option(help: .named("file", SigningKeyFile.commandHelp), completion: .file())
     var signingKeys: String?
 
     @Option(

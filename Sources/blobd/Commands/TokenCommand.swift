@@ -31,7 +31,7 @@ struct TokenCommand: ParsableCommand {
     @Option(help: .named("name", "Restrict the token to the notifications of this app."))
     var app: String?
 
-    @Option(help: .named("file", SigningKeyFile.commandHelp))
+    @Option(help: .named("file", SigningKeyFile.commandHelp), completion: .file())
     var signingKeys: String?
 
     @Flag(help: "Print the token and its expiry as JSON.")

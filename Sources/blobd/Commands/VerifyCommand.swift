@@ -19,7 +19,7 @@ struct VerifyCommand: ParsableCommand {
               blobd verify --data ./data --json | jq .problems
             """)
 
-    @Option(help: .named("dir", "The store's directory."))
+    @Option(help: .named("dir", "The store's directory."), completion: .directory)
     var data: String
 
     @Flag(help: "Print the report as JSON.")

@@ -7,7 +7,7 @@ struct SocketOptions: ParsableArguments {
         help: .named(
             "path",
             "The daemon's socket. Default: BLOBD_SOCKET, or that of \(ServeConfiguration.defaultPath), or \(DaemonSocket.defaultPath)."
-        ))
+        ), completion: .file())
     var socket: String?
 
     @Option(help: .named("seconds", "Maximum time without progress, in seconds. 0: no limit."))
