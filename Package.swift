@@ -117,11 +117,13 @@ let package = Package(
         // Leaders, followers and their bucket in one process, driven by a seed; see
         // Scripts/torture. The other target defines the system calls that it takes over.
         .target(name: "SimulatedSystem", path: "Tests/SimulatedSystem"),
+        // Has something done between two snapshots of a store.
+        .target(name: "SnapshotHook", path: "Tests/SnapshotHook"),
         .executableTarget(
             name: "blobd-simulator",
             dependencies: [
                 "BlobStore", "Bytes", "Hashing", "ObjectStore", "Replication", "SimulatedSystem",
-                "TestSupport",
+                "SnapshotHook", "TestSupport",
             ],
             path: "Tests/Simulator", swiftSettings: borrowing),
 
@@ -175,7 +177,7 @@ let package = Package(
             name: "ReplicationTests",
             dependencies: [
                 "BlobStore", "Bytes", "FeedModel", "Hashing", "ObjectStore", "Replication",
-                "TestSupport", "blobd",
+                "SnapshotHook", "TestSupport", "blobd",
             ],
             swiftSettings: borrowing),
         .testTarget(

@@ -20,7 +20,8 @@ extension BlobStore {
         }
     }
 
-    /// Calls `body` with all long blobs, up to 1,000 at a time, by their digests, from short snapshots.
+    /// Calls `body` with long blobs that are found by their digests, up to 1,000 at a time, from short snapshots. One
+    /// that has given way to another, or does so meanwhile, may be missed.
     package func forEachLongBlobs(
         _ body: ([BlobReference]) throws -> Void
     ) throws {
@@ -79,23 +80,13 @@ extension BlobStore {
     }
 
     /// Numbers of long blobs that this store has, is about to have, or retired after a batch, in order. 8 bytes of
-    /// memory for each. They are read in the order of a blob's life, from snapshot to snapshot, so that none is
-    /// missed.
-    package func longBlobNumbers(retiredAfter sequence: UInt64) throws -> [UInt64] {
-        var numbers: [UInt64] = []
-        try core.snapshot().forEachState(in: .toBeFreed) { (number, entry) throws(StoreError) in
-            if entry.state == .staged { numbers.append(number) }
-        }
-        try forEachLongBlobs { numbers += $0.map(\.number) }
-        numbers += try core.snapshot().quarantineEntries().map(\.blob.number)
-        var next: [UInt8]? = IndexKeys.retired(sequence + 1, 0)
-        while let key = next {
-            next = try core.snapshot().walk(core.tables.index, from: key, countMax: 10_000) {
-                (cursor) throws(StoreError) in
-                guard cursor.key.byte(0) == IndexKeys.retiredPrefix else { return false }
-                numbers.append(try IndexKeys.retired(cursor.key).number)
-                return true
-            }
+    /// memory for each. Read in one snapshot, as the tables of a base are, and for less long: a blob goes back to
+    /// where it was when the one is deleted to which it gave way, and two snapshots would miss it in both places.
+    package func longBlobNumbers(
+        retiredAfter sequence: UInt64
+    ) throws(StoreError) -> [UInt64] {
+        var numbers = try core.withSnapshot { (snapshot) throws(StoreError) in
+            try snapshot.longBlobNumbers(retiredAfter: sequence)
         }
         numbers.sort()
         return numbers
@@ -122,14 +113,15 @@ extension BlobStore {
             progress: progress)
     }
 
-    /// Calls `body` with the long blobs of a base, by their digests. All of the base is checked.
+    /// Calls `body` with the long blobs of a base: those that are found by their digests, and those that gave way to
+    /// others. All of the base is checked.
     package static func forEachLongBlob(
         ofBase read: (_ buffer: inout [UInt8], _ byteCountMax: Int) throws -> Void,
         _ body: (BlobReference) throws -> Void
     ) throws {
-        try forEachEntry(of: .blobs, inBase: read) { key, value in
-            let blob = try BlobEntry(key, value).blob
-            if !blob.isShippedWithBatch { try body(blob) }
+        try forEachEntry(of: [.blobs, .index], inBase: read) { table, key, value in
+            let blob = try table.check(key, value)
+            if let blob, !blob.isShippedWithBatch { try body(blob) }
         }
     }
 
@@ -139,7 +131,7 @@ extension BlobStore {
         from read: (_ buffer: inout [UInt8], _ byteCountMax: Int) throws -> Void,
         body: (_ number: UInt64, _ bytes: () -> [UInt8]) throws -> Void
     ) throws {
-        try forEachEntry(of: .chunks, inBase: read) { key, value in
+        try forEachEntry(of: [.chunks], inBase: read) { _, key, value in
             let byteCount = ChunkLayout.byteCount(ofValue: value.byteCount)
             guard key.byteCount == ChunkKey.byteCount, byteCount > 0 else { return }
             let (number, index) = ChunkKey.numbers(key)
@@ -150,12 +142,13 @@ extension BlobStore {
     }
 
     private static func forEachEntry(
-        of table: BackupTable, inBase read: BackupReader.Source,
-        _ body: (_ key: RawSpan, _ value: RawSpan) throws -> Void
+        of tables: [BackupTable], inBase read: BackupReader.Source,
+        _ body: (BackupTable, _ key: RawSpan, _ value: RawSpan) throws -> Void
     ) throws {
         var reader = try BackupReader(from: read)
         while let block = try reader.nextBlock(from: read) {
-            if block.table == table { try block.forEachEntry(body) }
+            guard tables.contains(block.table) else { continue }
+            try block.forEachEntry { try body(block.table, $0, $1) }
         }
     }
 
@@ -199,6 +192,40 @@ extension BlobStore {
 }
 
 extension Snapshot {
+    /// All but the last table say in their keys whose entry it is: one that is damaged counts, too.
+    fileprivate borrowing func longBlobNumbers(
+        retiredAfter sequence: UInt64
+    ) throws(StoreError) -> [UInt64] {
+        var numbers: [UInt64] = []
+        let state = Keys.state(0, .toBeFreed)
+        try walk(tables.orphans, from: state.span.bytes) { (cursor) throws(StoreError) in
+            guard let key = Keys.state(cursor.key) else { return true }
+            guard key.queue == .toBeFreed else { return false }
+            let entry = try? BlobStateEntry(cursor.value, number: key.number)
+            if entry?.state != .released { numbers.append(key.number) }
+            return true
+        }
+        try walk(tables.blobs) { (cursor) throws(StoreError) in
+            let blob = try cursor.blobEntry().blob
+            if !blob.isShippedWithBatch { numbers.append(blob.number) }
+            return true
+        }
+        try walkIndex(IndexKeys.quarantinePrefix) { (cursor) throws(StoreError) in
+            guard let number = IndexKeys.number(cursor.key) else {
+                throw .corrupt("a key of the quarantine")
+            }
+            numbers.append(number)
+            return true
+        }
+        let retired = IndexKeys.retired(sequence + 1, 0)
+        try walk(tables.index, from: retired.span.bytes) { (cursor) throws(StoreError) in
+            guard cursor.key.byte(0) == IndexKeys.retiredPrefix else { return false }
+            numbers.append(try IndexKeys.retired(cursor.key).number)
+            return true
+        }
+        return numbers
+    }
+
     borrowing func lastBatch() throws(StoreError) -> UInt64 {
         guard let state = try meta(ReplicationState.self) else { return 0 }
         var last = state.sequence

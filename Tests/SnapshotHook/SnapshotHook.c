@@ -1,0 +1,33 @@
+#define _GNU_SOURCE
+#include "SnapshotHook.h"
+
+#include <dlfcn.h>
+#include <stdbool.h>
+#include <stdlib.h>
+
+typedef struct MDB_txn MDB_txn;
+
+static _Thread_local void (*hook)(void *);
+static _Thread_local void *hook_context;
+static _Thread_local bool is_inside;
+static int (*renew)(MDB_txn *);
+
+__attribute__((constructor)) static void find(void) {
+    renew = (int (*)(MDB_txn *))dlsym(RTLD_NEXT, "mdb_txn_renew");
+    if (!renew) abort();
+}
+
+void snapshot_hook_set(void (*new_hook)(void *), void *context) {
+    hook = new_hook;
+    hook_context = context;
+}
+
+int mdb_txn_renew(MDB_txn *transaction);
+int mdb_txn_renew(MDB_txn *transaction) {
+    if (hook && !is_inside) {
+        is_inside = true;
+        hook(hook_context);
+        is_inside = false;
+    }
+    return renew(transaction);
+}
