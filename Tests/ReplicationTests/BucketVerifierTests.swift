@@ -82,6 +82,29 @@ import Testing
         }
     }
 
+    /// It was not looked for: a base names it apart from the others.
+    @Test("A payload is named whose object is gone, also where its bytes were published again")
+    func givenWay() throws {
+        let objects = MemoryObjects()
+        let leader = try Member("one", objects)
+        let bytes = SeededGenerator.bytes(300_000, seed: 7)
+        try leader.begin()
+        try leader.store.put("id", bytes)
+        try leader.ship()
+        try leader.writeBase()
+        let first = Set(objects.names.filter { $0.hasPrefix(ShardNames.basePrefix) })
+        let blob = try #require(try leader.store.record(for: "id", asOf: noon)).parts[0].blob
+        #expect(try leader.evict() == 1)
+        try leader.store.put("again", bytes)
+        try leader.ship()
+        try leader.writeBase(all: false)
+        for name in first { objects[name] = nil }
+        #expect(try verify(objects).problems == [])
+        #expect(try verify(objects).payloadCount == 2)
+        objects[ShardNames.blob(blob)] = nil
+        #expect(try verify(objects).problems.map(\.name) == [ShardNames.blob(blob)])
+    }
+
     @Test("A gap is one problem")
     func gap() throws {
         let history = try history()

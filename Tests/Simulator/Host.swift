@@ -136,7 +136,12 @@ final class Host: ReplicaHost, @unchecked Sendable {
         _ body: @escaping @Sendable (BlobStore) throws(StoreError) -> Value
     ) throws(StoreError) -> Value {
         guard let store, life == .up else { throw .outcomeUnknown("the process is dead") }
-        defer { world.note { try self.noteState() } }
+        let interrupted = world.interruptible
+        world.interruptible = nil
+        defer {
+            world.note { try self.noteState() }
+            world.interruptible = interrupted
+        }
         return try body(store)
     }
 

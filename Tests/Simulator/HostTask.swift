@@ -8,13 +8,18 @@ final class HostTask {
     /// When the next step is due.
     var due: Int64 = 0
     var isRunning = false
+    /// Whether others may act between its snapshots: it takes no lock of the store.
+    let isInterruptible: Bool
     /// Does a step.
     ///
     /// - Returns: milliseconds until the next one.
     let step: (Host) throws -> Int
 
-    init(_ name: String, _ step: @escaping (Host) throws -> Int) {
+    init(
+        _ name: String, isInterruptible: Bool = false, _ step: @escaping (Host) throws -> Int
+    ) {
         self.name = name
+        self.isInterruptible = isInterruptible
         self.step = step
     }
 
@@ -24,7 +29,7 @@ final class HostTask {
             HostTask("replica") { try $0.stepReplica() },
             HostTask("writer") { try $0.stepWriter() },
             HostTask("commits") { try $0.stepCommits() },
-            HostTask("upkeep") { try $0.stepUpkeep() },
+            HostTask("upkeep", isInterruptible: true) { try $0.stepUpkeep() },
             HostTask("fetches") { try $0.stepFetches() },
         ]
         if swarm.localByteCountMax != nil {
@@ -44,6 +49,9 @@ extension Host {
         frames += 1
         world.enter(self)
         do {
+            let interrupted = world.interruptible
+            world.interruptible = task.isInterruptible ? self : nil
+            defer { world.interruptible = interrupted }
             let pause = try task.step(self)
             task.due = world.clock + Int64(pause)
             if failureCount == 0 || task.name != "replica" { errors[task.name] = nil }

@@ -203,7 +203,7 @@ extension World {
         return host.now.adding(seconds: isSoon ? Int64(chance.logarithmic(1...5_000)) : 8_000_000)
     }
 
-    private func publish(_ content: Int, _ number: Int, _ host: Host) throws -> Planned {
+    func publish(_ content: Int, _ number: Int, _ host: Host) throws -> Planned {
         let (operation, owner, expiresAt) = (operation, anyOwner(), anyEnd(host))
         let part = swarm.has(.parts) && chance.chance(30) ? "icon" : "payload"
         var publication = Publication(
@@ -256,7 +256,7 @@ extension World {
     /// Does changes together, as the writer's thread does.
     ///
     /// - Parameter isAwaited: whether the client waits for the bucket.
-    private func apply(_ planned: [Planned], to host: Host, isAwaited: Bool) throws {
+    func apply(_ planned: [Planned], to host: Host, isAwaited: Bool) throws {
         guard let store = host.store, host.isUp, let timeline = host.timeline else { return }
         enter(host)
         let now = host.now

@@ -12,6 +12,7 @@ extension World {
 
     func reachQuiet() throws {
         trace("quiet at \(clock)")
+        isQuiet = true
         awayUntil = 0
         for host in hosts {
             host.pausedUntil = min(host.pausedUntil, clock)

@@ -159,8 +159,8 @@ final class SimulatedBucket: Bucket {
     }
 
     func delete(_ name: String) throws(ReplicationError) {
-        let world = world
-        try request(.delete, name) { world.delete(name) }
+        let (world, host) = (world, host)
+        try request(.delete, name) { world.delete(name, by: host) }
     }
 
     func pause(beforeRetrying attempt: Int) throws(ReplicationError) {

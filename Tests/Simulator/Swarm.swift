@@ -10,7 +10,7 @@ struct Swarm {
         case unknown, refused, late, delayed, absurd, missing, away
         case kill, crash, powerCut, syncFailure, fullDisk, bitFlip, clockJump, pause
         case promote, force, autoPromote, clone, rollback, lostDisk, restart, cutOff, promoteTwo
-        case lostObject
+        case lostObject, republish
     }
 
     let seed: UInt64
@@ -43,7 +43,7 @@ struct Swarm {
         for feature in [Feature.logging, .upkeep, .commits] where chance.chance(60) {
             features.insert(feature)
         }
-        for feature in [Feature.quotas, .lostObject] where chance.chance(60) {
+        for feature in [Feature.quotas, .lostObject, .republish] where chance.chance(60) {
             features.remove(feature)
         }
         // These cost time, so that few runs have them.
@@ -61,12 +61,22 @@ struct Swarm {
             eventCount = 40
             contentCount = 20
         }
+        // Payloads are evicted, and the collector walks now and then.
+        if features.contains(.republish) {
+            features.formUnion([.eviction, .upkeep])
+            features.remove(.lostObject)
+            idCount = max(idCount, 8)
+            contentCount = max(contentCount, 10)
+            pauseMilliseconds = 60_000
+            retentionMilliseconds = 400_000
+        }
         // What the bucket has lost is on disks only: those keep it. The next base mends that.
         if features.contains(.lostObject) {
             features.subtract([.lostDisk, .clone, .rollback, .bitFlip, .eviction])
             retentionMilliseconds = 400_000
         }
         if features.contains(.eviction) { localByteCountMax = [1, 600_000][chance.below(2)] }
+        if features.contains(.republish) { localByteCountMax = 1 }
     }
 
     func has(_ feature: Feature) -> Bool { features.contains(feature) }

@@ -72,8 +72,9 @@ extension World {
     }
 
     /// A name is deleted.
-    func delete(_ name: String) {
+    func delete(_ name: String, by host: Host) {
         objects.delete(name)
+        note { try self.checkDeletion(of: name, by: host) }
         guard name.hasSuffix("manifest.json") else { return }
         note { try self.checkBases() }
     }

@@ -1,6 +1,7 @@
 import BlobStore
 import Replication
 import SimulatedSystem
+import SnapshotHook
 import TestSupport
 
 /// Everything that there is: a bucket, some hosts, their clients, a clock, and chance. One thread runs it, and a
@@ -25,6 +26,8 @@ final class World {
     }
     /// Whether anything fails.
     var isSafe = false
+    /// Whether the second phase has begun.
+    var isQuiet = false
     /// Whether clients change nothing more.
     var isStill = false
     /// How deep in requests that are under way others act.
@@ -32,6 +35,11 @@ final class World {
     /// How often others may still act within the requests of this event.
     private var nestedCount = 0
     private static let nestedCountMax = 30
+    /// The host whose running code may be interrupted before its next snapshot: nil while that code has the lock of the
+    /// thread that writes.
+    var interruptible: Host?
+    /// The notification for which evicted bytes were published again, and by which operation.
+    var republished: (number: Int, operation: Int)?
     private var delayed: [(due: Int64, effect: () -> Void)] = []
     /// Until then the bucket cannot be reached.
     var awayUntil: Int64 = 0
@@ -89,6 +97,12 @@ final class World {
     /// - Throws: ``Finding``, or what a broken simulator throws.
     func run() throws {
         defer { close() }
+        snapshot_hook_set(
+            { context in
+                guard let context else { return }
+                Unmanaged<World>.fromOpaque(context).takeUnretainedValue().actBeforeSnapshot()
+            }, Unmanaged.passUnretained(self).toOpaque())
+        defer { snapshot_hook_set(nil, nil) }
         for number in 0..<swarm.hostCount {
             hosts.append(
                 try Host(self, "h\(number)", number: number, mayBegin: number == 0))
@@ -151,15 +165,34 @@ final class World {
         guard depth < 3, nestedCount < Self.nestedCountMax, chance.chance(swarm.nestingPercent)
         else { return }
         nestedCount += 1
-        depth += 1
-        defer { depth -= 1 }
-        note {
+        interrupt {
             if !self.isStill, self.chance.chance(50) { try self.operate() }
             try self.runDue(countMax: 1 + self.chance.below(3))
             if !self.isSafe, self.chance.below(400) < self.swarm.accidentPercent {
                 try self.accident()
             }
         }
+    }
+
+    /// What others do between two snapshots of a host.
+    private func actBeforeSnapshot() {
+        guard let host = interruptible, host.life == .up, depth < 3 else { return }
+        if swarm.has(.republish), !isQuiet, chance.chance(50) {
+            interrupt { try self.republish() }
+        }
+        actMeanwhile(host)
+    }
+
+    /// Runs what others do while the code of a host stands still.
+    private func interrupt(_ body: () throws -> Void) {
+        let interrupted = interruptible
+        interruptible = nil
+        depth += 1
+        defer {
+            depth -= 1
+            interruptible = interrupted
+        }
+        note(body)
     }
 
     /// Time passes, while the one that waits does nothing, and all others continue.
@@ -172,9 +205,7 @@ final class World {
             clock = end
             return
         }
-        depth += 1
-        defer { depth -= 1 }
-        note {
+        interrupt {
             for _ in 0..<8 where self.clock < end {
                 self.nestedCount += 1
                 self.clock = min(end, self.clock + max(1, milliseconds / 6))
