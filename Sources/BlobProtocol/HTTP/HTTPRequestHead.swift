@@ -76,6 +76,13 @@ public struct HTTPRequestHead: Sendable, Hashable {
         return nil
     }
 
+    /// The size of `bytes` if they are empty lines and nothing else, otherwise 0. They belong to no request.
+    package static func emptyLinesByteCount(_ bytes: RawSpan) -> Int {
+        var end = 0
+        while bytes.isLineEnd(end) { end += 2 }
+        return end == bytes.byteCount ? end : 0
+    }
+
     private mutating func read(_ bytes: RawSpan) throws(ProtocolError) -> Int? {
         var parser = HeadParser()
         guard try parser.parse(bytes, into: &self) else {

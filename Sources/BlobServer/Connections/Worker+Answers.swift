@@ -138,8 +138,10 @@ extension Worker {
         sender.sendPlain(batch, to: connection, budget: &budget)
     }
 
-    /// A head or a body took too long. An HTTP client gets a 408, and the connection ends.
+    /// A head or a body took too long. An HTTP client gets a 408, and the connection ends. A request whose body is
+    /// discarded has its answer already: the client would take a second one for the answer to its next request.
     func refuseLate(_ connection: Connection, _ batch: inout AnswerBatch) {
+        if case .skipping = connection.state.phase { return connection.state.endAfterOutput() }
         refuseIncomplete(
             connection, ProtocolError(.timeout, "the request took too long to arrive"), &batch)
     }

@@ -147,6 +147,14 @@ struct HTTPForm: Sendable {
     /// Whether the client waits for a 100 before it sends the body.
     var expectsContinue = false
 
+    /// The form of an answer whose length is not known when it begins. In HTTP/1.0 only the end of the connection ends
+    /// it. A HEAD has no body to be ended.
+    var ofUnknownLength: HTTPForm {
+        var form = self
+        if isHTTP10, !isHead { form.keepAlive = false }
+        return form
+    }
+
     /// For the last answer on a connection, to a request that could not be read.
     static let last = HTTPForm(keepAlive: false, isHTTP10: false, isHead: false)
 }

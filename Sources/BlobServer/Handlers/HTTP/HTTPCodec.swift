@@ -162,7 +162,7 @@ final class HTTPCodec {
     }
 
     func appendBackupHead(_ form: HTTPForm, into batch: inout AnswerBatch) {
-        begin(200, form, into: &batch.heads)
+        begin(200, form.ofUnknownLength, into: &batch.heads)
         if !form.isHTTP10 {
             batch.heads.append("Transfer-Encoding: chunked\r\n")
         }

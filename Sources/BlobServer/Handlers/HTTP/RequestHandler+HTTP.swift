@@ -98,7 +98,12 @@ extension RequestHandler {
         var request = HTTPRequest(bytes, of: connection, wait)
         do throws(ProtocolError) {
             let count = try request.head.read(bytes, resuming: &connection.headScanner)
-            guard let count else { return .needsInput }
+            guard let count else {
+                // They are not the beginning of a request, which would have to go on within the time of a head.
+                consumed = HTTPRequestHead.emptyLinesByteCount(bytes)
+                if consumed > 0 { connection.headScanner = HeadScanner() }
+                return .needsInput
+            }
             consumed = count
         } catch {
             respond(.problem(error), .http(.last, observer.unknown(connection)), into: &batch)
