@@ -61,7 +61,34 @@ public struct SigningKeys: Sendable {
     }
 
     /// The ids of the keys; the first key signs.
-    public var ids: [String] { keys.map { String(decoding: $0.id, as: UTF8.self) } }
+    public var ids: [String] { keys.map(\.name) }
+
+    /// Which keys were added, removed or replaced, and which there are now, in words; nil if nothing has changed.
+    package static func changes(from old: SigningKeys?, to new: SigningKeys?) -> String? {
+        let (before, after) = (old?.keys ?? [], new?.keys ?? [])
+        func key(_ id: [UInt8], in keys: [Key]) -> Key? { keys.first { $0.id == id } }
+        var lists: [(verb: String, keys: [Key])] = []
+        lists.append(("added", after.filter { key($0.id, in: before) == nil }))
+        lists.append(("removed", before.filter { key($0.id, in: after) == nil }))
+        lists.append(
+            ("replaced", after.filter { key($0.id, in: before)?.isSame(as: $0) == false }))
+        let parts = lists.filter { !$0.keys.isEmpty }
+            .map { "\($0.verb) \($0.keys.map(\.name).joined(separator: ", ")); " }
+        // Their order tells which one signs.
+        guard !parts.isEmpty || before.map(\.id) != after.map(\.id) else { return nil }
+        let names = after.map(\.name).joined(separator: ", ")
+        return parts.joined() + "now \(names.isEmpty ? "none" : names)"
+    }
+}
+
+extension SigningKeys.Key {
+    fileprivate var name: String { String(decoding: id, as: UTF8.self) }
+
+    /// Keys with the same codes are the same.
+    fileprivate func isSame(as other: Self) -> Bool {
+        let (one, two) = (code.code(of: []), other.code.code(of: []))
+        return one.indices.allSatisfy { one[$0] == two[$0] }
+    }
 }
 
 /// What is wrong with a key file, as a sentence.

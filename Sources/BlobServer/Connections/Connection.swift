@@ -89,20 +89,20 @@ final class DrainSlots: Sendable {
     /// One peer may hold at most the slots divided by this.
     private static let peerParts = 2
 
-    let countMax: Int
-    let peerCountMax: Int
+    private let countMax: Atomic<Int>
     private let count = Atomic<Int>(0)
 
-    init(countMax: Int) {
-        self.countMax = countMax
-        peerCountMax = max(1, countMax / Self.peerParts)
-    }
+    init(countMax: Int) { self.countMax = Atomic(countMax) }
+
+    /// Slots that are taken are kept.
+    func change(countMax: Int) { self.countMax.store(countMax, ordering: .relaxed) }
 
     var takenCount: Int { count.now }
 
     func take(for peer: Peer) -> Bool {
+        let countMax = countMax.now
         guard Self.take(count, upTo: countMax) else { return false }
-        guard Self.take(peer.drainSlotCount, upTo: peerCountMax) else {
+        guard Self.take(peer.drainSlotCount, upTo: max(1, countMax / Self.peerParts)) else {
             count.change(by: -1)
             return false
         }

@@ -49,12 +49,14 @@ final class Reloader {
         environment.context.store.adjust(to: options.storeOptions)
         environment.context.bodyMemory.change(byteCountMax: limits.bodyMemoryByteCountMax)
         environment.context.limits.replace(by: limits)
-        // It sleeps for the old interval.
+        // They sleep for the old intervals.
         environment.writer.thread.wake()
+        environment.context.scrub.thread.wake()
         let budget = DescriptorBudget(
             descriptorMax: descriptorMax, connectionCountMax: limits.connectionCountMax,
             workerCount: options.workerCount)
         budget.note(limits, descriptorMax: descriptorMax, log)
+        environment.drainSlots.change(countMax: budget.drainingCountMax)
         return Acceptor.Admission(
             connectionCountMax: budget.connectionCountMax, allowedUserIDs: options.allowedUserIDs)
     }
@@ -64,11 +66,9 @@ final class Reloader {
         for change in new.pendingRestart {
             log.warning("SIGHUP: needs a restart: \(change)")
         }
-        if let keys, keys.ids != environment.links.keys?.ids {
-            log.notice(
-                "SIGHUP: read \(new.options.signingKeyPath ?? ""): the keys \(keys.ids.joined(separator: ", "))"
-            )
-        } else if new.changes.isEmpty, new.pendingRestart.isEmpty {
+        let keyChanges = SigningKeys.changes(from: environment.links.keys, to: keys)
+        if let keyChanges { log.notice("SIGHUP: signing keys: \(keyChanges)") }
+        if new.changes.isEmpty, new.pendingRestart.isEmpty, keyChanges == nil {
             quiet.note(.notice, "SIGHUP: reloaded; no setting changed")
         }
     }

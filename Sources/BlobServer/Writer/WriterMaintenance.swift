@@ -28,6 +28,8 @@ struct WriterMaintenance {
     private let context: DaemonContext
     private var clock = DeletionClock()
     private var nextSweep = Instant.now
+    /// Of the limits from which ``nextSweep`` was computed.
+    private var generation = 0
     private var nextReclaim = Instant.now
     /// The bytes that publishes had added, and when that was recorded.
     private var published = (byteCount: 0, at: Instant.now)
@@ -42,7 +44,13 @@ struct WriterMaintenance {
         failures = FailureLog(context.log)
     }
 
-    func isDue(asOf now: Instant) -> Bool { now >= nextSweep }
+    mutating func isDue(asOf now: Instant) -> Bool {
+        // A shorter interval holds at once.
+        if let limits = context.limits.takeNew(&generation) {
+            nextSweep = min(nextSweep, now.after(milliseconds: limits.sweepMilliseconds))
+        }
+        return now >= nextSweep
+    }
 
     func pause(asOf now: Instant) -> Int { max(0, nextSweep.milliseconds(since: now) + 1) }
 

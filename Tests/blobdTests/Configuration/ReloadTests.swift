@@ -169,6 +169,58 @@ import Testing
         #expect(site.daemon.stop() == 0)
     }
 
+    // It said that no setting had changed when a key was replaced under its id.
+    @Test("Keys that were added, removed, replaced or put in another order are named")
+    func keys() throws {
+        func line(_ id: String, _ byte: UInt8) -> String {
+            "\(id) \(Data(repeating: byte, count: 32).base64EncodedString())\n"
+        }
+        let folder = TemporaryFolder()
+        let keys = try folder.write("keys", Array(line("1", 7).utf8))
+        chmod(keys, 0o600)
+        let yaml = "signing-keys: \(keys)\n"
+        let site = try Site(yaml)
+        func reload(_ lines: String..., says words: String) throws {
+            try site.daemon.reload(keys, lines.joined(), "SIGHUP: signing keys: \(words)\n")
+        }
+        try reload(line("2", 8), line("1", 7), says: "added 2; now 2, 1")
+        try reload(line("1", 7), line("2", 8), says: "now 1, 2")
+        try reload(line("1", 9), line("2", 8), says: "replaced 1; now 1, 2")
+        #expect(!site.daemon.log.contains("no setting changed"))
+        try site.daemon.reload(keys, line("1", 9) + line("2", 8), "no setting changed")
+        try reload(line("3", 9), line("2", 1), says: "added 3; removed 1; replaced 2; now 3, 2")
+        try site.reload("max-payload: 1MB\n", "signing keys: removed 3, 2; now none\n")
+        try site.reload(yaml, "signing keys: added 3, 2; now 3, 2\n")
+        #expect(site.daemon.stop() == 0)
+    }
+
+    // The next sweep stayed where the old interval had put it.
+    @Test("A shorter interval between sweeps holds at once")
+    func sweeps() throws {
+        let site = try Site("sweep-interval: 1d\n")
+        #expect(try site.put(1, "?ttl=1") == 201)
+        try site.reload("sweep-interval: 10ms\n", "sweep-interval: 10ms, was 1d")
+        try site.daemon.waitUntil("expired") { $0 == 1 }
+    }
+
+    // They stayed as few as the start had left descriptors for.
+    @Test("Descriptors that a lower max-connections leaves are for sockets that drain")
+    func drainSlots() throws {
+        var random = SeededGenerator(seed: 45)
+        let folder = TemporaryFolder()
+        let path = try folder.write("blobd.yaml", Array("workers: 1\nrate-window: 1h\n".utf8))
+        let daemon = try DaemonProcess(["--config", path], in: folder, shell: "ulimit -n 128;")
+        #expect(try daemon.put("big", random.bytes(2_000_000)).status == 201)
+        // Of 68 descriptors, 8 are for files and 40 for draining, of which one user may have half.
+        try daemon.reload(
+            path, "workers: 1\nmax-connections: 20\nrate-window: 300ms\nmin-rate: 1MiB\n",
+            "max-connections: 20, was 8192")
+        let clients = try (0..<8).map { _ in try daemon.connectBinary() }
+        for client in clients { client.send(try getFrame("big")) }
+        try daemon.waitUntil("draining") { $0 == 8 }
+        withExtendedLifetime(clients) {}
+    }
+
     @Test("A mistake changes nothing, of the file and of the keys alike")
     func mistakes() throws {
         let site = try Site("max-payload: 1000\n")
