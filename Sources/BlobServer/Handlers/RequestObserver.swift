@@ -96,11 +96,11 @@ final class RequestObserver {
 
     @inline(__always)
     private func isNoted(_ nanoseconds: Int64) -> Bool {
-        nanoseconds >= slowNanoseconds || nanoseconds >= counters.slowest.nanosecondsMin
+        nanoseconds >= slowNanoseconds || counters.slowest.takes(nanoseconds)
     }
 
     private func noteSlow(_ slow: AnsweredRequest) {
-        if slow.nanoseconds >= counters.slowest.nanosecondsMin { counters.slowest.note(slow) }
+        if counters.slowest.takes(slow.nanoseconds) { counters.slowest.note(slow) }
         logSlow(slow)
     }
 

@@ -72,7 +72,7 @@ struct AnsweredRequest: Sendable {
     /// From when the worker learnt of the request until it was answered.
     var nanoseconds: Int64
     var request: LoggedRequest?
-    let at = Timestamp.now
+    var at = Timestamp.now
 
     /// The method and target; empty if not known.
     var target: String { request.map { "\($0.method) \($0.target)" } ?? "" }
@@ -86,37 +86,56 @@ final class SlowestRequests: Sendable {
     private static let nanosecondsFloor: Int64 = 1_000_000
 
     private let requests = Mutex<[AnsweredRequest]>([])
+    /// Shorter requests are not added: the duration of the fastest if the list is full.
     private let floor = Atomic(SlowestRequests.nanosecondsFloor)
+    /// When the oldest of a full list is too old, in milliseconds of wall time.
+    private let floorEnd = Atomic<Int64>(.max)
 
-    /// Shorter requests are not added.
-    var nanosecondsMin: Int64 { floor.load(ordering: .relaxed) }
+    /// Whether a request that took this long is one of the slowest, those that are too old left aside.
+    @inline(__always)
+    func takes(_ nanoseconds: Int64) -> Bool {
+        guard nanoseconds >= Self.nanosecondsFloor else { return false }
+        return nanoseconds >= floor.load(ordering: .relaxed) || takesWithoutOld(nanoseconds)
+    }
+
+    @inline(never)
+    private func takesWithoutOld(_ nanoseconds: Int64) -> Bool {
+        let now = Timestamp.now
+        guard now.milliseconds > floorEnd.load(ordering: .relaxed) else { return false }
+        _ = latest(asOf: now)
+        return nanoseconds >= floor.load(ordering: .relaxed)
+    }
 
     /// Adds a request, replacing the fastest if the list is full, and removes old ones.
     func note(_ request: AnsweredRequest) {
-        let next = requests.withLock { requests in
+        requests.withLock { requests in
             requests.removeAll { Self.isOld($0, request.at) }
             requests.append(request)
             requests.sort { $0.nanoseconds > $1.nanoseconds }
             if requests.count > Self.countMax { requests.removeLast() }
-            guard requests.count == Self.countMax else {
-                return Self.nanosecondsFloor
-            }
-            return max(Self.nanosecondsFloor, requests[requests.count - 1].nanoseconds)
+            setFloor(requests)
         }
-        floor.store(next, ordering: .relaxed)
     }
 
     /// The requests of the last minute, slowest first. Removes older ones.
     func latest(asOf now: Timestamp) -> [AnsweredRequest] {
-        let (latest, isShort) = requests.withLock { requests in
+        requests.withLock { requests in
             requests.removeAll { Self.isOld($0, now) }
-            return (requests, requests.count < Self.countMax)
+            setFloor(requests)
+            return requests
         }
-        if isShort { floor.store(Self.nanosecondsFloor, ordering: .relaxed) }
-        return latest
+    }
+
+    /// Called under the lock.
+    private func setFloor(_ requests: [AnsweredRequest]) {
+        let isFull = requests.count == Self.countMax
+        let fastest = isFull ? requests[requests.count - 1].nanoseconds : 0
+        let oldest = isFull ? requests.map(\.at.milliseconds).min() : nil
+        floor.store(max(Self.nanosecondsFloor, fastest), ordering: .relaxed)
+        floorEnd.store(oldest.map { $0 + Self.keptMilliseconds } ?? .max, ordering: .relaxed)
     }
 
     private static func isOld(_ request: AnsweredRequest, _ now: Timestamp) -> Bool {
-        now.milliseconds - request.at.milliseconds > Self.keptMilliseconds
+        now.milliseconds - request.at.milliseconds > keptMilliseconds
     }
 }

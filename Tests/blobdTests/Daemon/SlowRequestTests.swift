@@ -73,6 +73,29 @@ import Testing
         #expect(counters.slowest.latest(asOf: .now).allSatisfy { $0.target == "GET /all" })
     }
 
+    // A slow minute kept faster requests out of the list until it was asked for, however long ago it was.
+    @Test("Requests that are too old are forgotten before a new one is compared with them")
+    func forgotten() {
+        let now = Timestamp.now.milliseconds
+        for index in 0..<SlowestRequests.countMax {
+            let age: Int64 = index == 0 ? 59_000 : 61_000
+            counters.slowest.note(
+                AnsweredRequest(
+                    operation: .list, status: 200, nanoseconds: 1_000_000_000,
+                    request: LoggedRequest(method: "GET", target: "/old", version: "HTTP/1.1"),
+                    at: Timestamp(milliseconds: now - age)))
+        }
+        let observer = observer(slowMilliseconds: 0)
+        observer.note(
+            RequestEntry(operation: .record, startedAt: Self.ago(milliseconds: 20)), status: 200,
+            nil, AnswerBatch(linkedByteCountMin: 0))
+        // While the list is full of young ones, faster requests do not count.
+        #expect(counters.slowest.takes(2_000_000))
+        #expect(counters.slowest.latest(asOf: .now).map(\.operation) == [.list, .record])
+        for _ in 0..<SlowestRequests.countMax { fillSlowest() }
+        #expect(!counters.slowest.takes(2_000_000) && counters.slowest.takes(1_000_000_000))
+    }
+
     // A record's tag was taken for a payload's.
     @Test("An answer with an ETag that is no fetch is not noted as one")
     func tags() {
