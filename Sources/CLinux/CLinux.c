@@ -8,6 +8,7 @@
 #include <pthread.h>
 #include <signal.h>
 #include <spawn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
@@ -170,18 +171,22 @@ ssize_t clinux_send_file(int fd, int file, int64_t offset, size_t count) {
     return sendfile(fd, file, &position, count);
 }
 
-int clinux_send_datagram(const void *name, size_t length, const void *bytes, size_t count) {
+int clinux_datagram_socket(void) { return socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0); }
+
+int clinux_send_datagram(
+    int fd, const void *name, size_t length, const void *bytes, size_t count, int waits) {
     struct sockaddr_un address;
     socklen_t size = unix_address(&address, name, length);
     // The name of an abstract socket has no zero at its end.
     if (length > 0 && *(const char *)name == 0) size = offsetof(struct sockaddr_un, sun_path) + length;
-    int fd = socket(AF_UNIX, SOCK_DGRAM | SOCK_CLOEXEC, 0);
-    if (fd < 0) return -1;
-    ssize_t sent = sendto(fd, bytes, count, MSG_NOSIGNAL, (struct sockaddr *)&address, size);
-    int error = errno;
-    close(fd);
-    errno = error;
-    return sent < 0 ? -1 : 0;
+    int flags = MSG_NOSIGNAL | (waits ? 0 : MSG_DONTWAIT);
+    return sendto(fd, bytes, count, flags, (struct sockaddr *)&address, size) < 0 ? -1 : 0;
+}
+
+int clinux_open_to_write(int fd) {
+    char path[32];
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return open(path, O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
 }
 
 static int socket_option(int fd, int option) {

@@ -1,28 +1,63 @@
 import BlobStore
 import Bytes
-import CLinux
 import Glibc
 package import Logging
 
 package struct FieldLogHandler: LogHandler {
+    typealias Fields = [(key: String, value: String)]
+
     package var logLevel = Logger.Level.info
     package var metadata: Logger.Metadata = [:]
-    fileprivate let write: @Sendable (LogEvent, _ fields: [(key: String, value: String)]) -> Void
+    fileprivate let output: LogOutput
+    /// Composes a message as the output has it.
+    fileprivate let compose: @Sendable (LogEvent, Fields) -> [UInt8]
+    /// Whether what the output does not accept goes to standard error.
+    fileprivate var hasFallback = false
 
     package subscript(metadataKey key: String) -> Logger.Metadata.Value? {
         get { metadata[key] }
         set { metadata[key] = newValue }
     }
 
-    /// Logs the fields of the logger and of the message, sorted by name.
+    /// Logs the fields of the logger and of the message, sorted by name. Never waits: see ``LogOutput``.
     package func log(event: LogEvent) {
         let fields = metadata.merging(event.metadata ?? [:]) { _, own in own }
             .map { (key: $0.key, value: "\($0.value)") }
-        write(event, fields.sorted { $0.key < $1.key })
+            .sorted { $0.key < $1.key }
+        let compose = compose
+        func note(_ count: Int) -> [UInt8] {
+            compose(
+                LogEvent(
+                    level: .warning,
+                    message: "\(count) log messages were dropped: their reader was too slow",
+                    metadata: nil, source: event.source, file: #fileID, function: #function,
+                    line: #line), [])
+        }
+        output.write(
+            compose(event, fields), note: note,
+            orElse: hasFallback ? { Self.plain.log(event: event) } : nil)
+    }
+
+    /// Logs lines of text to standard error, as swift-log does.
+    static func text(_ label: String) -> FieldLogHandler {
+        FieldLogHandler(output: .standardError) { event, fields in
+            let words = fields.map { " \($0.key)=\($0.value)" }.joined()
+            return Array(
+                "\(localTime()) \(event.level) \(label):\(words) [\(event.source)] \(event.message)\n"
+                    .utf8)
+        }
+    }
+
+    private static func localTime() -> String {
+        var now = time(nil)
+        var parts = tm()
+        var text = [CChar](repeating: 0, count: 32)
+        let count = strftime(&text, text.count, "%FT%T%z", localtime_r(&now, &parts))
+        return String(decoding: text.prefix(count).map(UInt8.init(bitPattern:)), as: UTF8.self)
     }
 
     /// Logs one JSON object per line to standard error.
-    package static let json = FieldLogHandler { event, fields in
+    package static let json = FieldLogHandler(output: .standardError) { event, fields in
         var line: [UInt8] = []
         line.object {
             $0.add("time", moment: Timestamp.now.milliseconds)
@@ -31,26 +66,31 @@ package struct FieldLogHandler: LogHandler {
             for (key, value) in fields { $0.add(key, value) }
         }
         line.append("\n")
-        StandardError.write(line)
+        return line
     }
 
     /// Logs to systemd's journal: a datagram of `FIELD=value` lines. If that fails, a message goes to standard error.
     package static func journal(_ path: String = "/run/systemd/journal/socket") -> Self {
-        FieldLogHandler { event, fields in
+        var handler = FieldLogHandler(output: LogOutput(JournalTarget(path: path))) {
+            event, fields in
             var datagram = JournalDatagram()
             datagram.append("MESSAGE", event.message.description)
             datagram.append("PRIORITY", "\(event.level.priority)")
             datagram.append("SYSLOG_IDENTIFIER", "blobd")
             for (key, value) in fields { datagram.append("BLOBD_" + key, value) }
-            if !datagram.send(to: path) {
-                StandardError.write(Array("\(event.level.rawValue): \(event.message)\n".utf8))
-            }
+            return datagram.bytes
         }
+        handler.hasFallback = true
+        return handler
+    }
+
+    private static let plain = FieldLogHandler(output: .standardError) { event, _ in
+        Array("\(event.level.rawValue): \(event.message)\n".utf8)
     }
 }
 
 private struct JournalDatagram {
-    private var bytes: [UInt8] = []
+    private(set) var bytes: [UInt8] = []
 
     /// A value with line ends is sent with its length.
     mutating func append(_ name: String, _ value: String) {
@@ -66,11 +106,6 @@ private struct JournalDatagram {
         }
         bytes.append(text: value)
         bytes.append("\n")
-    }
-
-    func send(to path: String) -> Bool {
-        path.utf8.count < Int(CLINUX_PATH_MAX)
-            && clinux_send_datagram(Array(path.utf8), path.utf8.count, bytes, bytes.count) == 0
     }
 }
 
@@ -92,7 +127,7 @@ extension LogFormat {
     package func handler(_ label: String) -> any LogHandler {
         switch self {
         case .auto: (Self.isJournal ? LogFormat.journal : .text).handler(label)
-        case .text: StreamLogHandler.standardError(label: label)
+        case .text: FieldLogHandler.text(label)
         case .json: FieldLogHandler.json
         case .journal: FieldLogHandler.journal()
         }
@@ -105,23 +140,5 @@ extension LogFormat {
         var status = stat()
         guard fstat(STDERR_FILENO, &status) == 0 else { return false }
         return String(cString: text) == "\(status.st_dev):\(status.st_ino)"
-    }
-}
-
-/// Standard error, written to in whole lines.
-private enum StandardError {
-    /// Writes a line (`write`). If that fails, the line is lost: there is nowhere to report it.
-    static func write(_ line: [UInt8]) {
-        var rest = line[...]
-        while !rest.isEmpty {
-            let count = rest.withUnsafeBytes {
-                Glibc.write(STDERR_FILENO, $0.baseAddress, $0.count)
-            }
-            if count > 0 {
-                rest = rest.dropFirst(count)
-            } else if errno != EINTR {
-                return
-            }
-        }
     }
 }

@@ -167,6 +167,10 @@ extension Figure {
             metric: .counter(
                 "blobd_access_log_dropped_total", "Lines dropped from the access log.")
         ) { $0.droppedLineCount },
+        Figure(
+            nil,
+            metric: .counter("blobd_log_dropped_total", "Messages dropped from the log.")
+        ) { $0.droppedMessageCount },
     ]
 
     private static func changes(_ kind: String) -> Sample {

@@ -84,7 +84,10 @@ struct DaemonFigures {
     let commitCount: Int
     let bodyMemoryByteCount: Int
     let bodySpoolCount: Int
+    /// Of the access log.
     let droppedLineCount: Int
+    /// Of the log.
+    let droppedMessageCount: Int
     let requests: RequestFigures
 }
 

@@ -102,6 +102,9 @@ package struct ServiceManager {
     func notify(_ state: State, status: String) {
         guard !address.isEmpty else { return }
         let message = Array("\(state.line)\nSTATUS=\(status)".utf8)
-        _ = clinux_send_datagram(address, address.count, message, message.count)
+        guard let socket = try? OwnedDescriptor(taking: clinux_datagram_socket(), from: "socket")
+        else { return }
+        _ = clinux_send_datagram(
+            socket.number, address, address.count, message, message.count, 1)
     }
 }

@@ -74,9 +74,15 @@ struct clinux_piece {
 ssize_t clinux_send_pieces(int fd, const struct clinux_piece *pieces, size_t count);
 /// Sends from a file without copying (sendfile(2)); the file's own position stays where it is.
 ssize_t clinux_send_file(int fd, int file, int64_t offset, size_t count);
+/// A socket that sends datagrams to Unix sockets.
+int clinux_datagram_socket(void);
 /// Sends one datagram to a Unix socket by its address: a path, or a name in the abstract namespace, which
-/// begins with a zero.
-int clinux_send_datagram(const void *address, size_t length, const void *bytes, size_t count);
+/// begins with a zero. Unless it waits, a full queue of the receiver is EAGAIN.
+int clinux_send_datagram(
+    int fd, const void *address, size_t length, const void *bytes, size_t count, int waits);
+/// Opens the pipe or the terminal behind a descriptor a second time, to write without waiting. O_NONBLOCK
+/// of the descriptor itself would hold for all processes that share it.
+int clinux_open_to_write(int fd);
 /// 1 for a Unix stream socket that listens, else 0.
 int clinux_is_listening(int fd);
 /// Closes a descriptor at exec.

@@ -217,12 +217,9 @@ import Testing
         }
     }
 
-    @Test("A message goes to the journal as a datagram of fields (systemd's native protocol)")
-    func journal() throws {
-        let folder = TemporaryFolder()
-        let path = "\(folder)/journal"
+    /// A socket that stands for the journal's.
+    private func bindJournal(_ path: String) throws -> Int32 {
         let number = socket(AF_UNIX, Int32(SOCK_DGRAM.rawValue), 0)
-        defer { close(number) }
         var address = sockaddr_un()
         address.sun_family = sa_family_t(AF_UNIX)
         withUnsafeMutableBytes(of: &address.sun_path) { $0.copyBytes(from: Array(path.utf8)) }
@@ -232,6 +229,52 @@ import Testing
             }
         }
         try #require(code == 0)
+        return number
+    }
+
+    // A worker that logged waited until the journal had read.
+    @Test("A journal that does not read keeps nobody, and is told how many messages were dropped")
+    func stalledJournal() throws {
+        let folder = TemporaryFolder()
+        let number = try bindJournal("\(folder)/journal")
+        defer { close(number) }
+        let log = Logger(label: "blobd") { _ in FieldLogHandler.journal("\(folder)/journal") }
+        let before = LogOutput.droppedCount
+        // More than the queue of a socket can be set to hold here.
+        let count = 2_000
+        let group = DispatchGroup()
+        DispatchQueue(label: "logs").async(group: group) {
+            for index in 0..<count { log.warning("message \(index)") }
+        }
+        try #require(group.wait(timeout: .now() + .seconds(300)) == .success)
+        func received() -> [String] {
+            var texts: [String] = []
+            var buffer = [UInt8](repeating: 0, count: 4_096)
+            while case let byteCount = recv(number, &buffer, buffer.count, Int32(MSG_DONTWAIT)),
+                byteCount > 0
+            {
+                texts.append(String(decoding: buffer[..<byteCount], as: UTF8.self))
+            }
+            return texts
+        }
+        let first = received()
+        let dropped = count - first.count
+        #expect(!first.isEmpty && dropped > 0)
+        #expect(LogOutput.droppedCount - before >= dropped)
+        log.warning("after")
+        log.warning("last")
+        let texts = received()
+        try #require(texts.count == 3)
+        #expect(texts[0].contains("MESSAGE=\(dropped) log messages were dropped"), "\(texts[0])")
+        #expect(texts[1].contains("MESSAGE=after\n") && texts[2].contains("MESSAGE=last\n"))
+    }
+
+    @Test("A message goes to the journal as a datagram of fields (systemd's native protocol)")
+    func journal() throws {
+        let folder = TemporaryFolder()
+        let path = "\(folder)/journal"
+        let number = try bindJournal(path)
+        defer { close(number) }
         let log = Logger(label: "blobd") { _ in FieldLogHandler.journal(path) }
         log.warning("Slow\nrequest", metadata: ["duration-ms": "12.5", "target": "PUT /x"])
         var buffer = [UInt8](repeating: 0, count: 4_096)

@@ -123,6 +123,7 @@ struct FigureSource: Sendable {
             commitCount: Int(clamping: store.pendingKeys.commitCount &- commitCountBefore),
             bodyMemoryByteCount: bodyMemory.byteCountReserved,
             bodySpoolCount: bodyMemory.spoolCountTaken,
-            droppedLineCount: accessLog?.droppedCount ?? 0, requests: counters.requests)
+            droppedLineCount: accessLog?.droppedCount ?? 0,
+            droppedMessageCount: LogOutput.droppedCount, requests: counters.requests)
     }
 }
