@@ -64,9 +64,10 @@ final class Connection {
         inFlight.release(upTo: sentByteCount - socket.unreadByPeer)
     }
 
-    /// Bytes in memory of answers that the socket has not accepted, and of the requests that follow.
+    /// Bytes in memory of answers that the socket has not accepted, and of requests that follow one whose answer is
+    /// not sent.
     var unreadByteCount: Int {
-        output.isEmpty ? 0 : output.byteCountInMemory + rest.count
+        output.isEmpty && !state.isWaiting ? 0 : output.byteCountInMemory + rest.count
     }
 
     /// Discards unsent output. Pages that were sent are kept until they are read.

@@ -254,6 +254,20 @@ struct ConnectionState {
         }
     }
 
+    /// Whether a request waits for something other than its client. Input that follows it stays in memory meanwhile.
+    var isWaiting: Bool {
+        switch phase {
+        case .awaitingMemory, .awaitingChange, .awaitingCommit, .awaitingFeed, .sendingBackup: true
+        case .head, .body, .skipping, .streaming, .lingering, .draining, .closed: false
+        }
+    }
+
+    /// Whether input that follows is parsed later. Behind a stream, nothing is.
+    var keepsUnused: Bool {
+        if case .streaming = phase { return false }
+        return !isBroken
+    }
+
     var takesInput: Bool {
         switch phase {
         case .head, .body, .skipping, .lingering: input != .ended

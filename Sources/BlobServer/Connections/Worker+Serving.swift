@@ -92,9 +92,11 @@ extension Worker {
         of connection: Connection, _ progress: TimeSlice.Progress, _ input: inout InputBuffer
     ) {
         guard !input.isEmpty else { return }
-        if !connection.state.isBroken {
+        if connection.state.keepsUnused {
             connection.rest = input.rest()
             connection.state.keepUnused(progress == .needsInput ? .partial : .unread)
+            // It may have to wait for long.
+            if connection.state.isWaiting { account(connection) }
         }
         input.consume(input.byteCount)
     }

@@ -24,7 +24,8 @@ struct WorkerEnvironment: Sendable {
 final class Worker {
     /// Enough to save clients wake-ups, and few enough that they have work meanwhile.
     static let batchConnectionCountMax = 16
-    /// The most that is read at once while memory is short: bytes read with a head are kept while its body waits.
+    /// The most that is read at once while memory is short: what is read with a head is kept while its body, or its
+    /// answer, waits.
     private static let inputWhileShortByteCountMax = 16 << 10
 
     let environment: WorkerEnvironment
@@ -98,7 +99,7 @@ final class Worker {
             handler.beginIteration(now)
             hasAnswered = count > 0
             input.readByteCountMax =
-                environment.context.bodyMemory.isWanted
+                environment.context.bodyMemory.isWanted || answerMemory.isShort
                 ? Self.inputWhileShortByteCountMax : .max
             due.takeEvents(count, asOf: now)
             serve(&input, &batch)
