@@ -63,7 +63,7 @@ extension Worker {
 
     private func accept(_ number: Int32, _ peer: Peer, isDevice: Bool) {
         guard let descriptor = try? OwnedDescriptor(taking: number, from: "accept4"), !isStopping
-        else { return counters.connections.change(by: -1) }
+        else { return counters.countConnection(isDevice: isDevice, by: -1) }
         let token = connections.reserve()
         let connection = Connection(
             Socket(descriptor), address: ConnectionAddress(inbox: inbox, token: token),
@@ -75,7 +75,7 @@ extension Worker {
                 connection.socket.number, token: token.rawValue, connection.state.interest.edges)
         } catch {
             environment.context.log.error("Cannot serve a connection: \(error)")
-            counters.connections.change(by: -1)
+            counters.countConnection(isDevice: isDevice, by: -1)
             connections.release(token)
             return
         }

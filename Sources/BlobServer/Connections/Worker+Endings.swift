@@ -143,7 +143,7 @@ extension Worker {
         connection.rest = []
         connection.state.enter(.draining)
         // A draining connection is counted separately.
-        counters.connections.change(by: -1)
+        counters.countConnection(isDevice: connection.session.isDevice, by: -1)
         counters.draining.change(by: 1)
     }
 
@@ -153,7 +153,7 @@ extension Worker {
         if case .draining = connection.state.phase {
             counters.draining.change(by: -1)
         } else {
-            counters.connections.change(by: -1)
+            counters.countConnection(isDevice: connection.session.isDevice, by: -1)
         }
         abandonRequest(connection)
         releaseHeld(connection)

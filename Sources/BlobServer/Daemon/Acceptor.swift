@@ -9,6 +9,7 @@ struct Acceptor: ~Copyable {
     private static let pauseMilliseconds = 100
     /// The pause while connections are closing, so that many leaving clients do not delay new ones.
     private static let pauseShortMilliseconds = 5
+    private static let reservedParts = 8
 
     private let poller: Poller
     private let signals: OwnedDescriptor
@@ -20,9 +21,6 @@ struct Acceptor: ~Copyable {
     private var refusals: RateLimitedLog
     /// The users that have connected. They are kept: there are no more than users that may connect.
     private var peers: [UInt32: Peer] = [:]
-    private var pausedUntil: Instant?
-    /// Whether a connection was accepted since the last pause, which means that others are leaving.
-    private var hasAccepted = false
     private let reload: () -> Admission?
     private let heartbeat: Heartbeat?
     private var nextBeat = Instant.now
@@ -42,6 +40,15 @@ struct Acceptor: ~Copyable {
         let number: Int32
         let isDevice: Bool
         var policy: PeerPolicy
+        fileprivate var pausedUntil: Instant?
+        /// Whether a connection was accepted since the last pause, which means that others are leaving.
+        fileprivate var hasAccepted = false
+
+        init(number: Int32, isDevice: Bool, policy: PeerPolicy) {
+            self.number = number
+            self.isDevice = isDevice
+            self.policy = policy
+        }
     }
 
     private enum Token {
@@ -89,7 +96,7 @@ struct Acceptor: ~Copyable {
                 case Token.signal:
                     if let number = takeStopSignal() { return .signal(number) }
                 case Token.failure: return .failure
-                case let token: acceptWaiting(listeners[Int(token - Token.listener)])
+                case let token: acceptWaiting(Int(token - Token.listener))
                 }
             }
         }
@@ -97,8 +104,15 @@ struct Acceptor: ~Copyable {
 
     /// - Returns: milliseconds until the next action is due; negative: none is.
     private mutating func doWhatIsDue(asOf now: Instant) -> Int {
-        if let pausedUntil, now >= pausedUntil { resume() }
-        var next = pausedUntil
+        var next: Instant?
+        for index in listeners.indices {
+            guard let end = listeners[index].pausedUntil else { continue }
+            if now >= end {
+                resume(index)
+            } else {
+                next = min(next ?? end, end)
+            }
+        }
         if let heartbeat {
             if now >= nextBeat {
                 nextBeat = now.after(milliseconds: heartbeat.milliseconds)
@@ -134,29 +148,45 @@ struct Acceptor: ~Copyable {
         for listener in listeners { poller.remove(listener.number) }
     }
 
-    private mutating func acceptWaiting(_ listener: Listener) {
+    private mutating func acceptWaiting(_ index: Int) {
         while true {
-            guard counters.connectionCount < connectionCountMax else {
+            guard mayAccept(isDevice: listeners[index].isDevice) else {
                 // Clients in the backlog are accepted when others have left.
                 let pause =
-                    hasAccepted
+                    listeners[index].hasAccepted
                     ? Self.pauseShortMilliseconds
                     : Self.pauseMilliseconds
-                return pauseAccepting(milliseconds: pause)
+                return pauseAccepting(index, milliseconds: pause)
             }
-            switch ListeningSocket.accept(from: listener.number) {
-            case .connection(let socket): admit(socket, by: listener)
+            switch ListeningSocket.accept(from: listeners[index].number) {
+            case .connection(let socket): admit(socket, by: index)
             case .none: return
             case .exhausted(let error):
                 exhaustion.note(.warning, "Cannot accept connections, retrying: \(error)")
-                return pauseAccepting(milliseconds: Self.pauseMilliseconds)
+                return pauseAccepting(index, milliseconds: Self.pauseMilliseconds)
             }
         }
     }
 
-    private mutating func admit(_ socket: consuming Socket, by listener: Listener) {
+    /// Whether another connection of a socket is within `--max-connections`. If there are two sockets, each keeps a
+    /// share that the other one cannot use.
+    private func mayAccept(isDevice: Bool) -> Bool {
+        let (all, devices) = (counters.connectionCount, counters.deviceConnectionCount)
+        let share =
+            listeners.count == 1
+            ? 0 : Self.reservedConnectionCount(connectionCountMax: connectionCountMax)
+        return all < connectionCountMax
+            && (isDevice ? devices : all - devices) < connectionCountMax - share
+    }
+
+    /// The connections that each of two sockets can have although the other one has as many as it may.
+    static func reservedConnectionCount(connectionCountMax: Int) -> Int {
+        connectionCountMax < 2 ? 0 : max(1, connectionCountMax / reservedParts)
+    }
+
+    private mutating func admit(_ socket: consuming Socket, by index: Int) {
         let user = socket.peerUserID
-        guard let user, listener.policy.allows(user) else {
+        guard let user, listeners[index].policy.allows(user) else {
             counters.refusedPeers.add()
             refusals.note(
                 .warning,
@@ -168,31 +198,30 @@ struct Acceptor: ~Copyable {
         where counters.workers[index].connections.now < counters.workers[least].connections.now {
             least = index
         }
-        hasAccepted = true
+        listeners[index].hasAccepted = true
+        let isDevice = listeners[index].isDevice
         let peer = peers[user] ?? Peer(userID: user)
         peers[user] = peer
-        counters.workers[least].connections.change(by: 1)
+        counters.workers[least].countConnection(isDevice: isDevice, by: 1)
         inboxes[least].post(
             WorkerMessage(
                 token: .worker,
-                content: .accepted(socket.release(), peer, isDevice: listener.isDevice)))
+                content: .accepted(socket.release(), peer, isDevice: isDevice)))
     }
 
-    /// Removes the listeners from the poller for a while, so that connections that cannot be accepted cost nothing.
-    private mutating func pauseAccepting(milliseconds: Int) {
-        listen(for: [])
-        pausedUntil = Instant.now.after(milliseconds: milliseconds)
-        hasAccepted = false
+    /// Removes a listener from the poller for a while, so that connections that cannot be accepted cost nothing.
+    private mutating func pauseAccepting(_ index: Int, milliseconds: Int) {
+        listen(index, for: [])
+        listeners[index].pausedUntil = Instant.now.after(milliseconds: milliseconds)
+        listeners[index].hasAccepted = false
     }
 
-    private mutating func resume() {
-        listen(for: .input)
-        pausedUntil = nil
+    private mutating func resume(_ index: Int) {
+        listen(index, for: .input)
+        listeners[index].pausedUntil = nil
     }
 
-    private func listen(for interest: Poller.Interest) {
-        for (index, listener) in listeners.enumerated() {
-            poller.change(listener.number, token: Token.listener + UInt64(index), interest)
-        }
+    private func listen(_ index: Int, for interest: Poller.Interest) {
+        poller.change(listeners[index].number, token: Token.listener + UInt64(index), interest)
     }
 }

@@ -26,6 +26,8 @@ final class WorkerCounters: Sendable {
     let unreadEnds = Counter()
     /// Includes connections on their way to the worker: the acceptor adds, the worker subtracts.
     let connections = Atomic<Int>(0)
+    /// Those of the device socket.
+    let deviceConnections = Atomic<Int>(0)
     /// Closed connections that are kept until their peers have read everything.
     let draining = Atomic<Int>(0)
     /// Cleared when the worker ends.
@@ -33,6 +35,12 @@ final class WorkerCounters: Sendable {
     let progress = ProgressCheck()
     /// Errors that were answered. The lock is uncontended.
     private let errors = Mutex<[ErrorCode: Int]>([:])
+
+    /// Counts a connection that begins (1) or ends (-1).
+    func countConnection(isDevice: Bool, by change: Int) {
+        connections.change(by: change)
+        if isDevice { deviceConnections.change(by: change) }
+    }
 
     func count(_ code: ErrorCode) {
         errors.withLock { $0[code, default: 0] += 1 }
@@ -67,6 +75,8 @@ final class DaemonCounters: Sendable {
 
     var connectionCount: Int { sum { $0.connections.now } }
 
+    var deviceConnectionCount: Int { sum { $0.deviceConnections.now } }
+
     var drainingCount: Int { sum { $0.draining.now } }
 
     var runningWorkerCount: Int { sum { $0.isRunning.load(ordering: .acquiring) ? 1 : 0 } }
@@ -84,6 +94,11 @@ extension Figure {
             "connections", title: "connections", top: .traffic("connections", 6),
             metric: .gauge("blobd_connections", "Open connections.")
         ) { $0.counters.connectionCount },
+        Figure(
+            nil,
+            metric: .gauge(
+                "blobd_device_connections", "Open connections of the device socket.")
+        ) { $0.counters.deviceConnectionCount },
         Figure(nil, metric: .gauge("blobd_connections_max", "The limit --max-connections.")) {
             $0.limits.connectionCountMax
         },

@@ -116,7 +116,8 @@ extension Setting {
     private static let connections: [Setting] = [
         .one(
             "max-connections", .count(1...1_000_000), \.limits.connectionCountMax, .live,
-            "Maximum number of connections."),
+            "Maximum number of connections. With a device-socket, 1/8 is reserved for each socket."
+        ),
         .one(
             "body-memory", .size(StoreLimits.payloadInMemoryByteCountMax...1 << 40),
             \.limits.bodyMemoryByteCountMax, .live,
