@@ -59,7 +59,9 @@ extension Worker {
             let snapshot = try environment.context.store.makeSnapshot()
             sender.sendQueued(to: connection, in: snapshot, budget: &slice.budget)
         } catch {
-            noteSnapshotFailure(connection, error)
+            // The head is sent, so cutting the answer off is the only way to report an error.
+            counters.count(handler.problem(error).code)
+            connection.state.fail()
         }
         if connection.output.isEmpty, !connection.state.isBroken { return true }
         finishTimeSlice(connection)
@@ -160,8 +162,7 @@ extension Worker {
                 sendBatch(&slice, batch, in: snapshot)
             } while continues(after: step, &slice, &input)
         } catch {
-            noteSnapshotFailure(slice.connection.takeUnretainedValue(), error)
-            return .waits
+            return refuseNext(slice.connection.takeUnretainedValue(), error, &input, &batch)
         }
         return slice.connection._withUnsafeGuaranteedRef { connection in
             guard !connection.state.isBroken else { return .waits }
@@ -279,10 +280,19 @@ extension Worker {
         }
     }
 
-    func noteSnapshotFailure(_ connection: Connection, _ error: StoreError) {
-        // The handler logs the error.
-        counters.count(handler.problem(error).code)
-        connection.state.fail()
+    /// Answers the next request with the reason why there is no snapshot.
+    private func refuseNext(
+        _ connection: Connection, _ failure: StoreError, _ input: inout InputBuffer,
+        _ batch: inout AnswerBatch
+    ) -> TimeSlice.Progress {
+        var step = RequestHandler.Step.needsInput
+        var consumed = 0
+        answer(connection, &batch) {
+            step = handler.refuseNext(
+                input.bytes, of: &connection.session, failure, into: &$0, consumed: &consumed)
+        }
+        input.consume(consumed)
+        return connection.state.isBroken ? .waits : follow(step, connection)
     }
 }
 

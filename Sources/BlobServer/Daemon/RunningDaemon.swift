@@ -63,7 +63,7 @@ struct RunningDaemon {
         reports = ServiceReports(manager, writer, inboxes)
     }
 
-    private static func environment(
+    static func environment(
         _ context: DaemonContext, _ writer: WriterThread, _ options: DaemonOptions,
         _ budget: DescriptorBudget, _ links: LinkKeys, _ access: ShardAccess?
     ) throws -> WorkerEnvironment {

@@ -130,6 +130,16 @@ struct Session {
     /// How far an incomplete HTTP head has been searched for its end.
     var headScanner = HeadScanner()
 
+    /// The dialect, which the first byte of the connection determines.
+    @inline(__always)
+    mutating func dialect(startingWith byte: UInt8) -> Dialect {
+        var dialect = self.dialect ?? Dialect(firstByte: byte)
+        // The device socket only speaks HTTP.
+        if isDevice, dialect == .binary { dialect = .unknown }
+        self.dialect = dialect
+        return dialect
+    }
+
     enum Wait {
         case none
         /// Every snapshot from now on contains what the request reads.

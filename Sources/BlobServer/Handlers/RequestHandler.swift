@@ -82,11 +82,7 @@ final class RequestHandler {
         let wait = connection.wait
         connection.wait = .none
         guard bytes.byteCount > 0 else { return .needsInput }
-        var dialect = connection.dialect ?? Dialect(firstByte: bytes.byte(0))
-        // The device socket only speaks HTTP.
-        if connection.isDevice, dialect == .binary { dialect = .unknown }
-        connection.dialect = dialect
-        switch dialect {
+        switch connection.dialect(startingWith: bytes.byte(0)) {
         case .binary:
             return nextFrame(
                 bytes, of: &connection, wait, in: snapshot, into: &batch, consumed: &consumed)
@@ -102,6 +98,25 @@ final class RequestHandler {
                         "the first byte, \(bytes.byte(0)), is not the first byte of a frame or an HTTP request"
                     )), .http(.last, observer.unknown(connection)), into: &batch)
             return .answeredThenClose
+        }
+    }
+
+    /// Refuses the request at the start of `bytes`, because the store cannot be read now. Sets `consumed` to the number
+    /// of bytes used.
+    func refuseNext(
+        _ bytes: RawSpan, of connection: inout Session, _ failure: StoreError,
+        into batch: inout AnswerBatch, consumed: inout Int
+    ) -> Step {
+        consumed = 0
+        connection.wait = .none
+        guard bytes.byteCount > 0 else { return .needsInput }
+        errorLog.note(failure)
+        let error = ProtocolError(noSnapshot: failure)
+        return switch connection.dialect(startingWith: bytes.byte(0)) {
+        case .binary:
+            refuseNextFrame(error, bytes, of: connection, into: &batch, consumed: &consumed)
+        case .http, .unknown:
+            refuseNextHTTP(error, bytes, of: &connection, into: &batch, consumed: &consumed)
         }
     }
 

@@ -114,6 +114,14 @@ extension ProtocolError {
         members = [ProblemMember("reason", .text(publish.code.rawValue))] + publish.members
     }
 
+    /// Why nothing can be read now: a 503.
+    init(noSnapshot error: StoreError) {
+        let problem = ProtocolError(error)
+        self =
+            problem.status == 503
+            ? problem : ProtocolError(.unavailable, "cannot read the store: \(problem.detail)")
+    }
+
     init(notReady publish: ProtocolError) {
         self.init(.unavailable, "cannot take a publish: \(publish.detail)")
         members = [ProblemMember("reason", .text(publish.code.rawValue))]

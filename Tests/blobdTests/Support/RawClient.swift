@@ -19,6 +19,9 @@ final class RawClient {
         }
     }
 
+    /// Takes over an end of a connection.
+    init(taking descriptor: Int32) { self.descriptor = descriptor }
+
     deinit {
         close(descriptor)
     }

@@ -111,13 +111,7 @@ extension RequestHandler {
             guard let parsed = try RequestFrame.parse(bytes) else { return .needsInput }
             frame = parsed
         } catch {
-            let answer = RequestFrame(
-                opcode: error.opcode, flags: [], requestID: error.requestID, headByteCount: 0,
-                bodyByteCount: 0)
-            respond(
-                .problem(error.problem), .binary(answer, observer.unknown(connection)), into: &batch
-            )
-            return .answeredThenClose
+            return refuse(error, of: connection, into: &batch)
         }
         // At most 8,216 bytes: the parser has checked the size of the head.
         let headEnd = Wire.frameHeaderByteCount + Int(frame.headByteCount)
@@ -176,6 +170,35 @@ extension RequestHandler {
             return request.refuse(error, entry, by: self, into: &batch)
         }
         return answer(asked, head, request, in: snapshot, into: &batch, consumed: &consumed)
+    }
+
+    private func refuse(
+        _ error: FrameError, of connection: Session, into batch: inout AnswerBatch
+    ) -> Step {
+        let answer = RequestFrame(
+            opcode: error.opcode, flags: [], requestID: error.requestID, headByteCount: 0,
+            bodyByteCount: 0)
+        respond(
+            .problem(error.problem), .binary(answer, observer.unknown(connection)), into: &batch)
+        return .answeredThenClose
+    }
+
+    /// Like ``nextFrame``, but refuses the frame.
+    func refuseNextFrame(
+        _ error: ProtocolError, _ bytes: RawSpan, of connection: Session,
+        into batch: inout AnswerBatch, consumed: inout Int
+    ) -> Step {
+        do throws(FrameError) {
+            guard let frame = try RequestFrame.parse(bytes) else { return .needsInput }
+            let headEnd = Wire.frameHeaderByteCount + Int(frame.headByteCount)
+            guard bytes.byteCount >= headEnd else { return .needsInput }
+            let head = bytes.extracting(Wire.frameHeaderByteCount..<headEnd)
+            consumed = headEnd
+            return refuse(
+                error, nil, BinaryRequest(frame, head, of: connection, .none), into: &batch)
+        } catch {
+            return refuse(error, of: connection, into: &batch)
+        }
     }
 
     /// Answers the frame at the start of `bytes` if it is a plain fetch of a whole payload as stored. Returns how many

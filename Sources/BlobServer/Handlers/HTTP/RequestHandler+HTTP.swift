@@ -113,6 +113,24 @@ extension RequestHandler {
         return answer(request, in: snapshot, into: &batch, consumed: &consumed)
     }
 
+    /// Like `nextHTTP`, but refuses the request.
+    func refuseNextHTTP(
+        _ error: ProtocolError, _ bytes: RawSpan, of connection: inout Session,
+        into batch: inout AnswerBatch, consumed: inout Int
+    ) -> Step {
+        var request = HTTPRequest(bytes, of: connection, .none)
+        do throws(ProtocolError) {
+            let count = try request.head.read(bytes, resuming: &connection.headScanner)
+            guard let count else { return .needsInput }
+            consumed = count
+        } catch {
+            respond(.problem(error), .http(.last, observer.unknown(connection)), into: &batch)
+            return .answeredThenClose
+        }
+        request.form = HTTPForm(request.head, isStopping: isStopping)
+        return refuse(error, nil, request, into: &batch)
+    }
+
     /// Answers a request whose head is read. Borrows the request: a copy takes 30 instructions.
     @inline(never)
     private func answer(
