@@ -23,8 +23,10 @@ package struct ObjectStoreLimits: Sendable {
     package var listByteCountMax = 8 << 20
     /// The most keys a page is asked for, and the most that servers give.
     package var listKeyCountMax = 1_000
-    /// A body that is put. S3 takes 5 GiB at once; nothing here sends a tenth of it.
-    package var putByteCountMax = 512 << 20
+    /// A body that is put: a payload of 512 MiB, with what its object has besides. S3 takes 5 GiB at once.
+    package var putByteCountMax = payloadByteCountMax + 4 << 10
+    /// A payload in a body that is put.
+    package static let payloadByteCountMax = 512 << 20
 
     /// Connections that one user has at the same time, where many objects are asked for.
     package static let connectionCountMax = 16

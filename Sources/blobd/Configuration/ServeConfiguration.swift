@@ -1,6 +1,7 @@
 import BlobProtocol
 import BlobServer
 import Glibc
+import ObjectStore
 
 /// The configuration of a daemon: a file, the environment, and flags, in order of increasing precedence. Read at the
 /// start and at each SIGHUP.
@@ -152,6 +153,13 @@ struct ServeConfiguration {
         if let shard = options.replica.replicate, let followed = options.replica.follow {
             throw value("follow").refuse(
                 "is \(followed), but replicate is \(shard): set only one of them")
+        }
+        if options.replica.shard != nil,
+            options.limits.payloadByteCountMax > ObjectStoreLimits.payloadByteCountMax
+        {
+            throw value("max-payload").refuse(
+                "is \(value("max-payload").texts.joined()); with replicate or follow it must be at most 512MiB, which is what one put to a bucket carries"
+            )
         }
         if let path = options.deviceSocketPath, path == options.socketPath {
             throw value("device-socket").refuse(

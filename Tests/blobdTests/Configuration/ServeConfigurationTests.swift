@@ -93,6 +93,14 @@ import Testing
                 "max-payload: 65GiB",
                 "1: max-payload is 65GiB; it must be a size such as 65536, 512KiB or 10MB, 1 to 64GiB"
             ),
+            (
+                "replicate: s3://test/a\nmax-payload: 600MiB",
+                "2: max-payload is 600MiB; with replicate or follow it must be at most 512MiB"
+            ),
+            (
+                "follow: s3://test/a\nmax-payload: 600MiB",
+                "2: max-payload is 600MiB; with replicate or follow it must be at most 512MiB"
+            ),
             ("max-payload: 9999999999999999999", "it must be a size"),
             ("max-payload:", "1: max-payload is empty"),
             ("max-payload: null", "1: max-payload is empty"),
