@@ -82,9 +82,18 @@ struct Blobd: ParsableCommand {
             .badUsage, "unknown command '\(HumanText.line(word))'\(hint) See blobd --help")
     }
 
+    /// Without standard input, output or error, the next files that are opened would get their numbers, and what is
+    /// printed would be written to them. `/dev/null` gets them instead, only to be read, so that printing still fails.
+    private static func openStandardDescriptors() {
+        for number in 0...2 as ClosedRange<Int32> where fcntl(number, F_GETFD) < 0 {
+            _ = open("/dev/null", O_RDONLY)
+        }
+    }
+
     /// Parses the arguments, runs the command and exits with the documented exit codes, which differ from
     /// ArgumentParser's.
     static func main() {
+        openStandardDescriptors()
         do {
             try CommandLineText.checkArguments()
             let (global, rest) = GlobalOptions.split(CommandLine.arguments.dropFirst())
