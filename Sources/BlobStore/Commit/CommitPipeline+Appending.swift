@@ -6,9 +6,10 @@ internal import Synchronization
 // How a batch gets into the write-ahead log.
 
 extension CommitPipeline {
-    /// Whether the disk has room for a log with the bytes of all long values, which a start after a crash makes.
+    /// Whether the disk has room for a log with the bytes of all long values, which a start after a crash makes. True
+    /// where the disk does not say.
     func hasRoomForInlinedLog(with batch: BatchPlan) -> Bool {
-        guard let disk = Disk(core.environment.dataDescriptor) else { return false }
+        guard let disk = Disk(core.environment.dataDescriptor) else { return true }
         let byteCount = StoreLimits.logByteCount + open.overflowByteCount + batch.byteCount
         return disk.availableByteCount >= 2 * byteCount
     }

@@ -37,7 +37,8 @@ enum FileBytes {
     }
 }
 
-/// How large a file system is, and how much of it is free (`fstatvfs`).
+/// How large a file system is, and how much of it is free (`fstatvfs`). Nil where that is not known: some network file
+/// systems and some of FUSE say that they have no blocks.
 struct Disk {
     let byteCount: Int
     let availableByteCount: Int
@@ -45,6 +46,11 @@ struct Disk {
     init?(_ descriptor: Int32) {
         var status = statvfs()
         guard fstatvfs(descriptor, &status) == 0 else { return nil }
+        self.init(status)
+    }
+
+    init?(_ status: statvfs) {
+        guard status.f_blocks > 0 else { return nil }
         func bytes(_ blocks: UInt) -> Int {
             let (product, overflow) = blocks.multipliedReportingOverflow(by: status.f_frsize)
             return overflow ? .max : Int(clamping: product)
@@ -62,6 +68,23 @@ enum FileSizeLimit {
             return .max
         }
         return Int(clamping: limit.rlim_cur)
+    }
+}
+
+/// How much memory a process may map (`RLIMIT_AS`).
+enum AddressSpace {
+    /// What a map of so many bytes needs, where there was none, and what to do.
+    static func advice(_ mapByteCount: Int) -> String {
+        var limit = rlimit()
+        let isLimited =
+            getrlimit(__rlimit_resource_t(RLIMIT_AS.rawValue), &limit) == 0
+            && Int(clamping: limit.rlim_cur) < .max
+        let has =
+            isLimited
+            ? "this process may map \(limit.rlim_cur) bytes (ulimit -v)"
+            : "the system does not give as much"
+        return
+            "a map of \(mapByteCount) bytes (map-size), but \(has): raise that limit, or serve with a lower map-size"
     }
 }
 

@@ -186,8 +186,8 @@ final class SpaceReserve: Sendable {
     /// Whether half of what is kept back for deletes is left: what they leave behind, so that owners hear of them,
     /// may use the other half only. Costs a `mdb_stat` a table.
     var hasHalfOfReserve: Bool {
-        let end = min(
-            byteCountMax, fileByteCount + (availableByteCount(after: fileByteCount) ?? 0))
+        let available = availableByteCount(after: fileByteCount) ?? byteCountMax
+        let end = min(byteCountMax, fileByteCount + min(available, byteCountMax))
         let free = (try? writableFreeByteCount()) ?? 0
         return end - environment.usedByteCount + free >= reserveByteCount / 2
     }
