@@ -82,7 +82,7 @@ extension BlobStore {
         var reader = try BackupReader { try writer.read(into: &$0, $1) }
         let after = try build(
             &reader, from: { try writer.read(into: &$0, $1) }, in: directory, options, asOf: now,
-            .same, isReplacing: true, progress: progress)
+            .same, progress: progress)
         return (before, after)
     }
 
@@ -92,7 +92,7 @@ extension BlobStore {
     static func build(
         _ reader: inout BackupReader, from read: BackupReader.Source, in directory: String,
         _ options: Options, asOf now: Timestamp, _ identity: Restoration.Identity,
-        isReplacing: Bool = false, blobs: LongBlobSource = { _, _ in },
+        blobs: LongBlobSource = { _, _ in },
         progress: (_ byteCount: Int, _ total: Int) -> Void
     ) throws -> Int {
         let total = Int(clamping: reader.head.byteCount)
@@ -108,7 +108,7 @@ extension BlobStore {
             Creation.removeLeftovers(in: directory)
             throw error
         }
-        try Creation.finishStaging(in: directory, replacing: isReplacing)
+        try Creation.finishStaging(in: directory)
         return byteCount
     }
 

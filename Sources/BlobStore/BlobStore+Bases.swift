@@ -109,8 +109,7 @@ extension BlobStore {
         defer { withExtendedLifetime(lock) {} }
         try build(
             &reader, from: read, in: directory, options, asOf: now, .follower(state),
-            isReplacing: DataFile.exists("\(directory)/\(DataFile.name)"), blobs: blobs,
-            progress: progress)
+            blobs: blobs, progress: progress)
     }
 
     /// Calls `body` with the long blobs of a base: those that are found by their digests, and those that gave way to

@@ -38,13 +38,6 @@ extension BlobStore {
         }
     }
 
-    /// Frees the reader slots of processes that died, whose snapshots would keep space from being used again.
-    /// Returns how many.
-    @discardableResult
-    public func checkReaders() throws(StoreError) -> Int {
-        try StoreError.converting { () throws(LMDBError) in try core.environment.checkReaders() }
-    }
-
     /// Gives back what is allocated at the file's end and was not needed between the last two calls. Once a second.
     public func trimFile() throws(StoreError) {
         try pipeline.whileWriting { () throws(StoreError) in pipeline.space.trim() }

@@ -10,7 +10,7 @@ extension BlobStore {
     /// where changes were pending in it (``StoreOptions/discardsLog``). In a store of format version 1 what each
     /// owner has is counted, once.
     ///
-    /// - Throws: ``StoreError/cannotOpen(path:reason:)``, or ``StoreError/full``.
+    /// - Throws: ``StoreError/cannotOpen(path:reason:)``, ``StoreError/damaged(path:reason:)``, or ``StoreError/full``.
     public static func open(
         at directory: String, options: Options = Options()
     ) throws(StoreError) -> BlobStore {
@@ -33,10 +33,7 @@ extension BlobStore {
         _ = try DataFile(in: directory)
         if let beforeMapping = options.beforeMapping { try beforeMapping(directory) }
         try PageCheck.beforeWriting(directory)
-        try LockFile.allocate(
-            "\(directory)/\(DataFile.lockName)", readerCountMax: options.readerCountMax)
         let store = try open(directory, options, isReadOnly: false, lock: lock)
-        _ = try store.checkReaders()
         try store.pipeline.recoverLog()
         try store.upgrade()
         try store.loadReplication()
@@ -50,10 +47,8 @@ extension BlobStore {
     }
 
     /// Opens the store in `directory` for reading, alongside a daemon or alone. It has all that a daemon acknowledged
-    /// before; what is acknowledged later is seen within 100 ms.
-    ///
-    /// LMDB's readers write themselves into `lock.mdb`. On a read-only mount it would leave that out without a
-    /// word, and snapshots would change under the reader, so such a store is refused.
+    /// before; what is acknowledged later is seen within 100 ms. It may be on a read-only mount, and the writer in
+    /// another container: a snapshot is known by a lock on `data.mdb`, which costs about a microsecond.
     public static func openReadOnly(
         at directory: String, options: Options = Options()
     ) throws(StoreError) -> BlobStore {
@@ -67,15 +62,11 @@ extension BlobStore {
     private static func openUnlocked(
         _ directory: String, _ options: Options
     ) throws(StoreError) -> BlobStore {
-        _ = try DataFile(in: directory)
-        let lockPath = "\(directory)/\(DataFile.lockName)"
-        if !DataFile.exists(lockPath) {
-            try LockFile.allocate(lockPath, readerCountMax: options.readerCountMax)
-        }
-        guard access(lockPath, R_OK | W_OK) == 0 else {
-            throw .cannotOpen(
-                path: directory,
-                reason: "\(lockPath) must be writable for readers: \(systemMessage(errno))")
+        // As large as the writer's map, which the file may fill later.
+        var options = options
+        let mapped = try DataFile(in: directory).mapByteCount
+        if StoreLimits.mapByteCountRange.contains(mapped) {
+            options.mapByteCountMax = max(options.mapByteCountMax, mapped)
         }
         let store = try open(directory, options, isReadOnly: true, lock: nil)
         if !options.ignoresLog {
@@ -89,8 +80,7 @@ extension BlobStore {
     /// look at it and the opening.
     private static let opening = Mutex<Void>(())
 
-    /// Before any of its files is touched: closing `lock.mdb` once more would drop the locks that say that this
-    /// process's readers live (POSIX record locks), and another process would take their slots away.
+    /// Before any of its files is touched.
     private static func refuseSecondOpening(_ directory: String) throws(StoreError) {
         guard !Environment.isOpen(directory) else {
             throw .cannotOpen(path: directory, reason: "this process has already opened it")
@@ -104,9 +94,15 @@ extension BlobStore {
         do throws(LMDBError) {
             environment = try Creation.environment(in: directory, options, isReadOnly: isReadOnly)
         } catch {
+            guard !error.isCorruption else {
+                throw .damaged(path: directory, reason: error.description)
+            }
             let reason =
-                error.systemError == EBUSY
-                ? "this process has already opened it" : error.description
+                switch error.systemError {
+                case EBUSY: "this process has already opened it"
+                case ENOMEM: "\(error), for \(AddressSpace.advice(options.mapByteCountMax))"
+                default: error.description
+                }
             throw .cannotOpen(path: directory, reason: reason)
         }
         // The format first: another version may have other tables.
@@ -115,7 +111,7 @@ extension BlobStore {
         do throws(LMDBError) {
             tables = try Tables(opening: environment)
         } catch {
-            throw .cannotOpen(
+            throw .damaged(
                 path: directory,
                 reason: "a table of \(DataFile.name) is missing: \(error.description)")
         }
@@ -130,7 +126,7 @@ extension BlobStore {
         in environment: Environment, _ meta: Table, _ directory: String
     ) throws(StoreError) -> Predecessors {
         func refuse(_ reason: String) -> StoreError {
-            .cannotOpen(path: directory, reason: reason)
+            .damaged(path: directory, reason: reason)
         }
         guard let value = try metaValue(Predecessors.name, in: environment, meta, refuse) else {
             return Predecessors()
@@ -159,7 +155,7 @@ extension BlobStore {
         of environment: Environment, _ directory: String
     ) throws(StoreError) -> FormatRecord {
         func refuse(_ reason: String) -> StoreError {
-            .cannotOpen(path: directory, reason: "\(DataFile.name) \(reason)")
+            .damaged(path: directory, reason: "\(DataFile.name) \(reason)")
         }
         let meta: Table
         do throws(LMDBError) {
@@ -172,8 +168,10 @@ extension BlobStore {
             let format = try? FormatRecord(value.span.bytes)
         else { throw refuse("has no valid format record") }
         guard FormatRecord.versions.contains(format.version) else {
-            throw refuse(
-                "has format version \(format.version), but this program opens only versions \(FormatRecord.versions.lowerBound) to \(FormatRecord.versions.upperBound); use the program that created it, or start with an empty directory"
+            throw .cannotOpen(
+                path: directory,
+                reason:
+                    "\(DataFile.name) has format version \(format.version), but this program opens only versions \(FormatRecord.versions.lowerBound) to \(FormatRecord.versions.upperBound); use the program that created it, or start with an empty directory"
             )
         }
         return format

@@ -72,12 +72,9 @@ extension BlobStore {
     }
 
     /// The commit that the oldest open snapshot of any process sees; nil when none is older than the last.
-    package func oldestSnapshot() throws(StoreError) -> UInt64? {
+    package func oldestSnapshot() -> UInt64? {
         let last = core.lastCommit.load(ordering: .acquiring)
-        let oldest = try StoreError.converting { () throws(LMDBError) in
-            try core.environment.oldestReader()
-        }
-        guard let oldest, oldest < last else { return nil }
+        guard let oldest = core.environment.oldestReader(), oldest < last else { return nil }
         return oldest
     }
 }

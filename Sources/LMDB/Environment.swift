@@ -2,14 +2,14 @@ internal import CLMDB
 internal import Glibc
 internal import Synchronization
 
-/// One LMDB environment: `data.mdb` and `lock.mdb` in a folder, mapped once at its full size (`mdb_env_open`), so
-/// that a borrowed value never moves. A process opens a folder once: closing a second `lock.mdb` would drop the
-/// locks of the first (POSIX record locks).
+/// One LMDB environment: `data.mdb` in a folder, mapped once at its full size (`mdb_env_open`), so that a borrowed
+/// value never moves. One process writes; which commits others read is known by their locks (``ReadLocks``). A process
+/// opens a folder once.
 @safe package final class Environment: @unchecked Sendable {
     // Sendable: an MDB_env may be used from every thread; what Swift adds is immutable.
     let handle: OpaquePointer
 
-    /// The read transactions. LMDB shares its slots among processes; this process may use all of them.
+    /// The read transactions of this process.
     package let readers: ReaderSlots
 
     /// The size of a page in bytes, from the file (`ms_psize`). liblmdb creates a file with the
@@ -32,6 +32,10 @@ internal import Synchronization
     /// True when it was opened with `MDB_RDONLY`.
     package let isReadOnly: Bool
 
+    /// Where a process that writes has its readers; nil in one that reads.
+    private let table: ReaderTable?
+    /// The locks of a process that reads; nil in one that writes.
+    private let locks: ReadLocks?
     private let identity: FileIdentity
     private static let opened = Mutex<Set<FileIdentity>>([])
 
@@ -41,7 +45,8 @@ internal import Synchronization
     ///
     /// - Parameters:
     ///   - mapByteCount: the address space to reserve, and so the maximum size of `data.mdb`.
-    ///   - readerCountMax: how many views may be open at once, in all processes together.
+    ///   - readerCountMax: how many views may be open at once in this process.
+    ///   - isReadOnly: whether it only reads, alongside the one process that writes.
     package init(
         directory: String, mapByteCount: Int, readerCountMax: Int, tableCountMax: Int,
         isReadOnly: Bool = false
@@ -51,12 +56,15 @@ internal import Synchronization
             throw LMDBError(code: EBUSY, call: "mdb_env_open")
         }
         do throws(LMDBError) {
+            table = isReadOnly ? nil : try ReaderTable(directory, readerCountMax: readerCountMax)
             unsafe handle = try Self.open(
-                directory, mapByteCount, readerCountMax, tableCountMax, isReadOnly)
+                directory, table, mapByteCount, readerCountMax, tableCountMax)
         } catch {
             _ = Self.opened.withLock { $0.remove(identity) }
             throw error
         }
+        let opened = unsafe EnvironmentHandle(handle)
+        locks = isReadOnly ? ReadLocks(opened.dataDescriptor) { opened.lastCommit } : nil
         self.identity = identity
         self.isReadOnly = isReadOnly
         witness = isReadOnly ? nil : SyncWitness(directory: directory)
@@ -67,28 +75,29 @@ internal import Synchronization
         bounds = unsafe MapBounds(handle, file: mappedFile, pageByteCount: pageByteCount)
         readers = unsafe ReaderSlots(
             environment: handle, bounds: bounds, capacity: readerCountMax,
-            remembersLookups: !isReadOnly)
+            remembersLookups: !isReadOnly, locks: locks)
     }
 
     deinit {
         // No view is open: each keeps this.
         unsafe readers.free()
+        table?.releasePlace()
         unsafe mdb_env_close(handle)
         unsafe bounds.free()
         _ = Self.opened.withLock { $0.remove(identity) }
     }
 
-    /// Whether this process has an environment open in `directory`. Its `lock.mdb` must not be
-    /// touched then.
+    /// Whether this process has an environment open in `directory`.
     package static func isOpen(_ directory: String) -> Bool {
         guard let identity = try? FileIdentity(path: directory) else { return false }
         return opened.withLock { $0.contains(identity) }
     }
 
     private static func open(
-        _ directory: String, _ mapByteCount: Int, _ readerCountMax: Int, _ tableCountMax: Int,
-        _ isReadOnly: Bool
+        _ directory: String, _ table: ReaderTable?, _ mapByteCount: Int, _ readerCountMax: Int,
+        _ tableCountMax: Int
     ) throws(LMDBError) -> OpaquePointer {
+        defer { table?.removeFolder() }
         var created: OpaquePointer?
         let code = unsafe mdb_env_create(&created)
         guard code == MDB_SUCCESS, let handle = unsafe created else {
@@ -105,12 +114,15 @@ internal import Synchronization
                 unsafe mdb_env_set_maxdbs(handle, MDB_dbi(tableCountMax)),
                 "mdb_env_set_maxdbs")
             // MDB_NOTLS: a read transaction belongs to its object, not to a thread.
+            // MDB_NOLOCK: a process that only reads has no table of readers, but locks.
             // No MDB_WRITEMAP, MDB_NOSYNC or MDB_NOMETASYNC: each can lose or damage acknowledged
             // changes.
-            let flags = UInt32(MDB_NOTLS) | (isReadOnly ? UInt32(MDB_RDONLY) : 0)
+            let flags = UInt32(MDB_NOTLS | (table == nil ? MDB_RDONLY | MDB_NOLOCK : 0))
             try LMDBError.check(
-                unsafe mdb_env_open(handle, directory, flags, 0o660), "mdb_env_open")
+                unsafe mdb_env_open(handle, table?.path ?? directory, flags, 0o660), "mdb_env_open")
+            try unsafe table?.holdPlace(in: handle)
         } catch {
+            table?.releasePlace()
             unsafe mdb_env_close(handle)
             throw error
         }
@@ -125,7 +137,10 @@ internal import Synchronization
             unsafe mdb_txn_begin(handle, nil, UInt32(MDB_RDONLY), &transaction), "mdb_txn_begin")
         guard let transaction = unsafe transaction else { return [] }
         var tables: [Table] = []
+        var locked: UInt64?
+        defer { if let locked { locks?.unlock(locked) } }
         do throws(LMDBError) {
+            locked = try unsafe locks?.lock(transaction)
             for (number, name) in names.enumerated() {
                 var table = try unsafe Table(transaction: transaction, name: name, flags: 0)
                 table.number = UInt8(truncatingIfNeeded: number)
@@ -147,16 +162,27 @@ internal import Synchronization
 
     /// Begins a write transaction. There is one at a time: waits for that of another thread or
     /// process to end.
-    package func beginWrite() throws(LMDBError) -> WriteTransaction { try WriteTransaction(self) }
+    package func beginWrite() throws(LMDBError) -> WriteTransaction {
+        keepWhatOthersRead()
+        return try WriteTransaction(self)
+    }
 
-    /// Frees the reader slots of processes that have died (`mdb_reader_check`).
-    ///
-    /// - Returns: how many were freed.
-    @discardableResult
-    package func checkReaders() throws(LMDBError) -> Int {
-        var dead: Int32 = 0
-        try LMDBError.check(unsafe mdb_reader_check(handle, &dead), "mdb_reader_check")
-        return Int(dead)
+    /// Finds what other processes read, whose pages the next change must not use. One `fcntl`, and one more for each
+    /// commit that is read.
+    private func keepWhatOthersRead() {
+        // The commit first: who begins to read after the look at the locks sees this one, or a later one.
+        let last = unsafe EnvironmentHandle(handle).lastCommit
+        table?.keep(from: min(last, ReadLocks.oldest(dataDescriptor) ?? .max))
+    }
+
+    /// The oldest commit that a reader of any process sees; nil when there is no reader. Costs a look at every slot
+    /// of ``readers`` that was ever used, and one `fcntl`.
+    package func oldestReader() -> UInt64? {
+        var own = readers.oldestViewed
+        // Which commit a view sees that is being opened is known in a moment; it may take longer, and is 0 then.
+        for _ in 0..<1_000 where own == 0 { own = readers.oldestViewed }
+        let oldest = min(own, ReadLocks.oldest(dataDescriptor) ?? .max)
+        return oldest == .max ? nil : oldest
     }
 
     /// The bytes of `data.mdb` up to and with the last page in use (`me_last_pgno`).
@@ -166,12 +192,27 @@ internal import Synchronization
         return unsafe (info.me_last_pgno + 1) * pageByteCount
     }
 
-    /// LMDB's descriptor of `data.mdb` (`mdb_env_get_fd`). The process must not open the file
-    /// elsewhere.
-    package var dataDescriptor: Int32 {
+    /// LMDB's descriptor of `data.mdb` (`mdb_env_get_fd`).
+    package var dataDescriptor: Int32 { unsafe EnvironmentHandle(handle).dataDescriptor }
+}
+
+/// What an `MDB_env` says of itself, which every thread may ask.
+@safe private struct EnvironmentHandle: @unchecked Sendable {
+    private let handle: OpaquePointer
+
+    init(_ handle: OpaquePointer) { unsafe self.handle = handle }
+
+    var dataDescriptor: Int32 {
         var descriptor: Int32 = -1
         _ = unsafe mdb_env_get_fd(handle, &descriptor)
         return descriptor
+    }
+
+    /// The number of the last commit, of whatever process (`me_last_txnid`).
+    var lastCommit: UInt64 {
+        var info = unsafe MDB_envinfo()
+        _ = unsafe mdb_env_info(handle, &info)
+        return unsafe UInt64(info.me_last_txnid)
     }
 }
 

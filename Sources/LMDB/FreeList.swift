@@ -45,29 +45,3 @@ extension Table {
     /// Handle 0 is LMDB's FREE_DBI.
     fileprivate static var freePages: Table { Table(handle: 0, name: "free pages") }
 }
-
-extension Environment {
-    /// The oldest commit that a reader of any process sees (`mdb_reader_list`); nil when there is no
-    /// reader. Costs a look at the reader table.
-    package func oldestReader() throws(LMDBError) -> UInt64? {
-        var oldest = UInt64.max
-        let code = unsafe withUnsafeMutablePointer(to: &oldest) { oldest in
-            unsafe mdb_reader_list(
-                handle,
-                { line, context in
-                    // A line has the process, the thread, and the commit or `-`; the first one has their names.
-                    guard let line = unsafe line, let context = unsafe context else { return 0 }
-                    let last = unsafe String(cString: line).split(whereSeparator: \.isWhitespace)
-                        .last
-                    if let commit = last.flatMap({ UInt64($0) }) {
-                        let oldest = unsafe context.assumingMemoryBound(to: UInt64.self)
-                        unsafe oldest.pointee = min(oldest.pointee, commit)
-                    }
-                    return 0
-                }, oldest)
-        }
-        // It returns what the callbacks have returned, which is no error.
-        if code < 0 { throw LMDBError(code: code, call: "mdb_reader_list") }
-        return oldest == .max ? nil : oldest
-    }
-}

@@ -29,8 +29,11 @@ package struct LMDBError: Error, Equatable, CustomStringConvertible {
     /// have.
     package var isMapFull: Bool { code == MDB_MAP_FULL }
 
-    /// Every reader slot of `lock.mdb` is taken (`MDB_READERS_FULL`).
+    /// Every reader slot is taken (`MDB_READERS_FULL`).
     package var isReadersFull: Bool { code == MDB_READERS_FULL }
+
+    /// The file has grown beyond the map of this process (`MDB_MAP_RESIZED`).
+    package var isMapTooSmall: Bool { code == MDB_MAP_RESIZED }
 
     /// The transaction has more dirty pages than LMDB can keep (`MDB_TXN_FULL`).
     package var isTransactionFull: Bool { code == MDB_TXN_FULL }

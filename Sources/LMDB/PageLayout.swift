@@ -35,6 +35,7 @@ package enum PageLayout {
     // A meta page, from its first byte on.
     package static let metaMagicOffset = 16
     package static let metaVersionOffset = 20
+    package static let metaMapSizeOffset = 32
     package static let metaFreeListOffset = 40
     package static let metaMainOffset = 88
     static let metaRootOffset = 128

@@ -23,6 +23,9 @@ internal import Synchronization
     @inline(__always)
     deinit {
         unsafe mdb_txn_reset(handle)
+        if let locks = unsafe slot.pointee.locks {
+            unsafe locks.takeUnretainedValue().unlock(viewedCommit)
+        }
         unsafe slot.pointee.release()
         // Last: the slot may go with it.
         if let keeper = unsafe keeper { unsafe keeper.release() }

@@ -31,14 +31,17 @@ internal import Synchronization
     /// Threads are told apart by eight bits: two that fall together only change slots more often.
     private static let hintBits = 8
 
+    /// - Parameter locks: kept by the environment; nil in a process that writes.
     init(
-        environment: OpaquePointer, bounds: MapBounds, capacity: Int, remembersLookups: Bool
+        environment: OpaquePointer, bounds: MapBounds, capacity: Int, remembersLookups: Bool,
+        locks: ReadLocks?
     ) {
+        let locks = unsafe locks.map { unsafe Unmanaged.passUnretained($0) }
         let memory = UnsafeMutableRawPointer.allocate(
             byteCount: capacity * MemoryLayout<ReaderSlot>.stride,
             alignment: ReaderSlot.cacheLineByteCount)
         unsafe slots = memory.bindMemory(to: ReaderSlot.self, capacity: capacity)
-        for slot in 0..<capacity { unsafe (slots + slot).initialize(to: ReaderSlot(bounds)) }
+        for slot in 0..<capacity { unsafe (slots + slot).initialize(to: ReaderSlot(bounds, locks)) }
         unsafe hints = .allocate(capacity: 1 << Self.hintBits)
         for hint in 0..<1 << Self.hintBits { unsafe (hints + hint).initialize(to: Atomic(0)) }
         unsafe rest = .allocate(capacity: 1)
@@ -86,7 +89,25 @@ internal import Synchronization
         } else {
             unsafe try beginAnew(slot)
         }
+        if unsafe slot.pointee.locks != nil { unsafe try lock(slot) }
         return unsafe slot
+    }
+
+    /// Tells the process that writes which commit is viewed, which may be a later one then.
+    @inline(never)
+    private func lock(_ slot: UnsafeMutablePointer<ReaderSlot>) throws(LMDBError) {
+        guard let locks = unsafe slot.pointee.locks,
+            let transaction = unsafe slot.pointee.transaction
+        else { return }
+        do throws(LMDBError) {
+            let commit = try unsafe locks.takeUnretainedValue().lock(transaction)
+            unsafe slot.pointee.begin(commit)
+        } catch {
+            unsafe mdb_txn_abort(transaction)
+            unsafe slot.pointee.transaction = nil
+            unsafe slot.pointee.release()
+            throw error
+        }
     }
 
     /// A transaction for a slot that has none, or one that could not be renewed.
@@ -169,10 +190,12 @@ internal import Synchronization
     var cache: LookupCache?
     let bounds: MapBounds
     var roots: TableRoots
-    private let padding: UInt64 = 0
+    /// Where readers of other processes than the one that writes are known by; nil in that one.
+    let locks: Unmanaged<ReadLocks>?
 
-    init(_ bounds: MapBounds) {
+    init(_ bounds: MapBounds, _ locks: Unmanaged<ReadLocks>?) {
         self.bounds = bounds
+        unsafe self.locks = locks
         roots = TableRoots(bounds)
     }
 

@@ -100,7 +100,7 @@ extension ProtocolError {
         case .tooManyWatchers(let limit, let which):
             self.init(.tooManyRequests, error.description, limit: limit)
             members = [ProblemMember("limit_name", .text(which.rawValue))]
-        case .cannotOpen, .io:
+        case .cannotOpen, .damaged, .io:
             self.init(.internalError, "store error: \(error)")
         }
     }

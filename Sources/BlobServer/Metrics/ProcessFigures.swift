@@ -54,8 +54,8 @@ final class OldestSnapshot: Sendable {
     private let state = Mutex(State())
 
     /// Looks. A snapshot that was not the oldest at the last look counts from now on.
-    func look(in store: BlobStore) throws(StoreError) {
-        let commit = try store.oldestSnapshot()
+    func look(in store: BlobStore) {
+        let commit = store.oldestSnapshot()
         let now = Instant.now
         state.withLock { state in
             guard state.commit != commit else { return }
@@ -65,8 +65,8 @@ final class OldestSnapshot: Sendable {
     }
 
     /// In milliseconds; 0 if no snapshot is open. Too low by at most the pause between looks.
-    func ageMilliseconds(in store: BlobStore) throws(StoreError) -> Int {
-        try look(in: store)
+    func ageMilliseconds(in store: BlobStore) -> Int {
+        look(in: store)
         let now = Instant.now
         return state.withLock { state in
             state.commit == nil ? 0 : max(0, now.milliseconds(since: state.since))

@@ -14,7 +14,6 @@ struct WriterMaintenance {
     /// Free pages that publishes would use within this time are kept.
     private static let reclaimedSecondsAhead = 10
     /// How often to look for readers whose process has died (`mdb_reader_check`).
-    private static let readerCheckMilliseconds = 60_000
     /// How often the shipped position is written to the store's file while nothing changes.
     private static let shippedSaveMilliseconds = 1_000
     /// The pause after an attempt to fetch a damaged payload.
@@ -34,7 +33,6 @@ struct WriterMaintenance {
     /// The bytes that publishes had added, and when that was recorded.
     private var published = (byteCount: 0, at: Instant.now)
     private var nextSave = Instant.now
-    private var nextReaderCheck = Instant.now
     private var healing = HealingPosition()
     private var nextHealing = Instant.now
     private var failures: FailureLog
@@ -124,14 +122,6 @@ struct WriterMaintenance {
         }
         try attempt("check for old snapshots") { (maintenance, store) throws(StoreError) in
             try maintenance.context.oldestSnapshot.look(in: store)
-        }
-        if now >= nextReaderCheck {
-            nextReaderCheck = now.after(milliseconds: Self.readerCheckMilliseconds)
-            try attempt("check for dead readers") { (maintenance, store) throws(StoreError) in
-                let dead = try store.checkReaders()
-                guard dead > 0 else { return }
-                maintenance.context.log.notice("Freed the slots of \(dead) dead readers")
-            }
         }
         return hasMore
     }

@@ -47,8 +47,9 @@ extension CommitPipeline {
         for owner in owners { pending.insert(owner.utf8.span.bytes, .owner) }
         open.notedOwnerCount = owners.endIndex
         let mark = pending.mark
-        pending.addBatch(of: head.transaction, changeCount: changeCount)
-        guard try log.append(transaction.transaction.operations.bytes) else {
+        guard pending.addBatch(of: head.transaction, changeCount: changeCount),
+            try log.append(transaction.transaction.operations.bytes)
+        else {
             pending.removeBatch(after: mark)
             return false
         }

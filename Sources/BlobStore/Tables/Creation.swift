@@ -39,13 +39,6 @@ enum Creation {
         let staging = "\(directory)/\(stagingName)"
         removeLeftovers(in: directory)
         guard mkdir(staging, 0o770) == 0 else { throw .system("mkdir \(staging)") }
-        do throws(StoreError) {
-            try LockFile.allocate(
-                "\(staging)/\(DataFile.lockName)", readerCountMax: options.readerCountMax)
-        } catch {
-            removeLeftovers(in: directory)
-            throw error
-        }
         if let pageByteCount = options.pageByteCount {
             guard PageFile.makeEmpty("\(staging)/\(DataFile.name)", pageByteCount: pageByteCount)
             else { throw .system("write \(staging)/\(DataFile.name)") }
@@ -53,20 +46,11 @@ enum Creation {
         return staging
     }
 
-    /// Puts the file of a store that is built in its place. It is synced. Its `lock.mdb` goes with it: LMDB keeps
-    /// the number of the last transaction there while a process has it open, and the new file's is another.
-    static func finishStaging(
-        in directory: String, replacing: Bool = false
-    ) throws(StoreError) {
+    /// Puts the file of a store that is built in its place. It is synced.
+    static func finishStaging(in directory: String) throws(StoreError) {
         let staging = "\(directory)/\(stagingName)"
         // The commit has synced data.mdb itself; what is left is the names.
         try syncDirectory(staging)
-        if replacing {
-            let (old, new) = (
-                "\(directory)/\(DataFile.lockName)", "\(staging)/\(DataFile.lockName)"
-            )
-            guard rename(new, old) == 0 else { throw .system("rename \(new)") }
-        }
         guard rename("\(staging)/\(DataFile.name)", "\(directory)/\(DataFile.name)") == 0 else {
             throw .system("rename \(staging)/\(DataFile.name)")
         }

@@ -40,6 +40,8 @@ struct PageFile {
         let main: Tree
         let lastPage: UInt64
         let transaction: UInt64
+        /// How large the map of the process was that wrote it.
+        let mapByteCount: UInt64
         private let page: UInt64
         private let flags: UInt16
 
@@ -61,6 +63,7 @@ struct PageFile {
             main = Tree(bytes.extracting(Self.tree(at: PageLayout.metaMainOffset)))
             lastPage = bytes.integer(PageLayout.metaLastPageOffset)
             transaction = bytes.integer(PageLayout.metaCommitOffset)
+            mapByteCount = bytes.integer(PageLayout.metaMapSizeOffset)
         }
 
         private static func tree(at offset: Int) -> Range<Int> {
@@ -164,6 +167,8 @@ struct PageFile {
 struct DataFile {
     /// Bytes up to and with the last page in use.
     let usedByteCount: Int
+    /// How large the map of the process was that wrote it last.
+    let mapByteCount: Int
 
     static let name = "data.mdb"
     static let lockName = "lock.mdb"
@@ -181,6 +186,9 @@ struct DataFile {
         func refuse(_ reason: String) -> StoreError {
             .cannotOpen(path: directory, reason: "\(path) \(reason)")
         }
+        func damaged(_ reason: String) -> StoreError {
+            .damaged(path: directory, reason: "\(path) \(reason)")
+        }
         var status = stat()
         guard stat(path, &status) == 0 else {
             let code = errno
@@ -195,12 +203,12 @@ struct DataFile {
         defer { close(descriptor) }
 
         guard let one = PageFile.meta(of: descriptor, at: 0) else {
-            throw refuse("is not an LMDB file; it was not changed")
+            throw damaged("is not an LMDB file; it was not changed")
         }
         guard let two = PageFile.meta(of: descriptor, at: one.pageByteCount),
             two.pageByteCount == one.pageByteCount
         else {
-            throw refuse("has a damaged second meta page; it was not changed")
+            throw damaged("has a damaged second meta page; it was not changed")
         }
         // Commits write them in turn, and pages are never released; so a flipped bit shows. Of a
         // file without a commit both are the same.
@@ -211,21 +219,22 @@ struct DataFile {
                     && (one.transaction &+ 1 == two.transaction
                         || two.transaction &+ 1 == one.transaction)
         else {
-            throw refuse(
+            throw damaged(
                 "has meta pages of the commits \(one.transaction) and \(two.transaction), which are not consecutive; it was not changed"
             )
         }
         let newest = one.transaction > two.transaction ? one : two
         guard newest.hasLastPage, newest.lastPage >= max(one.lastPage, two.lastPage)
         else {
-            throw refuse("has a damaged meta page; it was not changed")
+            throw damaged("has a damaged meta page; it was not changed")
         }
         let used = newest.usedByteCount
         guard status.st_size >= used else {
-            throw refuse(
+            throw damaged(
                 "is truncated: it has \(status.st_size) bytes, its last page ends at \(used); it was not changed"
             )
         }
         usedByteCount = used
+        mapByteCount = Int(clamping: newest.mapByteCount)
     }
 }

@@ -1,4 +1,5 @@
 internal import Bytes
+internal import Glibc
 internal import LMDB
 
 // liblmdb's answers as the store's errors, once for every call the store makes.
@@ -9,6 +10,11 @@ extension StoreError {
             self = .full
         } else if error.isReadersFull {
             self = .readersFull
+        } else if error.isMapTooSmall {
+            self = .io(
+                operation:
+                    "\(error.call) on a store that has grown beyond the map of this process (close it and open it again)",
+                errno: ENOMEM)
         } else if error.isFatal {
             self = .outcomeUnknown(error.description)
         } else if error.isCorruption {

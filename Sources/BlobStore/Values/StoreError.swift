@@ -24,6 +24,8 @@ public enum StoreError: Error, Sendable, Hashable, CustomStringConvertible {
     case outcomeUnknown(String)
     /// The store was not opened; its files are as they were.
     case cannotOpen(path: String, reason: String)
+    /// The store was not opened, since its files are damaged; they are as they were.
+    case damaged(path: String, reason: String)
     /// The system refused a call.
     case io(operation: String, errno: Int32)
     /// As many snapshots are open as there may be.
@@ -64,7 +66,8 @@ public enum StoreError: Error, Sendable, Hashable, CustomStringConvertible {
         case .hasEvicted(let blobs, let bytes):
             "\(blobs) payloads (\(bytes) bytes) are in the bucket and not here (--local-bytes); blobd restore s3://… makes a store that has them"
         case .outcomeUnknown(let why): "outcome unknown: \(why)"
-        case .cannotOpen(let path, let reason): "cannot open the store at \(path): \(reason)"
+        case .cannotOpen(let path, let reason), .damaged(let path, let reason):
+            "cannot open the store at \(path): \(reason)"
         case .io(let operation, let number): "\(operation) failed: \(systemMessage(number))"
         case .readersFull: "too many open snapshots"
         case .preconditionFailed(let state): state.description

@@ -231,7 +231,7 @@ import Testing
     }
 
     @Test(
-        "A store that is there is read on a full disk, with and without its lock file",
+        "A store that is there is read on a full disk",
         .enabled(if: SmallDisk.isPossible, "only root can mount a small disk"))
     func readingOnFullDisk() throws {
         let disk = try SmallDisk(byteCount: 8 << 20)
@@ -241,12 +241,10 @@ import Testing
         let (lines, status) = try Child.run(Child.torturer, ["read", path, "a"])
         #expect(lines == ["found 3"])
         #expect(status == .exited(0))
-        Files.remove(path + "/lock.mdb")
-        try disk.fill(leaving: 0)
         let (none, ended) = try Child.run(Child.torturer, ["open", path])
         #expect(ended != .killed(signal: 7), "\(none)")
         let (again, _) = try Child.run(Child.torturer, ["read", path, "a"])
-        #expect(again == ["found 3"] || again.first?.contains("no space") == true, "\(again)")
+        #expect(again == ["found 3"])
     }
 
     @Test(

@@ -107,7 +107,10 @@ extension StoreError {
         if case .invalid(let input) = self { input.field } else { nil }
     }
     var openReason: String? {
-        if case .cannotOpen(_, let reason) = self { reason } else { nil }
+        switch self {
+        case .cannotOpen(_, let reason), .damaged(_, let reason): reason
+        default: nil
+        }
     }
 }
 

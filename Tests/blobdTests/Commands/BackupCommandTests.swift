@@ -206,7 +206,6 @@ import Testing
         if Machine.canTrace {
             for (call, number) in [
                 ("write", 1), ("pwrite64", 2), ("pwrite64", 5), ("fsync", 1), ("rename", 1),
-                ("rename", 2),
             ] {
                 try expectKilled(["compact", "--data", data], at: call, number)
                 let verified = try blobd(["verify", "--data", data])

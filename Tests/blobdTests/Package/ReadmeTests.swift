@@ -197,5 +197,4 @@ func maintain(_ store: BlobStore, asOf now: Timestamp) throws {
     while try store.freeOrphans(byteCountMax: 8 << 20).more {}  // frees their pages
     try store.trimFile()
     while try store.reclaimFreePages(microsecondsMax: 5_000).more {}  // gives the disk back
-    try store.checkReaders()  // clears reader slots of dead processes
 }

@@ -61,7 +61,7 @@ struct MetricsDocument: Sendable {
         text.add(
             .gauge, "blobd_expiry_lag_seconds",
             "Age of the oldest expired item that has not been removed.", Double(lag) / 1_000)
-        let age = try oldestSnapshot.ageMilliseconds(in: store)
+        let age = oldestSnapshot.ageMilliseconds(in: store)
         text.add(
             .gauge, "blobd_oldest_snapshot_age_seconds",
             "Age of the oldest snapshot, which keeps freed pages from being reused.",

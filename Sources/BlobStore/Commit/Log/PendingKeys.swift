@@ -18,58 +18,89 @@ internal import Synchronization
 ///     word 5     like word 3, but of the batches that are synced
 @safe package struct PendingKeys: @unchecked Sendable {
     // Sendable: the pointers never change, and what they point to is atomic.
+    /// In the process that writes its own, which the file gets a copy of; in others those of the file.
     private let words: UnsafeMutablePointer<Atomic<UInt64>>
+    /// Those of the file, to be read.
+    private let shared: UnsafeMutablePointer<Atomic<UInt64>>
     private let filter: UnsafeMutablePointer<Atomic<UInt64>>
-    private let canAsk: Bool
+    /// The file, to be written to: not through its map, where a disk without room would be a signal (SIGBUS). -1:
+    /// it may only be read, or is not there.
+    private let descriptor: Int32
+    private let isWriter: Bool
 
     static var fileName: String { DataFile.pendingName }
 
     private static let filterByteCount = 8 << 10
     private static let byteCount = 4 << 10
+    private static let wordCount = 6
+    private static let wordByteCount = MemoryLayout<UInt64>.size
 
     /// Maps the file of a store. What an earlier writer left in it stays until ``clear()``. A reader that finds no
     /// such file, and cannot make one, takes it that nothing ever is pending.
     init(_ directory: String, isWriter: Bool) throws(StoreError) {
         let path = "\(directory)/\(Self.fileName)"
-        var descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o660)
-        canAsk = descriptor >= 0
-        if descriptor < 0, !isWriter { descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW) }
-        guard descriptor >= 0 else {
-            guard errno == ENOENT else { throw .system("open \(path)") }
-            words = try Self.map(-1, Self.byteCount, canAsk: true)
-            filter = try Self.map(-1, Self.filterByteCount, canAsk: true)
-            return
+        self.isWriter = isWriter
+        descriptor = open(path, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0o660)
+        do throws(StoreError) {
+            shared = try Self.mapFile(path, descriptor, isWriter: isWriter)
+        } catch {
+            close(descriptor)
+            throw error
         }
-        defer { close(descriptor) }
-        // Allocated, so that touching it is no SIGBUS where the disk is full.
-        let number = canAsk ? posix_fallocate(descriptor, 0, off_t(Self.byteCount)) : 0
-        guard number == 0 else {
-            throw .system("posix_fallocate \(path)", number)
+        filter = try Self.map(-1, Self.filterByteCount)
+        words = isWriter ? try Self.map(-1, Self.byteCount) : shared
+        guard isWriter else { return }
+        for index in 0..<Self.wordCount {
+            words[index].store(shared[index].load(ordering: .relaxed), ordering: .relaxed)
         }
-        var status = stat()
-        guard fstat(descriptor, &status) == 0, status.st_size >= Self.byteCount else {
-            throw .io(operation: "read \(path) (too short)", errno: EIO)
-        }
-        words = try Self.map(descriptor, Self.byteCount, canAsk: canAsk)
-        filter = try Self.map(-1, Self.filterByteCount, canAsk: true)
     }
 
-    private static func map(
-        _ descriptor: Int32, _ byteCount: Int, canAsk: Bool
+    private static func mapFile(
+        _ path: String, _ writable: Int32, isWriter: Bool
     ) throws(StoreError) -> UnsafeMutablePointer<Atomic<UInt64>> {
-        let flags = descriptor < 0 ? MAP_PRIVATE | MAP_ANONYMOUS : MAP_SHARED
-        let protection = canAsk ? PROT_READ | PROT_WRITE : PROT_READ
-        let memory = mmap(nil, byteCount, protection, flags, descriptor, 0)
+        var descriptor = writable
+        var number = errno
+        if descriptor < 0, !isWriter {
+            descriptor = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW)
+            number = errno
+        }
+        defer { if descriptor != writable { close(descriptor) } }
+        guard descriptor >= 0 else {
+            // On a read-only file system it cannot be made.
+            guard !isWriter, number == ENOENT else { throw .system("open \(path)", number) }
+            return try map(-1, byteCount)
+        }
+        // Allocated, so that it is not the first thing for which there is no room.
+        if writable >= 0 {
+            let number = posix_fallocate(writable, 0, off_t(byteCount))
+            guard number == 0 else { throw .system("posix_fallocate \(path)", number) }
+        }
+        var status = stat()
+        guard fstat(descriptor, &status) == 0, status.st_size >= byteCount else {
+            throw .io(operation: "read \(path) (too short)", errno: EIO)
+        }
+        return try map(descriptor, byteCount)
+    }
+
+    /// Memory of this process, or a file to be read.
+    private static func map(
+        _ descriptor: Int32, _ byteCount: Int
+    ) throws(StoreError) -> UnsafeMutablePointer<Atomic<UInt64>> {
+        let isFile = descriptor >= 0
+        let memory = mmap(
+            nil, byteCount, isFile ? PROT_READ : PROT_READ | PROT_WRITE,
+            isFile ? MAP_SHARED : MAP_PRIVATE | MAP_ANONYMOUS, descriptor, 0)
         guard let memory, memory != MAP_FAILED else { throw .system("mmap \(fileName)") }
         // The map has so many bytes and begins at a page; any bytes are words.
-        return memory.bindMemory(
-            to: Atomic<UInt64>.self, capacity: byteCount / MemoryLayout<UInt64>.size)
+        return memory.bindMemory(to: Atomic<UInt64>.self, capacity: byteCount / wordByteCount)
     }
 
     /// Unmaps it. Nothing of this may be used after it.
     func unmap() {
-        munmap(words, Self.byteCount)
+        munmap(shared, Self.byteCount)
         munmap(filter, Self.filterByteCount)
+        if isWriter { munmap(words, Self.byteCount) }
+        if descriptor >= 0 { close(descriptor) }
     }
 
     /// Whether all that was acknowledged is in `data.mdb`.
@@ -111,11 +142,27 @@ internal import Synchronization
     /// How often all was committed: where this has changed, all that was acknowledged before is.
     package var commitCount: UInt64 { words[2].load(ordering: .acquiring) }
 
+    /// Only in processes that read. A request that another one overwrites is not missed: each asks until the commit.
     func requestCommit() {
-        if canAsk { words[1].wrappingAdd(1, ordering: .relaxed) }
+        guard descriptor >= 0 else { return }
+        write([commitRequestCount &+ 1], at: 1)
     }
 
-    package var commitRequestCount: UInt64 { words[1].load(ordering: .relaxed) }
+    package var commitRequestCount: UInt64 { shared[1].load(ordering: .relaxed) }
+
+    /// Returns false when the disk has no room.
+    @discardableResult
+    private func write(_ words: [UInt64], at index: Int) -> Bool {
+        FileBytes.write(words.span.bytes, at: index * Self.wordByteCount, to: descriptor)
+    }
+
+    /// Copies the words to the file, where other processes read them.
+    @discardableResult
+    private func publish() -> Bool {
+        var copy = (0..<Self.wordCount).map { words[$0].load(ordering: .relaxed) }
+        copy[1] = commitRequestCount
+        return write(copy, at: 0)
+    }
 
     // The writer's part.
 
@@ -126,8 +173,9 @@ internal import Synchronization
         set(second)
     }
 
-    /// Counts one more batch of a transaction, whose keys were inserted before.
-    func addBatch(of transaction: UInt64, changeCount: Int) {
+    /// Counts one more batch of a transaction, whose keys were inserted before. Returns false when the disk has no
+    /// room to say so: the batch must not come into the log then, and ``removeBatch(after:)`` takes it back.
+    func addBatch(of transaction: UInt64, changeCount: Int) -> Bool {
         let mark = mark
         let isFirst = mark.transaction != transaction
         let batchCount = isFirst ? 1 : UInt64(mark.batchCount) + 1
@@ -137,6 +185,7 @@ internal import Synchronization
             transaction << Self.batchCountBits | min(batchCount, Self.batchCountMax),
             ordering: .relaxed)
         words[0].wrappingAdd(1, ordering: .releasing)
+        return publish()
     }
 
     /// Takes back the batch that was counted last: it does not come into the log.
@@ -145,10 +194,15 @@ internal import Synchronization
         words[3].store(
             mark.transaction << Self.batchCountBits | UInt64(mark.batchCount), ordering: .relaxed)
         words[0].wrappingSubtract(1, ordering: .releasing)
+        publish()
     }
 
     /// The batches that were counted are on disk. A log that has fewer after a crash was damaged.
-    func noteSynced() { words[5].store(words[3].load(ordering: .relaxed), ordering: .relaxed) }
+    func noteSynced() {
+        let batches = words[3].load(ordering: .relaxed)
+        words[5].store(batches, ordering: .relaxed)
+        write([batches], at: 5)
+    }
 
     /// It outlives the process that counted, though not always the machine: it may be of any time before.
     struct Mark: Equatable {
@@ -185,6 +239,8 @@ internal import Synchronization
         words[3].store(0, ordering: .relaxed)
         words[5].store(0, ordering: .relaxed)
         words[2].wrappingAdd(1, ordering: .releasing)
+        // Where the disk has no room others wait until the next commit.
+        publish()
         for index in 0..<Self.filterByteCount / 8 { filter[index].store(0, ordering: .releasing) }
     }
 

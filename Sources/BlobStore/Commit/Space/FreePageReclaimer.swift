@@ -107,7 +107,7 @@ final class FreePageReclaimer: Sendable {
 
     /// Whether the last commit has freed many pages, which no reader sees and the next commit makes free.
     private func lastCommitHasFreed(_ byteCount: Int) throws(LMDBError) -> Bool {
-        let oldest = try environment.oldestReader()
+        let oldest = environment.oldestReader()
         let view = try environment.beginRead()
         guard oldest ?? .max >= view.id else { return false }
         var list = try FreeList(view)
@@ -130,7 +130,7 @@ final class FreePageReclaimer: Sendable {
         _ wanted: Int, microsecondsMax: Int, _ state: inout State
     ) throws(LMDBError) -> Int {
         let begin = ContinuousClock.now
-        let oldest = try environment.oldestReader()
+        let oldest = environment.oldestReader()
         let view = try environment.beginRead()
         let end = min(view.id, oldest ?? .max)
         var list = try FreeList(view)

@@ -325,7 +325,6 @@ import Testing
         }
         let data = try Files.read(older.path + "/data.mdb")
         try Files.write(data, to: folder.path + "/data.mdb")
-        Files.remove(folder.path + "/lock.mdb")
         if !isEnded {
             let error = try failure { _ = try folder.open() }
             #expect("\(error)".contains("restored from an older copy"), "\(error)")

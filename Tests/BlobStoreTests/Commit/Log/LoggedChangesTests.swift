@@ -175,7 +175,7 @@ import Testing
             group.addTask {
                 for round in 0..<testRounds(4_000) {
                     keys.insert(key.span.bytes, .notification)
-                    keys.addBatch(of: UInt64(round), changeCount: 1)
+                    _ = keys.addBatch(of: UInt64(round), changeCount: 1)
                     if round.isMultiple(of: 16) { await Task.yield() }
                     keys.clear()
                 }
