@@ -9,8 +9,12 @@ package struct StoreWalk {
 
     package enum Ending {
         case done
-        /// Killed by a signal; the report contains its position.
+        /// Killed by a signal that reading a damaged page causes; the report contains its position.
         case died(signal: Int32)
+        /// Killed by another signal, at a position: by the system when it is out of memory, or by somebody.
+        case killed(signal: String, position: String)
+        /// The store cannot be opened, because it is damaged.
+        case damaged(String)
         case failed(String)
     }
 
@@ -38,11 +42,15 @@ package struct StoreWalk {
         var walk = StoreWalk(report: lines.report, ending: .done)
         // The macros of <sys/wait.h> are not imported: the low seven bits are the signal.
         let signal = status & 0x7F
-        if signal != 0 {
+        let position = WalkPosition(memory).text
+        if [SIGBUS, SIGSEGV, SIGABRT, SIGILL, SIGTRAP, SIGFPE].contains(signal) {
             walk.ending = .died(signal: signal)
             walk.report.add(
-                "\(signalName(signal)) killed the check at \(WalkPosition(memory).text), or right after it"
-            )
+                "\(signalName(signal)) killed the check at \(position), or right after it")
+        } else if signal != 0 {
+            walk.ending = .killed(signal: signalName(signal), position: position)
+        } else if let damage = lines.damage {
+            walk.ending = .damaged(damage)
         } else if let failure = lines.failure {
             walk.ending = .failed(failure)
         } else if !lines.isEnded {
@@ -83,12 +91,14 @@ func signalName(_ number: Int32) -> String {
 /// The output of a walk's process, one message per line, and its parser.
 ///
 ///     problem TEXT            page TEXT          a problem of the pages
-///     bytes DONE TOTAL        failed TEXT
+///     bytes DONE TOTAL        failed TEXT        damaged TEXT
 ///     end NOTIFICATIONS PARTS BLOBS ORPHANS BYTES PROBLEMS PAGEPROBLEMS CHANGESINLOG EVICTED
 package struct WalkLines {
     private(set) var report = VerifyReport()
     private(set) var isEnded = false
     private(set) var failure: String?
+    /// Why the store cannot be opened.
+    private(set) var damage: String?
 
     mutating func read(from descriptor: Int32, progress: (UInt64, UInt64) -> Void) {
         var rest: [UInt8] = []
@@ -119,6 +129,7 @@ package struct WalkLines {
             report.add(pages: pages)
         case "bytes" where numbers.count == 2: progress(numbers[0], numbers[1])
         case "failed": failure = String(words[1])
+        case "damaged": damage = String(words[1])
         case "end" where numbers.count == 9:
             isEnded = true
             report.notifications = Int(clamping: numbers[0])
@@ -142,6 +153,8 @@ package struct WalkLines {
     package static func bytes(_ done: Int, of total: Int) -> String { "bytes \(done) \(total)\n" }
 
     package static func failed(_ text: String) -> String { "failed \(oneLine(text))\n" }
+
+    package static func damaged(_ text: String) -> String { "damaged \(oneLine(text))\n" }
 
     package static func end(_ report: VerifyReport) -> String {
         let numbers = [

@@ -13,7 +13,9 @@ struct VerifyCommand: ParsableCommand {
             reference, and whether the write-ahead log (changes.log) is missing, truncated or from another \
             store. Prints how many acknowledged changes are only in that log.
 
-            Exit codes: 0 no problem, 1 the store is damaged.
+            The store may be on a read-only file system, and the daemon in another container.
+
+            Exit codes: 0 no problem, 1 the store is damaged, 2 bad usage, 5 it could not be checked.
 
               blobd verify --data ./data
               blobd verify --data ./data --json | jq .problems
@@ -64,9 +66,24 @@ struct VerifyCommand: ParsableCommand {
                 if case .some(.some(let pages)) = pages { walk.report.add(pages: pages) }
             }
         } catch {
-            throw CommandFailure(.refused, "\(data) cannot be verified: \(error)")
+            throw CommandFailure(.notChecked, "\(data) cannot be verified: \(error)")
         }
-        if case .failed(let why) = walk.ending { throw CommandFailure(.refused, why) }
+        switch walk.ending {
+        case .done, .died: break
+        case .damaged(let why): throw CommandFailure(.refused, why)
+        case .failed(let why): throw CommandFailure(.notChecked, why)
+        case .killed(let signal, let position):
+            let reason =
+                "\(data) was not checked to the end: \(signal) ended the check at \(position)"
+                + (signal == "SIGKILL"
+                    ? "; is there a limit of memory? It needs about 150 bytes a payload" : "")
+            // What was found is damage all the same.
+            guard walk.report.isClean else {
+                StandardError.write("blobd: \(reason)\n")
+                break
+            }
+            throw CommandFailure(.notChecked, reason)
+        }
         return walk.report
     }
 
@@ -106,10 +123,17 @@ struct WalkCommand: ParsableCommand {
         }
         do {
             try walk(WalkPosition(memory))
-        } catch let failure as CommandFailure {
-            try StandardOutput.write(WalkLines.failed(failure.message))
         } catch {
-            try StandardOutput.write(WalkLines.failed("\(error)"))
+            try StandardOutput.write(line(error))
+        }
+    }
+
+    private func line(_ error: any Error) -> String {
+        switch error as? StoreError {
+        case .damaged: WalkLines.damaged("\(error)")
+        case .corrupt: WalkLines.damaged("\(data) cannot be verified: \(error)")
+        case .cannotOpen: WalkLines.failed("\(error)")
+        default: WalkLines.failed("\(data) cannot be verified: \(error)")
         }
     }
 
@@ -120,18 +144,13 @@ struct WalkCommand: ParsableCommand {
         let store = try BlobStore.openReadOnly(at: data, options: options)
         var nextLine = ContinuousClock.now
         var told = VerifyReport()
-        let report: VerifyReport
-        do {
-            report = try store.verify(
-                .bytes, continuesPastDamage: true, found: { Self.report($0, &told) }
-            ) { progress in
-                guard ContinuousClock.now >= nextLine else { return }
-                nextLine = .now + .milliseconds(100)
-                try? StandardOutput.write(
-                    WalkLines.bytes(max(0, progress.bytes), of: max(0, progress.byteCount)))
-            }
-        } catch {
-            throw CommandFailure(.refused, "\(data) cannot be verified: \(error)")
+        let report = try store.verify(
+            .bytes, continuesPastDamage: true, found: { Self.report($0, &told) }
+        ) { progress in
+            guard ContinuousClock.now >= nextLine else { return }
+            nextLine = .now + .milliseconds(100)
+            try? StandardOutput.write(
+                WalkLines.bytes(max(0, progress.bytes), of: max(0, progress.byteCount)))
         }
         Self.report(report, &told)
         try StandardOutput.write(WalkLines.end(report))

@@ -7,6 +7,8 @@ enum ExitStatus: Int32 {
     case badUsage = 2
     case notFound = 3
     case noDaemon = 4
+    /// What should be checked could not be.
+    case notChecked = 5
 
     init(_ error: ClientError) {
         switch error {
