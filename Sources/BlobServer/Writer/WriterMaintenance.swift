@@ -120,9 +120,7 @@ struct WriterMaintenance {
                 try store.saveShipped()
             }
         }
-        try attempt("check for old snapshots") { (maintenance, store) throws(StoreError) in
-            try maintenance.context.oldestSnapshot.look(in: store)
-        }
+        context.oldestSnapshot.look(in: context.store)
         return hasMore
     }
 
