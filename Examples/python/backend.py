@@ -1,30 +1,43 @@
 """A backend that sends pictures to phones: blobd stores them, APNs and FCM carry the pushes.
 
     python3 -m pip install -r requirements.txt
-    python3 backend.py 8081
+    USERS=ann:secret python3 backend.py 8081
 
-    curl -X PUT  localhost:8081/devices -d '{"owner":"ann","platform":"apns","token":"a1b2…"}'
-    curl -X POST 'localhost:8081/send?owner=ann&message=Look&style=alert' -T photo.jpg -H 'Content-Type: image/jpeg'
+Devices call it through nginx (docs/FIRST-PUSH.md). Authorization is `Bearer SESSION`:
+
+    POST   /sign-in    {"user","password"}: returns a session, which ends when the device signs out
+    PUT    /devices    {"platform","token"}, or {} without a push token: where the device can be reached. Returns the
+                       token with which it calls blobd. Apps call this at each start, so that the token is renewed
+    DELETE /devices    signs out
+    POST   /d/me/notifications/{id}/responses   blobd's call. The user's other devices withdraw the notification
+
+Your own code calls this, or `send`; nginx does not forward it:
+
+    POST   /send?owner=ann&message=Look         the body is the picture
 
 It is configured by environment variables:
 
+    USERS           name:password,…; stands for the sign-in that your site has already
     BLOBD_SOCKET    the daemon's socket; default /run/blobd/blobd.sock
-    DEVICES         the SQLite file of device tokens; default devices.db
+    SIGNING_KEYS    the daemon's file of keys; default /etc/blobd/signing-keys
+    DEVICES         the SQLite file of devices; default devices.db
     APNS_KEY        the .p8 file from developer.apple.com, with APNS_KEY_ID, APNS_TEAM_ID and APNS_TOPIC (the bundle id)
     APNS_URL        default https://api.push.apple.com; apps started by Xcode need https://api.sandbox.push.apple.com
     FCM_ACCOUNT     the service account's JSON file from the Firebase console; FCM_URL is only for tests
 
-Pushes to a service without credentials are printed instead of sent. The calls have no authentication: in your backend
-the owner is the user who is signed in.
+Pushes to a service without credentials are printed instead of sent.
 """
-import contextlib, json, os, random, sqlite3, sys, time
+import base64, contextlib, hashlib, hmac, json, os, random, re, secrets, sqlite3, sys, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
-from threading import Lock
-from urllib.parse import parse_qs, urlsplit
+from threading import Lock, Thread
+from urllib.parse import parse_qsl, urlsplit
 
 import httpx, jwt
 
 PICTURE_BYTES_MAX = 10_000_000  # iOS shows no larger one.
+DOCUMENT_BYTES_MAX = 8_192
+LIFETIME = 24 * 3600  # Seconds, of a notification.
+TOKEN_LIFETIME = 7 * 24 * 3600  # Of a device's token. Signing out does not end it, so it is short.
 ATTEMPTS_MAX = 5
 PAUSE = float(os.environ.get("PUSH_PAUSE", 1))  # Seconds after the first failed attempt; it doubles.
 PAUSE_MAX = 60  # A service that asks for more (Retry-After) gets no further attempt.
@@ -33,6 +46,14 @@ CA = os.environ.get("PUSH_CA", True)  # Tests have an authority of their own.
 
 class Unregistered(Exception):
     """The push service does not know the device any more."""
+
+
+class Refused(Exception):
+    """What is wrong with a call, in a sentence."""
+
+    def __init__(self, status, words):
+        super().__init__(words)
+        self.status = status
 
 
 def read(path):
@@ -140,63 +161,144 @@ class FCM(Service):
 
 
 class Devices:
-    """The device tokens of each owner."""
+    """The devices that are signed in, and the push tokens of those that can be reached."""
 
     def __init__(self, path):
         self.lock, self.db = Lock(), sqlite3.connect(path, check_same_thread=False)
-        self.run("CREATE TABLE IF NOT EXISTS devices (platform TEXT, token TEXT, owner TEXT, PRIMARY KEY (platform, token))")
+        self.run("""CREATE TABLE IF NOT EXISTS signed_in (
+            id TEXT PRIMARY KEY, session TEXT UNIQUE, owner TEXT, platform TEXT, token TEXT, UNIQUE (platform, token))""")
 
     def run(self, statement, *values):
         with self.lock, self.db:
             return self.db.execute(statement, values).fetchall()
 
-    def add(self, owner, platform, token):
-        # A device that another user has signed in on is not the former one's any more.
-        self.run("INSERT OR REPLACE INTO devices VALUES (?, ?, ?)", platform, token, owner)
+    @staticmethod
+    def hashed(session):
+        # Whoever reads the file cannot sign in with it.
+        return hashlib.sha256(session.encode()).hexdigest()
 
-    def remove(self, platform, token):
-        self.run("DELETE FROM devices WHERE platform = ? AND token = ?", platform, token)
+    def sign_in(self, owner):
+        session = secrets.token_urlsafe(32)
+        self.run("INSERT INTO signed_in VALUES (?, ?, ?, NULL, NULL)", secrets.token_hex(8), self.hashed(session), owner)
+        return session
+
+    def of_session(self, session):
+        found = self.run("SELECT id, owner FROM signed_in WHERE session = ?", self.hashed(session))
+        if not found:
+            raise Refused(401, "nobody is signed in with this session")
+        return found[0]
+
+    def set_token(self, id, platform, token):
+        # A phone on which another user signs in is not the former one's any more.
+        self.run("DELETE FROM signed_in WHERE platform = ? AND token = ? AND id <> ?", platform, token, id)
+        self.run("UPDATE signed_in SET platform = ?, token = ? WHERE id = ?", platform, token, id)
+
+    def forget_token(self, platform, token):
+        self.run("UPDATE signed_in SET token = NULL WHERE platform = ? AND token = ?", platform, token)
+
+    def sign_out(self, id):
+        self.run("DELETE FROM signed_in WHERE id = ?", id)
 
     def of(self, owner):
-        return self.run("SELECT platform, token FROM devices WHERE owner = ?", owner)
+        return self.run("SELECT id, platform, token FROM signed_in WHERE owner = ? AND token IS NOT NULL", owner)
 
 
 blobd = httpx.Client(
     transport=httpx.HTTPTransport(uds=os.environ.get("BLOBD_SOCKET", "/run/blobd/blobd.sock")),
     base_url="http://blobd", timeout=30)
 devices = Devices(os.environ.get("DEVICES", "devices.db"))
+users = dict(user.split(":", 1) for user in os.environ.get("USERS", "").split(",") if user)
 services = {
     "apns": APNs() if "APNS_KEY" in os.environ else None,
     "fcm": FCM() if "FCM_ACCOUNT" in os.environ else None,
 }
 
 
-def send(owner, message, style, picture, media_type):
+def sign_in(user, password):
+    # A name that does not exist takes as long as a wrong password. Limit the attempts in nginx.
+    if not hmac.compare_digest(users.get(user, "").encode(), password.encode()) or user not in users:
+        raise Refused(401, "the user or the password is wrong")
+    return devices.sign_in(user)
+
+
+def device_token(id, owner):
+    """What the device sends to blobd (docs/HTTP.md, device tokens). blobd's feed and records name the device by its id."""
+    try:
+        lines = read(os.environ.get("SIGNING_KEYS", "/etc/blobd/signing-keys")).splitlines()
+    except OSError as error:
+        raise Refused(503, f"the key of device tokens cannot be read: {error}") from None
+    key_id, key = next(line.split() for line in lines if line.strip() and not line.startswith("#"))
+    claims = {"sub": owner, "device": id, "scope": "write", "exp": int(time.time()) + TOKEN_LIFETIME}
+    return {"token": jwt.encode(claims, base64.b64decode(key), "HS256", {"kid": key_id}), "expires_at": claims["exp"]}
+
+
+def media_type(picture):
+    """By its first bytes. A name or a field may be wrong, and phones then show no picture, without a word."""
+    for name, begin in (("jpeg", rb"\xff\xd8\xff"), ("png", rb"\x89PNG\r\n"), ("gif", b"GIF8"), ("webp", b"RIFF....WEBP")):
+        if re.match(begin, picture, re.DOTALL):
+            return f"image/{name}"
+    raise Refused(415, "the body is not a JPEG, PNG, GIF or WebP picture" if picture else "the body is empty; send the picture")
+
+
+def send(owner, message, picture):
     """Stores a notification with its picture, and pushes it to the owner's devices."""
-    document = {"owner": owner, "message": message, "rich_type": "img", "ttl": 24 * 3600}
+    document = {"owner": owner, "message": message, "rich_type": "img", "ttl": LIFETIME}
     files = {
         "notification": (None, json.dumps(document), "application/json"),
-        "payload": ("picture", picture, media_type),
+        "payload": ("picture", picture, media_type(picture)),
     }
-    notification = blobd.post("/v1/notifications", files=files).raise_for_status().json()
-    outcome = {"id": notification["id"], "sent": 0, "dropped": 0, "failed": []}
-    for platform, token in devices.of(owner):
-        query = {"platform": platform, "style": style, "format": "json"}
-        if platform == "fcm":
-            # Android itself shows an alert while the app is in the background, without the picture.
-            query |= {"style": "silent", "token": token}
-        envelope = blobd.get(f"/v1/notifications/{notification['id']}/envelope", params=query).raise_for_status().json()
+    id = blobd.post("/v1/notifications", files=files).raise_for_status().json()["id"]
+    query = {
+        "apns": {"platform": "apns", "style": "alert"},
+        # Android itself shows an alert while the app is in the background, without the picture.
+        "fcm": {"platform": "fcm", "style": "silent"},
+    }
+
+    def envelope(platform, token):
+        token = {"token": token} if platform == "fcm" else {}
+        parameters = query[platform] | token | {"format": "json"}
+        return blobd.get(f"/v1/notifications/{id}/envelope", params=parameters).raise_for_status().json()
+
+    return {"id": id} | push(f"notification {id} to {owner}", devices.of(owner), envelope)
+
+
+def withdraw(record):
+    """Tells the owner's other devices that a notification was answered."""
+    id, state = record["id"], record["action_state"]
+
+    def envelope(platform, token):
+        data = {"richId": id, "richState": state}
+        if platform == "apns":
+            # With the notification's own collapse id, it replaces an alert that has not been delivered yet.
+            headers = {"apns-push-type": "background", "apns-priority": "5", "apns-collapse-id": id}
+            headers["apns-expiration"] = str(int(time.time()) + LIFETIME)
+            return {"headers": headers, "body": json.dumps({"aps": {"content-available": 1}} | data)}
+        # Not "high": Android slows apps down whose urgent messages show nothing.
+        message = {"token": token, "data": data, "android": {"priority": "normal", "ttl": f"{LIFETIME}s"}}
+        return {"headers": {"Content-Type": "application/json"}, "body": json.dumps({"message": message})}
+
+    others = [device for device in devices.of(record["owner"]) if device[0] != record.get("device")]
+    push(f"withdrawal of {id} to {record['owner']}", others, envelope)
+
+
+def push(what, recipients, envelope):
+    """Sends to each of the devices what `envelope` makes for it. Returns what became of them."""
+    outcome = {"sent": 0, "printed": 0, "dropped": 0, "failed": []}
+    for _, platform, token in recipients:
         try:
+            message = envelope(platform, token)
             if services[platform]:
-                services[platform].send(token, envelope)
+                services[platform].send(token, message)
+                outcome["sent"] += 1
             else:
-                print(f"{platform} has no credentials; not sent to {token}: {envelope['body']}", flush=True)
-            outcome["sent"] += 1
+                print(f"{platform} has no credentials; not sent to {token}: {message['body']}", flush=True)
+                outcome["printed"] += 1
         except Unregistered:
-            devices.remove(platform, token)
+            devices.forget_token(platform, token)
             outcome["dropped"] += 1
         except Exception as error:
             outcome["failed"].append(f"{platform}: {error}")
+    print(f"{what}: {json.dumps(outcome)}", flush=True)
     return outcome
 
 
@@ -206,49 +308,98 @@ class Handler(BaseHTTPRequestHandler):
     def log_message(self, *_):
         pass
 
-    def body(self):
-        count = int(self.headers.get("Content-Length", 0))
-        if count > PICTURE_BYTES_MAX:
-            raise ValueError(f"the body has {count} bytes; the limit is {PICTURE_BYTES_MAX}")
-        return self.rfile.read(count)
+    def body(self, limit=DOCUMENT_BYTES_MAX):
+        count = self.headers.get("Content-Length", "")
+        if not count.isdecimal():
+            raise Refused(411, "the request has no Content-Length")
+        if int(count) > limit:
+            raise Refused(413, f"the body has {count} bytes; the limit is {limit}")
+        return self.rfile.read(int(count))
+
+    def members(self, *names):
+        """The texts in the body, a JSON object. Without `names`, all of them."""
+        try:
+            document = json.loads(self.body())
+        except ValueError as error:
+            raise Refused(400, f"the body is not JSON: {error}") from None
+        if not isinstance(document, dict) or not all(isinstance(value, str) for value in document.values()):
+            raise Refused(400, "the body is not a JSON object of strings")
+        return [required(document, name) for name in names] if names else document
+
+    def device(self):
+        return devices.of_session(self.headers.get("Authorization", "").removeprefix("Bearer "))
 
     def answer(self, status, document=None):
-        text = b"" if document is None else json.dumps(document).encode()
+        text = document if isinstance(document, bytes) else b"" if document is None else json.dumps(document).encode()
         self.send_response(status)
-        self.send_header("Content-Length", str(len(text)))
+        if text:
+            self.send_header("Content-Type", "application/json")
+            self.send_header("Content-Length", str(len(text)))
         if self.close_connection:
             # Without it the client may send its next request on this connection.
             self.send_header("Connection", "close")
         self.end_headers()
         self.wfile.write(text)
 
+    def put_device(self):
+        id, owner = self.device()
+        device = self.members()
+        if device:
+            platform, token = required(device, "platform"), required(device, "token")
+            if platform not in services:
+                raise Refused(400, f"platform is apns or fcm, not {platform}")
+            # It becomes a part of a path.
+            if not re.fullmatch(r"[\w:-]{1,4096}", token, re.ASCII):
+                raise Refused(400, "the token contains other characters than a push service's")
+            devices.set_token(id, platform, token)
+        self.answer(200, device_token(id, owner))
+
+    def send(self, query):
+        owner, message = required(query, "owner"), required(query, "message")
+        self.answer(200, send(owner, message, self.body(PICTURE_BYTES_MAX)))
+
+    def respond(self, path):
+        """blobd checks the token, records the response, and says whose it is."""
+        names = ("Authorization", "Content-Type")
+        fields = {name: self.headers[name] for name in names if name in self.headers}
+        answer = blobd.post(path, content=self.body(), headers=fields)
+        self.answer(answer.status_code, answer.content)
+        # Also for a response that was sent again: this process may have ended before it told the other devices.
+        if answer.is_success and answer.json()["action_state"] != "none":
+            Thread(target=withdraw, args=[answer.json()]).start()
+
     def handle_call(self):
         url = urlsplit(self.path)
+        call = f"{self.command} {url.path}"
         try:
-            if (self.command, url.path) in (("PUT", "/devices"), ("DELETE", "/devices")):
-                device = json.loads(self.body())
-                if device["platform"] not in services:
-                    raise ValueError(f"platform is apns or fcm, not {device['platform']}")
-                if self.command == "PUT":
-                    devices.add(device["owner"], device["platform"], device["token"])
-                else:
-                    devices.remove(device["platform"], device["token"])
+            if call == "POST /sign-in":
+                self.answer(200, {"session": sign_in(*self.members("user", "password"))})
+            elif call == "PUT /devices":
+                self.put_device()
+            elif call == "DELETE /devices":
+                devices.sign_out(self.device()[0])
                 self.answer(204)
-            elif (self.command, url.path) == ("POST", "/send"):
-                query = {name: values[0] for name, values in parse_qs(url.query).items()}
-                media_type = self.headers.get("Content-Type", "image/jpeg")
-                self.answer(200, send(query["owner"], query["message"], query.get("style", "alert"), self.body(), media_type))
+            elif re.fullmatch("POST /d/me/notifications/[^/]+/responses", call):
+                self.respond(url.path)
+            elif call == "POST /send":
+                self.send(dict(parse_qsl(url.query)))
             else:
-                self.answer(404, {"error": "PUT or DELETE /devices, POST /send"})
-        except (KeyError, ValueError) as error:
+                raise Refused(404, "POST /sign-in, PUT or DELETE /devices, POST /send")
+        except Refused as error:
             self.close_connection = True
-            self.answer(400, {"error": f"{type(error).__name__}: {error}"})
+            self.answer(error.status, {"error": str(error)})
         except httpx.HTTPStatusError as error:
             self.answer(error.response.status_code, {"error": error.response.json()["detail"]})
         except httpx.HTTPError as error:
             self.answer(503, {"error": f"blobd does not answer: {error}"})
 
     do_PUT = do_DELETE = do_POST = do_GET = handle_call
+
+
+def required(values, name):
+    if not values.get(name):
+        raise Refused(400, f"{name} is missing")
+    return values[name]
 
 
 if __name__ == "__main__":

@@ -1,4 +1,7 @@
-"""Tests of backend.py, or of RichPushBackend, with a daemon and the stand-ins: test_backend.py BLOBD [RICH_PUSH_BACKEND]."""
+"""Tests of a backend with a daemon and the stand-ins: test_backend.py BLOBD [BACKEND].
+
+BACKEND is backend.py, the default, or its like in another language, or the program RichPushBackend.
+"""
 import json, os, signal, subprocess, sys, tempfile, time, unittest
 
 import httpx
@@ -6,10 +9,11 @@ import httpx
 import push_services
 
 BLOBD = sys.argv.pop(1)
-SWIFT = sys.argv.pop(1) if os.path.isfile("".join(sys.argv[1:2])) else None
 HERE = os.path.dirname(os.path.abspath(__file__))
+BACKEND = sys.argv.pop(1) if os.path.isfile("".join(sys.argv[1:2])) else f"{HERE}/backend.py"
+SWIFT = "." not in os.path.basename(BACKEND)
 PICTURE = b"\xff\xd8\xff\xe0" + bytes(range(256)) * 40
-OWNERS = ("ann", "bea", "cy-apns", "cy-fcm", "dan", "dot", "eve", "fay", "gil", "hal", "ida", "jim", "kim")
+OWNERS = ("ann", "bea", "cy-apns", "cy-fcm", "dan", "dot", "eve", "fay", "gil", "hal", "ida", "jim", "kim", "lea", "moe", "nia")
 
 
 def wait(call):
@@ -23,22 +27,27 @@ def wait(call):
             time.sleep(0.02)
 
 
-class PythonBackend:
-    """backend.py, by its own calls."""
+class Backend:
+    """backend.py and its like, by their own calls."""
 
     printed = "apns has no credentials; not sent to {}: {{"
+    COMMANDS = {
+        ".py": lambda port: [sys.executable, BACKEND, port],
+        ".mjs": lambda port: ["node", BACKEND, port],
+        ".php": lambda port: ["php", "-d", "post_max_size=11M", "-S", f"127.0.0.1:{port}", BACKEND],
+    }
 
     def __init__(self, folder, variables):
         with push_services.socket.create_server(("127.0.0.1", 0)) as listener:
             port = listener.getsockname()[1]
-        self.path = f"{folder}/log-{port}"
+        self.path, self.sessions = f"{folder}/log-{port}", {}
         with open(self.path, "w") as log:
-            self.process = subprocess.Popen(self.command(folder, variables, port), env=variables, stdout=log)
+            self.process = subprocess.Popen(self.command(folder, variables, str(port)), env=variables, stdout=log, stderr=log)
         self.http = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=120)
         wait(lambda: self.http.get("/"))
 
     def command(self, folder, variables, port):
-        return [sys.executable, f"{HERE}/backend.py", str(port)]
+        return self.COMMANDS[os.path.splitext(BACKEND)[1]](port)
 
     def log(self):
         with open(self.path) as file:
@@ -53,18 +62,29 @@ class PythonBackend:
         assert answer.is_success, answer.text
         return answer
 
+    def sign_in(self, owner):
+        return self.call("POST", "/sign-in", json={"user": owner, "password": owner}).json()["session"]
+
+    def bearer(self, token):
+        return {"Authorization": f"Bearer {token}"}
+
     def register(self, owner, platform, token):
-        self.call("PUT", "/devices", json={"owner": owner, "platform": platform, "token": token})
+        """Returns the token for blobd."""
+        session = self.sessions[owner, token] = self.sessions.get((owner, token)) or self.sign_in(owner)
+        device = {"platform": platform, "token": token}
+        return self.call("PUT", "/devices", json=device, headers=self.bearer(session)).json()["token"]
 
     def unregister(self, owner, platform, token):
-        self.call("DELETE", "/devices", json={"platform": platform, "token": token})
+        self.call("DELETE", "/devices", headers=self.bearer(self.sessions.pop((owner, token))))
 
     def send(self, owner, style="alert"):
-        query = {"owner": owner, "message": "Look", "style": style}
-        return self.call("POST", "/send", params=query, content=PICTURE, headers={"Content-Type": "image/jpeg"}).json()
+        return self.call("POST", "/send", params={"owner": owner, "message": "Look"}, content=PICTURE).json()
+
+    def respond(self, id, token, **response):
+        return self.http.post(f"/d/me/notifications/{id}/responses", json=response, headers=self.bearer(token))
 
 
-class SwiftBackend(PythonBackend):
+class SwiftBackend(Backend):
     """RichPushBackend, by the tutorial's calls. Its log says what became of pushes."""
 
     printed = 'push: {{"body":'
@@ -73,7 +93,7 @@ class SwiftBackend(PythonBackend):
         with open(f"{folder}/picture", "wb") as file:
             file.write(PICTURE)
         users = [f"{owner}:{owner}" for owner in OWNERS]
-        return [SWIFT, variables["BLOBD_SOCKET"], str(port), f"{folder}/picture", *users]
+        return [BACKEND, variables["BLOBD_SOCKET"], port, f"{folder}/picture", *users]
 
     def register(self, owner, platform, token):
         login = (owner, owner)
@@ -110,14 +130,19 @@ class BackendTests(unittest.TestCase):
         variables, cls.services = push_services.start(cls.folder.name)
         cls.daemons, cls.backends = [], []
         cls.variables = os.environ | variables | {"PUSH_PAUSE": "0.02", "LOG_LEVEL": "error"}
+        keys = f"{cls.folder.name}/keys"
+        subprocess.run([BLOBD, "sign", "--new-key", keys, "--key-id", "a"], check=True, capture_output=True)
+        cls.variables |= {"SIGNING_KEYS": keys, "USERS": ",".join(f"{owner}:{owner}" for owner in OWNERS)}
         cls.variables["BLOBD_SOCKET"] = cls.start_daemon("1d")
+        cls.blobd = httpx.Client(transport=httpx.HTTPTransport(uds=cls.variables["BLOBD_SOCKET"]), base_url="http://blobd")
         cls.backend = cls.start_backend()
 
     @classmethod
     def start_daemon(cls, ttl):
         path = f"{cls.folder.name}/{len(cls.daemons)}"
         cls.daemons.append(subprocess.Popen([
-            BLOBD, "serve", "--data", path, "--socket", f"{path}.sock", "--default-ttl", ttl, "--log-level", "error"]))
+            BLOBD, "serve", "--data", path, "--socket", f"{path}.sock", "--default-ttl", ttl, "--log-level", "error",
+            "--signing-keys", cls.variables["SIGNING_KEYS"]], stdout=subprocess.DEVNULL))
         with httpx.Client(transport=httpx.HTTPTransport(uds=f"{path}.sock")) as client:
             wait(lambda: client.get("http://blobd/readyz"))
         return f"{path}.sock"
@@ -127,7 +152,7 @@ class BackendTests(unittest.TestCase):
         name = f"{cls.folder.name}/devices-{len(cls.backends)}"
         environment = cls.variables | {"DEVICES": name} | variables
         environment = {name: value for name, value in environment.items() if value is not None}
-        cls.backends.append((SwiftBackend if SWIFT else PythonBackend)(cls.folder.name, environment))
+        cls.backends.append((SwiftBackend if SWIFT else Backend)(cls.folder.name, environment))
         return cls.backends[-1]
 
     @classmethod
@@ -140,31 +165,89 @@ class BackendTests(unittest.TestCase):
         cls.folder.cleanup()
         print("refused:", ", ".join(f"{reason} × {count}" for reason, count in sorted(push_services.Refused.counts.items())))
 
-    def pushes(self, token):
-        path = os.path.join(self.folder.name, "pushes.jsonl")
-        with open(path, encoding="utf-8") as file:
-            return [push for push in map(json.loads, file) if push["token"] == token]
+    def pushes(self, token, count=0):
+        """What was pushed to a device, once that is so many pushes."""
+        path, deadline = os.path.join(self.folder.name, "pushes.jsonl"), time.monotonic() + 60
+        while True:
+            with open(path, encoding="utf-8") as file:
+                pushes = [push for push in map(json.loads, file) if push["token"] == token]
+            if len(pushes) >= count or time.monotonic() > deadline:
+                return pushes
+            time.sleep(0.02)
 
     def test_alerts_and_silent_pushes_arrive_and_name_the_picture(self):
         for platform in ("apns", "fcm"):
             self.backend.register("ann", platform, f"ann-{platform}")
-        for style in ("alert", "silent"):
+        for style in ("alert", "silent") if SWIFT else ("alert", "alert"):
             outcome = self.backend.send("ann", style)
             self.assertEqual((outcome["sent"], outcome["dropped"], outcome["failed"]), (2, 0, []))
-        alert, silent = self.pushes("ann-apns")
-        self.assertEqual((alert["fields"]["apns-push-type"], alert["fields"]["apns-priority"]), ("alert", "10"))
-        self.assertEqual((silent["fields"]["apns-push-type"], silent["fields"]["apns-priority"]), ("background", "5"))
-        for push in (alert, silent):
+        alert, second = self.pushes("ann-apns")
+        for push, kind in (alert, ("alert", "10")), (second, ("background", "5") if SWIFT else ("alert", "10")):
+            self.assertEqual((push["fields"]["apns-push-type"], push["fields"]["apns-priority"]), kind)
             self.assertEqual(push["fields"]["apns-collapse-id"], push["push"]["richId"])
             self.assertAlmostEqual(int(push["fields"]["apns-expiration"]), push["at"] + 86_400, delta=10)
         for push in self.pushes("ann-fcm"):
             # The app shows what Android would show without a picture.
             self.assertNotIn("notification", push["push"])
             self.assertAlmostEqual(int(push["push"]["android"]["ttl"][:-1]), 86_400, delta=10)
-        self.assertEqual(self.pushes("ann-fcm")[1]["push"]["data"]["richId"], silent["push"]["richId"])
-        with httpx.Client(transport=httpx.HTTPTransport(uds=self.variables["BLOBD_SOCKET"])) as blobd:
-            answer = blobd.get(f"http://blobd/v1/notifications/{silent['push']['richId']}/payload")
-            self.assertEqual(answer.content, PICTURE)
+        self.assertEqual(self.pushes("ann-fcm")[1]["push"]["data"]["richId"], second["push"]["richId"])
+        answer = self.blobd.get(f"/v1/notifications/{second['push']['richId']}/payload")
+        self.assertEqual((answer.content, answer.headers["Content-Type"]), (PICTURE, "image/png" if SWIFT else "image/jpeg"))
+
+    @unittest.skipIf(SWIFT, "its devices respond with another call")
+    def test_an_answer_on_one_device_withdraws_the_notification_from_the_others(self):
+        for state, response in ("activated", {"action": "default"}), ("dismissed", {"action": "dismiss", "key": "k"}):
+            names = [f"{state}-{name}" for name in ("phone", "tablet", "watch")]
+            for name, platform in zip(names, ("apns", "fcm", "apns")):
+                device = self.backend.register("lea", platform, name)
+            stranger = self.backend.register("moe", "apns", f"{state}-moe")
+            id = self.backend.send("lea")["id"]
+            self.assertEqual(self.backend.respond(id, stranger, **response).status_code, 404)
+            self.assertEqual(self.backend.respond(id, "forged", **response).status_code, 401)
+            # It stays on the screens.
+            answer = self.backend.respond(id, device, action="default", dismissed=False)
+            self.assertEqual(answer.status_code, 201, answer.text)
+            self.assertEqual(self.backend.respond(id, device, **response).status_code, 201)
+            phone, tablet, watch = (self.pushes(name, 1 + (name != names[2])) for name in names)
+            self.assertEqual((len(phone), len(tablet), len(watch), self.pushes(f"{state}-moe")), (2, 2, 1, []))
+            for push, data in (phone[1], phone[1]["push"]), (tablet[1], tablet[1]["push"].get("data")):
+                self.assertEqual((data["richId"], data["richState"]), (id, state))
+            self.assertEqual(phone[1]["push"]["aps"], {"content-available": 1})
+            # It takes the place of an alert that has not been delivered yet.
+            self.assertEqual(phone[1]["fields"]["apns-collapse-id"], phone[0]["fields"]["apns-collapse-id"])
+            self.assertAlmostEqual(int(phone[1]["fields"]["apns-expiration"]), phone[1]["at"] + 86_400, delta=10)
+            self.assertNotIn("notification", tablet[1]["push"])
+            record = self.blobd.get(f"/v1/notifications/{id}").json()
+            self.assertEqual(record["action_state"], state)
+            # A device whose answer was lost repeats its response, and the backend its pushes.
+            if "key" in response:
+                self.assertEqual(self.backend.respond(id, device, **response).status_code, 200)
+                self.assertEqual(len(self.pushes(names[0], 3)), 3)
+
+    @unittest.skipIf(SWIFT, "its users sign in with each call")
+    def test_a_device_signs_in_renews_its_token_and_signs_out(self):
+        for user, password in ("nia", "wrong"), ("nobody", "nia"), ("nobody", ""):
+            answer = self.backend.http.post("/sign-in", json={"user": user, "password": password})
+            self.assertIn(answer.status_code, (400, 401))
+        session = self.backend.bearer(self.backend.sign_in("nia"))
+        tokens = [self.backend.call("PUT", "/devices", json=device, headers=session).json() for device in (
+            {"platform": "fcm", "token": "nia-1"}, {"platform": "fcm", "token": "nia-2"}, {})]
+        for token in tokens:
+            self.assertGreater(token["expires_at"], time.time() + 86_400)
+            page = self.blobd.get("/d/me/changes", headers=self.backend.bearer(token["token"]))
+            self.assertEqual((page.status_code, page.json()["changes"]), (200, []))
+        # The push token was changed, and the empty renewal kept it.
+        id = self.backend.send("nia")["id"]
+        self.assertEqual((len(self.pushes("nia-1")), len(self.pushes("nia-2"))), (0, 1))
+        self.backend.respond(id, tokens[0]["token"], action="default")
+        named = self.blobd.get(f"/v1/notifications/{id}").json()["device"]
+        self.backend.respond(id, tokens[2]["token"], action="default")
+        self.assertEqual(self.blobd.get(f"/v1/notifications/{id}").json()["device"], named)
+        self.backend.call("DELETE", "/devices", headers=session)
+        for method in ("PUT", "DELETE"):
+            answer = self.backend.http.request(method, "/devices", json={}, headers=session)
+            self.assertEqual((answer.status_code, "signed in" in answer.json()["error"]), (401, True))
+        self.assertEqual(self.backend.send("nia")["sent"], 0)
 
     def test_a_device_that_is_gone_is_dropped(self):
         self.backend.register("bea", "apns", "gone-1")
@@ -246,7 +329,8 @@ class BackendTests(unittest.TestCase):
             backend = self.start_backend(DEVICES=path, **dict.fromkeys(names))
             if round == 1:
                 backend.register("gil", "apns", "a1")
-            self.assertEqual(backend.send("gil")["sent"], 1)
+            outcome = backend.send("gil")
+            self.assertEqual((outcome["sent"], outcome.get("printed", 1)), (1, 1) if SWIFT else (0, 1))
             self.assertIn("no credentials", backend.log())
             self.assertIn(backend.printed.format("a1"), backend.log())
             backend.stop()
@@ -267,11 +351,36 @@ class BackendTests(unittest.TestCase):
                 answer = http.put(f"/api/register/{id}", json=device, auth=("ann", "ann"))
                 self.assertEqual(answer.status_code, 400, device)
             return
-        self.assertEqual(http.put("/devices", json={"owner": "a", "platform": "sms", "token": "t"}).status_code, 400)
-        self.assertEqual(http.post("/send", content=b"").status_code, 400)
-        answer = http.post("/send", params={"owner": "", "message": "m"}, content=b"x")
-        self.assertEqual(answer.status_code, 400)
-        self.assertIn("owner", answer.json()["error"])
+        session = self.backend.bearer(self.backend.sign_in("ann"))
+        query, other = {"owner": "ann", "message": "m"}, self.backend.bearer("other")
+        for method, path, arguments, status, words in (
+            ("GET", "/", {}, 404, "/sign-in"),
+            ("POST", "/sign-in", {"content": b"{"}, 400, "JSON"),
+            ("POST", "/sign-in", {"json": []}, 400, "JSON"),
+            ("POST", "/sign-in", {"json": {"user": "ann"}}, 400, "password is missing"),
+            ("POST", "/sign-in", {"json": {"user": "ann", "password": 1}}, 400, "strings"),
+            ("POST", "/sign-in", {"content": bytes(10_000)}, 413, "10000 bytes; the limit is 8192"),
+            ("PUT", "/devices", {"json": {}}, 401, "signed in"),
+            ("PUT", "/devices", {"json": {}, "headers": other}, 401, "signed in"),
+            ("PUT", "/devices", {"json": {"platform": "sms", "token": "t"}, "headers": session}, 400, "not sms"),
+            ("PUT", "/devices", {"json": {"platform": "apns"}, "headers": session}, 400, "token is missing"),
+            ("PUT", "/devices", {"json": {"platform": "apns", "token": "../a"}, "headers": session}, 400, "characters"),
+            ("POST", "/send", {"content": PICTURE}, 400, "owner is missing"),
+            ("POST", "/send", {"params": {"owner": "", "message": "m"}, "content": PICTURE}, 400, "owner is missing"),
+            ("POST", "/send", {"params": query, "content": b""}, 415, "empty"),
+            ("POST", "/send", {"params": query, "content": b"text"}, 415, "not a JPEG, PNG, GIF or WebP"),
+            ("POST", "/send", {"params": query, "content": bytes(10_000_001)}, 413, "10000001 bytes; the limit is 10000000"),
+            ("POST", "/send", {"params": query | {"message": "m" * 10_000}, "content": PICTURE}, 400, "the limit is 4096"),
+        ):
+            with self.subTest(path=path, words=words):
+                answer = http.request(method, path, **arguments)
+                self.assertEqual(answer.status_code, status, answer.text)
+                self.assertIn(words, answer.json()["error"])
+        lost = self.start_backend(SIGNING_KEYS="/none", BLOBD_SOCKET="/none")
+        answer = lost.http.put("/devices", json={}, headers=lost.bearer(lost.sign_in("ann")))
+        self.assertEqual((answer.status_code, "key" in answer.json()["error"]), (503, True))
+        answer = lost.http.post("/send", params=query, content=PICTURE)
+        self.assertEqual((answer.status_code, "blobd does not answer" in answer.json()["error"]), (503, True))
 
 
 if __name__ == "__main__":

@@ -3,16 +3,16 @@ import Testing
 
 /// The way of a push to a phone, as the examples walk it.
 @Suite(.waiting) struct PushExampleTests {
-    /// Whether what the backend needs from PyPI is there, or can be installed: a few seconds, once for each build folder.
+    /// Whether what the backends need is there, or can be installed: a few seconds, once for each build folder.
     private static let hasNeeds: Bool = {
         (try? run(["timeout", "300", "\(Files.package)/Scripts/push-check", "--install"]))?.end
             == .exited(0)
     }()
 
     @Test(
-        "The Python backend's pushes are what APNs and FCM accept",
-        .enabled(if: hasNeeds && !hasSanitizer))
-    func backend() async throws { try await check("backend") }
+        "A backend serves devices, and its pushes are what APNs and FCM accept",
+        .enabled(if: hasNeeds && !hasSanitizer), arguments: ["backend", "node", "php"])
+    func backend(of part: String) async throws { try await check(part) }
 
     @Test(
         "The iOS example downloads, responds, and has the right types", .enabled(if: !hasSanitizer))
