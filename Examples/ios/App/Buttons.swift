@@ -1,13 +1,15 @@
 import RichPush
-import UserNotifications
+@preconcurrency import UserNotifications
 
-/// The buttons of notifications, which iOS shows by their category. A part of the app and of its extension.
-enum Buttons {
+/// The buttons of notifications, which iOS shows by their category.
+///
+/// Only the extension registers categories: whoever sets them replaces all of the app's. It may have several
+/// notifications at once, so it keeps what it has set.
+@MainActor enum Buttons {
+    private static var categories: Set<UNNotificationCategory>?
+
     /// Registers the category of a notification, with or without buttons, and returns its identifier.
-    static func register(
-        for notification: DeviceClient.Notification, _ client: DeviceClient
-    ) async throws -> String {
-        let buttons = try await client.buttons(of: notification)
+    static func register(_ buttons: [DeviceClient.Notification.Action]) async -> String {
         // Notifications with the same buttons share a category, so that there are not more and more of them.
         let words = buttons.map { "\($0.identifier) \($0.title) \(options(of: $0).rawValue)" }
         let category = UNNotificationCategory(
@@ -19,7 +21,10 @@ enum Buttons {
             // The app is told of a dismissal, which withdraws the notification from the user's other devices.
             intentIdentifiers: [], options: [.customDismissAction])
         let center = UNUserNotificationCenter.current()
-        center.setNotificationCategories(await center.notificationCategories().union([category]))
+        let known = await center.notificationCategories()
+        // From here to the call that sets them, nothing is awaited.
+        categories = (categories ?? known).union([category])
+        center.setNotificationCategories(categories ?? [])
         // Once iOS has answered this, it knows the category.
         _ = await center.notificationCategories()
         return category.identifier

@@ -4,7 +4,8 @@ import UserNotifications
 
 /// The notification service extension: fetches the picture of an alert before iOS shows it.
 ///
-/// iOS starts it for a push with `mutable-content`, which blobd's alerts have, and gives it about 30 seconds and 24 MB.
+/// iOS starts it for a push with `mutable-content`, which blobd's alerts have, and gives it about 30 seconds and 24 MB. The
+/// picture may take 15 seconds of these and the buttons 8.
 final class NotificationService: UNNotificationServiceExtension {
     private var delivery: Delivery?
     private var work: Task<Void, Never>?
@@ -19,9 +20,9 @@ final class NotificationService: UNNotificationServiceExtension {
         let delivery = Delivery(content, contentHandler)
         self.delivery = delivery
         work = Task {
-            async let buttons: Void = delivery.addButtons(of: push)
+            // The picture first: slow buttons do not cost it.
             await delivery.attachPicture(of: push)
-            await buttons
+            await delivery.addButtons(of: push)
             delivery.deliver()
         }
     }
@@ -64,21 +65,18 @@ private final class Delivery: @unchecked Sendable {
     /// Without a picture the notification is shown as the push has it.
     func attachPicture(of push: RichPushMessage) async {
         guard let url = push.url,
-            let payload = try? await PayloadDownload().run(
-                url, into: FileManager.default.temporaryDirectory),
-            // iOS moves the file into its own store.
-            let attachment = try? UNNotificationAttachment(
-                identifier: push.id, url: payload.file, options: nil)
+            let attachment = try? await Picture.attachment(of: push.id, from: url)
         else { return }
         change { $0.attachments = [attachment] }
     }
 
     /// Without an answer of the site, the notification keeps the category that the push names.
     func addButtons(of push: RichPushMessage) async {
-        guard let client = Session.client,
-            let notification = try? await client.notification(push.id),
-            let category = try? await Buttons.register(for: notification, client)
-        else { return }
+        let buttons = try? await within(8) {
+            try await Session.call { try await $0.buttons(of: $0.notification(push.id)) }
+        }
+        guard let buttons else { return }
+        let category = await Buttons.register(buttons)
         change { $0.categoryIdentifier = category }
     }
 }

@@ -8,7 +8,25 @@ import Foundation
 
 @MainActor open class UIApplication: UIResponder {
     public struct LaunchOptionsKey: Hashable, Sendable {}
+    public static let shared = UIApplication()
+    public nonisolated static let didBecomeActiveNotification = Notification.Name("active")
     open func registerForRemoteNotifications() {}
+    open func beginBackgroundTask(
+        withName name: String?, expirationHandler: (@MainActor @Sendable () -> Void)?
+    ) -> UIBackgroundTaskIdentifier { UIBackgroundTaskIdentifier(rawValue: 0) }
+    open func endBackgroundTask(_ identifier: UIBackgroundTaskIdentifier) {}
+}
+
+public struct UIBackgroundTaskIdentifier: RawRepresentable, Sendable {
+    public let rawValue: Int
+    public init(rawValue: Int) { self.rawValue = rawValue }
+}
+
+open class UIImage: NSObject {
+    public init?(contentsOfFile path: String) {}
+    open var size: CGSize { .zero }
+    open func preparingThumbnail(of size: CGSize) -> UIImage? { nil }
+    open func pngData() -> Data? { nil }
 }
 
 public enum UIBackgroundFetchResult: UInt, Sendable { case newData, noData, failed }
@@ -20,6 +38,8 @@ public enum UIBackgroundFetchResult: UInt, Sendable { case newData, noData, fail
     ) -> Bool
     func application(
         _ application: UIApplication, didRegisterForRemoteNotificationsWithDeviceToken token: Data)
+    func application(
+        _ application: UIApplication, didFailToRegisterForRemoteNotificationsWithError error: any Error)
     func application(
         _ application: UIApplication, didReceiveRemoteNotification userInfo: [AnyHashable: Any]
     ) async -> UIBackgroundFetchResult

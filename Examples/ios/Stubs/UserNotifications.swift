@@ -11,26 +11,12 @@ open class UNNotificationServiceExtension: NSObject {
 }
 
 open class UNNotificationContent: NSObject {
-    open var title: String { "" }
-    open var body: String { "" }
     open var userInfo: [AnyHashable: Any] { [:] }
     open var categoryIdentifier: String { "" }
     open var attachments: [UNNotificationAttachment] { [] }
 }
 
 open class UNMutableNotificationContent: UNNotificationContent {
-    open override var title: String {
-        get { "" }
-        set {}
-    }
-    open override var body: String {
-        get { "" }
-        set {}
-    }
-    open override var userInfo: [AnyHashable: Any] {
-        get { [:] }
-        set {}
-    }
     open override var categoryIdentifier: String {
         get { "" }
         set {}
@@ -41,18 +27,13 @@ open class UNMutableNotificationContent: UNNotificationContent {
     }
 }
 
-open class UNNotificationTrigger: NSObject {}
-
 open class UNNotificationRequest: NSObject {
-    public init(identifier: String, content: UNNotificationContent, trigger: UNNotificationTrigger?)
-    {}
+    open var identifier: String { "" }
     open var content: UNNotificationContent { UNNotificationContent() }
 }
 
 open class UNNotification: NSObject {
-    open var request: UNNotificationRequest {
-        UNNotificationRequest(identifier: "", content: UNNotificationContent(), trigger: nil)
-    }
+    open var request: UNNotificationRequest { UNNotificationRequest() }
 }
 
 open class UNNotificationResponse: NSObject {
@@ -101,7 +82,18 @@ public struct UNAuthorizationOptions: OptionSet, Sendable {
     public static let alert = UNAuthorizationOptions(rawValue: 4)
 }
 
+public struct UNNotificationPresentationOptions: OptionSet, Sendable {
+    public let rawValue: UInt
+    public init(rawValue: UInt) { self.rawValue = rawValue }
+    public static let sound = UNNotificationPresentationOptions(rawValue: 2)
+    public static let list = UNNotificationPresentationOptions(rawValue: 8)
+    public static let banner = UNNotificationPresentationOptions(rawValue: 16)
+}
+
 public protocol UNUserNotificationCenterDelegate: AnyObject {
+    func userNotificationCenter(
+        _ center: UNUserNotificationCenter, willPresent notification: UNNotification
+    ) async -> UNNotificationPresentationOptions
     func userNotificationCenter(
         _ center: UNUserNotificationCenter, didReceive response: UNNotificationResponse) async
 }
@@ -113,7 +105,8 @@ open class UNUserNotificationCenter: NSObject, @unchecked Sendable {
         options: UNAuthorizationOptions = [],
         completionHandler: @escaping @Sendable (Bool, (any Error)?) -> Void
     ) {}
-    open func add(_ request: UNNotificationRequest) async throws {}
+    open func deliveredNotifications() async -> [UNNotification] { [] }
+    open func removeDeliveredNotifications(withIdentifiers identifiers: [String]) {}
     open func setNotificationCategories(_ categories: Set<UNNotificationCategory>) {}
-    open func notificationCategories() async -> sending Set<UNNotificationCategory> { [] }
+    open func notificationCategories() async -> Set<UNNotificationCategory> { [] }
 }

@@ -2,7 +2,7 @@
 
 A server that misbehaves over TLS, and blobd behind nginx as docs/NGINX.md has it.
 """
-import hashlib, http.server, os, re, shutil, signal, socket, ssl, subprocess, sys, tempfile, threading, time, unittest
+import hashlib, http.server, json, os, plistlib, re, shutil, signal, socket, ssl, subprocess, sys, tempfile, threading, time, unittest
 
 RICH_PUSH, BLOBD = sys.argv.pop(1), sys.argv.pop(1)
 PICTURE = b"\xff\xd8\xff\xe0" + os.urandom(300_000)
@@ -15,10 +15,10 @@ def tag(content):
 
 
 class Faulty(http.server.BaseHTTPRequestHandler):
-    """Each path misbehaves in its own way. Requests are noted."""
+    """Each path misbehaves in its own way, /d/me/ stands for blobd's calls, and others for a backend's. Requests are noted."""
 
     protocol_version = "HTTP/1.1"
-    requests = []
+    requests, calls = [], []
 
     def log_message(self, *_):
         pass
@@ -48,8 +48,27 @@ class Faulty(http.server.BaseHTTPRequestHandler):
         if upto is not None:
             self.cut()
 
+    def call(self):
+        body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
+        Faulty.calls.append((self.command, self.path, self.headers["Authorization"], body and json.loads(body)))
+        status = re.search("/status-([0-9]+)/", self.path)
+        if "moved" in self.path:
+            self.head(307, {"Location": "/d/me/changes", "Content-Length": 0})
+        elif status:
+            self.head(int(status[1]), {"Content-Length": 0})
+        elif "silent" in self.path:
+            time.sleep(40)
+        else:
+            answer = b'{"id":"1","message":"Hello","read":false,"action_state":"none","session":"S","token":"T","expires_at":1}'
+            self.head(200, {"Content-Length": len(answer), "Content-Type": "application/json"})
+            self.wfile.write(answer)
+
+    do_PATCH = do_POST = do_PUT = do_DELETE = call
+
     def do_GET(self):
         name = self.path.strip("/")
+        if name.startswith("d/me/"):
+            return self.call()
         Faulty.requests.append((name, self.headers.get("Range")))
         number = sum(1 for request in Faulty.requests if request[0] == name)
         if name == "ok":
@@ -96,6 +115,8 @@ class Faulty(http.server.BaseHTTPRequestHandler):
 
 
 class DeviceTests(unittest.TestCase):
+    PLATFORM, TIMED_OUT = "apns", "no answer within 10.0 s"
+
     @classmethod
     def setUpClass(cls):
         cls.work = tempfile.mkdtemp(prefix="device-")
@@ -236,6 +257,100 @@ class DeviceTests(unittest.TestCase):
         for status in ("403", "404", "410"):
             self.fails(f"{self.faulty}/{status}", f"refused(status: {status})")
             self.assertEqual(len([name for name, _ in Faulty.requests if name == status]), 1)
+
+    def test_leftovers_of_ended_downloads_are_removed(self):
+        for name, age in ("old.part", 7_200), ("other.part", 60):
+            path = os.path.join(self.folder, name)
+            with open(path, "w"):
+                os.utime(path, (time.time() - age,) * 2)
+        self.run_tool("download", self.faulty + "/ok", self.folder)
+        left = os.listdir(self.folder)
+        self.assertEqual(("old.part" in left, "other.part" in left, len(left)), (False, True, 2))
+
+    def test_calls_carry_the_token_and_encode_ids(self):
+        self.assertEqual(self.run_tool("show", self.faulty, "T", "a/b c+\u00e4"), "Hello false none \n")
+        self.run_tool("read", self.faulty, "T", "1")
+        self.run_tool("respond", self.faulty, "T", "1", "yes")
+        calls = Faulty.calls[-3:]
+        self.assertTrue(calls[2][3].pop("key"))
+        self.assertEqual(calls, [
+            ("GET", "/d/me/notifications/a%2Fb%20c%2B%C3%A4", "Bearer T", ""),
+            ("PATCH", "/d/me/notifications/1", "Bearer T", {"read": True}),
+            ("POST", "/d/me/notifications/1/responses", "Bearer T", {"action": "yes"})])
+
+    def test_the_token_goes_nowhere_else(self):
+        count = len(Faulty.calls)
+        self.assertIn("307", self.run_tool("show", self.faulty, "T", "moved", status=1))
+        self.assertIn("307", self.run_tool("respond", self.faulty, "T", "moved", "yes", status=1))
+        self.assertIn("is not https", self.run_tool("show", self.faulty.replace("https", "http"), "T", "1", status=1))
+        self.assertEqual(len(Faulty.calls), count + 2)
+
+    def test_a_call_that_is_not_answered_ends(self):
+        self.assertIn(self.TIMED_OUT, self.run_tool("show", self.faulty, "T", "silent", status=1))
+
+    def test_a_device_signs_in_and_registers(self):
+        self.assertEqual(self.run_tool("sign-in", self.faulty, "ann", "secret"), "S\n")
+        self.assertEqual(self.run_tool("register", self.faulty, "S", "a1"), "T\n")
+        self.assertEqual(self.run_tool("register", self.faulty, "S"), "T\n")
+        self.assertEqual(Faulty.calls[-3:], [
+            ("POST", "/sign-in", None, {"user": "ann", "password": "secret"}),
+            ("PUT", "/devices", "Bearer S", {"platform": self.PLATFORM, "token": "a1"}), ("PUT", "/devices", "Bearer S", {})])
+        # A backend that answers otherwise has not registered the device.
+        for status in ("401", "503"):
+            self.assertIn(status, self.run_tool("register", f"{self.faulty}/status-{status}", "S", "a1", status=1))
+
+    def test_a_push_withdraws_what_was_answered_elsewhere(self):
+        for push, said in (
+            ('{"aps":{"content-available":1},"richId":"1","richState":"dismissed"}', "1 dismissed"),
+            ('{"aps":{"alert":{"body":"Hi"}},"richId":"1"}', "1 none"), ('{"aps":{"alert":{"body":"Hi"}}}', "none none"),
+        ):
+            self.assertEqual(self.run_tool("state", push), said + "\n")
+
+    def test_responses_are_kept_until_they_are_sent(self):
+        self.put("kept", PICTURE)
+        token = self.blobd("token", "ann", "--scope", "write", "--device", "phone", "--signing-keys", os.path.join(self.work, "keys"))
+        kept, sent = os.path.join(self.folder, "kept"), os.path.join(self.folder, "sent")
+        self.run_tool("send", self.site, token, kept)  # Nothing.
+        for id, action in ("gone", "dismiss"), ("kept", "default"), ("kept", "dismiss"):
+            self.run_tool("keep", kept, id, action)
+        # There is no network, the server is busy, the token has expired: all are kept, and the first that fails ends it.
+        nowhere = "https://localhost:1"
+        for site in (nowhere, *(f"{self.faulty}/status-{status}" for status in ("503", "429", "401"))):
+            count = len(Faulty.calls)
+            self.run_tool("send", site, token, kept, status=1)
+            self.assertEqual((len(os.listdir(kept)), len(Faulty.calls) - count), (3, 0 if site == nowhere else 1))
+        shutil.copytree(kept, sent)
+        # One that is refused for good does not hold up the others.
+        self.run_tool("send", self.site, token, kept)
+        self.assertEqual(os.listdir(kept), [])
+        # The app was ended before it heard that they had arrived.
+        self.run_tool("send", self.site, token, sent)
+        record = self.record(token, "kept")
+        self.assertEqual([(response["action"], response["device"]) for response in record["responses"]],
+                         [("default", "phone"), ("dismiss", "phone")])
+
+    def test_the_app_and_its_extension_have_what_their_code_needs(self):
+        app = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../App")
+
+        def read(name):
+            with open(os.path.join(app, name), "rb") as file:
+                return file.read()
+
+        properties = {name: plistlib.loads(read(name)) for name in os.listdir(app) if name.endswith((".plist", ".entitlements"))}
+        self.assertEqual(properties["App-Info.plist"]["UIBackgroundModes"], ["remote-notification"])
+        self.assertIn("aps-environment", properties["App.entitlements"])
+        extension = properties["NotificationService-Info.plist"]["NSExtension"]
+        self.assertEqual(extension["NSExtensionPointIdentifier"], "com.apple.usernotifications.service")
+        name = extension["NSExtensionPrincipalClass"].removeprefix("$(PRODUCT_MODULE_NAME).")
+        self.assertIn(f"final class {name}: UNNotificationServiceExtension".encode(), read(f"{name}.swift"))
+        for name in ("App.entitlements", "NotificationService.entitlements"):
+            (group,) = properties[name]["com.apple.security.application-groups"]
+            self.assertIn(f'"{group}"'.encode(), read("Session.swift"))
+
+    def record(self, token, id):
+        return json.loads(subprocess.run(
+            ["curl", "-sfk", "-H", f"Authorization: Bearer {token}", f"{self.site}/d/me/notifications/{id}"],
+            check=True, capture_output=True).stdout)
 
     def put(self, notification, content):
         path = os.path.join(self.work, "picture")

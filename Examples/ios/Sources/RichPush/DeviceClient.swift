@@ -1,27 +1,16 @@
 public import Foundation
 
-#if canImport(FoundationNetworking)
-import FoundationNetworking
-#endif
-
 /// What a device asks blobd for in its user's name, with a token that the backend made (`blobd token`).
 public struct DeviceClient: Sendable {
-    /// The site of the device socket, such as `https://push.example.com`.
-    public let site: URL
+    private let site: String
     private let token: String
 
     /// A client of the user whom the token is for.
-    public init(site: URL, token: String) {
+    ///
+    /// - Parameter site: of the device socket, such as `https://push.example.com`.
+    public init(site: String, token: String) {
         self.site = site
         self.token = token
-    }
-
-    /// What went wrong.
-    public struct Failure: Error, Sendable, Hashable {
-        /// HTTP's status; 0: there was no answer.
-        public let status: Int
-        /// The daemon's words.
-        public let detail: String
     }
 
     /// A notification, as far as a device shows it.
@@ -78,7 +67,7 @@ public struct DeviceClient: Sendable {
 
     /// A notification. Throws a ``Failure`` with 404 where it is gone.
     public func notification(_ id: String) async throws -> Notification {
-        try decode(try await call("GET", "notifications/\(Self.encoded(id))"))
+        try decode(try await call("GET", "notifications/\(id.percentEncoded)"))
     }
 
     /// The buttons of a notification: its own, or else those of its category. Empty if the category was deleted.
@@ -87,7 +76,7 @@ public struct DeviceClient: Sendable {
         guard notification.category != nil else { return [] }
         struct Category: Decodable { let actions: [Notification.Action] }
         do {
-            let path = "notifications/\(Self.encoded(notification.id))/category"
+            let path = "notifications/\(notification.id.percentEncoded)/category"
             let category: Category = try decode(try await call("GET", path))
             return category.actions
         } catch let failure as Failure where failure.status == 404 {
@@ -98,7 +87,9 @@ public struct DeviceClient: Sendable {
     /// The changes after a cursor: `0` for all, `latest` for none. Waits for one for so many seconds.
     public func changes(since cursor: String, waitSeconds: Int = 0) async throws -> Changes {
         try decode(
-            try await call("GET", "changes?since=\(Self.encoded(cursor))&wait=\(waitSeconds)"))
+            try await call(
+                "GET", "changes?since=\(cursor.percentEncoded)&wait=\(waitSeconds)",
+                seconds: 10 + Double(waitSeconds)))
     }
 
     /// Records what the user chose: `default` for a tap on the notification, `dismiss`, or a button's identifier. With
@@ -106,44 +97,23 @@ public struct DeviceClient: Sendable {
     public func respond(to id: String, action: String, key: String = UUID().uuidString) async throws
     {
         let body = try JSONEncoder().encode(["action": action, "key": key])
-        _ = try await call(
-            "POST", "notifications/\(Self.encoded(id))/responses", body, "application/json")
+        _ = try await call("POST", "notifications/\(id.percentEncoded)/responses", body)
     }
 
     /// Marks a notification as read, for all devices of the user.
     public func markAsRead(_ id: String) async throws {
         _ = try await call(
-            "PATCH", "notifications/\(Self.encoded(id))", Data(#"{"read":true}"#.utf8),
-            "application/merge-patch+json")
+            "PATCH", "notifications/\(id.percentEncoded)", Data(#"{"read":true}"#.utf8))
     }
 
     private func call(
-        _ method: String, _ path: String, _ body: Data? = nil, _ type: String? = nil
+        _ method: String, _ path: String, _ body: Data? = nil, seconds: Double = 10
     ) async throws -> Data {
-        guard let url = URL(string: "\(site.absoluteString)/d/me/\(path)") else {
-            throw Failure(status: 0, detail: "\(site) is not an address")
-        }
-        var request = URLRequest(url: url)
-        request.httpMethod = method
-        request.httpBody = body
-        request.setValue("Bearer \(token)", forHTTPHeaderField: "Authorization")
-        if let type { request.setValue(type, forHTTPHeaderField: "Content-Type") }
-        let (data, response) = try await URLSession.shared.data(for: request)
-        let status = (response as? HTTPURLResponse)?.statusCode ?? 0
-        guard (200..<300).contains(status) else {
-            struct Problem: Decodable { let detail: String }
-            let problem = try? JSONDecoder().decode(Problem.self, from: data)
-            throw Failure(status: status, detail: problem?.detail ?? "")
-        }
-        return data
+        try await HTTPSCall.send(
+            method, "\(site)/d/me/\(path)", bearer: token, body, seconds: seconds)
     }
 
     private func decode<Document: Decodable>(_ data: Data) throws -> Document {
         try JSONDecoder().decode(Document.self, from: data)
-    }
-
-    private static func encoded(_ text: String) -> String {
-        text.addingPercentEncoding(
-            withAllowedCharacters: CharacterSet(charactersIn: "-._~").union(.alphanumerics)) ?? text
     }
 }

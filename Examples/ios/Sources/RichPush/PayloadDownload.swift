@@ -41,8 +41,8 @@ public enum DownloadError: Error, Sendable, Hashable {
 public struct PayloadDownload: Sendable {
     /// The largest payload, in bytes. iOS shows no larger picture.
     public var byteCountMax = 10_000_000
-    /// How long all attempts together may take, in seconds. An extension has about 30.
-    public var seconds = 25.0
+    /// How long all attempts together may take, in seconds. An extension has about 30 for all that it does.
+    public var seconds = 15.0
     /// How often a request may fail, the last time included.
     public var attemptsMax = 4
     /// The pause after the first failed attempt, in seconds. It doubles.
@@ -51,12 +51,22 @@ public struct PayloadDownload: Sendable {
     /// A download with the usual limits.
     public init() {}
 
-    /// Downloads what a link names into a folder. Continues after a broken connection with the bytes that are missing,
-    /// and compares the digest before it returns.
+    /// Where ``run(_:into:)`` puts payloads.
+    public static var folder: URL {
+        FileManager.default.temporaryDirectory.appendingPathComponent("rich-push")
+    }
+
+    /// Downloads what a link names into a folder for downloads only. Continues after a broken connection with the bytes
+    /// that are missing, and compares the digest before it returns. Files that are older than an hour are removed: they
+    /// are of an extension that iOS has ended.
     ///
     /// - Throws: ``DownloadError``, or `CancellationError` where the task is cancelled. No file is left then.
-    public func run(_ url: URL, into folder: URL) async throws -> DownloadedPayload {
+    public func run(
+        _ url: URL, into folder: URL = Self.folder
+    ) async throws -> DownloadedPayload {
         guard url.scheme?.lowercased() == "https" else { throw DownloadError.insecure }
+        try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
+        Self.removeLeftovers(in: folder)
         let part = folder.appendingPathComponent("\(UUID().uuidString).part")
         try Data().write(to: part)
         defer { try? FileManager.default.removeItem(at: part) }
@@ -65,22 +75,28 @@ public struct PayloadDownload: Sendable {
         let session = URLSession(
             configuration: .ephemeral, delegate: transfer, delegateQueue: transfer.queue)
         defer { session.invalidateAndCancel() }
-        let seconds = seconds
-        let content = try await withThrowingTaskGroup(of: Transfer.Content?.self) { group in
-            group.addTask { try await pieces(transfer, session) }
-            group.addTask {
-                try await Task.sleep(nanoseconds: UInt64(seconds * 1e9))
-                throw DownloadError.timedOut
-            }
-            defer { group.cancelAll() }
-            return try await group.next() ?? nil
+        let content: Transfer.Content
+        do {
+            content = try await within(seconds) { try await pieces(transfer, session) }
+        } catch is Failure {
+            throw DownloadError.timedOut
         }
-        guard let content else { throw CancellationError() }
         let file = part.deletingPathExtension()
             .appendingPathExtension(MediaTypes.fileExtension(of: content.mediaType))
         try FileManager.default.moveItem(at: part, to: file)
         return DownloadedPayload(
             file: file, mediaType: content.mediaType, byteCount: content.byteCount)
+    }
+
+    private static func removeLeftovers(in folder: URL) {
+        let files = try? FileManager.default.contentsOfDirectory(
+            at: folder, includingPropertiesForKeys: [.contentModificationDateKey])
+        for file in files ?? [] {
+            let values = try? file.resourceValues(forKeys: [.contentModificationDateKey])
+            if let date = values?.contentModificationDate, date.timeIntervalSinceNow < -3_600 {
+                try? FileManager.default.removeItem(at: file)
+            }
+        }
     }
 
     private func pieces(

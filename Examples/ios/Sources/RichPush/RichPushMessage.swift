@@ -1,6 +1,6 @@
 public import Foundation
 
-/// What a push says of its notification: the members of blobd's envelope.
+/// What a push says of its notification: the members of blobd's envelope, or of your backend's withdrawal.
 public struct RichPushMessage: Sendable, Hashable {
     /// The notification's id.
     public let id: String
@@ -8,8 +8,8 @@ public struct RichPushMessage: Sendable, Hashable {
     public let url: URL?
     /// The publisher's word for what it is, such as `img`.
     public let type: String?
-    /// The title and the text of a silent push. An alert has them in `aps`.
-    public let title, message: String?
+    /// `activated` or `dismissed`: the user has answered on another device, and the notification is to be removed.
+    public let state: String?
 
     /// Nil for a push of somebody else.
     public init?(userInfo: [AnyHashable: Any]) {
@@ -17,7 +17,6 @@ public struct RichPushMessage: Sendable, Hashable {
         self.id = id
         url = (userInfo["richUrl"] as? String).flatMap { URL(string: $0) }
         type = userInfo["richType"] as? String
-        title = userInfo["richTitle"] as? String
-        message = userInfo["richMessage"] as? String
+        state = userInfo["richState"] as? String
     }
 }
