@@ -1,6 +1,7 @@
 package com.example.richpush
 
 import java.io.IOException
+import java.net.MalformedURLException
 import java.net.URL
 import java.net.URLEncoder
 import java.util.UUID
@@ -83,7 +84,7 @@ class DeviceClient(private val site: String, private val token: String) {
     }
 
     private fun call(method: String, path: String, body: JSONObject? = null, waitSeconds: Int = 0): JSONObject =
-        HttpsJson.call(method, "$site/d/me/$path", mapOf("Authorization" to "Bearer $token"), body, waitSeconds)
+        HttpsJson.call(method, "$site/d/me/$path", token, body, waitSeconds)
 
     private fun encoded(text: String) = URLEncoder.encode(text, "UTF-8").replace("+", "%20")
 
@@ -96,24 +97,36 @@ class DeviceClient(private val site: String, private val token: String) {
 }
 
 /** An answer other than 2xx. Programs check [code], the `code` of blobd's problem document. */
-class Failure(val status: Int, val code: String?, detail: String?) : IOException("$status $code $detail") {
-    /** Whether the same call may succeed later. */
-    val isTemporary get() = status == 429 || status >= 500
-}
+class Failure(val status: Int, val code: String?, detail: String?) : IOException("$status $code $detail")
+
+/** An address that no attempt will reach. */
+class NotHttps(address: String) : IOException("$address is not https")
+
+/** Whether the same call may succeed later: there is no network, or the server is busy. */
+val IOException.isTemporary: Boolean
+    get() = when (this) {
+        is Failure -> status == 408 || status == 429 || status >= 500
+        is NotHttps -> false
+        else -> true
+    }
 
 /** One call over HTTPS with JSON in both directions. */
 internal object HttpsJson {
     fun call(
-        method: String, url: String, fields: Map<String, String>, body: JSONObject?, waitSeconds: Int = 0
+        method: String, url: String, bearer: String?, body: JSONObject?, waitSeconds: Int = 0
     ): JSONObject {
-        val connection = URL(url).openConnection() as? HttpsURLConnection ?: throw IOException("$url is not https")
+        val connection = try {
+            URL(url).openConnection() as? HttpsURLConnection ?: throw NotHttps(url)
+        } catch (error: MalformedURLException) {
+            throw NotHttps(url)
+        }
         try {
             connection.requestMethod = method
             connection.connectTimeout = 10_000
             connection.readTimeout = 10_000 + waitSeconds * 1_000
             // A redirect would carry the token to another host.
             connection.instanceFollowRedirects = false
-            fields.forEach { (name, value) -> connection.setRequestProperty(name, value) }
+            if (bearer != null) connection.setRequestProperty("Authorization", "Bearer $bearer")
             if (body != null) {
                 connection.doOutput = true
                 connection.setRequestProperty("Content-Type", "application/json")
@@ -127,7 +140,7 @@ internal object HttpsJson {
             } catch (error: JSONException) {
                 JSONObject()
             }
-            if (!isOk) throw Failure(status, json.text("code"), json.text("detail"))
+            if (!isOk) throw Failure(status, json.text("code"), json.text("detail") ?: json.text("error"))
             return json
         } finally {
             connection.disconnect()

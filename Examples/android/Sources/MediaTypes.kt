@@ -13,3 +13,13 @@ internal object MediaTypes {
         return extensions.entries.firstOrNull { it.key.equals(name, ignoreCase = true) }?.value ?: "bin"
     }
 }
+
+/**
+ * How a picture is reduced when it is decoded, so that neither side is over [most] pixels: 1 MB of JPEG may have 50 MB of
+ * them. A power of two, since Android rounds others down.
+ */
+internal fun sampleSize(width: Int, height: Int, most: Int = 1_024): Int {
+    var size = 1
+    while (maxOf(width, height) / size > most) size *= 2
+    return size
+}

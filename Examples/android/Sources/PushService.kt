@@ -13,11 +13,20 @@ import com.google.firebase.messaging.RemoteMessage
  * background, the system shows notification messages itself and does not call this code.
  */
 class PushService : FirebaseMessagingService() {
-    /** Called on a thread that Firebase allows some seconds only; the download is WorkManager's. */
+    /** Called on a thread that Firebase allows some seconds only: the text is shown now, the rest is WorkManager's. */
     override fun onMessageReceived(message: RemoteMessage) {
-        val id = message.data[PushWorker.ID] ?: return
+        val data = message.data
+        val id = data[PushWorker.ID] ?: return
+        val notification = PushNotification(this, id, data[PushWorker.TITLE], data[PushWorker.MESSAGE])
+        if ("richState" in data) {
+            // The user has answered on another device.
+            WorkManager.getInstance(this).cancelUniqueWork("push-$id")
+            notification.withdraw()
+            return
+        }
+        notification.show()
         val work = OneTimeWorkRequest.Builder(PushWorker::class.java)
-            .setInputData(Data.Builder().putAll(message.data).build())
+            .setInputData(Data.Builder().putAll(data).build())
             // Starts at once, even in Doze. There is no network constraint: without a network, the user sees the
             // notification without its picture.
             .setExpedited(OutOfQuotaPolicy.RUN_AS_NON_EXPEDITED_WORK_REQUEST)
@@ -32,6 +41,6 @@ class PushService : FirebaseMessagingService() {
      */
     @Suppress("OverridingDeprecatedMember", "OVERRIDE_DEPRECATION")
     override fun onNewToken(token: String) {
-        RegistrationWorker.enqueue(this, token)
+        Session(this).setPushToken(token)
     }
 }

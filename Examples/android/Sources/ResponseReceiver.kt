@@ -1,9 +1,11 @@
 package com.example.richpush
 
+import android.app.Activity
 import android.app.NotificationManager
 import android.content.BroadcastReceiver
 import android.content.Context
 import android.content.Intent
+import android.os.Bundle
 import androidx.work.Data
 import androidx.work.ExistingWorkPolicy
 import androidx.work.OneTimeWorkRequest
@@ -12,7 +14,10 @@ import androidx.work.Worker
 import androidx.work.WorkerParameters
 import java.util.UUID
 
-/** Receives what the user does with a notification: a button or a dismissal. */
+/**
+ * Receives what the user does with a notification: a button or a dismissal. Like [ResponseActivity] it is not exported, so
+ * that no other app can answer in the user's name.
+ */
 class ResponseReceiver : BroadcastReceiver() {
     override fun onReceive(context: Context, intent: Intent) {
         record(context, intent)
@@ -30,11 +35,8 @@ class ResponseReceiver : BroadcastReceiver() {
             .putExtra(ACTION, action)
             .putExtra(KEY, UUID.randomUUID().toString())
 
-        /**
-         * Records the response in an intent, if it contains one. Call it also in `onCreate` and `onNewIntent` of the
-         * activity that the app starts with, for taps and buttons that open the app. A repeated call is harmless.
-         */
-        fun record(context: Context, intent: Intent) {
+        /** Records the response in an intent. A repeated call is harmless. */
+        internal fun record(context: Context, intent: Intent) {
             val id = intent.getStringExtra(PushWorker.ID) ?: return
             val action = intent.getStringExtra(ACTION) ?: return
             val key = intent.getStringExtra(KEY) ?: return
@@ -55,8 +57,17 @@ class ResponseReceiver : BroadcastReceiver() {
             val id = inputData.getString(PushWorker.ID) ?: return Result.failure()
             val action = inputData.getString(ACTION) ?: return Result.failure()
             val key = inputData.getString(KEY) ?: return Result.failure()
-            val client = Session(applicationContext).client ?: return Result.failure()
-            return resultOf { client.respond(id, action, key) }
+            return resultOf { Session(applicationContext).call { it.respond(id, action, key) } }
         }
+    }
+}
+
+/** Receives taps and buttons that open the app, since a receiver may not start an activity. It shows nothing itself. */
+class ResponseActivity : Activity() {
+    override fun onCreate(savedInstanceState: Bundle?) {
+        super.onCreate(savedInstanceState)
+        ResponseReceiver.record(this, intent)
+        packageManager.getLaunchIntentForPackage(packageName)?.let { startActivity(it) }
+        finish()
     }
 }

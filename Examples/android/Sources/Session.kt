@@ -2,58 +2,73 @@ package com.example.richpush
 
 import android.content.Context
 import androidx.work.Constraints
-import androidx.work.Data
-import androidx.work.ExistingWorkPolicy
+import androidx.work.ExistingPeriodicWorkPolicy
 import androidx.work.ListenableWorker
 import androidx.work.NetworkType
-import androidx.work.OneTimeWorkRequest
+import androidx.work.PeriodicWorkRequest
 import androidx.work.WorkManager
 import androidx.work.Worker
 import androidx.work.WorkerParameters
 import java.io.IOException
-import org.json.JSONObject
+import java.util.concurrent.TimeUnit
 
 /**
- * What the app stores after its user has signed in: the `site` of the device socket, the `token` that your backend made
- * with the scope `write`, the `backend`, and the `owner`, its user. Keep the token encrypted in a real app.
+ * The site, the session at your backend, the token for blobd, and Firebase's token. Keep them encrypted in a real app.
+ * Functions that call the backend or blobd block their thread and throw [IOException].
  */
-class Session(context: Context) {
+class Session(private val context: Context) {
     private val preferences = context.getSharedPreferences("richpush", Context.MODE_PRIVATE)
 
-    /** Null: nobody is signed in. */
-    val client: DeviceClient?
-        get() {
-            val site = preferences.getString("site", null) ?: return null
-            val token = preferences.getString("token", null) ?: return null
-            return DeviceClient(site, token)
-        }
-
-    /** Tells your backend where this device can be reached: `PUT /devices` of Examples/python/backend.py. */
-    fun register(pushToken: String) {
-        val backend = preferences.getString("backend", null) ?: return
-        val owner = preferences.getString("owner", null) ?: return
-        val device = JSONObject().put("owner", owner).put("platform", "fcm").put("token", pushToken)
-        HttpsJson.call("PUT", "$backend/devices", emptyMap(), device)
+    fun signIn(site: String, user: String, password: String) {
+        val session = Backend(site).signIn(user, password)
+        preferences.edit().putString("site", site).putString("session", session).apply()
+        RegistrationWorker.enqueue(context)
     }
+
+    fun signOut() {
+        Backend(stored("site")).signOut(stored("session"))
+        preferences.edit().remove("session").remove("token").apply()
+    }
+
+    /** Firebase has a token for this device, perhaps before a user has signed in. */
+    fun setPushToken(token: String) {
+        preferences.edit().putString("pushToken", token).apply()
+        if (preferences.getString("session", null) != null) RegistrationWorker.enqueue(context)
+    }
+
+    /** Tells your backend where this device can be reached, and stores a new token for blobd. */
+    fun register() {
+        val token = Backend(stored("site")).register(stored("session"), preferences.getString("pushToken", null))
+        preferences.edit().putString("token", token).apply()
+    }
+
+    /** Calls blobd. A token that has expired is renewed first. */
+    fun <Answer> call(body: (DeviceClient) -> Answer): Answer {
+        if (preferences.getString("token", null) == null) register()
+        return try {
+            body(DeviceClient(stored("site"), stored("token")))
+        } catch (failure: Failure) {
+            if (failure.status != 401) throw failure
+            register()
+            body(DeviceClient(stored("site"), stored("token")))
+        }
+    }
+
+    private fun stored(name: String): String =
+        preferences.getString(name, null) ?: throw Failure(401, null, "nobody is signed in")
 }
 
-/** Registers the device, when there is a network and until the backend has answered. */
+/** Registers the device at once and then daily, so that its token for blobd does not expire. */
 class RegistrationWorker(context: Context, parameters: WorkerParameters) : Worker(context, parameters) {
-    override fun doWork(): Result {
-        val pushToken = inputData.getString(PUSH_TOKEN) ?: return Result.failure()
-        return resultOf { Session(applicationContext).register(pushToken) }
-    }
+    override fun doWork(): Result = resultOf { Session(applicationContext).register() }
 
     companion object {
-        private const val PUSH_TOKEN = "pushToken"
-
-        /** Call this at each sign-in, too, with the token of FirebaseMessaging. */
-        fun enqueue(context: Context, pushToken: String) {
-            val work = OneTimeWorkRequest.Builder(RegistrationWorker::class.java)
-                .setInputData(Data.Builder().putString(PUSH_TOKEN, pushToken).build())
+        fun enqueue(context: Context) {
+            val work = PeriodicWorkRequest.Builder(RegistrationWorker::class.java, 1, TimeUnit.DAYS)
                 .setConstraints(whenConnected)
                 .build()
-            WorkManager.getInstance(context).enqueueUniqueWork("register", ExistingWorkPolicy.REPLACE, work)
+            WorkManager.getInstance(context).enqueueUniquePeriodicWork(
+                "register", ExistingPeriodicWorkPolicy.CANCEL_AND_REENQUEUE, work)
         }
     }
 }
@@ -67,6 +82,5 @@ internal fun resultOf(call: () -> Unit): ListenableWorker.Result =
         call()
         ListenableWorker.Result.success()
     } catch (error: IOException) {
-        val isFinal = error is Failure && !error.isTemporary
-        if (isFinal) ListenableWorker.Result.failure() else ListenableWorker.Result.retry()
+        if (error.isTemporary) ListenableWorker.Result.retry() else ListenableWorker.Result.failure()
     }

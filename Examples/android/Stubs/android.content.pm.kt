@@ -1,4 +1,4 @@
-// The declarations of Android's SDK that ../Sources uses, for a check of its types where there is no Android SDK.
+// The declarations of Android's SDK that ../Sources uses, for a check where there is no Android SDK.
 @file:Suppress("UNUSED_PARAMETER", "unused")
 
 package android.content.pm

@@ -1,10 +1,11 @@
-// The declarations of WorkManager that ../Sources uses, for a check of its types where there is no Android SDK.
+// The declarations of WorkManager that ../Sources uses, for a check where there is no Android SDK.
 @file:Suppress("UNUSED_PARAMETER", "unused")
 
 package androidx.work
 
 import android.app.Notification
 import android.content.Context
+import java.util.concurrent.TimeUnit
 
 abstract class ListenableWorker(context: Context, parameters: WorkerParameters) {
     val applicationContext: Context get() = TODO()
@@ -33,9 +34,9 @@ class Data {
     fun getString(key: String): String? = TODO()
 
     class Builder {
-        fun putAll(values: Map<String, Any?>): Builder = TODO()
-        fun putString(key: String, value: String?): Builder = TODO()
-        fun build(): Data = TODO()
+        fun putAll(values: Map<String, Any?>): Builder = this
+        fun putString(key: String, value: String?): Builder = this
+        fun build(): Data = Data()
     }
 }
 
@@ -46,23 +47,33 @@ class Constraints {
     }
 }
 
-class OneTimeWorkRequest {
-    class Builder(workerClass: Class<out ListenableWorker>) {
-        fun setInputData(inputData: Data): Builder = TODO()
+class PeriodicWorkRequest {
+    class Builder(workerClass: Class<out ListenableWorker>, repeatInterval: Long, unit: TimeUnit) {
         fun setConstraints(constraints: Constraints): Builder = TODO()
-        fun setExpedited(policy: OutOfQuotaPolicy): Builder = TODO()
-        fun build(): OneTimeWorkRequest = TODO()
+        fun build(): PeriodicWorkRequest = TODO()
     }
 }
 
-abstract class WorkManager {
-    abstract fun enqueueUniqueWork(name: String, policy: ExistingWorkPolicy, work: OneTimeWorkRequest): Any
+class OneTimeWorkRequest {
+    class Builder(workerClass: Class<out ListenableWorker>) {
+        fun setInputData(inputData: Data): Builder = this
+        fun setConstraints(constraints: Constraints): Builder = this
+        fun setExpedited(policy: OutOfQuotaPolicy): Builder = this
+        fun build(): OneTimeWorkRequest = OneTimeWorkRequest()
+    }
+}
+
+class WorkManager {
+    fun enqueueUniqueWork(name: String, policy: ExistingWorkPolicy, work: OneTimeWorkRequest) = println("enqueue $name $policy")
+    fun enqueueUniquePeriodicWork(name: String, policy: ExistingPeriodicWorkPolicy, work: PeriodicWorkRequest): Any = TODO()
+    fun cancelUniqueWork(name: String) = println("cancel $name")
 
     companion object {
-        fun getInstance(context: Context): WorkManager = TODO()
+        fun getInstance(context: Context) = WorkManager()
     }
 }
 
 enum class ExistingWorkPolicy { REPLACE, KEEP }
+enum class ExistingPeriodicWorkPolicy { CANCEL_AND_REENQUEUE }
 enum class NetworkType { CONNECTED }
 enum class OutOfQuotaPolicy { RUN_AS_NON_EXPEDITED_WORK_REQUEST }

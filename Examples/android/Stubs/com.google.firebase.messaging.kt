@@ -1,4 +1,4 @@
-// The declarations of Firebase's SDK that ../Sources uses, for a check of its types where there is no Android SDK.
+// The declarations of Firebase's SDK that ../Sources uses, for a check where there is no Android SDK.
 @file:Suppress("UNUSED_PARAMETER", "unused")
 
 package com.google.firebase.messaging
@@ -12,6 +12,4 @@ open class FirebaseMessagingService : Service() {
     open fun onNewToken(token: String) {}
 }
 
-class RemoteMessage {
-    val data: Map<String, String> get() = TODO()
-}
+class RemoteMessage(val data: Map<String, String>)

@@ -3,9 +3,15 @@
 //     download LINK FOLDER [BYTES_MAX [SECONDS]]
 //     cancel MILLISECONDS LINK FOLDER
 //     show|read|changes|respond SITE TOKEN ID|CURSOR [ACTION [KEY]]
+//     sign-in SITE USER PASSWORD
+//     register SITE SESSION [PUSH_TOKEN]
+//     push JSON               what the app does with an FCM message's data; the stubs of Android print it
+//     sample WIDTH HEIGHT
 package com.example.richpush
 
+import com.google.firebase.messaging.RemoteMessage
 import java.io.File
+import java.io.IOException
 import java.net.HttpURLConnection
 import java.security.KeyStore
 import java.security.cert.CertificateFactory
@@ -16,6 +22,7 @@ import javax.net.ssl.SSLContext
 import javax.net.ssl.TrustManagerFactory
 import kotlin.concurrent.thread
 import kotlin.system.exitProcess
+import org.json.JSONObject
 
 fun main(words: Array<String>) {
     System.getenv("CERTIFICATE_FILE")?.let { trust(File(it)) }
@@ -33,10 +40,19 @@ fun main(words: Array<String>) {
                 }
                 download(download, words[2], words[3])
             }
+            "sign-in" -> println(Backend(words[1]).signIn(words[2], words[3]))
+            "register" -> println(Backend(words[1]).register(words[2], words.getOrNull(3)))
+            "push" -> {
+                val data = JSONObject(words[1])
+                PushService().onMessageReceived(RemoteMessage(data.keys().asSequence().associate { it to data.getString(it) }))
+            }
+            "sample" -> println(sampleSize(words[1].toInt(), words[2].toInt()))
             else -> call(DeviceClient(words[1], words[2]), words)
         }
     } catch (error: Exception) {
-        println("failed: ${name(error)}")
+        // What WorkManager does with the work.
+        val again = if (error is IOException && error.isTemporary) ", again later" else ""
+        println("failed: ${name(error)}$again")
         exitProcess(1)
     }
 }

@@ -43,8 +43,9 @@ ios.Faulty = Faulty
 
 class ReceiverTests(ios.DeviceTests):
     PLATFORM, TIMED_OUT = "fcm", "SocketTimeoutException"
-    # WorkManager keeps responses.
+    # WorkManager keeps responses, and Android empties the folder of downloads.
     test_responses_are_kept_until_they_are_sent = None
+    test_leftovers_of_ended_downloads_are_removed = None
     test_the_app_and_its_extension_have_what_their_code_needs = None
 
     @classmethod
@@ -68,6 +69,24 @@ class ReceiverTests(ios.DeviceTests):
     def test_a_range_that_does_not_exist_starts_the_download_again(self):
         self.download(self.faulty + "/end-cut", ios.PICTURE)
         self.assertEqual([text for name, text in Faulty.requests if name == "end-cut"], [None, f"bytes={len(ios.PICTURE)}-", None])
+
+    def test_a_push_withdraws_what_was_answered_elsewhere(self):
+        self.assertEqual(self.run_tool("push", '{"richId":"1","richState":"dismissed"}'), "cancel push-1\ncancel 1 0\n")
+        self.assertEqual(self.run_tool("push", '{"richId":"1","richMessage":"Hi"}'), "notify 1 0\nenqueue push-1 REPLACE\n")
+        self.assertEqual(self.run_tool("push", '{"other":"1"}'), "")
+
+    def test_work_is_repeated_only_if_that_may_help(self):
+        plain = self.faulty.replace("https", "http")
+        for site, is_repeated in (
+            ("https://localhost:1", True), (f"{self.faulty}/status-503", True), (f"{self.faulty}/status-429", True),
+            (f"{self.faulty}/status-401", False), (f"{self.faulty}/status-404", False), (plain, False), ("localhost", False),
+        ):
+            said = self.run_tool("respond", site, "T", "1", "yes", status=1)
+            self.assertEqual("again later" in said, is_repeated, said)
+
+    def test_pictures_are_decoded_at_a_size_that_a_screen_shows(self):
+        for width, height, size in (-1, -1, 1), (1_024, 700, 1), (1_025, 700, 2), (1_999, 3_999, 4), (8_000, 100, 8):
+            self.assertEqual(self.run_tool("sample", str(width), str(height)), f"{size}\n")
 
     def test_redirects_end(self):
         self.fails(self.faulty + "/around", "refused(status: 302)")

@@ -1,0 +1,4 @@
+// The declarations of Android's SDK that ../Sources uses, for a check where there is no Android SDK.
+package android.os
+
+class Bundle
