@@ -215,7 +215,7 @@ services = {
 
 
 def sign_in(user, password):
-    # A name that does not exist takes as long as a wrong password. Limit the attempts in nginx.
+    # A name that does not exist takes as long as a wrong password. Your own sign-in also limits the attempts.
     if not hmac.compare_digest(users.get(user, "").encode(), password.encode()) or user not in users:
         raise Refused(401, "the user or the password is wrong")
     return devices.sign_in(user)

@@ -2,7 +2,7 @@
 
 BACKEND is backend.py, the default, or its like in another language, or the program RichPushBackend.
 """
-import json, os, signal, subprocess, sys, tempfile, time, unittest
+import json, os, shutil, signal, subprocess, sys, tempfile, time, unittest
 
 import httpx
 
@@ -223,6 +223,43 @@ class BackendTests(unittest.TestCase):
             if "key" in response:
                 self.assertEqual(self.backend.respond(id, device, **response).status_code, 200)
                 self.assertEqual(len(self.pushes(names[0], 3)), 3)
+
+    @unittest.skipIf(SWIFT, "the guide is about the others")
+    def test_the_guides_nginx_forwards_what_devices_may_call(self):
+        with open(f"{HERE}/../../docs/FIRST-PUSH.md", encoding="utf-8") as file:
+            location = next(block for block in file.read().split("```") if block.startswith("nginx\n    location ~"))
+        with push_services.socket.create_server(("127.0.0.1", 0)) as listener:
+            port = listener.getsockname()[1]
+        folder = f"{self.folder.name}/nginx"
+        os.mkdir(folder)
+        temporary = " ".join(f"{kind}_temp_path {folder}/t;" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
+        with open(f"{folder}/nginx.conf", "w") as file:
+            file.write(f"""
+                pid {folder}/pid; error_log {folder}/log; daemon off; events {{ }}
+                http {{
+                    access_log off; {temporary} limit_req_zone $binary_remote_addr zone=device_requests:1m rate=100r/s;
+                    server {{
+                        listen 127.0.0.1:{port};
+                        {location.removeprefix("nginx").replace("127.0.0.1:8081", self.backend.http.base_url.netloc.decode())}
+                        location /d/me/ {{ return 421; }}
+                        location / {{ return 404; }}
+                    }}
+                }}""")
+        nginx = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
+        self.daemons.append(subprocess.Popen([nginx, "-c", f"{folder}/nginx.conf"], stderr=subprocess.DEVNULL))
+        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as http:
+            wait(lambda: http.get("/"))
+            session = http.post("/sign-in", json={"user": "ann", "password": "ann"}).json()["session"]
+            token = http.put("/devices", json={}, headers=self.backend.bearer(session)).json()["token"]
+            id, bearer = self.backend.send("ann")["id"], self.backend.bearer(token)
+            for path, status in (f"/d/me/notifications/{id}/responses", 201), (f"/d/me/notifications/{id}/x/responses", 421):
+                self.assertEqual(http.post(path, json={"action": "dismiss"}, headers=bearer).status_code, status)
+            for method, path, status in (
+                ("GET", f"/d/me/notifications/{id}", 421), ("POST", "/send?owner=ann&message=m", 404), ("GET", "/sign-in/x", 404),
+                ("PATCH", "/devices", 403), ("DELETE", "/devices", 204),
+            ):
+                answer = http.request(method, path, headers=self.backend.bearer(session))
+                self.assertEqual(answer.status_code, status, path)
 
     @unittest.skipIf(SWIFT, "its users sign in with each call")
     def test_a_device_signs_in_renews_its_token_and_signs_out(self):
