@@ -1,4 +1,4 @@
-// The declarations of Apple's UIKit that ../App uses, for a check of its types where there is no Xcode.
+// The declarations of Apple's UIKit that ../App uses, as far as ../Tests need them where there is no Xcode.
 
 import Foundation
 
@@ -24,9 +24,9 @@ public struct UIBackgroundTaskIdentifier: RawRepresentable, Sendable {
 
 open class UIImage: NSObject {
     public init?(contentsOfFile path: String) {}
-    open var size: CGSize { .zero }
-    open func preparingThumbnail(of size: CGSize) -> UIImage? { nil }
-    open func pngData() -> Data? { nil }
+    open var size: CGSize { CGSize(width: 2_000, height: 1_000) }
+    open func preparingThumbnail(of size: CGSize) -> UIImage? { size.width == 1_024 ? self : nil }
+    open func pngData() -> Data? { Data("PNG".utf8) }
 }
 
 public enum UIBackgroundFetchResult: UInt, Sendable { case newData, noData, failed }

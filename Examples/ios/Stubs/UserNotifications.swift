@@ -1,4 +1,4 @@
-// The declarations of Apple's UserNotifications that ../App uses, for a check of its types where there is no Xcode.
+// The declarations of Apple's UserNotifications that ../App uses, as far as ../Tests need them where there is no Xcode.
 
 import Foundation
 
@@ -11,41 +11,58 @@ open class UNNotificationServiceExtension: NSObject {
 }
 
 open class UNNotificationContent: NSObject {
-    open var userInfo: [AnyHashable: Any] { [:] }
-    open var categoryIdentifier: String { "" }
-    open var attachments: [UNNotificationAttachment] { [] }
+    fileprivate var stored: (userInfo: [AnyHashable: Any], category: String, attachments: [UNNotificationAttachment])
+    public init(userInfo: [AnyHashable: Any]) { stored = (userInfo, "", []) }
+    open var userInfo: [AnyHashable: Any] { stored.userInfo }
+    open var categoryIdentifier: String { stored.category }
+    open var attachments: [UNNotificationAttachment] { stored.attachments }
+    open override func mutableCopy() -> Any { UNMutableNotificationContent(userInfo: userInfo) }
 }
 
 open class UNMutableNotificationContent: UNNotificationContent {
     open override var categoryIdentifier: String {
-        get { "" }
-        set {}
+        get { stored.category }
+        set { stored.category = newValue }
     }
     open override var attachments: [UNNotificationAttachment] {
-        get { [] }
-        set {}
+        get { stored.attachments }
+        set { stored.attachments = newValue }
     }
 }
 
 open class UNNotificationRequest: NSObject {
-    open var identifier: String { "" }
-    open var content: UNNotificationContent { UNNotificationContent() }
+    public let identifier: String
+    public let content: UNNotificationContent
+    public init(_ identifier: String, _ userInfo: [AnyHashable: Any]) {
+        self.identifier = identifier
+        content = UNNotificationContent(userInfo: userInfo)
+    }
 }
 
 open class UNNotification: NSObject {
-    open var request: UNNotificationRequest { UNNotificationRequest() }
+    public let request: UNNotificationRequest
+    public init(_ request: UNNotificationRequest) { self.request = request }
 }
 
 open class UNNotificationResponse: NSObject {
-    open var notification: UNNotification { UNNotification() }
-    open var actionIdentifier: String { "" }
+    public let notification: UNNotification
+    public let actionIdentifier: String
+    public init(_ notification: UNNotification, _ actionIdentifier: String) {
+        self.notification = notification
+        self.actionIdentifier = actionIdentifier
+    }
 }
 
 public let UNNotificationDefaultActionIdentifier = "default"
 public let UNNotificationDismissActionIdentifier = "dismiss"
 
 open class UNNotificationAttachment: NSObject {
-    public init(identifier: String, url: URL, options: [AnyHashable: Any]? = nil) throws {}
+    public let url: URL
+    /// Refuses what iOS refuses.
+    public init(identifier: String, url: URL, options: [AnyHashable: Any]? = nil) throws {
+        guard ["jpg", "png", "gif"].contains(url.pathExtension) else { throw CocoaError(.fileReadUnknown) }
+        self.url = url
+    }
 }
 
 public struct UNNotificationActionOptions: OptionSet, Sendable {
@@ -70,8 +87,8 @@ open class UNNotificationCategory: NSObject {
     public init(
         identifier: String, actions: [UNNotificationAction], intentIdentifiers: [String],
         options: UNNotificationCategoryOptions = []
-    ) {}
-    open var identifier: String { "" }
+    ) { self.identifier = identifier }
+    public let identifier: String
 }
 
 public struct UNAuthorizationOptions: OptionSet, Sendable {
@@ -99,14 +116,20 @@ public protocol UNUserNotificationCenterDelegate: AnyObject {
 }
 
 open class UNUserNotificationCenter: NSObject, @unchecked Sendable {
-    public static func current() -> UNUserNotificationCenter { UNUserNotificationCenter() }
+    private static let only = UNUserNotificationCenter()
+    public static func current() -> UNUserNotificationCenter { only }
+    public var delivered: [UNNotification] = []
+    public var removedCount = 0
     open weak var delegate: (any UNUserNotificationCenterDelegate)?
     open func requestAuthorization(
         options: UNAuthorizationOptions = [],
         completionHandler: @escaping @Sendable (Bool, (any Error)?) -> Void
     ) {}
-    open func deliveredNotifications() async -> [UNNotification] { [] }
-    open func removeDeliveredNotifications(withIdentifiers identifiers: [String]) {}
+    open func deliveredNotifications() async -> [UNNotification] { delivered }
+    open func removeDeliveredNotifications(withIdentifiers identifiers: [String]) {
+        print("removed", identifiers.joined(separator: " "))
+        removedCount += identifiers.count
+    }
     open func setNotificationCategories(_ categories: Set<UNNotificationCategory>) {}
     open func notificationCategories() async -> Set<UNNotificationCategory> { [] }
 }

@@ -1,10 +1,11 @@
-"""Tests of the package RichPush, through the program rich-push: test_device.py RICH_PUSH BLOBD.
+"""Tests of the package RichPush through the program rich-push, and of the app: test_device.py RICH_PUSH BLOBD [APP].
 
 A server that misbehaves over TLS, and blobd behind nginx as docs/NGINX.md has it.
 """
 import hashlib, http.server, json, os, plistlib, re, shutil, signal, socket, ssl, subprocess, sys, tempfile, threading, time, unittest
 
 RICH_PUSH, BLOBD = sys.argv.pop(1), sys.argv.pop(1)
+APP = sys.argv.pop(1) if os.path.isfile("".join(sys.argv[1:2])) else None
 PICTURE = b"\xff\xd8\xff\xe0" + os.urandom(300_000)
 OTHER = b"\xff\xd8\xff\xe0" + os.urandom(200_000)
 LONG_BYTES = 30_000_000
@@ -36,14 +37,15 @@ class Faulty(http.server.BaseHTTPRequestHandler):
 
     def send(self, content, etag, upto=None):
         """The content from where the request's range begins, cut before `upto`."""
+        media_type = {"webp": "image/webp", "text": "text/plain"}.get(self.path.strip("/"), "image/jpeg")
         found = re.fullmatch(r"bytes=(\d+)-(\d*)", self.headers.get("Range", ""))
         if found and self.headers.get("If-Range", etag) == etag:
             first, last = int(found[1]), min(int(found[2] or len(content)), len(content) - 1)
             fields = {"Content-Range": f"bytes {first}-{last}/{len(content)}"}
-            self.head(206, fields | {"Content-Length": last + 1 - first, "Content-Type": "image/jpeg", "ETag": etag})
+            self.head(206, fields | {"Content-Length": last + 1 - first, "Content-Type": media_type, "ETag": etag})
         else:
             first = 0
-            self.head(200, {"Content-Length": len(content), "Content-Type": "image/jpeg", "ETag": etag})
+            self.head(200, {"Content-Length": len(content), "Content-Type": media_type, "ETag": etag})
         self.wfile.write(content[first:upto])
         if upto is not None:
             self.cut()
@@ -51,7 +53,9 @@ class Faulty(http.server.BaseHTTPRequestHandler):
     def call(self):
         body = self.rfile.read(int(self.headers.get("Content-Length", 0))).decode()
         Faulty.calls.append((self.command, self.path, self.headers["Authorization"], body and json.loads(body)))
-        status = re.search("/status-([0-9]+)/", self.path)
+        if sum(path == self.path for _, path, _, _ in Faulty.calls) == 1 and self.path.startswith("/once-401/d/me"):
+            return self.head(401, {"Content-Length": 0})
+        status = re.search("/status-([0-9]+)", self.path)
         if "moved" in self.path:
             self.head(307, {"Location": "/d/me/changes", "Content-Length": 0})
         elif status:
@@ -59,7 +63,8 @@ class Faulty(http.server.BaseHTTPRequestHandler):
         elif "silent" in self.path:
             time.sleep(40)
         else:
-            answer = b'{"id":"1","message":"Hello","read":false,"action_state":"none","session":"S","token":"T","expires_at":1}'
+            state = b"dismissed" if "answered" in self.path else b"none"
+            answer = b'{"id":"1","message":"Hello","read":false,"action_state":"%s","session":"S","token":"T"}' % state
             self.head(200, {"Content-Length": len(answer), "Content-Type": "application/json"})
             self.wfile.write(answer)
 
@@ -71,7 +76,7 @@ class Faulty(http.server.BaseHTTPRequestHandler):
             return self.call()
         Faulty.requests.append((name, self.headers.get("Range")))
         number = sum(1 for request in Faulty.requests if request[0] == name)
-        if name == "ok":
+        if name in ("ok", "webp", "text"):
             self.send(PICTURE, tag(PICTURE))
         elif name == "cut":  # Twice, each time a little further.
             self.send(PICTURE, tag(PICTURE), 100_000 * number if number < 3 else None)
@@ -346,6 +351,54 @@ class DeviceTests(unittest.TestCase):
         for name in ("App.entitlements", "NotificationService.entitlements"):
             (group,) = properties[name]["com.apple.security.application-groups"]
             self.assertIn(f'"{group}"'.encode(), read("Session.swift"))
+
+    def run_app(self, *arguments):
+        folders = {"HOME": self.folder, "TMPDIR": self.folder}
+        command = [*self.tool[:-1], APP, *arguments]
+        done = subprocess.run(command, env=self.variables | folders, capture_output=True, text=True, timeout=60)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        return done.stdout
+
+    @unittest.skipUnless(APP, "there is no app")
+    def test_an_alert_is_shown_in_time_with_what_has_come(self):
+        for id, picture, shown, files in (
+            ("1", "ok", "jpg|rich ", [".jpg"]), ("1", "webp", "png|rich ", [".png"]), ("1", "text", "text|rich ", []),
+            # Slow buttons do not cost the picture, nor a slow picture the buttons.
+            ("silent", "ok", "jpg|", [".jpg"]), ("1", "slow", "text|rich ", []), ("silent", "slow", "text|", []),
+        ):
+            self.setUp()
+            push = {"aps": {"alert": {"body": "Hi"}}, "richId": id, "richUrl": f"{self.faulty}/{picture}"}
+            said, _, seconds = self.run_app(self.faulty, "alert", json.dumps(push)).rpartition("|")
+            self.assertEqual(said, shown)
+            self.assertLess(int(seconds), 30)
+            # iOS takes what is shown; nothing else is left.
+            left = os.listdir(os.path.join(self.folder, "rich-push"))
+            self.assertEqual([os.path.splitext(name)[1] for name in left], files)
+
+    @unittest.skipUnless(APP, "there is no app")
+    def test_the_app_withdraws_what_was_answered_elsewhere(self):
+        push = '{"aps":{"content-available":1},"richId":"1","richState":"dismissed"}'
+        self.assertEqual(self.run_app(self.faulty, "silent", push, "0", "1", "2"), "removed shown-1\nnewData\n")
+        push = '{"aps":{"content-available":1},"richId":"1"}'
+        self.assertEqual(self.run_app(self.faulty, "silent", push, "0", "1", "2"), "noData\n")
+        # What it was not told of, it finds when it becomes active; not without an answer.
+        said = self.run_app(self.faulty, "active", "2", "1", "status-503", "answered", "status-404")
+        self.assertEqual(said, "removed shown-answered\nremoved shown-status-404\n")
+
+    @unittest.skipUnless(APP, "there is no app")
+    def test_the_app_sends_a_response_later_if_there_is_no_network(self):
+        self.run_app("https://localhost:1", "respond", "7", "dismiss")
+        count = len(Faulty.calls)
+        self.run_app(self.faulty, "respond", "8", "default")
+        self.assertEqual(
+            [(call[1], call[3]["action"]) for call in Faulty.calls[count:]],
+            [("/d/me/notifications/7/responses", "dismiss"), ("/d/me/notifications/8/responses", "default")])
+        # A token that has expired is renewed.
+        count = len(Faulty.calls)
+        self.run_app(f"{self.faulty}/once-401", "respond", "9", "dismiss")
+        self.assertEqual([call[:2] for call in Faulty.calls[count:]], [
+            ("POST", "/once-401/d/me/notifications/9/responses"), ("PUT", "/once-401/devices"),
+            ("POST", "/once-401/d/me/notifications/9/responses")])
 
     def record(self, token, id):
         return json.loads(subprocess.run(
