@@ -31,6 +31,7 @@ class Backend:
     """backend.py and its like, by their own calls."""
 
     printed = "apns has no credentials; not sent to {}: {{"
+    errors = True  # PHP's log.
     COMMANDS = {
         ".py": lambda port: [sys.executable, BACKEND, port],
         ".mjs": lambda port: ["node", BACKEND, port],
@@ -42,7 +43,8 @@ class Backend:
             port = listener.getsockname()[1]
         self.path, self.sessions = f"{folder}/log-{port}", {}
         with open(self.path, "w") as log:
-            self.process = subprocess.Popen(self.command(folder, variables, str(port)), env=variables, stdout=log, stderr=log)
+            self.process = subprocess.Popen(
+                self.command(folder, variables, str(port)), env=variables, stdout=log, stderr=self.errors and log)
         self.http = httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=120)
         wait(lambda: self.http.get("/"))
 
@@ -88,6 +90,7 @@ class SwiftBackend(Backend):
     """RichPushBackend, by the tutorial's calls. Its log says what became of pushes."""
 
     printed = 'push: {{"body":'
+    errors = None
 
     def command(self, folder, variables, port):
         with open(f"{folder}/picture", "wb") as file:
