@@ -2,7 +2,7 @@
 
 A server that misbehaves over TLS, and blobd behind nginx as docs/NGINX.md has it.
 """
-import hashlib, http.server, json, os, plistlib, re, shutil, signal, socket, ssl, subprocess, sys, tempfile, threading, time, unittest
+import concurrent.futures, hashlib, http.server, json, os, plistlib, re, shutil, signal, socket, ssl, subprocess, sys, tempfile, threading, time, unittest
 
 RICH_PUSH, BLOBD = sys.argv.pop(1), sys.argv.pop(1)
 APP = sys.argv.pop(1) if os.path.isfile("".join(sys.argv[1:2])) else None
@@ -352,8 +352,8 @@ class DeviceTests(unittest.TestCase):
             (group,) = properties[name]["com.apple.security.application-groups"]
             self.assertIn(f'"{group}"'.encode(), read("Session.swift"))
 
-    def run_app(self, *arguments):
-        folders = {"HOME": self.folder, "TMPDIR": self.folder}
+    def run_app(self, *arguments, folder=None):
+        folders = dict.fromkeys(("HOME", "TMPDIR"), folder or self.folder)
         command = [*self.tool[:-1], APP, *arguments]
         done = subprocess.run(command, env=self.variables | folders, capture_output=True, text=True, timeout=60)
         self.assertEqual(done.returncode, 0, done.stderr)
@@ -361,19 +361,24 @@ class DeviceTests(unittest.TestCase):
 
     @unittest.skipUnless(APP, "there is no app")
     def test_an_alert_is_shown_in_time_with_what_has_come(self):
-        for id, picture, shown, files in (
+        cases = (
             ("1", "ok", "jpg|rich ", [".jpg"]), ("1", "webp", "png|rich ", [".png"]), ("1", "text", "text|rich ", []),
             # Slow buttons do not cost the picture, nor a slow picture the buttons.
             ("silent", "ok", "jpg|", [".jpg"]), ("1", "slow", "text|rich ", []), ("silent", "slow", "text|", []),
-        ):
-            self.setUp()
+        )
+
+        def show(id, picture):
+            folder = tempfile.mkdtemp(dir=self.work)
             push = {"aps": {"alert": {"body": "Hi"}}, "richId": id, "richUrl": f"{self.faulty}/{picture}"}
-            said, _, seconds = self.run_app(self.faulty, "alert", json.dumps(push)).rpartition("|")
-            self.assertEqual(said, shown)
-            self.assertLess(int(seconds), 30)
-            # iOS takes what is shown; nothing else is left.
-            left = os.listdir(os.path.join(self.folder, "rich-push"))
-            self.assertEqual([os.path.splitext(name)[1] for name in left], files)
+            shown, _, seconds = self.run_app(self.faulty, "alert", json.dumps(push), folder=folder).rpartition("|")
+            left = os.listdir(os.path.join(folder, "rich-push"))
+            return shown, [os.path.splitext(name)[1] for name in left], int(seconds)
+
+        with concurrent.futures.ThreadPoolExecutor() as pool:
+            for (_, _, shown, files), (said, left, seconds) in zip(cases, pool.map(show, *list(zip(*cases))[:2])):
+                # iOS takes what is shown; nothing else is left.
+                self.assertEqual((said, left), (shown, files))
+                self.assertLess(seconds, 30)
 
     @unittest.skipUnless(APP, "there is no app")
     def test_the_app_withdraws_what_was_answered_elsewhere(self):
