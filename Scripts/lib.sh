@@ -28,15 +28,21 @@ as_root() {
     fi
 }
 
-# Installs the Debian packages whose test fails. Each argument is 'package:test command'.
+# Prints the Debian packages whose test fails. Each argument is 'package:test command'.
+missing() {
+    local entry
+    for entry in "$@"; do
+        eval "${entry#*:}" >/dev/null 2>&1 || printf '%s\n' "${entry%%:*}"
+    done
+}
+
+# Installs those. Where that fails, it says which, and ends.
 #
 # Says what it will install before it does. With sudo, on a terminal, it asks first; without a terminal, and as root, it
 # does not: nobody is there to answer, and root has answered already.
 install_missing() {
-    local missing=() entry
-    for entry in "$@"; do
-        eval "${entry#*:}" >/dev/null 2>&1 || missing+=("${entry%%:*}")
-    done
+    local missing
+    readarray -t missing < <(missing "$@")
     [ "${#missing[@]}" -gt 0 ] || return 0
     command -v apt-get >/dev/null ||
         die "Missing: ${missing[*]}. Install what your system has for these Debian packages."
@@ -44,9 +50,10 @@ install_missing() {
     may_use_sudo "apt-get install ${missing[*]}" ||
         die "Nothing was installed. Run this first: sudo apt-get install ${missing[*]}"
     say "Installing ${missing[*]} …"
-    as_root apt-get update -qq >&2
+    as_root apt-get update -qq >&2 || die "apt-get update failed; missing are: ${missing[*]}"
     as_root env DEBIAN_FRONTEND=noninteractive \
-        apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2
+        apt-get install -y -qq --no-install-recommends "${missing[@]}" >&2 ||
+        die "apt-get could not install what is missing: ${missing[*]}"
 }
 
 # Whether a command may be run with sudo: yes where there is nobody to ask or sudo is not needed.
@@ -75,25 +82,38 @@ install_build_needs() {
         'zlib1g-dev:pkg-config --exists zlib || test -e /usr/include/zlib.h'
 }
 
-# Installs what the suite runs beside the daemon: a C compiler for faults, tracing, other users, small disks, Python
-# for the check of the OpenAPI document and for moto, Ceph's gateway (70 MB) as a real object store, fronts.
-install_test_needs() {
-    install_missing \
-        'gcc:command -v cc' \
-        'curl:command -v curl' \
-        'strace:command -v strace' \
-        'util-linux:command -v setpriv && command -v prlimit' \
-        'mount:command -v mount' \
-        'iproute2:command -v ip' \
-        'spin:command -v spin' \
-        'prometheus:command -v promtool' \
-        'python3-venv:python3 -c "import ensurepip, venv"' \
-        'binutils:command -v readelf' 'openssl:command -v openssl' \
-        'nginx:PATH=$PATH:/usr/sbin command -v nginx' 'haproxy:PATH=$PATH:/usr/sbin command -v haproxy' \
-        'libcurl4:ldconfig -p | grep -q libcurl.so.4' \
-        'ceph-mon:command -v ceph-mon' 'ceph-osd:command -v ceph-osd' 'radosgw:command -v radosgw' \
-        'ceph-common:command -v ceph && command -v monmaptool && command -v radosgw-admin'
-}
+# What the suite runs beside the daemon, for install_missing: a C compiler for faults, tracing, other users, small disks,
+# Python for the check of the OpenAPI document and for moto, Ceph's gateway (70 MB) as a real object store, fronts.
+TEST_NEEDS=(
+    'gcc:command -v cc'
+    'curl:command -v curl'
+    'git:command -v git'
+    'jq:command -v jq'
+    'strace:command -v strace'
+    'util-linux:command -v setpriv && command -v prlimit'
+    'bsdutils:command -v script'
+    'mount:command -v mount'
+    'iproute2:command -v ip'
+    'systemd:command -v systemd-analyze'
+    'spin:command -v spin'
+    'prometheus:command -v promtool && command -v prometheus'
+    'python3-venv:python3 -c "import ensurepip, venv"'
+    'binutils:command -v readelf' 'openssl:command -v openssl'
+    'nginx:PATH=$PATH:/usr/sbin command -v nginx' 'haproxy:PATH=$PATH:/usr/sbin command -v haproxy'
+    'libcurl4:ldconfig -p | grep -q libcurl.so.4'
+    'ceph-mon:command -v ceph-mon' 'ceph-osd:command -v ceph-osd' 'radosgw:command -v radosgw'
+    'ceph-common:command -v ceph && command -v monmaptool && command -v radosgw-admin'
+)
+# What the examples run in: 300 MB, of which a JDK, Kotlin and a browser are nearly all. Go, which takes 460 MB and
+# compiles its library first, is not among them.
+EXAMPLE_NEEDS=(
+    'nodejs:command -v node'
+    'ruby:command -v ruby'
+    "php-cli:command -v php" "php-curl:php -r 'exit(function_exists(\"curl_init\") ? 0 : 1);'"
+    'default-jdk-headless:command -v javac' 'kotlin:command -v kotlinc'
+    'libandroid-json-java:test -e /usr/share/java/com.android.json.jar'
+    'chromium:command -v chromium'
+)
 
 # Builds blobd in release. Sets BLOBD to the program's path.
 build_release() {
