@@ -6,7 +6,7 @@ from playwright.sync_api import expect, sync_playwright
 SITE = sys.argv.pop(1)
 FOLDER = sys.argv.pop(1) if len(sys.argv) > 1 and os.path.isdir(sys.argv[1]) else None
 ANN, WORK, WATCH, BOB = "#device-ann-iphone", "#device-ann-pixel", "#device-ann-watch", "#device-bob-pixel"
-expect.set_options(timeout=15_000)
+expect.set_options(timeout=60_000)
 
 
 class PhoneTests(unittest.TestCase):
@@ -26,6 +26,7 @@ class PhoneTests(unittest.TestCase):
     def open(self, **options):
         context = self.browser.new_context(**({"viewport": {"width": 1280, "height": 900}} | options))
         self.addCleanup(context.close)
+        context.set_default_timeout(60_000)
         self.page = context.new_page()
         self.problems = []
         self.page.on("pageerror", lambda error: self.problems.append(str(error)))

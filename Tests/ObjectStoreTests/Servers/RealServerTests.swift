@@ -14,6 +14,11 @@ private let one: [UInt8] = [1]
     static let kinds: [ObjectServer.Kind] =
         (ObjectServer.hasMoto ? [.moto] : []) + (ObjectServer.hasRGW ? [.rgw] : [])
 
+    @Test(
+        "Both kinds of servers are here",
+        .enabled(if: kinds == ObjectServer.Kind.allCases, "moto or Ceph is not here"))
+    func kindsOfServers() {}
+
     /// A bucket with a prefix of its own.
     static func bucket(
         _ kind: ObjectServer.Kind, prefix: String = "s\(UInt32.random(in: .min ... .max))",

@@ -108,7 +108,9 @@ import Testing
     }
 
     /// Its own were judged: those of a shell alongside a daemon whose unit has others.
-    @Test("The limits are those of the daemon's process, also of one whose sockets are passed")
+    @Test(
+        "The limits are those of the daemon's process, also of one whose sockets are passed",
+        .enabled(if: Activator.isAvailable, "needs cc"))
     func limits() throws {
         func descriptors(_ arguments: [String], _ shell: String) throws -> Finding? {
             try Self.findings(arguments + ["--nginx", "/dev/null"], shell: shell)["descriptors"]
@@ -121,14 +123,10 @@ import Testing
         let usual = try DaemonProcess()
         let ofUsual = ["--data", usual.dataPath, "--socket", usual.socketPath]
         #expect(try descriptors(ofUsual, "ulimit -n 300;")?.seen.hasSuffix(": 300") == false)
-        if Activator.isAvailable {
-            let activator = try Activator()
-            #expect(try RawClient(activator.socketPath).request("GET", "/livez").status == 200)
-            let passed = [
-                "--data", activator.folder.path("data"), "--socket", activator.socketPath,
-            ]
-            #expect(try descriptors(passed, "ulimit -n 300;")?.seen.hasSuffix(": 300") == false)
-        }
+        let activator = try Activator()
+        #expect(try RawClient(activator.socketPath).request("GET", "/livez").status == 200)
+        let passed = ["--data", activator.folder.path("data"), "--socket", activator.socketPath]
+        #expect(try descriptors(passed, "ulimit -n 300;")?.seen.hasSuffix(": 300") == false)
         let none = try Self.findings(
             ["--data", "/nonexistent", "--socket", "/nonexistent/s", "--nginx", "/dev/null"],
             shell: "ulimit -n 300;")

@@ -26,7 +26,7 @@ import Testing
     /// It said "Is it running? Start one" to a user who had no permission.
     @Test(
         "Without permission, the group and how to join it are named",
-        .enabled(if: Machine.canChangeUser))
+        .enabled(if: Machine.canChangeUser, "needs root and setpriv"))
     func permission() throws {
         let daemon = try DaemonProcess(["--socket-group", "12345"])
         chmod(daemon.folder.path, 0o755)

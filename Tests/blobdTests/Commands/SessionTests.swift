@@ -7,7 +7,9 @@ import Testing
 @Suite(.waiting) struct SessionTests {
     private static let folder = "\(Files.package)/Tests/Sessions"
 
-    @Test("Each command prints what its session says", arguments: Files.names(in: folder))
+    @Test(
+        "Each command prints what its session says",
+        arguments: try table("Tests/Sessions", atLeast: 12, Files.names(in: folder)))
     func commands(file: String) throws {
         var lines = Files.text("\(Self.folder)/\(file)").split(
             separator: "\n", omittingEmptySubsequences: false
@@ -30,31 +32,40 @@ import Testing
         ("docs/OPERATING.md", true), ("docs/TROUBLESHOOTING.md", true), ("README.md", true),
     ]
 
-    private static let sections = documents.flatMap { path, isOfHost in
-        Session.all(in: path).map { session in
-            var session = session
-            // These build for minutes: ReadmeTests checks that they exist.
-            session.steps.removeAll {
-                $0.command.contains(#/^(\./)?(Scripts/(?!run )|Benchmarks/)/#)
+    private static let sections = Result {
+        try documents.flatMap { path, isOfHost in
+            try table("commands of \(path)", atLeast: 1, Session.all(in: path)).map {
+                (session: prepared($0, of: path), isOfHost: isOfHost)
             }
-            if path == "docs/CONFIGURATION.md" {
-                session.steps.insert(Session.Step(command: "unset BLOBD_SOCKET"), at: 0)
-            }
-            if path == "README.md" {
-                for index in session.steps.indices {
-                    session.steps[index].expected = session.steps[index].expected?.map {
-                        $0.replacing(#/\d{4}-\d\d-\d\dT[\d:.]+Z|workers=\d/#, with: "…")
-                    }
-                }
-            }
-            return (session: session, isOfHost: isOfHost)
         }
     }
 
-    @Test("The commands of the documents do what they say", arguments: sections.indices)
+    private static func prepared(_ session: Session, of path: String) -> Session {
+        var session = session
+        // These build for minutes: ReadmeTests checks that they exist.
+        session.steps.removeAll {
+            $0.command.contains(#/^(\./)?(Scripts/(?!run )|Benchmarks/)/#)
+        }
+        if path == "docs/CONFIGURATION.md" {
+            session.steps.insert(Session.Step(command: "unset BLOBD_SOCKET"), at: 0)
+        }
+        if path == "README.md" {
+            for index in session.steps.indices {
+                session.steps[index].expected = session.steps[index].expected?.map {
+                    $0.replacing(#/\d{4}-\d\d-\d\dT[\d:.]+Z|workers=\d/#, with: "…")
+                }
+            }
+        }
+        return session
+    }
+
+    @Test(
+        "The commands of the documents do what they say",
+        arguments: try table("sections with commands", atLeast: 25, sections.get().indices))
     func document(section: Int) throws {
-        #expect(Self.sections.count >= 15 && Self.sections.flatMap(\.session.steps).count >= 100)
-        let (session, isOfHost) = Self.sections[section]
+        let sections = try Self.sections.get()
+        #expect(sections.flatMap(\.session.steps).count >= 100)
+        let (session, isOfHost) = sections[section]
         for fault in try isOfHost ? Self.runOnHost(session) : Self.run(session, []) {
             Issue.record("\(fault)")
         }

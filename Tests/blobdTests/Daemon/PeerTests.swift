@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// Who may connect. These tests act as another user, which only root can.
-@Suite(.waiting, .enabled(if: Machine.canChangeUser))
+@Suite(.waiting, .enabled(if: Machine.canChangeUser, "needs root and setpriv"))
 struct PeerTests {
     static let user = "65534"
 

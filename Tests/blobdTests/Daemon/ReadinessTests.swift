@@ -7,19 +7,13 @@ import Testing
 /// `/healthz` was 200 while publishes got 507, in a store of `--map-size 16MiB` that was full.
 @Suite(.waiting, .serialized) struct ReadinessTests {
     /// What a store is full of.
-    enum Limit: CaseIterable {
+    enum Limit {
         /// The map of LMDB, filled with short payloads and with long ones.
         case shortMap, longMap
         /// A small file system.
         case disk
         /// The size limit of files, with the log and without it: a write over it ended the daemon by SIGXFSZ.
         case fileSize, fileSizeWithoutLog
-
-        static let possible = allCases.filter {
-            ($0 != .disk || SmallDisk.isPossible)
-                && (![.fileSize, .fileSizeWithoutLog].contains($0)
-                    || access("/usr/bin/prlimit", X_OK) == 0)
-        }
     }
 
     private static func expectNotReady(_ daemon: DaemonProcess) throws {
@@ -37,8 +31,20 @@ import Testing
 
     @Test(
         "A full store is not ready from the first refusal on, serves what it has, and is ready when there is room",
-        arguments: Limit.possible)
-    func full(limit: Limit) throws {
+        arguments: [Limit.shortMap, .longMap])
+    func fullMap(limit: Limit) throws { try fill(limit) }
+
+    @Test(
+        "So is a full disk", .enabled(if: SmallDisk.isPossible, "only root can mount a small disk"))
+    func fullDisk() throws { try fill(.disk) }
+
+    @Test(
+        "So is a store whose files may not grow",
+        .enabled(if: access("/usr/bin/prlimit", X_OK) == 0, "needs prlimit"),
+        arguments: [Limit.fileSize, .fileSizeWithoutLog])
+    func fileSize(limit: Limit) throws { try fill(limit) }
+
+    private func fill(_ limit: Limit) throws {
         let disk = limit == .disk ? try SmallDisk(byteCount: 48 << 20) : nil
         let (flags, sizes): ([String], [Int]) =
             switch limit {

@@ -5,7 +5,7 @@ import Testing
 @Suite(.waiting) struct CommandDocumentTests {
     @Test("COMMANDS.md is what the program says of its commands")
     func commands() throws {
-        let (end, output, errors) = try run([
+        let (end, output, errors) = try TestSupport.run([
             "\(Files.package)/Packaging/man-pages", "--markdown", DaemonProcess.program,
         ])
         try #require(end == .exited(0), "\(errors)")
@@ -15,24 +15,45 @@ import Testing
             "run Packaging/man-pages --markdown .build/debug/blobd > docs/COMMANDS.md")
     }
 
-    /// The examples of each help, which the man pages have, too.
-    private static let examples = Session.all(in: "docs/COMMANDS.md")
+    /// An example of a help, which the man pages have, too.
+    struct Example: CustomTestStringConvertible {
+        let command: String
+        let session: Session
+        var testDescription: String { "blobd \(command)" }
 
-    @Test(
-        "Each example of a command runs", .enabled(if: hasJQ, "needs jq"),
-        .disabled(if: hasSanitizer, "the commands are the same"), arguments: examples.indices)
-    func example(section: Int) throws {
-        #expect(Self.examples.flatMap(\.steps).count > 80)
-        var session = Self.examples[section]
-        guard let command = session.title.split(separator: " ").last.map(String.init) else {
-            return
+        var needsBucket: Bool {
+            session.steps.contains { $0.command.contains("s3://") } || command == "promote"
+        }
+
+        static let all = Session.all(in: "docs/COMMANDS.md").map { session in
+            Example(
+                command: session.title.split(separator: " ").last.map(String.init) ?? "",
+                session: session)
         }
         // The first 3,800 requests of a probe are those of OBJECT-STORE.md.
-        if command == "probe" { return }
-        let needsBucket =
-            session.steps.contains { $0.command.contains("s3://") } || command == "promote"
-        if needsBucket && !ObjectServer.hasMoto { return }
+        .filter { $0.command != "probe" }
+    }
 
+    @Test(
+        "Each example of a command runs", .enabled(if: isInstalled("jq"), "jq is not here"),
+        .disabled(if: hasSanitizer, "the commands are the same"),
+        arguments: try table(
+            "examples in COMMANDS.md", atLeast: 20, Example.all.filter { !$0.needsBucket }))
+    func local(example: Example) throws { try run(example) }
+
+    @Test(
+        "Each example of a command that needs a bucket runs",
+        .enabled(if: isInstalled("jq"), "jq is not here"),
+        .enabled(if: ObjectServer.hasMoto, "moto cannot be installed"),
+        .disabled(if: hasSanitizer, "the commands are the same"),
+        arguments: try table(
+            "examples in COMMANDS.md with a bucket", atLeast: 3,
+            Example.all.filter(\.needsBucket)))
+    func ofBucket(example: Example) throws { try run(example) }
+
+    private func run(_ example: Example) throws {
+        let (command, needsBucket) = (example.command, example.needsBucket)
+        var session = example.session
         let folder = TemporaryFolder()
         mkdir(folder.path("work"), 0o700)
         let shard = "s3://test/examples-\(UInt64.random(in: .min ... .max))"
@@ -116,6 +137,4 @@ import Testing
         "backup": [("--data ./data", "--data $(mktemp -du)")],
         "restore": [("--data ./data", "--data $(mktemp -du)")],
     ]
-
-    private static let hasJQ = (try? run(["/bin/sh", "-c", "command -v jq"]).end) == .exited(0)
 }

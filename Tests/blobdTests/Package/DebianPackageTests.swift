@@ -5,19 +5,30 @@ import Testing
 
 /// What goes into the Debian package. `Scripts/package-check` tries the package itself.
 @Suite(.waiting) struct DebianPackageTests {
-    @Test("The changelog's version is the program's, and the tag's where there is one")
+    @Test("The changelog's version is the program's")
     func version() throws {
         let changelog = Files.text("\(Files.package)/Packaging/debian/changelog")
         #expect(changelog.hasPrefix("blobd (\(blobdVersion)) "))
         #expect(try blobd(["--version"]).text == blobdVersion + "\n")
-        let tag = try run(["git", "-C", Files.package, "describe", "--tags", "--exact-match"])
-        let name = String(decoding: tag.output, as: UTF8.self).drop { $0 == "v" }
-        // Only a version is one of a release.
-        guard tag.end == .exited(0), name.first?.isNumber == true else { return }
-        #expect(name == blobdVersion + "\n")
     }
 
-    @Test("Each command has a man page with its options", .enabled(if: hasPython, "needs python3"))
+    @Test(
+        "A version that this commit is tagged with is the program's",
+        .enabled(if: Files.exists("\(Files.package)/.git"), "this is no clone"))
+    func tag() throws {
+        // Without it git refuses a clone of another user.
+        let (end, output, errors) = try run([
+            "git", "-c", "safe.directory=*", "-C", Files.package, "tag", "--points-at", "HEAD",
+        ])
+        try #require(end == .exited(0), "\(errors)")
+        for tag in String(decoding: output, as: UTF8.self).split(separator: "\n") {
+            let name = tag.drop { $0 == "v" }
+            // Only a version is one of a release.
+            if name.first?.isNumber == true { #expect(name == blobdVersion) }
+        }
+    }
+
+    @Test("Each command has a man page with its options")
     func manPages() throws {
         let folder = TemporaryFolder()
         let (end, _, errors) = try run([
@@ -128,6 +139,4 @@ import Testing
         let wants = site.folder.path("etc/systemd/system/multi-user.target.wants")
         #expect(try FileManager.default.contentsOfDirectory(atPath: wants) == ["other.service"])
     }
-
-    private static let hasPython = (try? run(["python3", "--version"]).end) == .exited(0)
 }

@@ -72,7 +72,7 @@ import Testing
 
     @Test(
         "On a terminal sudo is asked for, and not used without a yes",
-        .enabled(if: FileManager.default.isExecutableFile(atPath: "/usr/bin/script")),
+        .enabled(if: isInstalled("script"), "needs script"),
         arguments: [
             ("y\n", true), ("yes\n", true), ("n\n", false), ("\n", false), ("sure\n", false),
         ])

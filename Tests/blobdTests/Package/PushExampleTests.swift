@@ -11,20 +11,33 @@ import Testing
 
     @Test(
         "A backend serves devices, and its pushes are what APNs and FCM accept",
-        .enabled(if: hasNeeds && !hasSanitizer), arguments: ["backend", "node", "php"])
+        .enabled(if: hasNeeds, "what the backend needs from PyPI cannot be installed"),
+        .disabled(if: hasSanitizer, "the daemon is the same"),
+        arguments: ["backend", "node", "php"])
     func backend(of part: String) async throws { try await check(part) }
 
     @Test(
-        "The iOS example downloads, responds, and has the right types", .enabled(if: !hasSanitizer))
+        "The iOS example downloads, responds, and has the right types",
+        .disabled(if: hasSanitizer, "the daemon is the same"))
     func ios() async throws { try await check("ios") }
 
     @Test(
         "The Android example downloads, responds, and has the right types",
-        .enabled(
-            if: !hasSanitizer
-                && (try? run(["/bin/sh", "-c", "kotlinc -version"]))?.end == .exited(0),
-            "kotlin is not here"))
+        .enabled(if: isInstalled("kotlinc"), "kotlin is not here"),
+        .disabled(if: hasSanitizer, "the daemon is the same"))
     func android() async throws { try await check("android") }
+
+    @Test(
+        "The page of phones plays its stories in a browser",
+        .enabled(if: isInstalled("chromium"), "chromium is not here"),
+        .disabled(if: hasSanitizer, "the daemon is the same"))
+    func phones() async throws {
+        let (end, output, errors) = try await runAside([
+            "timeout", "-k", "30", "900", "\(Files.package)/Scripts/phones", "--check", "--built",
+            DaemonProcess.program, "--port", "\(try ObjectServer.freePort())",
+        ])
+        #expect(end == .exited(0), "\(String(decoding: output, as: UTF8.self))\(errors)")
+    }
 
     private func check(_ part: String) async throws {
         let (end, output, errors) = try await runAside([

@@ -78,7 +78,26 @@ struct Exchange {
         }
         request = columns(halves[0])
         answer = columns(halves[1])
+        try check()
     }
+
+    /// A mistake in the table must not pass for something that holds.
+    private func check() throws {
+        if let status = answer.first, status.wholeMatch(of: Pattern.status) == nil {
+            throw TestFailure("\(place): \(status) is no status")
+        }
+        for column in answer.dropFirst() where !Pattern.isOne(column) {
+            throw TestFailure("\(place): the column \(column) is no pattern")
+        }
+        for text in request.dropFirst() + answer.dropFirst().map({ String($0.dropFirst()) })
+        where text.hasPrefix("@") && !Self.makers.contains(String(text.prefix { $0 != " " })) {
+            throw TestFailure("\(place): nothing is made by \(text)")
+        }
+    }
+
+    private static let makers: Set = [
+        "@gzip", "@deflate", "@cut", "@more", "@bytes", "@lines", "@text", "@form",
+    ]
 
     /// Whether it is no request, but a step of the run.
     var isStep: Bool { request.first?.hasPrefix("@") == true }
@@ -92,6 +111,7 @@ struct Exchange {
     /// Compiled once: a literal in a function is compiled by each call.
     private enum Pattern {
         nonisolated(unsafe) static let bracket = #/\[([^\]]+)\]/#
+        nonisolated(unsafe) static let status = #/\d{3}( [a-z0-9_]+)?|2…|told .+/#
         nonisolated(unsafe) static let repeated = #/‹(.+?)\*(\d+)›/#
         nonisolated(unsafe) static let sentField = #/([A-Z][A-Za-z-]+):( .*)?/#
         nonisolated(unsafe) static let variable = #/([a-z_]+)>(\w+)|([A-Z][A-Za-z-]+):>(\w+)/#
@@ -100,6 +120,15 @@ struct Exchange {
         nonisolated(unsafe) static let life = #/lives: (\d+)/#
         nonisolated(unsafe) static let less = #/([a-z_]+)<(\d+)/#
         nonisolated(unsafe) static let member = #/([a-z_]+)=(.*)/#
+        nonisolated(unsafe) static let body = #/[~!=].*/#
+
+        /// Whether an answer's column is one of the patterns: what is none would be compared with nothing.
+        static func isOne(_ column: String) -> Bool {
+            column.wholeMatch(of: variable) != nil || column.wholeMatch(of: list) != nil
+                || column.wholeMatch(of: field) != nil || column.wholeMatch(of: life) != nil
+                || column.wholeMatch(of: less) != nil || column.wholeMatch(of: member) != nil
+                || column.wholeMatch(of: body) != nil
+        }
     }
 
     /// A text of the table with the variables' values and what is repeated.

@@ -168,9 +168,12 @@ struct ExchangeRun {
             let numbers = [
                 "HUP": SIGHUP, "STOP": SIGSTOP, "CONT": SIGCONT, "TERM": SIGTERM, "INT": SIGINT,
             ]
-            daemon.signal(numbers[name] ?? SIGCONT)
+            guard let number = numbers[name] else { throw TestFailure("no signal is \(name)") }
+            daemon.signal(number)
         case "@until":
-            let number = Int(words[2].drop { $0 == ">" }) ?? -1
+            guard words.count == 3, let number = Int(words[2].drop { $0 == ">" }) else {
+                throw TestFailure("no number is in \(line)")
+            }
             let isMore = words[2].hasPrefix(">")
             try daemon.waitUntil(name) { isMore ? $0 > number : $0 == number }
         case "@log":
@@ -220,7 +223,12 @@ struct ExchangeTable: Sendable, CustomTestStringConvertible {
             return words
         }
         let arguments = setting("daemon")
-        let dialects = setting("dialects").compactMap { TestDialect(rawValue: $0) }
+        let dialects = try setting("dialects").map { word in
+            guard let dialect = TestDialect(rawValue: word) else {
+                throw TestFailure("\(name): no dialect is \(word)")
+            }
+            return dialect
+        }
         let exchanges = try lines.enumerated().compactMap { number, line in
             try Exchange(line, at: "\(name):\(number + 1)")
         }

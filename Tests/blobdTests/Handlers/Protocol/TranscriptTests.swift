@@ -5,16 +5,13 @@ import Testing
 /// The transcripts of `docs/PROTOCOL.md` and `Tests/Transcripts`, sent to a daemon with an empty store and default
 /// settings.
 @Suite(.waiting) struct TranscriptTests {
-    static let transcripts = (try? Transcript.all()) ?? []
-
-    @Test("There are transcripts in both dialects")
-    func present() {
-        #expect(Self.transcripts.count >= 5)
+    private static let transcripts = Result {
+        try table("transcripts", atLeast: 6, Transcript.all())
     }
 
-    @Test("A daemon answers as the transcripts say", arguments: transcripts.indices)
+    @Test("A daemon answers as the transcripts say", arguments: try transcripts.get().indices)
     func answers(_ index: Int) throws {
-        let transcript = Self.transcripts[index]
+        let transcript = try Self.transcripts.get()[index]
         let daemon = try DaemonProcess()
         let client = try daemon.connect()
         for exchange in transcript.exchanges {
