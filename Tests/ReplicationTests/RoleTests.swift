@@ -347,7 +347,7 @@ struct RoleTests {
         }
         let led = promotions.filter { if case .leads = $0.answer { true } else { false } }
         // The one that asks when the other one leads already is handed over to in turn.
-        #expect(led.count == 1 || pause < 3)
+        #expect(led.count == 1 || led.count == 2 && pause < 3)
         try expectNothingLost(acknowledged, [a, b, c])
     }
 

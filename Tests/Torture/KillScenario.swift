@@ -38,8 +38,14 @@ struct KillScenario: Scenario {
         var daemon = try start(bench, &figures)
         for round in 1...rounds {
             let stop = StopSign()
+            let before = Publisher.acknowledgedCount(crowd)
             let threads = try Publisher.start(
                 crowd, at: [bench.socket], seed: bench.seed, round: round, until: stop)
+            // Each kill hits a daemon at work, however slow the machine is.
+            let patience = Patience()
+            while Publisher.acknowledgedCount(crowd) == before {
+                try patience.wait(orThrow: "round \(round): no change was acknowledged")
+            }
             Clock.pause(microseconds: Int.random(in: 1_000...400_000, using: &bench.generator))
             let wasRunning = daemon.isRunning()
             daemon.kill()
@@ -56,6 +62,7 @@ struct KillScenario: Scenario {
             if round % 20 == 0 { say("kill: round \(round), \(figures.words(crowd))") }
         }
         try daemon.stop()
+        try require(figures.checked >= rounds, "only \(figures.checked) were compared")
         try verify(bench, "after the last round")
         return ["\(rounds) rounds", figures.words(crowd)]
     }

@@ -140,6 +140,8 @@ import Zlib
             #expect(try store.ownedPayload(for: "wrong", asOf: noon) == text)
             let report = try store.verify()
             #expect(report.problemCount == 1, "\(offset): \(report.problems)")
+            let words = isRefused ? "restart point 1 of" : "does not inflate"
+            #expect(report.problems.first?.contains(words) == true, "\(report.problems)")
             try store.delete("wrong", asOf: noon)
             _ = try store.freeOrphans(byteCountMax: 1 << 30)
         }

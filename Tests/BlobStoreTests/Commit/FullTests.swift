@@ -126,6 +126,7 @@ import Testing
             #expect(told == count)
         } catch {
             guard case .resync = error else { throw error }
+            #expect(try store.changes(of: "anna", from: .beginning).changes.isEmpty)
         }
     }
 
@@ -192,7 +193,7 @@ import Testing
             if outcome.isDone { again += 1 }
         }
         try store.commitPending()
-        #expect(again >= 1)
+        #expect(again == max(1, third / 4))
         #expect(try store.ownedPayload(for: "again-0", asOf: noon) == bytes(100_000))
         #expect(try store.verify().problems == [])
 
@@ -242,7 +243,8 @@ import Testing
         #expect(lines == ["found 3"])
         #expect(status == .exited(0))
         let (none, ended) = try Child.run(Child.torturer, ["open", path])
-        #expect(ended != .killed(signal: 7), "\(none)")
+        let isRefused = none.first?.contains("no space") == true && ended == .exited(1)
+        #expect(isRefused || none == ["opened"] && ended == .exited(0), "\(none) \(ended)")
         let (again, _) = try Child.run(Child.torturer, ["read", path, "a"])
         #expect(again == ["found 3"])
     }

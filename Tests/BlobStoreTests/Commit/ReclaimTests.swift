@@ -68,8 +68,14 @@ import Testing
         #expect(none.byteCount == 0 && !none.more && Self.allocated(folder) == kept)
         #expect(store.publishedByteCount == (numbers.count) * byteCount)
         try reclaimAll(store)
-        // Half of what may stay allocated, the reserve, and the pages that are in use.
-        #expect(Self.allocated(folder) < full / 10 + 16 << 20)
+        // The pages in use, half of what may stay allocated of the others, and what is after the last one. A page may
+        // take a little more of a file system with larger blocks.
+        let environment = store.core.environment
+        let inUse = try environment.usedByteCount - environment.freeByteCount(store.core.tables)
+        let end = try Files.byteCount(folder.path + "/data.mdb") - environment.usedByteCount
+        #expect(inUse < full / 5)
+        let most = inUse + end + StoreLimits.freeAllocatedByteCountMin / 2
+        #expect(Self.allocated(folder) <= most + 64 << 10)
         #expect(store.allocatedByteCount == Self.allocated(folder))
         for index in lasting {
             #expect(try store.ownedPayload(for: "\(index)", asOf: later) == bytes(index, byteCount))
@@ -99,9 +105,10 @@ import Testing
         _ = consume view
     }
 
-    @Test("On a full disk deletes and expiry go on, where free pages were given back")
+    @Test(
+        "On a full disk deletes and expiry go on, where free pages were given back",
+        .enabled(if: SmallDisk.isPossible, "only root can mount a small disk"))
     func fullDisk() throws {
-        try #require(SmallDisk.isPossible)
         let disk = try SmallDisk(byteCount: 96 << 20)
         let store = try BlobStore.open(at: disk.path + "/data")
         try put(store, Array(0..<600), 60_000, seconds: 60)

@@ -9,7 +9,7 @@ import Testing
     private final class Manager {
         let address: String
         private let descriptor: Int32
-        private var told: [String] = []
+        private(set) var told: [String] = []
 
         init(_ address: String) throws {
             self.address = address
@@ -92,15 +92,27 @@ import Testing
         #expect(daemon.wait() == 0)
     }
 
-    @Test("The variables are not for children, and a manager that is gone is no trouble")
+    @Test("A manager that is gone is no trouble, and a watchdog of another process is not fed")
     func leftovers() throws {
         let daemon = try DaemonProcess(
             shell: "export NOTIFY_SOCKET=/nonexistent WATCHDOG_USEC=20000;")
         #expect(try daemon.put("1", [1]).status == 201)
         #expect(daemon.stop() == 0)
+        let folder = TemporaryFolder()
+        let manager = try Manager(folder.path("n"))
         let other = try DaemonProcess(
-            shell: "export WATCHDOG_USEC=20000 WATCHDOG_PID=1 NOTIFY_SOCKET=x;")
+            in: folder,
+            shell:
+                "export WATCHDOG_USEC=20000 WATCHDOG_PID=1 NOTIFY_SOCKET=\(manager.address);")
+        try manager.wait(for: "READY=1")
+        // It is fed every 10 ms where it is the daemon's own.
+        let end = ContinuousClock.now + .milliseconds(100)
+        while .now < end {
+            other.signal(SIGHUP)
+            try manager.wait(for: "READY=1")
+        }
         #expect(other.stop() == 0)
+        #expect(!(manager.told + manager.drain()).contains { $0.contains("WATCHDOG") })
     }
 
     @Test(

@@ -155,6 +155,7 @@ struct FailingBucketTests {
         let leader = try shard.leader(in: first.folder)
         try leader.wait(for: "no change") { try $0.publish("second").status < 300 }
         #expect(try publish("three", on: leader) == 201)
+        #expect(try shard.names("blob/") == names)
         // A client asks again where an answer is late.
         let gets = shard.blobGets
         #expect(gets > 0)

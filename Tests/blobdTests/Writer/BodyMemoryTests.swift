@@ -264,7 +264,8 @@ import Testing
             hear()
             check(step)
         }
-        #expect(grants > 0 && refusals > 0 && cancels > 0, "seed \(seed)")
+        #expect(
+            min(grants, refusals, cancels) >= 50, "seed \(seed): \(grants) \(refusals) \(cancels)")
         // Those that do not wait end, and others are served. Those that wait for files which only those who
         // wait have are refused at their deadline.
         for step in steps..<steps + 400 where !bodies.isEmpty {

@@ -187,6 +187,6 @@ import Testing
             return result
         }
         keys.unmap()
-        #expect(missed == 0, "of \(asked)")
+        #expect(missed == 0 && asked >= 100, "\(missed) of \(asked)")
     }
 }

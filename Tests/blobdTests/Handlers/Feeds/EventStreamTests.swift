@@ -60,7 +60,8 @@ import Testing
             revisions.append(change.revision)
             latest[change.id] = change.notification?["message"]?.text
         }
-        #expect(revisions.count < count, "everything that happened was queued")
+        // What its socket holds, and the last state of each.
+        #expect(revisions.count < count / 3, "what happened was queued")
         #expect(revisions == Array(Set(revisions)).sorted())
         for (number, id) in ids.enumerated() {
             #expect(latest[id] == "\(message)\(count - ids.count + number)")

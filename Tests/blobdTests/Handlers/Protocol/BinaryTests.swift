@@ -262,6 +262,7 @@ import Testing
             for client in clients { #expect(try client.frameAnswer().status < 300) }
         }
         #expect(try daemon.statistic("publishes") == 1 + 320)
-        #expect(try daemon.statistic("syncs") < 320)
+        // A few for each round: its first change, and those that came meanwhile.
+        #expect(try daemon.statistic("syncs") <= 80)
     }
 }
