@@ -40,7 +40,10 @@ extension BlobStore {
 
     /// Gives back what is allocated at the file's end and was not needed between the last two calls. Once a second.
     public func trimFile() throws(StoreError) {
-        try pipeline.whileWriting { () throws(StoreError) in pipeline.space.trim() }
+        try pipeline.whileWriting { () throws(StoreError) in
+            pipeline.space.trim()
+            core.memtables.release()
+        }
     }
 
     /// Gives free pages inside of `data.mdb` back to the file system, where more of them are allocated than

@@ -42,7 +42,7 @@ extension BlobStore {
         try store.loadQuarantine()
         try store.loadGivenWay()
         // Only now: who reads meanwhile waits for what an earlier writer acknowledged.
-        store.pendingKeys.clear()
+        store.pendingCounts.clear()
         return store
     }
 
@@ -119,7 +119,7 @@ extension BlobStore {
             environment, tables: tables, format: format,
             predecessors: try predecessors(in: environment, tables.meta, directory),
             directory: directory, options: options, lock: lock,
-            pendingKeys: try PendingKeys(directory, isWriter: !isReadOnly))
+            pendingCounts: try PendingCounts(directory, isWriter: !isReadOnly))
     }
 
     private static func predecessors(

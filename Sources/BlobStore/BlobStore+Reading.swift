@@ -3,7 +3,7 @@ internal import LMDB
 // The ways in. Each opens a snapshot of its own and ends it before it returns.
 
 extension BlobStore {
-    /// Calls `body` with the store as it was last committed. Opening costs about a hundred nanoseconds and no
+    /// Calls `body` with the store as it is now, with all that was acknowledged. Opening costs about a hundred nanoseconds and no
     /// allocation. Throws what `body` throws; ``StoreError/readersFull``.
     @inlinable
     public func withSnapshot<Result>(
@@ -27,11 +27,15 @@ extension BlobStore {
     /// A snapshot that ends when its last owner does. Prefer `withSnapshot`.
     @available(*, noasync, message: "a snapshot must not be held across a suspension")
     @inline(__always)
-    public func makeSnapshot() throws(StoreError) -> Snapshot { try Snapshot(core, isKept: true) }
+    public func makeSnapshot() throws(StoreError) -> Snapshot {
+        try Snapshot(core, isKept: true, isCommitted: false)
+    }
 
     /// A snapshot that counts no reference: the caller keeps this store until it has ended.
     @usableFromInline
-    func makeUnkeptSnapshot() throws(StoreError) -> Snapshot { try Snapshot(core, isKept: false) }
+    func makeUnkeptSnapshot() throws(StoreError) -> Snapshot {
+        try Snapshot(core, isKept: false, isCommitted: false)
+    }
 
     /// Calls `body` with a part of a notification, in place.
     ///

@@ -84,8 +84,8 @@ extension BlobStore {
     }
 
     /// From now on batches of short changes are acknowledged when they are in the log (`changes.log`): one sync of
-    /// a few blocks. Until ``commitPending()`` or another change commits them no snapshot has them: a reader asks
-    /// ``pendingKeys`` first. All changes must be made on one thread, since LMDB ties a transaction to one.
+    /// a few blocks. Snapshots of this process have them from then on; other processes once ``commitPending()`` or
+    /// another change commits them. All changes must be made on one thread, since LMDB ties a transaction to one.
     ///
     /// - Throws: ``StoreError/full`` when there is no room for the log: batches are then committed one by one.
     package func beginLogging() throws(StoreError) {

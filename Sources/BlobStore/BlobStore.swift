@@ -34,8 +34,8 @@ public final class BlobStore: Sendable {
     /// Who waits for which owner's changes.
     public let feedWatch: FeedWatch
 
-    /// Which notifications, blobs and owners have changes that no snapshot has yet.
-    package let pendingKeys: PendingKeys
+    /// What was acknowledged and is not committed, as other processes see it.
+    package let pendingCounts: PendingCounts
 
     // The parts. Each knows those before it, and none knows this type.
 
@@ -47,18 +47,18 @@ public final class BlobStore: Sendable {
     init(
         _ environment: Environment, tables: Tables, format: FormatRecord,
         predecessors: Predecessors, directory: String, options: Options, lock: DirectoryLock?,
-        pendingKeys: PendingKeys
+        pendingCounts: PendingCounts
     ) {
         core = StoreCore(
             environment, tables: tables, id: format.storeID, predecessors: predecessors,
             directory: directory, options: options, lock: lock)
-        self.pendingKeys = pendingKeys
-        log = LogReader(core: core, pending: pendingKeys)
+        self.pendingCounts = pendingCounts
+        log = LogReader(core: core, pending: pendingCounts)
         feedWatch = FeedWatch(FeedWatch.Limits(options))
         pipeline = CommitPipeline(core, log, feedWatch)
     }
 
-    deinit { pendingKeys.unmap() }
+    deinit { pendingCounts.unmap() }
 
     /// Takes over what may change while a store is open. What is under way keeps its limits. From any thread.
     package func adjust(to options: Options) {

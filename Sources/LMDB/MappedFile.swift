@@ -6,6 +6,7 @@ internal import Glibc
 @safe package struct MappedFile: @unchecked Sendable {
     // Sendable: an address that never changes as long as the environment is open.
     private let start: UnsafeRawPointer
+    private let mapByteCount: Int
     /// The descriptor of `data.mdb`, which is the environment's.
     package let descriptor: Int32
 
@@ -22,12 +23,21 @@ internal import Glibc
             return nil
         }
         unsafe start = found
+        var info = unsafe MDB_envinfo()
+        _ = unsafe mdb_env_info(environment, &info)
+        mapByteCount = unsafe info.me_mapsize
         // Both meta pages: LMDB's magic number is in them. The environment has just been opened, so
         // nothing changes these bytes meanwhile.
         for page in 0..<2 {
             let offset = page * pageByteCount
             guard unsafe Self.agrees(start + offset, descriptor, at: offset) else { return nil }
         }
+    }
+
+    /// Whether an address is in the map.
+    @inline(__always)
+    package func contains(_ address: UnsafeRawPointer) -> Bool {
+        unsafe UInt(bitPattern: address) &- UInt(bitPattern: start) < UInt(mapByteCount)
     }
 
     /// The file offset of a value, in bytes.

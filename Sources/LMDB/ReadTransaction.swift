@@ -40,6 +40,12 @@ internal import Synchronization
         get { unsafe slot.pointee.mark.load(ordering: .relaxed) }
     }
 
+    /// What it was given: see ``ReaderSlots/setCompanion(_:)``.
+    package var companion: UInt {
+        @inline(__always)
+        get { unsafe slot.pointee.companion.load(ordering: .relaxed) }
+    }
+
     /// Where its transaction, its cache and its bounds are.
     fileprivate var slotAddress: UnsafeMutablePointer<ReaderSlot> {
         @inline(__always)

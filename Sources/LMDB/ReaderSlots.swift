@@ -24,6 +24,8 @@ internal import Synchronization
         let remembersLookups: Bool
         /// Slots up to here have been tried, at least.
         let triedCount = Atomic(0)
+        /// What each view is given.
+        let companion = Atomic<UInt>(0)
     }
 
     package var capacity: Int { unsafe rest.pointee.capacity }
@@ -81,6 +83,9 @@ internal import Synchronization
     @inline(__always)
     private func open() throws(LMDBError) -> UnsafeMutablePointer<ReaderSlot> {
         let slot = unsafe try takeSlot()
+        // Once the slot is marked, and before the view exists: see `isGiven`.
+        unsafe slot.pointee.companion.store(
+            rest.pointee.companion.load(ordering: .acquiring), ordering: .relaxed)
         if let idle = unsafe slot.pointee.transaction, unsafe mdb_txn_renew(idle) == MDB_SUCCESS {
             // Which commit it sees is known now. Nothing hangs on when others learn of it: until
             // they do they wait, as for a view that is being opened.
@@ -160,6 +165,30 @@ internal import Synchronization
         throw LMDBError(code: MDB_READERS_FULL, call: "mdb_txn_begin")
     }
 
+    /// What views are given from now on, with their transactions: the address of something that belongs to the last
+    /// commit, or 0. A view may have been given the one before, which ``isGiven(_:)`` tells.
+    package func setCompanion(_ address: UInt) {
+        unsafe rest.pointee.companion.store(address, ordering: .sequentiallyConsistent)
+    }
+
+    /// Whether a view may still have what it was given. Ask for what is not given any more. Costs a look at every
+    /// slot that was ever tried; why it is certain, see ``oldestViewed``.
+    package func isGiven(_ address: UInt) -> Bool {
+        atomicMemoryFence(ordering: .sequentiallyConsistent)
+        for number
+            in 0..<max(1, unsafe rest.pointee.triedCount.load(ordering: .sequentiallyConsistent))
+        {
+            let slot = unsafe slots + number
+            switch unsafe slot.pointee.mark.load(ordering: .acquiring) {
+            case ReaderSlot.idle: continue
+            case ReaderSlot.opening: return true
+            default:
+                if unsafe slot.pointee.companion.load(ordering: .relaxed) == address { return true }
+            }
+        }
+        return false
+    }
+
     /// The oldest commit a view of this process may still be seeing; `UInt64.max` when none is open, 0 while one is
     /// being opened. Costs a look at every slot that was ever tried.
     ///
@@ -184,6 +213,8 @@ internal import Synchronization
 @safe struct ReaderSlot: ~Copyable {
     /// The commit that is viewed, ``opening`` or ``idle``.
     let mark = Atomic<UInt64>(ReaderSlot.idle)
+    /// What the view was given.
+    let companion = Atomic<UInt>(0)
     /// Begun, and reset while idle; nil until it is first used.
     var transaction: OpaquePointer?
     /// What its views have found; nil until it is first used, and in processes that only read.
@@ -222,7 +253,8 @@ internal import Synchronization
 
     @inline(__always)
     mutating func begin(_ commit: UInt64) {
-        mark.store(commit, ordering: .relaxed)
+        // Releasing: who sees it sees what the view was given.
+        mark.store(commit, ordering: .releasing)
         if let cache { cache.commit = commit }
         // In a process with a cache one number always means one state.
         roots.begin(commit, isSame: cache != nil)

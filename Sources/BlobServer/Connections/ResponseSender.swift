@@ -133,8 +133,10 @@ final class ResponseSender {
             while mapped < answer.mappedEnd {
                 let bytes = batch.mapped[mapped]
                 mapped += 1
-                if links, answer.isLinked, bytes.count >= stretchByteCountMin {
-                    guard sendListed(to: connection), link(bytes, to: connection) else { return }
+                if links, answer.isLinked, let offset = place(of: bytes) {
+                    guard sendListed(to: connection),
+                        link(bytes.count, at: offset, to: connection)
+                    else { return }
                 } else {
                     pieces.append(bytes)
                 }
@@ -161,12 +163,19 @@ final class ResponseSender {
         connection.socket.widen(to: Socket.widenedByteCount)
     }
 
-    private func link(_ bytes: UnsafeRawBufferPointer, to connection: Connection) -> Bool {
-        guard let pages, let start = bytes.baseAddress else { return true }
+    /// Where in the file bytes lie that can be linked: not those of a change that is still in memory.
+    @inline(__always)
+    private func place(of bytes: UnsafeRawBufferPointer) -> Int? {
+        guard bytes.count >= stretchByteCountMin, let start = bytes.baseAddress else { return nil }
+        return pages?.offset(of: start)
+    }
+
+    private func link(_ byteCount: Int, at offset: Int, to connection: Connection) -> Bool {
+        guard let pages else { return true }
         widen(connection)
         let transfer = connection.socket.send(
-            from: pages.descriptor, at: pages.offset(of: start), byteCount: bytes.count)
-        return note(transfer, connection, wanted: bytes.count) == bytes.count
+            from: pages.descriptor, at: offset, byteCount: byteCount)
+        return note(transfer, connection, wanted: byteCount) == byteCount
     }
 
     private func queueRest(
@@ -220,9 +229,10 @@ final class ResponseSender {
             }
             let bytes = stored.extracting(first: min(stored.byteCount, stream.end - position))
             position += bytes.byteCount
-            if stream.isLinked, bytes.byteCount >= stretchByteCountMin {
+            let offset = stream.isLinked ? bytes.withUnsafeBytes { place(of: $0) } : nil
+            if let offset {
                 if !pieces.isEmpty { break }
-                _ = bytes.withUnsafeBytes { link($0, to: connection) }
+                _ = link(bytes.byteCount, at: offset, to: connection)
                 return connection.sentByteCount - before
             }
             // The map keeps these bytes while `snapshot` is open.

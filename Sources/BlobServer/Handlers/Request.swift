@@ -15,18 +15,15 @@ enum Request {
         }
     }
 
-    /// Whether a snapshot contains what the request reads. Its slices refer to `text`.
+    /// Whether a snapshot will do for an answer.
     @inline(__always)
-    func readiness(
-        of text: RawSpan, in snapshot: borrowing Snapshot, of store: BlobStore
-    ) -> Readiness {
-        switch self {
-        case .fetch(.part(let id, _)):
-            store.readiness(of: .notification, id.of(text), in: snapshot)
-        case .fetch(.digest(let digest)): store.readiness(of: digest, in: snapshot)
-        case .call(let call):
-            store.readiness(of: call.endpoint.reads, call.name.utf8.span.bytes, in: snapshot)
+    func readiness(in snapshot: borrowing Snapshot, of store: BlobStore) -> Readiness {
+        if case .call(let call) = self, call.endpoint.rules.contains(.onCommitted),
+            !store.pendingCounts.isEmpty
+        {
+            return .pendingCommit
         }
+        return snapshot.isCurrent ? .ready : .staleSnapshot
     }
 }
 
@@ -67,55 +64,13 @@ protocol IncomingRequest: ~Escapable {
     ) -> RequestHandler.Step
 }
 
-/// What a request reads in a snapshot of the store.
-enum Reads: Sendable {
-    /// Nothing: a change reads in its transaction, and the counters include what is not committed.
-    case nothing
-    /// The notification that it names.
-    case notification
-    /// The notifications and changes of the owner that it names.
-    case owner
-    /// The blob that it names. Such calls are always fetches by digest.
-    case blob
-    case everything
-}
-
 /// Whether a snapshot contains everything that was acknowledged before a request arrived.
 enum Readiness {
     case ready
-    /// There may be changes that are only in the log.
+    /// A backup copies what is committed.
     case pendingCommit
-    /// There was a commit after the snapshot was opened.
+    /// Something was acknowledged after the snapshot was opened.
     case staleSnapshot
-}
-
-extension BlobStore {
-    /// The snapshot is checked last: a change committed before the filter returned false is in the snapshot, or the
-    /// snapshot is stale.
-    @inline(__always)
-    func readiness(
-        of reads: Reads, _ name: RawSpan, in snapshot: borrowing Snapshot
-    ) -> Readiness {
-        let isPending: Bool
-        switch reads {
-        case .nothing: return .ready
-        case .notification: isPending = pendingKeys.mayContain(name)
-        case .owner: isPending = pendingKeys.mayContain(owner: name)
-        case .blob, .everything: isPending = !pendingKeys.isEmpty
-        }
-        return readiness(isPending: isPending, in: snapshot)
-    }
-
-    @inline(__always)
-    func readiness(of blob: Digest, in snapshot: borrowing Snapshot) -> Readiness {
-        readiness(isPending: pendingKeys.mayContain(blob), in: snapshot)
-    }
-
-    @inline(__always)
-    private func readiness(isPending: Bool, in snapshot: borrowing Snapshot) -> Readiness {
-        if isPending { return .pendingCommit }
-        return snapshot.isCurrent ? .ready : .staleSnapshot
-    }
 }
 
 struct Session {

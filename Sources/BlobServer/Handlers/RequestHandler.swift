@@ -128,7 +128,7 @@ final class RequestHandler {
         into batch: inout AnswerBatch, consumed: inout Int
     ) -> Step {
         if request.wait == .none {
-            switch asked.readiness(of: text, in: snapshot, of: store) {
+            switch asked.readiness(in: snapshot, of: store) {
             case .ready: break
             case .pendingCommit:
                 consumed = 0

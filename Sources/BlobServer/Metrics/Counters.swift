@@ -158,7 +158,7 @@ extension Figure {
             $0.counters.expired.total
         },
         Figure("syncs", title: "syncs") { $0.counters.batches.total },
-        Figure("log_batches") { Int(clamping: $0.store.pendingKeys.batchCount) },
+        Figure("log_batches") { Int(clamping: $0.store.pendingCounts.batchCount) },
         Figure("log_commits") { $0.commitCount },
         Figure(
             "bytes_sent", .bytes, title: "bytes sent", top: .rate("sent", 3),

@@ -2,18 +2,18 @@ import BlobStore
 
 /// Decides when acknowledged changes that are only in the write-ahead log are committed to `data.mdb`.
 ///
-/// * After a moment without changes, so that the next reader need not wait for the commit.
+/// * After a moment without changes, so that the memory that they take is free.
 /// * While changes keep arriving, at an interval, so that many share a commit.
-/// * Early, for readers that wait for pending changes, but some time after the last commit, so that readers in a loop
-///   do not make every batch a commit.
+/// * Early, for backups and other processes, which read what is committed, but some time after the last commit, so that
+///   those that read in a loop do not make every batch a commit.
 struct CommitClock {
     /// A commit takes about two milliseconds, during which a publisher has to wait. With this interval, fewer than one
     /// publish in a hundred waits.
     static let intervalMicrosecondsMax = 100_000
     /// How long no change may arrive before pending ones are committed.
     static let pauseMicroseconds = 2_000
-    /// A reader waits at most this long, plus a commit. Without it, a client that reads in a loop what others publish
-    /// would make every batch a commit.
+    /// A reader of what is committed waits at most this long, plus a commit. Without it, one that reads in a loop what
+    /// others publish would make every batch a commit.
     static let earlyMicrosecondsMin = 10_000
 
     private var state = PendingBatches()
@@ -54,7 +54,6 @@ struct CommitClock {
         let age = now.microseconds(since: begin)
         let isOverdue =
             age >= Self.intervalMicrosecondsMax
-            || state.isAwaited && age >= Self.pauseMicroseconds
             || isAsked && microsecondsToEarlyCommit(asOf: now) <= 0
         // The commit serves all requests made so far.
         if isOverdue { commitRequestCount = demand.requestCount }
@@ -64,14 +63,13 @@ struct CommitClock {
     /// Whether to commit pending changes while no batch waits.
     mutating func isDue(asOf now: Instant, _ demand: Demand) -> Bool {
         guard begin != nil else { return false }
-        return isOverdue(asOf: now, demand) || state.isAwaited
+        return isOverdue(asOf: now, demand)
             || now.microseconds(since: last) >= Self.pauseMicroseconds
     }
 
     /// How long the writer may sleep, in milliseconds.
     func pause(asOf now: Instant, hasWaiters: Bool) -> Int {
         guard begin != nil else { return .max }
-        if state.isAwaited { return 0 }
         var microseconds = Self.pauseMicroseconds
         if hasWaiters { microseconds = min(microseconds, microsecondsToEarlyCommit(asOf: now)) }
         return (max(0, microseconds) + 999) / 1_000

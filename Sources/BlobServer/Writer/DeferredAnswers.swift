@@ -22,11 +22,11 @@ struct CommitWaiters {
     }
 
     /// Completes the waiters that asked before the last commit or, if nothing is pending, all of them.
-    mutating func completeCommitted(in pendingKeys: PendingKeys) {
+    mutating func completeCommitted(in pendingCounts: PendingCounts) {
         guard !waiters.isEmpty else { return }
         // If the count is unchanged since the request, what it asked for is pending, unless nothing is.
-        let commitCount = pendingKeys.commitCount
-        let isEmpty = pendingKeys.isEmpty
+        let commitCount = pendingCounts.commitCount
+        let isEmpty = pendingCounts.isEmpty
         complete(with: .committed) { isEmpty || $0.commitCount != commitCount }
     }
 

@@ -64,7 +64,7 @@ struct WriterLoop {
             let hasAnnounced = try edits.announce(in: store)
             let now = Instant.now
             if maintenance.isDue(asOf: now) { try maintenance.run(asOf: now) }
-            commitWaiters.completeCommitted(in: store.pendingKeys)
+            commitWaiters.completeCommitted(in: store.pendingCounts)
             // After the last step of a long change, another one may be queued.
             if batch.isEmpty, !hasAdvanced, !hasAnnounced { wait(asOf: now) }
         }
@@ -106,7 +106,7 @@ struct WriterLoop {
 
     private mutating func apply(_ batch: ChangeBatch) throws(StoreError) {
         if batch.hasCommitWaiters {
-            commitWaiters.add(from: batch, commitCount: store.pendingKeys.commitCount)
+            commitWaiters.add(from: batch, commitCount: store.pendingCounts.commitCount)
         }
         var outcomes: [Outcome] = []
         if !batch.changes.isEmpty {
@@ -197,12 +197,12 @@ struct WriterLoop {
     private var commitDemand: CommitClock.Demand {
         CommitClock.Demand(
             hasWaiters: !commitWaiters.isEmpty,
-            requestCount: store.pendingKeys.commitRequestCount)
+            requestCount: store.pendingCounts.commitRequestCount)
     }
 
     private mutating func noteCommits() {
         commitClock.note(
-            store.pendingChanges, commitCount: store.pendingKeys.commitCount, asOf: .now)
+            store.pendingChanges, commitCount: store.pendingCounts.commitCount, asOf: .now)
         // Committed changes can be shipped.
         if context.replica.role == .leader { context.replica.signal.notify() }
     }
@@ -246,7 +246,7 @@ struct WriterLoop {
             try ignoringFull { () throws(StoreError) in try store.write(position) }
         }
         try store.endLogging()
-        commitWaiters.completeCommitted(in: store.pendingKeys)
+        commitWaiters.completeCommitted(in: store.pendingCounts)
     }
 
     private func ignoringFull(_ body: () throws(StoreError) -> Void) throws(StoreError) {

@@ -240,7 +240,7 @@ struct BackupWriter: ~Copyable {
     }
 
     private mutating func check(
-        _ cursor: borrowing Cursor, _ table: BackupTable
+        _ cursor: borrowing TableCursor, _ table: BackupTable
     ) throws(StoreError) {
         guard let blob = try table.check(cursor.key, cursor.value) else { return }
         blobs.append(Blob(number: blob.number, storedByteCount: blob.storedByteCount))

@@ -91,13 +91,13 @@ extension ChangeTransaction {
         }
     }
 
-    /// Moves a blob that nothing keeps any more to the orphans. One that was stored in this very transaction goes
-    /// at once, unless it is long, is yet to be shipped, or may be in pages that the log refers to.
+    /// Moves a blob that nothing keeps any more to the orphans. One that was stored in this very batch goes at
+    /// once, unless it is long, is yet to be shipped, or may be in pages that the log refers to.
     mutating func abandon(_ entry: BlobEntry) throws(StoreError) {
         let blob = entry.blob
         try removeEntry(of: blob)
         try takeBack(blob.digest, until: entry.expiryBound)
-        if blob.number >= firstOwnBlobNumber, sequence == 0, !transaction.hasOverflow,
+        if blob.number >= firstUnseenBlobNumber, sequence == 0, !transaction.hasOverflow,
             Self.isFreedWhole(blob.storedByteCount)
         {
             _ = try removeChunks(of: blob.number, storedByteCount: blob.storedByteCount)
@@ -180,7 +180,7 @@ extension ChangeTransaction {
     /// Whether bytes that are published again need not be stored again. What was evicted is: nobody knows whether
     /// the bucket has it still, and its bytes are at hand.
     borrowing func hasBytes(of entry: BlobEntry) throws(StoreError) -> Bool {
-        // No snapshot has what this transaction has stored.
+        // No commit has what this transaction has stored.
         guard entry.number < firstOwnBlobNumber else { return true }
         if try isEvicted(entry.blob) { return false }
         return try core.isWhole(entry.blob)

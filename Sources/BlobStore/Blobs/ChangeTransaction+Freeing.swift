@@ -33,7 +33,7 @@ struct ReadyOrphans {
     var lookedAt = 0
 }
 
-extension Cursor {
+extension TableCursor {
     /// The state the cursor stands at, in the table `orphans`, and whose it is.
     borrowing func state() throws(StoreError) -> (UInt64, BlobStateEntry) {
         guard let (_, number) = Keys.state(key) else { throw .corrupt("a key of the orphan table") }

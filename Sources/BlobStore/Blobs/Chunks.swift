@@ -10,24 +10,44 @@ struct ChunkReader: ~Escapable {
     // Unretained: the snapshot behind this view keeps the store alive, and counting references
     // here would cost more than the lookup's own bookkeeping.
     private let store: Unmanaged<StoreCore>
+    private let memtable: MemtableView?
 
     @inline(__always)
     @_lifetime(borrow snapshot)
     init(_ snapshot: borrowing Snapshot) {
         view = snapshot.transaction.view
         store = .passUnretained(snapshot.store)
+        memtable = snapshot.memtable
     }
 
     /// The stored bytes of chunk `index`, in place. One lookup; the checksum is computed when it is first read.
     @inline(__always)
     @_lifetime(copy self)
     func chunk(of blob: BlobReference, at index: Int) throws(StoreError) -> RawSpan {
+        if let memtable, let bytes = pending(blob, index, in: memtable) { return bytes }
         let ordinal = blob.number &+ UInt64(truncatingIfNeeded: index)
         if store._withUnsafeGuaranteedRef({ $0.verifiedChunks.contains(ordinal) }) {
             let byteCount = blob.chunkByteCount(at: index)
             return try value(of: blob, at: index, byteCount).extracting(last: byteCount)
         }
         return try firstRead(of: blob, at: index, ordinal: ordinal)
+    }
+
+    /// A chunk that is in memory, as it was acknowledged: nothing of it needs to be checked, and nothing is known of
+    /// its bytes in `data.mdb`.
+    @inline(never)
+    @_lifetime(copy self)
+    private func pending(
+        _ blob: BlobReference, _ index: Int, in memtable: MemtableView
+    ) -> RawSpan? {
+        let key = Keys.chunk(blob.number, index)
+        let table = store._withUnsafeGuaranteedRef { $0.tables.chunks }
+        let byteCount = blob.chunkByteCount(at: index)
+        guard case .value(let value) = memtable.find(key.bytes, in: table.number),
+            value.count >= byteCount
+        else { return nil }
+        // The snapshot that this reader borrows keeps the memtable.
+        return _overrideLifetime(value.bytes.extracting(last: byteCount), copying: self)
     }
 
     @inline(never)

@@ -41,11 +41,10 @@ extension CommitPipeline {
         transaction.transaction.operations.finish(alignment: LogRecord.alignment) { bytes in
             head.write(into: &bytes)
         }
-        // Before it is written: where the log has a change that no snapshot has, this says so.
-        pending.insertKeys(of: transaction.transaction.operations.bytes, head, core.tables)
-        let owners = transaction.touchedOwners[open.notedOwnerCount...]
-        for owner in owners { pending.insert(owner.utf8.span.bytes, .owner) }
-        open.notedOwnerCount = owners.endIndex
+        // Before it is written: what fails here has changed nothing.
+        var isPublished = false
+        defer { if !isPublished { core.memtables.dropUnpublished() } }
+        try addToMemtable(transaction)
         let mark = pending.mark
         guard pending.addBatch(of: head.transaction, changeCount: changeCount),
             try log.append(transaction.transaction.operations.bytes)
@@ -56,10 +55,37 @@ extension CommitPipeline {
         pending.noteSynced()
         core.durations.log.note(nanoseconds: clinux_monotonic_ns() - start)
         logByteCount.store(log.offset, ordering: .relaxed)
-        let counters = transaction.counters
-        pendingCounters.withLock { $0 = counters }
-        open.isAwaited = open.isAwaited || feedWatch.isAwaited(owners)
+        let owners = transaction.takeTouchedOwners()
+        core.memtables.publish()
+        isPublished = true
+        // Who is woken looks at once, and finds it.
+        if !owners.isEmpty { feedWatch.notify(owners, at: transaction.counters.revision) }
         return true
+    }
+
+    /// Adds what the last batch did to what readers find in memory.
+    private func addToMemtable(_ transaction: borrowing ChangeTransaction) throws(StoreError) {
+        let memtable = core.memtables.current(over: transaction.transaction.id - 1)
+        let tables = core.tables.all
+        let pages = OverflowInliner(core: core)
+        var reader = OperationReader(
+            transaction.transaction.operations.bytes.extracting(
+                droppingFirst: transaction.transaction.operations.prefixByteCount),
+            hasOverflow: true)
+        for _ in 0..<transaction.transaction.operations.operationCount {
+            guard let operation = reader.next(),
+                let table = tables.first(where: { $0.number == operation.table })
+            else { throw .corrupt("a batch of changes has an unknown operation") }
+            if !operation.isPut {
+                memtable.delete(operation.key, in: table.number)
+            } else if let place = operation.overflow {
+                // The transaction has no more than its beginning in memory.
+                let value = try pages.value(at: place, operation.key, in: operation.table)
+                memtable.put(operation.key, value.span.bytes, in: table.number)
+            } else {
+                memtable.put(operation.key, operation.value, in: table.number)
+            }
+        }
     }
 
     /// Writes the long values of which the record has only the place. Before the record: where it is

@@ -12,10 +12,6 @@ final class OpenTransaction: @unchecked Sendable {
     var growth = OpenGrowth()
     /// Stored bytes of the batches whose long values are in pages, and not in the log.
     var overflowByteCount = 0
-    /// How many of the owners that it touches are noted as pending.
-    var notedOwnerCount = 0
-    /// Whether somebody waits for the changes of an owner that it touches.
-    var isAwaited = false
 
     /// Whether there are changes in the log that are not committed.
     var isPending: Bool { (log?.recordCount ?? 0) > 0 }
@@ -23,7 +19,6 @@ final class OpenTransaction: @unchecked Sendable {
     var pendingBatches: PendingBatches {
         var batches = PendingBatches()
         batches.isPending = isPending
-        batches.isAwaited = isAwaited
         batches.batchCount = Int(log?.recordCount ?? 0)
         batches.byteCount = log?.offset ?? 0
         return batches
@@ -34,16 +29,12 @@ final class OpenTransaction: @unchecked Sendable {
         log?.restart()
         growth = OpenGrowth()
         overflowByteCount = 0
-        notedOwnerCount = 0
-        isAwaited = false
     }
 }
 
 /// What is in the write-ahead log and not in `data.mdb`.
 package struct PendingBatches: Sendable {
     package var isPending = false
-    /// Whether it has changes of an owner that somebody waits for.
-    package var isAwaited = false
     package var batchCount = 0
     /// Bytes of the log that they take.
     package var byteCount = 0

@@ -108,7 +108,7 @@ extension CommitPipeline {
     }
 
     private func lastTransaction() throws(StoreError) -> UInt64 {
-        try Snapshot(core, isKept: true).transaction.id
+        try core.snapshot().transaction.id
     }
 
     private func ignoringFull(_ body: () throws(StoreError) -> Void) throws(StoreError) {
@@ -134,6 +134,7 @@ extension CommitPipeline {
             throw failure(of: error, growth: growth)
         }
         core.lastCommit.store(number, ordering: .releasing)
+        core.memtables.retire()
         space.coverLastPage()
     }
 
@@ -197,7 +198,8 @@ struct OverflowInliner {
         return bytes
     }
 
-    private func value(
+    /// One of the values, which is in pages of `data.mdb`. Throws ``StoreError/corrupt(_:)`` where it is not whole.
+    func value(
         at place: OverflowLocation, _ key: RawSpan, in table: Int
     ) throws(StoreError) -> [UInt8] {
         let byteCountMax = ChunkLayout.alignedPrefixByteCount + ChunkLayout.byteCountMax

@@ -14,7 +14,7 @@ final class CommitPipeline: Sendable {
     let core: StoreCore
     let space: SpaceReserve
     let reclaimer: FreePageReclaimer
-    let pending: PendingKeys
+    let pending: PendingCounts
     let logReader: LogReader
     let feedWatch: FeedWatch
 
@@ -22,9 +22,6 @@ final class CommitPipeline: Sendable {
     let writing = Mutex<Void>(())
     /// What is acknowledged and not committed. Used inside `writing`.
     let open = OpenTransaction()
-    /// The counters with all that is in the log and not committed; nil: nothing is. Set inside
-    /// `writing`.
-    let pendingCounters = Mutex<Counters?>(nil)
     /// Bytes of the log that are not committed. Set inside `writing`.
     let logByteCount = Atomic(0)
     /// Bytes that publishes brought since the store was opened, as stored.
@@ -48,9 +45,7 @@ final class CommitPipeline: Sendable {
 
     /// The counters with all that was acknowledged before.
     func counters() throws(StoreError) -> Counters {
-        // They are asked first: what is committed between the two questions is in the snapshot.
-        if let pending = pendingCounters.withLock({ $0 }) { return pending }
-        return try core.snapshot().counters()
+        try Snapshot(core, isKept: true, isCommitted: false).counters()
     }
 
     struct SideFreeing {
@@ -253,6 +248,7 @@ final class CommitPipeline: Sendable {
 
     func finish(_ commit: Commit) {
         core.lastCommit.store(commit.number, ordering: .releasing)
+        core.memtables.retire()
         // Only then: who finds nothing pending finds the commit.
         // The marks are other processes' to write, too: the log does not depend on them.
         if open.isPending || !pending.isEmpty { noteAllCommitted() }
@@ -265,6 +261,5 @@ final class CommitPipeline: Sendable {
         open.restart()
         logByteCount.store(0, ordering: .relaxed)
         pending.clear()
-        pendingCounters.withLock { $0 = nil }
     }
 }

@@ -9,6 +9,7 @@ extension ChangeTransaction {
         _ destination: BatchDestination, of replication: Replication
     ) throws(StoreError) {
         self.destination = destination
+        firstUnseenBlobNumber = counters.nextBlobNumber
         let isShipped = replication.capturesChanges.load(ordering: .relaxed)
         sequence = isShipped ? replication.lastSequence.load(ordering: .relaxed) + 1 : 0
         storedBlobs.removeAll(keepingCapacity: true)

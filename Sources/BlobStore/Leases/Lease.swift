@@ -162,11 +162,13 @@ public struct DataPages: Sendable {
     /// For the shortest pages: nothing shorter is sent from any store's file.
     public static let byteCountMin = 4_096
 
-    /// Where in the file a stretch begins.
+    /// Where in the file a stretch begins; nil where it is in memory, not in the file yet.
     ///
     /// - Parameter bytes: of ``Snapshot/storedBytes(of:from:)``, from this store.
     @inline(__always)
-    public func offset(of bytes: UnsafeRawPointer) -> Int { file.offset(of: bytes) }
+    public func offset(of bytes: UnsafeRawPointer) -> Int? {
+        file.contains(bytes) ? file.offset(of: bytes) : nil
+    }
 }
 
 /// Which orphans may have pages with the peers of a run that has ended. What earlier runs sent is not known; so

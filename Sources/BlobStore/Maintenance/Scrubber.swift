@@ -84,7 +84,7 @@ package struct Scrubber {
         var byteCount = 0
         var count = 0
         defer { position.byteCount += byteCount }
-        return try Snapshot(core, isKept: true).walk(table, after: key.span.bytes) {
+        return try core.snapshot().walk(table, after: key.span.bytes) {
             (cursor) throws(StoreError) in
             guard count < Self.entryCountMax, byteCount < byteCountMax else { return false }
             do throws(StoreError) {
@@ -151,7 +151,7 @@ package struct Scrubber {
             key.count > digest.count
             ? Int(UInt32(bigEndian: key.span.bytes.integer(Digest.byteCount))) : nil
         var found: ([UInt8], BlobReference?, Int)?
-        try Snapshot(core, isKept: true).walk(core.tables.blobs, from: digest.span.bytes) {
+        try core.snapshot().walk(core.tables.blobs, from: digest.span.bytes) {
             (cursor) throws(StoreError) in
             let isSame = cursor.key.equals(digest.span.bytes)
             if isSame, next == nil { return true }

@@ -172,7 +172,7 @@ extension Snapshot {
     /// entry that is not inside of its pages.
     borrowing func walk(
         _ table: Table, _ recount: Recount,
-        _ body: (borrowing Cursor) throws(StoreError) -> Void
+        _ body: (borrowing TableCursor) throws(StoreError) -> Void
     ) throws(StoreError) {
         var cursor = try cursor(in: table)
         var movesLeft =

@@ -138,7 +138,7 @@ extension ChangeTransaction {
     }
 }
 
-extension Cursor {
+extension TableCursor {
     /// The owner and the app of the notification it stands at, where that is live and names the
     /// category.
     fileprivate borrowing func owner(

@@ -129,13 +129,6 @@ public final class FeedWatch: Sendable {
         for wake in woken { wake() }
     }
 
-    func isAwaited(_ owners: some Collection<String>) -> Bool {
-        guard !owners.isEmpty else { return false }
-        return state.withLock { state in
-            !state.waiting.isEmpty && owners.contains { state.waiting[Array($0.utf8)] != nil }
-        }
-    }
-
     /// How many have a slot.
     public var count: Int { state.withLock { $0.slotCount } }
 

@@ -4,8 +4,8 @@ internal import LMDB
 /// One owner's entries in the index, and the records they name, as both are read for a page. Records are found by a
 /// cursor rather than by lookups: those are remembered, and a page would push out what is being fetched.
 struct OwnerWalk: ~Copyable, ~Escapable {
-    private var entries: Cursor
-    private var records: Cursor
+    private var entries: TableCursor
+    private var records: TableCursor
     private let prefix: [UInt8]
 
     /// Bytes of a revision at a key's end.

@@ -42,7 +42,7 @@ extension Snapshot {
     }
 }
 
-extension Cursor {
+extension TableCursor {
     /// A copy of the record the cursor stands at; nil when it has expired at `now`.
     fileprivate borrowing func liveRecord(asOf now: Timestamp) throws(StoreError) -> Record? {
         guard try RecordView(value).expiresAt > now else { return nil }

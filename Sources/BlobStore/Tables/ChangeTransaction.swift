@@ -24,9 +24,11 @@ struct ChangeTransaction: ~Copyable, TableReader {
     /// them: everyone who follows a feed must then read the history again, which is better than a store that
     /// nothing can be removed from.
     var remembersRemovals = true
-    /// The first blob number that this transaction gives: no snapshot has a blob from there on.
+    /// The first blob number that this transaction gives: no commit has a blob from there on.
     let firstOwnBlobNumber: UInt64
-    /// Owners whose feeds have changed, most of them once.
+    /// The first blob number of this batch: nobody has read a blob from there on.
+    var firstUnseenBlobNumber: UInt64
+    /// Owners whose feeds have changed in this batch, most of them once.
     var touchedOwners: [String] = []
     var hasCategoryEdit = false
     private let durations: WriteDurations
@@ -51,6 +53,7 @@ struct ChangeTransaction: ~Copyable, TableReader {
         let begun = try Self.begin(store.environment)
         counters = try Self.storedCounters(begun, store.tables)
         firstOwnBlobNumber = counters.nextBlobNumber
+        firstUnseenBlobNumber = counters.nextBlobNumber
         transaction = begun
         tables = store.tables
         self.now = now
@@ -91,6 +94,12 @@ struct ChangeTransaction: ~Copyable, TableReader {
 
     var isDirty: Bool { transaction.isDirty }
 
+    /// The owners whose feeds have changed, which are told of it now.
+    mutating func takeTouchedOwners() -> [String] {
+        defer { touchedOwners.removeAll(keepingCapacity: true) }
+        return touchedOwners
+    }
+
     /// Writes the counters, commits and syncs.
     consuming func commit() throws(LMDBError) {
         try putCounters()
@@ -105,8 +114,8 @@ struct ChangeTransaction: ~Copyable, TableReader {
     }
 
     @_lifetime(borrow self)
-    borrowing func cursor(in table: Table) throws(StoreError) -> Cursor {
-        try transaction.cursor(in: table)
+    borrowing func cursor(in table: Table) throws(StoreError) -> TableCursor {
+        TableCursor(try transaction.cursor(in: table))
     }
 
     mutating func set<Value: MetaValue>(_ value: Value) throws(StoreError) {

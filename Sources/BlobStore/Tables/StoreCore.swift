@@ -38,6 +38,8 @@ final class StoreCore: Sendable {
     let durations = WriteDurations()
     /// The last transaction that this process committed; 0: none yet.
     let lastCommit = Atomic<UInt64>(0)
+    /// What is acknowledged and not committed.
+    let memtables: Memtables
     /// Keeps other daemons out; nil when read-only. The last to go.
     private let directoryLock: DirectoryLock?
 
@@ -47,6 +49,7 @@ final class StoreCore: Sendable {
     ) {
         self.environment = environment
         readers = environment.readers
+        memtables = Memtables(environment.readers)
         self.tables = tables
         self.directory = directory
         self.options = options
@@ -71,5 +74,7 @@ final class StoreCore: Sendable {
     }
 
     /// What is committed now. It ends with the expression, or with the variable that has it.
-    func snapshot() throws(StoreError) -> Snapshot { try Snapshot(self, isKept: true) }
+    func snapshot() throws(StoreError) -> Snapshot {
+        try Snapshot(self, isKept: true, isCommitted: true)
+    }
 }

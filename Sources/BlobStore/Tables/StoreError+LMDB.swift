@@ -152,11 +152,6 @@ extension Cursor {
             throw StoreError(error, at: self.key, in: table.name)
         }
     }
-
-    @_lifetime(self: copy self)
-    mutating func find(_ key: RawSpan) throws(StoreError) -> Bool {
-        try seek(key) && self.key.equals(key)
-    }
 }
 
 extension ReadTransaction {

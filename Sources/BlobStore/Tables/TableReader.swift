@@ -9,7 +9,7 @@ protocol TableReader: ~Copyable {
     borrowing func get(_ key: RawSpan, in table: Table) throws(StoreError) -> RawSpan?
 
     @_lifetime(borrow self)
-    borrowing func cursor(in table: Table) throws(StoreError) -> Cursor
+    borrowing func cursor(in table: Table) throws(StoreError) -> TableCursor
 }
 
 // One lookup each. What is not there is nil; what is damaged is thrown.
@@ -128,7 +128,7 @@ extension TableReader where Self: ~Copyable {
     @discardableResult
     borrowing func walk(
         _ table: Table, from key: RawSpan = RawSpan(),
-        _ body: (borrowing Cursor) throws(StoreError) -> Bool
+        _ body: (borrowing TableCursor) throws(StoreError) -> Bool
     ) throws(StoreError) -> Bool {
         var cursor = try cursor(in: table)
         var isThere = try key.isEmpty ? cursor.go(.first) : cursor.seek(key)
@@ -143,7 +143,7 @@ extension TableReader where Self: ~Copyable {
     /// what is done with the others does not wait for it.
     borrowing func walkReadable(
         _ table: Table, from key: RawSpan = RawSpan(),
-        _ body: (borrowing Cursor) throws(StoreError) -> Bool
+        _ body: (borrowing TableCursor) throws(StoreError) -> Bool
     ) throws(StoreError) {
         var cursor = try cursor(in: table)
         var isBegun = false
@@ -168,7 +168,8 @@ extension TableReader where Self: ~Copyable {
     /// Like ``walk(_:from:_:)``, without the entry of the key itself.
     @discardableResult
     borrowing func walk(
-        _ table: Table, after key: RawSpan, _ body: (borrowing Cursor) throws(StoreError) -> Bool
+        _ table: Table, after key: RawSpan,
+        _ body: (borrowing TableCursor) throws(StoreError) -> Bool
     ) throws(StoreError) -> Bool {
         try walk(table, from: key) { (cursor) throws(StoreError) in
             if !key.isEmpty, cursor.key.equals(key) { return true }
@@ -180,7 +181,7 @@ extension TableReader where Self: ~Copyable {
     /// more entries, or `body` returned false.
     borrowing func walk(
         _ table: Table, from key: [UInt8], countMax: Int,
-        _ body: (borrowing Cursor) throws(StoreError) -> Bool
+        _ body: (borrowing TableCursor) throws(StoreError) -> Bool
     ) throws(StoreError) -> [UInt8]? {
         var next: [UInt8]?
         var count = 0
@@ -195,7 +196,7 @@ extension TableReader where Self: ~Copyable {
 
     /// Calls `body` at the entries of the index whose keys begin with one byte, as long as it returns true.
     borrowing func walkIndex(
-        _ prefix: UInt8, _ body: (borrowing Cursor) throws(StoreError) -> Bool
+        _ prefix: UInt8, _ body: (borrowing TableCursor) throws(StoreError) -> Bool
     ) throws(StoreError) {
         try walk(tables.index, from: [prefix].span.bytes) { (cursor) throws(StoreError) in
             guard cursor.key.byte(0) == prefix else { return false }

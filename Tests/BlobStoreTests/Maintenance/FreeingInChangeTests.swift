@@ -83,7 +83,8 @@ import Testing
         try publishAll(2)
         #expect(store.pipeline.open.isPending)
         // Until all of them were seen, each change looks at some.
-        for index in 0..<4 {
+        let moreCount = 4
+        for index in 0..<moreCount {
             _ = try store.apply(
                 [.publish(try store.publication("more", [UInt8(index)]))], asOf: noon,
                 freeing: 8 << 20)
@@ -91,12 +92,14 @@ import Testing
         #expect(store.pipeline.open.isPending)
         #expect(store.pipeline.freeing.withLock { $0.waiting } > 0)
         try store.commitPending()
-        try expectOrphans(UInt64(count), store)
+        // A reader may have seen each "more" in memory.
+        let orphanCount = count + moreCount - 1
+        try expectOrphans(UInt64(orphanCount), store)
         _ = try store.apply(
             [.publish(try store.publication("last", [9]))], asOf: noon, freeing: 8 << 20)
         try store.commitPending()
         // As many as are looked at beside one change.
-        try expectOrphans(UInt64(count - StoreLimits.freedWithChangesCountMax), store)
+        try expectOrphans(UInt64(orphanCount - StoreLimits.freedWithChangesCountMax), store)
         #expect(try store.verify().problems == [])
     }
 

@@ -33,8 +33,9 @@ extension BlobStore {
         }
     }
 
+    /// As of the last commit.
     func counters() throws -> Counters {
-        try withSnapshot { (snapshot) throws(StoreError) in try snapshot.counters() }
+        try core.withSnapshot { (snapshot) throws(StoreError) in try snapshot.counters() }
     }
 
     /// All that a table has, as of the last commit.

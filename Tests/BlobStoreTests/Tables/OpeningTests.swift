@@ -273,9 +273,9 @@ import Testing
         do { _ = try folder.open().put("a", [1]) }
         let (lines, _) = try Child.run(
             "/bin/sh",
-            ["-c", "ulimit -v 20000000; exec \"$0\" open \"$1\"", Child.torturer, folder.path])
+            ["-c", "ulimit -v 1000000; exec \"$0\" open \"$1\"", Child.torturer, folder.path])
         let words = "\(lines.first ?? "")"
-        for expected in ["Cannot allocate memory", "map-size", "20480000000 bytes (ulimit -v)"] {
+        for expected in ["Cannot allocate memory", "map-size", "1024000000 bytes (ulimit -v)"] {
             #expect(words.contains(expected), "\(lines)")
         }
     }

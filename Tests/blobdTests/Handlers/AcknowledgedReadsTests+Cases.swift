@@ -1,11 +1,6 @@
 // The cases, in the language of `Tests/Exchanges`.
 
 extension AcknowledgedReadsTests {
-    /// GETs that show nothing which a snapshot might lack: `ReadYourWritesTests` has the counters.
-    static let ofNothing = [
-        "live", "ready", "healthy", "statistics", "metrics", "openAPI", "scrub", "replication",
-    ]
-
     private static let own = "Authorization: Bearer $token"
 
     /// Changes of a part, each with a fetch of it: whole, HEAD, a range, and none.

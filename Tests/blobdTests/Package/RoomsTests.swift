@@ -29,8 +29,9 @@ import Testing
         BlobStore/Envelope:       BlobJSON Values
         BlobStore/Format:         BlobJSON Hashing Values
         BlobStore/Leases:         LMDB Values Format
-        BlobStore/Tables:         LMDB Values Format Leases
-        BlobStore/Blobs:          LMDB Hashing Zlib Values Format Leases Tables
+        BlobStore/Memtable:       LMDB
+        BlobStore/Tables:         LMDB Values Format Leases Memtable
+        BlobStore/Blobs:          LMDB Hashing Zlib Values Format Leases Memtable Tables
         BlobStore/Owners:         LMDB Hashing Values Format Tables
         BlobStore/Records:        LMDB BlobJSON Values Format Tables Blobs
         BlobStore/Commit:         LMDB Values Format Leases Tables Blobs Owners Records

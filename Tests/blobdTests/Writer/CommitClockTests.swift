@@ -14,10 +14,9 @@ import Testing
         Instant(nanoseconds: Self.start + Int64(microseconds) * 1_000)
     }
 
-    private func state(_ batchCount: Int, isAwaited: Bool = false) -> PendingBatches {
+    private func state(_ batchCount: Int) -> PendingBatches {
         var state = PendingBatches()
         state.isPending = batchCount > 0
-        state.isAwaited = isAwaited
         state.batchCount = batchCount
         state.byteCount = batchCount * 4_096
         return state
@@ -93,19 +92,6 @@ import Testing
         note(state(1), 3 * max)
         #expect(!isOverdue(4 * max - 1))
         #expect(isOverdue(4 * max))
-    }
-
-    @Test(
-        "Where somebody waits it commits as soon as nothing else is to be done, or after a moment")
-    func awaited() {
-        note(state(1, isAwaited: true), 0)
-        #expect(clock.pause(asOf: at(0), hasWaiters: false) == 0)
-        #expect(isDue(0))
-        #expect(!isOverdue(pause - 1))
-        #expect(isOverdue(pause))
-        note(state(0), pause)
-        #expect(clock.pause(asOf: at(0), hasWaiters: false) == .max)
-        #expect(!isDue(2 * pause))
     }
 
     @Test("It commits when a reader of another process asks, once for each asking")

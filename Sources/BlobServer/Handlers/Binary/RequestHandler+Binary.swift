@@ -210,7 +210,7 @@ extension RequestHandler {
     ) -> Int {
         guard connection.isGreeted, let get = PlainGet(bytes) else { return 0 }
         let id = get.id.of(bytes)
-        guard case .ready = store.readiness(of: .notification, id, in: snapshot) else { return 0 }
+        guard snapshot.isCurrent else { return 0 }
         do throws(StoreError) {
             guard
                 case .found(let payload) = try snapshot.payload(

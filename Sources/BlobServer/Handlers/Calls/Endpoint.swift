@@ -15,9 +15,6 @@ final class Endpoint: Sendable {
     let body: Body
     /// The parameters that its query may have; nil: the query is ignored. For a payload, ``Publication/parameters``.
     let query: [StaticString]?
-    /// What the answer shows of the store, which the snapshot must therefore contain. Every row says it: one that does
-    /// not would show older states than those that were acknowledged.
-    let reads: Reads
     let interfaces: Interfaces
     let rules: Rules
     let action: Action
@@ -81,6 +78,8 @@ final class Endpoint: Sendable {
         static let onFollowers = Rules(rawValue: 1 << 2)
         /// Answered even if clients that do not read hold all memory for answers.
         static let withoutMemory = Rules(rawValue: 1 << 3)
+        /// Reads what is committed only, so that all that is acknowledged is committed before.
+        static let onCommitted = Rules(rawValue: 1 << 5)
     }
 
     enum Action: Sendable {
@@ -95,7 +94,7 @@ final class Endpoint: Sendable {
 
     init(
         _ method: HTTPMethod, _ path: StaticString, _ name: StaticString, _ operation: Operation,
-        body: Body = .ignored, query: [StaticString]? = [], reads: Reads,
+        body: Body = .ignored, query: [StaticString]? = [],
         on interfaces: Interfaces = .mainSocket,
         also rules: Rules = [], _ action: Action
     ) {
@@ -111,7 +110,6 @@ final class Endpoint: Sendable {
         self.operation = operation
         self.body = body
         self.query = query
-        self.reads = reads
         self.interfaces = interfaces
         self.rules = rules
         self.action = action

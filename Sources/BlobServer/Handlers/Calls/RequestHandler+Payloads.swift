@@ -49,7 +49,7 @@ extension RequestHandler {
         _ draft: PublicationDraft, in snapshot: borrowing Snapshot
     ) throws(ProtocolError) {
         guard draft.condition != .none, let id = draft.texts.id?.text,
-            case .ready = store.readiness(of: .notification, id.utf8.span.bytes, in: snapshot)
+            snapshot.isCurrent
         else { return }
         let lookup = try asked(try snapshot.record(for: id.utf8.span.bytes, asOf: now))
         var live: Record?

@@ -113,14 +113,14 @@ struct FigureSource: Sendable {
         self.bodyMemory = bodyMemory
         self.limits = limits
         self.accessLog = accessLog
-        commitCountBefore = store.pendingKeys.commitCount
+        commitCountBefore = store.pendingCounts.commitCount
     }
 
     /// The current numbers. Costs a snapshot and a look at every table's root.
     func now() throws(StoreError) -> DaemonFigures {
         DaemonFigures(
             store: store, held: try store.statistics(), counters: counters, limits: limits.now,
-            commitCount: Int(clamping: store.pendingKeys.commitCount &- commitCountBefore),
+            commitCount: Int(clamping: store.pendingCounts.commitCount &- commitCountBefore),
             bodyMemoryByteCount: bodyMemory.byteCountReserved,
             bodySpoolCount: bodyMemory.spoolCountTaken,
             droppedLineCount: accessLog?.droppedCount ?? 0,

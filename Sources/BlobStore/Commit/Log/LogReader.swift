@@ -6,7 +6,7 @@ internal import Synchronization
 /// of what is only in the log. In the daemon itself nobody waits: it asks `pending`, and lets its writer commit.
 struct LogReader: Sendable {
     let core: StoreCore
-    let pending: PendingKeys
+    let pending: PendingCounts
 
     /// Whether the log has what `data.mdb` has not: the first record of a transaction takes the place of that of
     /// the last one, which is committed by then.
@@ -83,7 +83,7 @@ struct LogReader: Sendable {
 
     /// What `data.mdb` says of the log, and its last transaction.
     func stateNow() throws(StoreError) -> (state: LogState?, last: UInt64) {
-        let snapshot = try Snapshot(core, isKept: true)
+        let snapshot = try core.snapshot()
         return (try snapshot.meta(), snapshot.transaction.id)
     }
 
@@ -111,7 +111,7 @@ struct LogContents {
 extension WriteAheadLog {
     /// Reads what the log of a store has after the commit `last`.
     static func contents(
-        in directory: String, _ state: LogState, after last: UInt64, _ mark: PendingKeys.Mark
+        in directory: String, _ state: LogState, after last: UInt64, _ mark: PendingCounts.Mark
     ) throws(StoreError) -> LogContents {
         guard state.isInUse else { return LogContents() }
         guard let log = try WriteAheadLog(directory, of: state.id, .reading) else {
@@ -129,7 +129,7 @@ extension WriteAheadLog {
         let missing = isOfMark ? mark.batchCount - count : 0
         guard missing <= 1, !isOfMark || count >= mark.syncedBatchCount else {
             throw .corrupt(
-                "\(log.path) has \(count) of the \(max(mark.batchCount - 1, mark.syncedBatchCount)) batches in \(PendingKeys.fileName)"
+                "\(log.path) has \(count) of the \(max(mark.batchCount - 1, mark.syncedBatchCount)) batches in \(PendingCounts.fileName)"
             )
         }
         if missing == 1 {

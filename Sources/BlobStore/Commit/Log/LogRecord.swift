@@ -92,21 +92,6 @@ extension LogRecord {
     }
 }
 
-extension PendingKeys {
-    func insertKeys(of record: RawSpan, _ head: LogRecord, _ tables: Tables) {
-        let operations = record.extracting(
-            LogRecord.byteCount..<LogRecord.byteCount + head.operationByteCount)
-        var reader = OperationReader(operations, hasOverflow: head.hasOverflow)
-        while let operation = reader.next() {
-            switch operation.table {
-            case Int(tables.notifications.number): insert(operation.key, .notification)
-            case Int(tables.blobs.number): insert(operation.key, .blob)
-            default: break
-            }
-        }
-    }
-}
-
 /// The value `log` of the table `meta`. Each commit of what is in the log writes it, so it says with which record
 /// the log must begin. One that does not was removed, emptied, or is another one.
 struct LogState: Equatable {

@@ -48,7 +48,7 @@ extension BlobStore {
             ]
             for (name, table) in named {
                 var entries: [[UInt8]] = []
-                var cursor = try transaction.cursor(in: table)
+                var cursor = TableCursor(try transaction.cursor(in: table))
                 var isThere = try cursor.go(.first)
                 while isThere {
                     entries.append(cursor.key.withUnsafeBytes { Array($0) })
@@ -76,10 +76,6 @@ extension BlobStore {
             // So that the transaction counts as one that changed something.
             transaction.counters.revision += 1
         }
-    }
-
-    func mayBeUnsettled(_ id: String) -> Bool {
-        pendingKeys.mayContain(Array(id.utf8).span.bytes)
     }
 }
 

@@ -15,7 +15,7 @@ import Testing
         #expect(store.pendingChanges.isPending)
         let child = try Child(Child.torturer, ["beside", folder.path])
         // It asks, and does not go on before the commit.
-        while store.pendingKeys.commitRequestCount == 0 { usleep(100) }
+        while store.pendingCounts.commitRequestCount == 0 { usleep(100) }
         #expect(!child.hasOutput(milliseconds: 20))
         try store.commitPending()
         #expect(child.readLine() == "opened")
@@ -65,7 +65,7 @@ import Testing
         }
         do {
             let store = try folder.open()
-            #expect(store.pendingKeys.isEmpty)
+            #expect(store.pendingCounts.isEmpty)
             #expect(try store.ownedPayload(for: "shared", asOf: noon) == Array("1".utf8))
         }
         let store = try BlobStore.openReadOnly(at: folder.path)
@@ -77,7 +77,7 @@ import Testing
         let store = try folder.openLogging()
         try store.put("a", [1])
         let copy = try folder.copy(withMarks: true)
-        let marks = try PendingKeys(copy.path, isWriter: false)
+        let marks = try PendingCounts(copy.path, isWriter: false)
         defer { marks.unmap() }
         let count = marks.commitCount
         #expect(!marks.isEmpty)
@@ -101,7 +101,7 @@ import Testing
             #expect(status == .exited(0))
         }
         let store = try BlobStore.openReadOnly(at: copy.path)
-        #expect(!store.pendingKeys.isEmpty)
+        #expect(!store.pendingCounts.isEmpty)
         #expect(try store.counters().notifications == 1)
         #expect(try store.ownedPayload(for: "a", asOf: noon) == [1])
     }

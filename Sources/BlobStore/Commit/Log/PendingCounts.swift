@@ -2,13 +2,9 @@ internal import Bytes
 internal import Glibc
 internal import Synchronization
 
-/// Which notifications, blobs and owners have changes that were acknowledged and are not in `data.mdb` yet: a Bloom
-/// filter in the memory of the process that writes. A reader there asks it first, and waits for a commit where the
-/// answer is "perhaps".
-///
-/// Other processes have counts, in the file `changes.pending`: who reads waits once for a commit, and who writes
-/// next learns how many batches must be in the log. It need not survive a power cut, and is cleared once all that
-/// the log has is committed.
+/// How much was acknowledged and is not in `data.mdb` yet, for other processes: counts in the file `changes.pending`.
+/// Who reads waits once for a commit, and who writes next learns how many batches must be in the log. It need not
+/// survive a power cut, and is cleared once all that the log has is committed.
 ///
 ///     word 0     how many batches are not committed; 0: all is
 ///     word 1     how often somebody has asked the writer for a commit
@@ -16,13 +12,12 @@ internal import Synchronization
 ///     word 3     the transaction of those batches, and in the last 16 bits how many there are
 ///     word 4     how many changes are in them
 ///     word 5     like word 3, but of the batches that are synced
-@safe package struct PendingKeys: @unchecked Sendable {
+@safe package struct PendingCounts: @unchecked Sendable {
     // Sendable: the pointers never change, and what they point to is atomic.
     /// In the process that writes its own, which the file gets a copy of; in others those of the file.
     private let words: UnsafeMutablePointer<Atomic<UInt64>>
     /// Those of the file, to be read.
     private let shared: UnsafeMutablePointer<Atomic<UInt64>>
-    private let filter: UnsafeMutablePointer<Atomic<UInt64>>
     /// The file, to be written to: not through its map, where a disk without room would be a signal (SIGBUS). -1:
     /// it may only be read, or is not there.
     private let descriptor: Int32
@@ -30,7 +25,6 @@ internal import Synchronization
 
     static var fileName: String { DataFile.pendingName }
 
-    private static let filterByteCount = 8 << 10
     private static let byteCount = 4 << 10
     private static let wordCount = 6
     private static let wordByteCount = MemoryLayout<UInt64>.size
@@ -47,7 +41,6 @@ internal import Synchronization
             close(descriptor)
             throw error
         }
-        filter = try Self.map(-1, Self.filterByteCount)
         words = isWriter ? try Self.map(-1, Self.byteCount) : shared
         guard isWriter else { return }
         for index in 0..<Self.wordCount {
@@ -98,7 +91,6 @@ internal import Synchronization
     /// Unmaps it. Nothing of this may be used after it.
     func unmap() {
         munmap(shared, Self.byteCount)
-        munmap(filter, Self.filterByteCount)
         if isWriter { munmap(words, Self.byteCount) }
         if descriptor >= 0 { close(descriptor) }
     }
@@ -107,33 +99,6 @@ internal import Synchronization
     package var isEmpty: Bool {
         @inline(__always)
         get { words[0].load(ordering: .acquiring) == 0 }
-    }
-
-    /// Whether a notification may have changes that are not committed. Where not, a snapshot that is opened
-    /// afterwards has all of them that were acknowledged before. Only in the process that writes.
-    @inline(__always)
-    package func mayContain(_ id: RawSpan) -> Bool {
-        isEmpty ? false : filterMayContain(.notification, id)
-    }
-
-    package func mayContain(_ digest: Digest) -> Bool {
-        isEmpty ? false : filterMayContain(.blob, digest.rawWords.span.bytes)
-    }
-
-    package func mayContain(owner: RawSpan) -> Bool {
-        isEmpty ? false : filterMayContain(.owner, owner)
-    }
-
-    enum Kind: UInt64 {
-        case notification = 1
-        case blob
-        case owner
-    }
-
-    @inline(never)
-    private func filterMayContain(_ kind: Kind, _ key: RawSpan) -> Bool {
-        let (first, second) = Self.bits(of: key, kind)
-        return has(first) && has(second)
     }
 
     /// How many batches were acknowledged and are not in `data.mdb`.
@@ -166,14 +131,7 @@ internal import Synchronization
 
     // The writer's part.
 
-    /// Takes note of a change, before its batch is written to the log.
-    func insert(_ key: RawSpan, _ kind: Kind) {
-        let (first, second) = Self.bits(of: key, kind)
-        set(first)
-        set(second)
-    }
-
-    /// Counts one more batch of a transaction, whose keys were inserted before. Returns false when the disk has no
+    /// Counts one more batch of a transaction, before it is written to the log. Returns false when the disk has no
     /// room to say so: the batch must not come into the log then, and ``removeBatch(after:)`` takes it back.
     func addBatch(of transaction: UInt64, changeCount: Int) -> Bool {
         let mark = mark
@@ -241,37 +199,5 @@ internal import Synchronization
         words[2].wrappingAdd(1, ordering: .releasing)
         // Where the disk has no room others wait until the next commit.
         publish()
-        for index in 0..<Self.filterByteCount / 8 { filter[index].store(0, ordering: .releasing) }
-    }
-
-    private func has(_ bit: Int) -> Bool {
-        // Acquiring: who finds the bit cleared must find the commit that it was cleared for.
-        filter[bit / 64].load(ordering: .acquiring) & 1 << UInt64(bit % 64) != 0
-    }
-
-    private func set(_ bit: Int) {
-        filter[bit / 64].bitwiseOr(1 << UInt64(bit % 64), ordering: .relaxed)
-    }
-
-    private static func bits(of key: RawSpan, _ kind: Kind) -> (Int, Int) {
-        var hash = mixed(kind.rawValue << 32 | UInt64(key.byteCount))
-        var offset = 0
-        while offset + 8 <= key.byteCount {
-            hash = mixed(hash ^ key.word(offset))
-            offset += 8
-        }
-        var last: UInt64 = 0
-        while offset < key.byteCount {
-            last = last << 8 | UInt64(key.byte(offset))
-            offset += 1
-        }
-        hash = mixed(hash ^ last)
-        let bitCount = UInt64(filterByteCount * 8)
-        return (Int(hash % bitCount), Int(hash >> 32 % bitCount))
-    }
-
-    private static func mixed(_ word: UInt64) -> UInt64 {
-        let product = word &* 0x9E37_79B9_7F4A_7C15
-        return product ^ product >> 29
     }
 }

@@ -1,0 +1,134 @@
+internal import Bytes
+internal import Glibc
+internal import Synchronization
+
+/// A memtable as a reader sees it: with the operations that were acknowledged when it began. A plain value; whoever
+/// has it keeps the memtable.
+struct MemtableView {
+    private let head: UnsafeMutablePointer<MemtableHead>
+    private let operationCount: UInt64
+
+    init(address: UInt, operationCount: UInt64) {
+        head = UnsafeMutablePointer(bitPattern: address)!
+        self.operationCount = operationCount
+    }
+
+    /// What a view of `commit` has to look at first; nil where the commit has it all.
+    ///
+    /// - Parameter address: of the memtable there was before the view began; 0: none.
+    @inline(__always)
+    init?(address: UInt, over commit: UInt64) {
+        guard address != 0 else { return nil }
+        self.init(address: address, over: commit, ())
+    }
+
+    @inline(never)
+    private init?(address: UInt, over commit: UInt64, _: Void) {
+        self.init(
+            address: address,
+            operationCount: UnsafeMutablePointer<MemtableHead>(bitPattern: address)!.pointee
+                .published.load(ordering: .acquiring))
+        guard head.pointee.base == commit else { return nil }
+    }
+
+    /// What it says of a key.
+    enum Finding {
+        /// Nothing: `data.mdb` is right.
+        case nothing
+        case deleted
+        case value(UnsafeRawBufferPointer)
+    }
+
+    func find(_ key: RawSpan, in table: UInt8) -> Finding {
+        guard head.pointee.filter.mayContain(key, in: table),
+            let entry = MemtableEntry(first(table, key, operationCount)), entry.table == table,
+            entry.key.equals(key)
+        else { return .nothing }
+        guard entry.length >= 0 else { return .deleted }
+        return .value(UnsafeRawBufferPointer(start: entry.value, count: entry.length))
+    }
+
+    /// The newest visible entry of the first key of a table that is `key` or comes after it; nil: none.
+    func entry(atOrAfter key: RawSpan, in table: UInt8) -> MemtableEntry? {
+        newest(first(table, key, .max), in: table)
+    }
+
+    /// The newest visible entry of the first key after that of an entry; nil: none.
+    func entry(after entry: MemtableEntry) -> MemtableEntry? {
+        // Entries of the same key stand next to each other.
+        var address = entry.links[0].load(ordering: .acquiring)
+        while let next = MemtableEntry(address), next.table == entry.table,
+            next.key.equals(entry.key)
+        {
+            address = next.links[0].load(ordering: .acquiring)
+        }
+        return newest(address, in: entry.table)
+    }
+
+    /// The newest visible entry of the last key of a table before `key`, or before its end; nil: none.
+    func entry(before key: RawSpan?, in table: UInt8) -> MemtableEntry? {
+        var before = InlineArray<12, UInt>(repeating: 0)
+        var bound = key
+        while true {
+            if let bound {
+                findBefore(table, bound, .max, &before)
+            } else {
+                findBefore(table + 1, RawSpan(), .max, &before)
+            }
+            guard let last = MemtableEntry(before[0]), last.table == table else { return nil }
+            let key = last.key
+            if let found = newest(first(table, key, .max), in: table), found.key.equals(key) {
+                return found
+            }
+            bound = key
+        }
+    }
+
+    /// From an entry on, the first that is visible.
+    private func newest(_ address: UInt, in table: UInt8) -> MemtableEntry? {
+        var address = address
+        while let entry = MemtableEntry(address), entry.table == table {
+            if entry.number <= operationCount { return entry }
+            address = entry.links[0].load(ordering: .acquiring)
+        }
+        return nil
+    }
+
+    private func first(_ table: UInt8, _ key: RawSpan, _ number: UInt64) -> UInt {
+        var before = InlineArray<12, UInt>(repeating: 0)
+        findBefore(table, key, number, &before)
+        return links(of: before[0])[0].load(ordering: .acquiring)
+    }
+
+    /// The links of an entry; of the head for 0.
+    func links(of address: UInt) -> UnsafeMutablePointer<Atomic<UInt>> {
+        MemtableEntry(address)?.links ?? head.pointee.links
+    }
+
+    /// For each level the last entry before a key and operation; 0: the head.
+    func findBefore(
+        _ table: UInt8, _ key: RawSpan, _ number: UInt64, _ before: inout InlineArray<12, UInt>
+    ) {
+        var address: UInt = 0
+        var level = MemtableHead.heightMax - 1
+        while true {
+            let next = links(of: address)[level].load(ordering: .acquiring)
+            if let entry = MemtableEntry(next), isBefore(entry, table, key, number) {
+                address = next
+            } else {
+                before[level] = address
+                if level == 0 { return }
+                level -= 1
+            }
+        }
+    }
+
+    /// Entries of a key stand newest first.
+    private func isBefore(
+        _ entry: MemtableEntry, _ table: UInt8, _ key: RawSpan, _ number: UInt64
+    ) -> Bool {
+        if entry.table != table { return entry.table < table }
+        let order = entry.key.order(to: key)
+        return order == 0 ? entry.number > number : order < 0
+    }
+}

@@ -1,0 +1,65 @@
+internal import LMDB
+internal import Synchronization
+
+/// The memtable that readers are given, and those before it that readers still have. Used by the writer, under
+/// `CommitPipeline.writing`; readers find the memtable with their transaction (`ReaderSlots.setCompanion`).
+final class Memtables: @unchecked Sendable {
+    // Sendable: its user holds `CommitPipeline.writing`.
+
+    private let readers: ReaderSlots
+    /// How often something was acknowledged or committed: a snapshot of an earlier moment may lack it.
+    let moment = Atomic<UInt64>(0)
+    private var current: Memtable?
+    private var isGiven = false
+    private var retired: [Memtable] = []
+
+    init(_ readers: ReaderSlots) { self.readers = readers }
+
+    /// Bytes of what is acknowledged and not committed, as it is in memory.
+    var byteCount: Int { current?.byteCount ?? 0 }
+
+    /// Memtables of earlier commits that readers still have.
+    var keptCount: Int { retired.count }
+
+    /// The memtable for the next batch. ``publish()`` or ``dropUnpublished()`` follows.
+    ///
+    /// - Parameter base: the last commit.
+    func current(over base: UInt64) -> Memtable {
+        if let current { return current }
+        let memtable = Memtable(base: base)
+        current = memtable
+        return memtable
+    }
+
+    /// Lets readers see what was added: it is acknowledged from now on.
+    func publish() {
+        guard let current else { return }
+        current.publish()
+        if !isGiven { readers.setCompanion(current.address) }
+        isGiven = true
+        moment.add(1, ordering: .releasing)
+        release()
+    }
+
+    /// Forgets a batch that did not get into the log. Where others did before, a commit or a replay follows, with
+    /// which all of the memtable ends: what was added and not published is seen by nobody.
+    func dropUnpublished() {
+        if !isGiven { current = nil }
+    }
+
+    /// All that was acknowledged is committed: who begins to read finds it there.
+    func retire() {
+        if isGiven { readers.setCompanion(0) }
+        moment.add(1, ordering: .releasing)
+        if isGiven, let current { retired.append(current) }
+        isGiven = false
+        current = nil
+        release()
+    }
+
+    /// Frees what no reader has any more.
+    func release() {
+        guard !retired.isEmpty else { return }
+        retired.removeAll { !readers.isGiven($0.address) }
+    }
+}

@@ -1,0 +1,214 @@
+import Bytes
+import LMDB
+import TestSupport
+import Testing
+
+@testable import BlobStore
+
+/// The memtable against a dictionary, and a snapshot with one against the store once it is committed.
+@Suite struct MemtableTests {
+    private struct Key: Hashable, Comparable {
+        var table: UInt8
+        var bytes: [UInt8]
+
+        static func < (left: Key, right: Key) -> Bool {
+            left.table != right.table
+                ? left.table < right.table : left.bytes.lexicographicallyPrecedes(right.bytes)
+        }
+    }
+
+    private static func find(_ key: Key, in view: MemtableView) -> [UInt8]?? {
+        switch view.find(key.bytes.span.bytes, in: key.table) {
+        case .nothing: nil
+        case .deleted: .some(nil)
+        case .value(let bytes): Array(bytes)
+        }
+    }
+
+    /// What a walk finds, deletes included.
+    private static func walk(
+        _ view: MemtableView, _ table: UInt8, isForward: Bool
+    ) -> [([UInt8], [UInt8]?)] {
+        var found: [([UInt8], [UInt8]?)] = []
+        var entry =
+            isForward
+            ? view.entry(atOrAfter: RawSpan(), in: table) : view.entry(before: nil, in: table)
+        while let at = entry {
+            let value = UnsafeRawBufferPointer(start: at.value, count: max(0, at.length))
+            found.append((at.key.array(), at.length < 0 ? nil : Array(value)))
+            entry = isForward ? view.entry(after: at) : view.entry(before: at.key, in: table)
+        }
+        return found
+    }
+
+    @Test("Each reader finds the operations that were published when it began")
+    func againstDictionary() throws {
+        var generator = SeededGenerator(seed: testSeed(1))
+        let memtable = Memtable(base: 7)
+        var model: [Key: [UInt8]?] = [:]
+        var earlier: [(MemtableView, [Key: [UInt8]?])] = []
+        #expect(MemtableView(address: memtable.address, over: 8) == nil)
+        for _ in 0..<testRounds(60) {
+            for _ in 0..<40 {
+                let table = UInt8(generator.below(3))
+                let length = 1 + generator.below(3)
+                let key = Key(
+                    table: table, bytes: (0..<length).map { _ in UInt8(generator.below(4)) })
+                if generator.below(3) == 0 {
+                    memtable.delete(key.bytes.span.bytes, in: table)
+                    model[key] = .some(nil)
+                } else {
+                    let value = (0..<generator.below(40)).map { _ in UInt8(generator.below(256)) }
+                    memtable.put(key.bytes.span.bytes, value.span.bytes, in: table)
+                    model[key] = .some(value)
+                }
+            }
+            memtable.publish()
+            let view = try #require(MemtableView(address: memtable.address, over: 7))
+            earlier.append((view, model))
+        }
+        let keys = Array(model.keys)
+        for (view, model) in earlier {
+            for key in keys { #expect(Self.find(key, in: view) == model[key]) }
+            for table in UInt8(0)..<4 {
+                let expected = model.keys.filter { $0.table == table }.sorted()
+                let forward = Self.walk(view, table, isForward: true)
+                let backward = Self.walk(view, table, isForward: false)
+                #expect(forward.map(\.0) == expected.map(\.bytes))
+                #expect(forward.map(\.1) == expected.map { model[$0] ?? nil })
+                #expect(backward.map(\.0) == expected.reversed().map(\.bytes))
+            }
+        }
+    }
+
+    /// What a random walk of a table finds: the same steps lead to the same entries, wherever they lie.
+    private static func stroll(
+        _ snapshot: borrowing Snapshot, _ table: Table, _ keys: [[UInt8]],
+        _ generator: inout SeededGenerator
+    ) throws -> [[UInt8]] {
+        var found: [[UInt8]] = []
+        var cursor = try snapshot.cursor(in: table)
+        for _ in 0..<60 {
+            let step = generator.below(keys.isEmpty ? 4 : 6)
+            let key = step < 4 ? [] : keys[generator.below(keys.count)]
+            let isThere =
+                switch step {
+                case 0: try cursor.go(.first)
+                case 1: try cursor.go(.last)
+                case 2: try cursor.go(.next)
+                case 3: try cursor.go(.previous)
+                default: try cursor.seek(key.span.bytes)
+                }
+            // Past its end LMDB's cursor stands elsewhere than one that never moved.
+            guard isThere else {
+                found.append([0xFF])
+                cursor = try snapshot.cursor(in: table)
+                continue
+            }
+            found.append(cursor.key.array() + cursor.value.array())
+        }
+        return found
+    }
+
+    private static func walks(
+        _ snapshot: borrowing Snapshot, of store: BlobStore, seed: UInt64, _ keys: [[[UInt8]]]
+    ) throws -> [[[UInt8]]] {
+        var generator = SeededGenerator(seed: seed)
+        var found: [[[UInt8]]] = []
+        for (table, keys) in zip(store.core.tables.all, keys) where table != store.core.tables.meta
+        {
+            for isForward in [true, false] {
+                var entries: [[UInt8]] = []
+                var cursor = try snapshot.cursor(in: table)
+                var isThere = try cursor.go(isForward ? .first : .last)
+                while isThere {
+                    entries.append(cursor.key.array() + cursor.value.array())
+                    isThere = try cursor.go(isForward ? .next : .previous)
+                }
+                found.append(entries)
+            }
+            found.append(try stroll(snapshot, table, keys, &generator))
+        }
+        return found
+    }
+
+    @Test("Pending and committed, changes are found alike by every way through a table")
+    func pendingAndCommitted() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        var generator = SeededGenerator(seed: testSeed(2))
+        var pendingCount = 0
+        for round in 0..<testRounds(40) {
+            for _ in 0..<1 + generator.below(12) {
+                let id = "id-\(generator.below(30))"
+                switch generator.below(4) {
+                case 0: try store.delete(id, asOf: noon)
+                default:
+                    let bytes = [UInt8](
+                        repeating: UInt8(generator.below(5)), count: 1 + generator.below(9_000))
+                    _ = try store.apply(
+                        [
+                            .publish(
+                                try store.publication(
+                                    id, bytes, owner: "owner-\(generator.below(3))"))
+                        ], asOf: noon)
+                }
+            }
+            if store.pendingChanges.isPending { pendingCount += 1 }
+            let seed = UInt64(round)
+            // Keys that are there, and some that are there no more.
+            let keys = try store.core.tables.all.map { try store.entries(of: $0).map(\.key) }
+            let pending = try store.makeSnapshot()
+            let before = try Self.walks(pending, of: store, seed: seed, keys)
+            try store.commitPending()
+            let committed = try store.core.snapshot()
+            let after = try Self.walks(committed, of: store, seed: seed, keys)
+            #expect(before == after, "round \(round)")
+            // The one that was opened before sees what it saw.
+            let again = try Self.walks(pending, of: store, seed: seed, keys)
+            #expect(again == before, "round \(round)")
+        }
+        #expect(pendingCount > testRounds(40) / 2)
+    }
+
+    /// What a reader was given stays as long as it reads, and no longer.
+    @Test("A snapshot keeps its memtable through commits, and the next change frees it")
+    func kept() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        try store.put("a", [1])
+        do {
+            let snapshot = try store.makeSnapshot()
+            for number in 0..<3 {
+                try store.commitPending()
+                try store.put("b\(number)", [2])
+                #expect(store.core.memtables.keptCount == 1)
+            }
+            let (known, unknown) = (try snapshot.record("a")?.id, try snapshot.record("b0")?.id)
+            #expect(known == "a" && unknown == nil)
+        }
+        try store.put("c", [3])
+        #expect(store.core.memtables.keptCount == 0)
+    }
+
+    /// Long payloads of a long batch are in pages of the file before it is committed, and not in the transaction's memory.
+    @Test("A long batch is read from memory, every byte, before and after its commit")
+    func longBatch() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        let payloads = (0..<12).map { SeededGenerator.bytes(30_000 + $0, seed: UInt64($0)) }
+        let changes = try payloads.indices.map {
+            Change.publish(try store.publication("\($0)", payloads[$0]))
+        }
+        _ = try store.apply(changes, asOf: noon)
+        let pending = store.pendingChanges
+        #expect(pending.isPending && pending.byteCount < 40_000, "the log has places")
+        for isCommitted in [false, true] {
+            if isCommitted { try store.commitPending() }
+            for index in payloads.indices {
+                let found = try store.ownedPayload(for: "\(index)", asOf: noon)
+                #expect(found == payloads[index], "\(index)")
+            }
+        }
+    }
+}
