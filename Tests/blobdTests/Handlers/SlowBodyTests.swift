@@ -74,7 +74,7 @@ import Testing
             DeviceKeys.withTimes(#"{"sub":"ann","exp":now+3600,"scope":"write"}"#))
         let client = try RawClient(DeviceKeys.devicePath(daemon.folder))
         #expect(try begin("PATCH", "", token, on: client))
-        try daemon.reload("\(daemon.folder)/keys", Self.otherKeys, "the keys other")
+        try daemon.reload("\(daemon.folder)/keys", Self.otherKeys, "now other")
         try finish(client, daemon)
         #expect(daemon.stop() == 0)
     }
