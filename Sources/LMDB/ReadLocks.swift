@@ -36,6 +36,8 @@ final class ReadLocks: Sendable {
         while true {
             let commit = unsafe UInt64(mdb_txn_id(transaction))
             try begin(commit)
+            // The lock before the look, on every processor: see above.
+            atomicMemoryFence(ordering: .sequentiallyConsistent)
             if newest() == commit { return commit }
             unlock(commit)
             unsafe mdb_txn_reset(transaction)
@@ -70,7 +72,9 @@ final class ReadLocks: Sendable {
         // The kernel names any lock of the range, so what precedes it is asked for again.
         while oldest != 0 {
             var range = lock(F_WRLCK, 0, count: oldest ?? 0)
-            guard unsafe fcntl(descriptor, get, &range) == 0, range.l_type != F_UNLCK else { break }
+            // Where the kernel cannot say it, everything may be read.
+            guard unsafe fcntl(descriptor, get, &range) == 0 else { return 0 }
+            guard range.l_type != F_UNLCK else { break }
             oldest = UInt64(range.l_start)
         }
         return oldest

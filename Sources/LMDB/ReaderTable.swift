@@ -10,10 +10,8 @@ internal import Synchronization
 @safe final class ReaderTable: @unchecked Sendable {
     // Sendable: the pointers never change, and what they point to is atomic.
 
-    /// What is passed to `mdb_env_open`: a folder with links to `lock.mdb` and `data.mdb`; or the store's folder
-    /// where there is no memory for one.
+    /// What is passed to `mdb_env_open`: a folder with `lock.mdb` and a link to `data.mdb`.
     let path: String
-    private let isTemporary: Bool
     private let memory: UnsafeMutableRawPointer
     private let byteCount: Int
     /// A read transaction whose place says what other processes see.
@@ -25,25 +23,30 @@ internal import Synchronization
 
     init(_ directory: String, readerCountMax: Int) throws(LMDBError) {
         byteCount = (readerCountMax + 4) * Self.lineByteCount
-        if let path = Self.makeFolder(linkedTo: directory) {
+        var failure = LMDBError(code: ENOENT, call: "make a folder for lock.mdb")
+        // In the store's folder where there is no memory for it. It is new at each start: in one that a killed process
+        // has left there may be places of readers.
+        for place in ["/dev/shm/blobd-XXXXXX", "\(directory)/.readers-XXXXXX"] {
+            guard let path = Self.makeFolder(place, linkedTo: directory) else {
+                failure = LMDBError(code: errno, call: "mkdtemp \(place)")
+                continue
+            }
             do throws(LMDBError) {
                 unsafe memory = try Self.map("\(path)/lock.mdb", byteCount)
                 self.path = path
-                isTemporary = true
                 return
             } catch {
                 Self.remove(path)
+                failure = error
             }
         }
-        unsafe memory = try Self.map("\(directory)/lock.mdb", byteCount)
-        path = directory
-        isTemporary = false
+        throw failure
     }
 
     deinit { unsafe munmap(memory, byteCount) }
 
     /// Removes the names: after `mdb_env_open`, which has opened the files.
-    func removeFolder() { if isTemporary { Self.remove(path) } }
+    func removeFolder() { Self.remove(path) }
 
     /// Takes the place of readers in other processes. To be called once, before any other reader begins.
     func holdPlace(in environment: OpaquePointer) throws(LMDBError) {
@@ -74,11 +77,11 @@ internal import Synchronization
         unsafe others = nil
     }
 
-    /// A folder in memory in which `data.mdb` leads to that of a store; nil where there is none.
-    private static func makeFolder(linkedTo directory: String) -> String? {
+    /// A folder in which `data.mdb` leads to that of a store; nil where it cannot be made, see `errno`.
+    private static func makeFolder(_ place: String, linkedTo directory: String) -> String? {
         guard let whole = unsafe realpath(directory, nil) else { return nil }
         defer { unsafe free(whole) }
-        var name = Array("/dev/shm/blobd-XXXXXX".utf8CString)
+        var name = Array(place.utf8CString)
         guard unsafe mkdtemp(&name) != nil else { return nil }
         let path = String(decoding: name.dropLast().map(UInt8.init(bitPattern:)), as: UTF8.self)
         let target = unsafe String(cString: whole) + "/data.mdb"

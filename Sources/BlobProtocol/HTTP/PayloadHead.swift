@@ -17,7 +17,7 @@ public struct PayloadHead: ~Copyable, Sendable {
     public enum Freshness: Sendable, Hashable {
         /// `private, no-cache`: another payload may replace it, so it is revalidated by its `ETag`.
         case replaceable
-        /// The same in the last ten seconds of its life. `X-Accel-Expires: 0` keeps it out of nginx's cache, whose
+        /// The same in the last twelve seconds of its life. `X-Accel-Expires: 0` keeps it out of nginx's cache, whose
         /// entries live as long as nginx says.
         case ending
         /// `private, immutable, max-age=` these seconds, for bytes that the URL names by their digest.
@@ -25,7 +25,7 @@ public struct PayloadHead: ~Copyable, Sendable {
     }
 
     /// What is left of a life that is ``Freshness/ending``, in milliseconds.
-    public static let lastMilliseconds: Int64 = 10_000
+    public static let lastMilliseconds: Int64 = 12_000
 
     /// The fields that vary between heads.
     public struct Fields: Sendable {

@@ -70,6 +70,13 @@ final class Connection {
         output.isEmpty && !state.isWaiting ? 0 : output.byteCountInMemory + rest.count
     }
 
+    /// Whether what it holds waits for its client: to read an answer, or in a feed. Requests that follow a change wait
+    /// for the daemon.
+    var isHeldByClient: Bool {
+        if case .awaitingFeed = state.phase { return true }
+        return !output.isEmpty
+    }
+
     /// Discards unsent output. Pages that were sent are kept until they are read.
     func abandonOutput() {
         // The new leases begin before the old ones end, or the blobs could be freed in between.

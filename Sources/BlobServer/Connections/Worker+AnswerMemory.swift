@@ -18,7 +18,9 @@ extension Worker {
         }
         connection.heldByteCount = held
         answerMemory.change(by: difference)
-        if difference > 0, held > Self.heldByteCountFree, answerMemory.isExceeded {
+        if difference > 0, held > Self.heldByteCountFree, connection.isHeldByClient,
+            answerMemory.isExceeded
+        {
             endForMemory(connection)
         }
     }
@@ -48,7 +50,7 @@ extension Worker {
     /// Ends connections that have read nothing for a while, longest first, until memory is no longer short.
     private func endStalledReaders() {
         var stalled = connections.all.filter { connection in
-            connection.heldByteCount > Self.heldByteCountFree
+            connection.heldByteCount > Self.heldByteCountFree && connection.isHeldByClient
                 && now.milliseconds(since: connection.lastProgress.at)
                     >= Self.stalledMilliseconds
         }

@@ -13,7 +13,6 @@ struct WriterMaintenance {
     private static let reclaimPauseMilliseconds = 100
     /// Free pages that publishes would use within this time are kept.
     private static let reclaimedSecondsAhead = 10
-    /// How often to look for readers whose process has died (`mdb_reader_check`).
     /// How often the shipped position is written to the store's file while nothing changes.
     private static let shippedSaveMilliseconds = 1_000
     /// The pause after an attempt to fetch a damaged payload.

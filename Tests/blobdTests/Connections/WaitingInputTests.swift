@@ -39,4 +39,24 @@ import Testing
         #expect(try few.answer().text.contains("published"))
         #expect(try few.answer().text == "ok\n")
     }
+
+    /// They were taken for clients that do not read, though the daemon was what they waited for.
+    @Test("Publishers that send many requests ahead are all answered, whatever their memory")
+    func publishersAhead() throws {
+        let daemon = try DaemonProcess(["--answer-memory", "1MiB", "--workers", "1"])
+        let requestCount = 30
+        let clients = try (0..<60).map { number in
+            let client = try daemon.connect()
+            for index in 0..<requestCount {
+                client.send(
+                    httpRequest(
+                        "PUT", "/v1/notifications/\(number)-\(index)/payload",
+                        body: [UInt8](repeating: 1, count: 1_024)))
+            }
+            return client
+        }
+        for client in clients {
+            for _ in 0..<requestCount { #expect(try client.answer().status == 201) }
+        }
+    }
 }
