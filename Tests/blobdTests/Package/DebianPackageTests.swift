@@ -111,31 +111,42 @@ import Testing
         #expect(again.contains("deb-systemd-invoke start blobd@one.service\n"), "\(again)")
     }
 
-    @Test("A purge leaves no link, no key and no store, and nothing else goes")
-    func purge() throws {
+    /// A purge deleted every store without a question.
+    @Test(
+        "A purge deletes stores and keys only after a yes",
+        arguments: ["true", "false", nil] as [String?])
+    func purge(answer: String?) throws {
         let site = try Site()
         for name in [
             "var", "var/lib", "var/lib/blobd", "var/lib/blobd-one", "var/lib/blobd-other",
-            "var/log",
+            "var/log", "usr", "usr/share", "usr/share/debconf",
             "etc/blobd", "etc/systemd/system/blobd.service.wants",
         ] {
             mkdir(site.folder.path(name), 0o755)
         }
         try site.folder.write("etc/blobd/signing-keys", [1])
+        if let answer {
+            let text = """
+                db_input() { echo "asked $2"; }
+                db_get() { RET=\(answer); }
+                db_go() { :; }; db_purge() { :; }; db_stop() { :; }
+                """
+            try site.folder.write("usr/share/debconf/confmodule", Array(text.utf8))
+        }
         site.link("blobd.service.wants/devices", to: "/lib/systemd/system/blobd-devices.socket")
         site.link(
             "multi-user.target.wants/blobd@one.service", to: "/lib/systemd/system/blobd@.service")
         site.link("multi-user.target.wants/other.service", to: "/lib/systemd/system/other.service")
         // Here the user blobd is the one that runs the tests.
         let isOther = chown(site.folder.path("var/lib/blobd-other"), 12_345, 12_345) == 0
-        _ = try site.run("postrm", "purge")
-        for name in [
-            "etc/blobd", "var/lib/blobd", "var/lib/blobd-one",
-            "etc/systemd/system/blobd.service.wants",
-        ] {
-            #expect(!Files.exists(site.folder.path(name)), "\(name)")
+        let calls = try site.run("postrm", "purge")
+        let isDeleted = answer == "true"
+        for name in ["etc/blobd/signing-keys", "var/lib/blobd", "var/lib/blobd-one"] {
+            #expect(Files.exists(site.folder.path(name)) != isDeleted, "\(name)")
         }
-        #expect(Files.exists(site.folder.path("var/lib/blobd-other")) == isOther)
+        #expect(calls.contains("userdel") == isDeleted)
+        #expect(!Files.exists(site.folder.path("etc/systemd/system/blobd.service.wants")))
+        #expect(Files.exists(site.folder.path("var/lib/blobd-other")) == (isOther || !isDeleted))
         let wants = site.folder.path("etc/systemd/system/multi-user.target.wants")
         #expect(try FileManager.default.contentsOfDirectory(atPath: wants) == ["other.service"])
     }
