@@ -1,22 +1,29 @@
-"""The backend of Scripts/phones: server.py PORT SOCKET SITE TOKENS
+"""The backend of Scripts/phones: server.py PORT SOCKET BLOBD KEYS
 
-It publishes to blobd over SOCKET and plays the push services: a push goes to a device that is connected, as a server-sent
-event, and is lost for one that is not. TOKENS is a JSON file of the devices with the tokens that blobd made for them.
+It publishes to blobd over SOCKET and plays the push services. Each page that is opened gets its own users and devices, with
+tokens that BLOBD signs using KEYS, and one stream of events: its devices' pushes, and its users' feeds.
 Only the standard library is used.
 """
-import http.client, json, mimetypes, os, queue, secrets, socket, sys, threading, time
+import contextlib, http.client, json, mimetypes, os, queue, secrets, socket, subprocess, sys, threading, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl, quote, urlsplit
 
-PORT, SOCKET, SITE, TOKENS = int(sys.argv[1]), sys.argv[2], sys.argv[3], sys.argv[4]
+PORT, SOCKET, BLOBD, KEYS = int(sys.argv[1]), *sys.argv[2:5]
 HERE = os.path.dirname(os.path.abspath(__file__))
 PICTURES = os.path.join(HERE, "..", "payloads")
-BODY_BYTES_MAX = 16_000_000
+# What iOS shows of an image.
+PICTURE_BYTES_MAX = 10_000_000
 USERS_MAX = 10_000
 BATCH_LINES = 500
-
-with open(TOKENS, encoding="utf-8") as file:
-    DEVICES = json.load(file)
+PAGES_MAX = 1_000
+DELIVERY_SECONDS = 10
+USERS = {"ann": "Ann", "bob": "Bob"}
+DEVICES = [
+    {"id": "ann-iphone", "user": "ann", "name": "Ann’s phone", "system": "iOS", "kind": "phone", "platform": "apns"},
+    {"id": "ann-pixel", "user": "ann", "name": "Ann’s tablet", "system": "Android", "kind": "phone", "platform": "fcm"},
+    {"id": "ann-watch", "user": "ann", "name": "Ann’s watch", "system": "watchOS", "kind": "watch", "platform": "apns"},
+    {"id": "bob-pixel", "user": "bob", "name": "Bob’s phone", "system": "Android", "kind": "phone", "platform": "fcm"},
+]
 
 
 class UnixConnection(http.client.HTTPConnection):
@@ -53,61 +60,104 @@ def publish(document, picture, media_type):
     return json.loads(blobd("POST", "/v1/notifications", body, Content_Type=f"multipart/form-data; boundary={edge}"))
 
 
-class PushService:
-    """APNs and FCM in one: connected devices get pushes, and nobody keeps any for the others."""
+class Page:
+    """The devices of a page, and a push service for them: it keeps no push for a device that is off."""
 
     def __init__(self):
-        self.lock, self.connected = threading.Lock(), {}
+        self.id = secrets.token_hex(6)
+        self.changed, self.streams, self.off = threading.Condition(), [], set()
+        # What each device has said that it shows.
+        self.has = {device["id"]: [] for device in DEVICES}
+        self.devices = [
+            device | {"owner": self.owner(device["user"]), "ownerName": USERS[device["user"]], "token": self.token(device)}
+            for device in DEVICES]
 
-    def connect(self, device):
-        pushes = queue.Queue()
-        with self.lock:
-            self.connected[device] = pushes
-        return pushes
+    def owner(self, user):
+        return f"{user}-{self.id}"
 
-    def disconnect(self, device, pushes):
-        with self.lock:
-            if self.connected.get(device) is pushes:
-                del self.connected[device]
+    def token(self, device):
+        command = [BLOBD, "token", self.owner(device["user"]), "--ttl", "1d", "--scope", "write", "--device", device["id"]]
+        return subprocess.run([*command, "--signing-keys", KEYS], check=True, capture_output=True, text=True).stdout.strip()
 
-    def send(self, device, push):
-        with self.lock:
-            pushes = self.connected.get(device)
-        if pushes:
-            pushes.put(push)
-        return pushes is not None
+    def description(self):
+        devices = [device | {"isOn": device["id"] not in self.off, "has": self.has[device["id"]]} for device in self.devices]
+        return {"id": self.id, "devices": devices, "pictureBytesMax": PICTURE_BYTES_MAX}
+
+    def tell(self, event, **members):
+        """An event for all tabs that show the page."""
+        for stream in list(self.streams):
+            stream.put((event, json.dumps(members)))
+
+    def switch(self, device, is_on):
+        with self.changed:
+            (self.off.discard if is_on else self.off.add)(device)
+        self.tell("switched", device=device, isOn=is_on)
+
+    def acknowledge(self, device, notification):
+        with self.changed:
+            self.has[device].append(notification)
+            self.changed.notify_all()
+
+    def deliver(self, notification, pushes):
+        """Sends the pushes, and waits until the devices say that they show the notification."""
+        off = self.off & set(pushes)
+        for device in set(pushes) - off:
+            self.tell("push", device=device, push=pushes[device])
+
+        def has_it(device):
+            return notification in self.has[device]
+
+        with self.changed:
+            self.changed.wait_for(lambda: all(has_it(device) for device in set(pushes) - off), DELIVERY_SECONDS)
+            reached = [device for device in pushes if has_it(device)]
+        return {"reached": reached, "off": sorted(off), "lost": sorted(set(pushes) - off - set(reached))}
 
 
-service = PushService()
+pages = {}
 
 
-def push_to_owner(owner, notification, style):
-    """One push for each device of the owner: the id and the link, never the picture."""
-    outcome = {"sent": 0, "missed": 0, "bytes": 0}
-    for device in DEVICES:
-        if device["owner"] != owner:
-            continue
-        # Android itself shows an alert while the app is in the background, without the picture.
-        rest = f"silent&token={device['id']}" if device["platform"] == "fcm" else style
-        target = f"/v1/notifications/{quote(notification, safe='')}/envelope?platform={device['platform']}&style={rest}"
-        envelope = blobd("GET", target)
-        outcome["bytes"] = max(outcome["bytes"], len(envelope))
-        outcome["sent" if service.send(device["id"], envelope.decode()) else "missed"] += 1
-    return outcome
+def open_page(query):
+    """The page of that id, as it was left, or a new one."""
+    page = pages.get(query.get("page"))
+    if not page:
+        page = Page()
+        pages[page.id] = page
+        if len(pages) > PAGES_MAX:
+            pages.pop(next(iter(pages)))
+    return page.description()
 
 
-def send(query, picture, media_type):
-    document = {"owner": query["owner"], "app": "demo", "rich_type": "img", "ttl": int(query.get("ttl", 3600))}
+def known(page):
+    if page not in pages:
+        raise Refused(404, "The server was started again: reload the page.")
+    return pages[page]
+
+
+def send(page, query, picture, media_type):
+    document = {"owner": page.owner(query["to"]), "app": "demo", "rich_type": "img", "ttl": int(query.get("ttl", 3600))}
     for name in ("title", "message"):
         if query.get(name):
             document[name] = query[name]
-    if query.get("category"):
-        set_category(query["category"], query.get("buttons", ""))
-        document["category"] = query["category"]
+    if query.get("shared"):
+        document["category"] = category = f"shared-{page.id}"
+        set_category(category, query.get("buttons", ""))
     elif query.get("buttons"):
         document["actions"] = actions(query["buttons"])
-    notification = publish(document, picture, media_type)
-    return {"id": notification["id"]} | push_to_owner(query["owner"], notification["id"], query.get("style", "alert"))
+    notification = publish(document, picture, media_type)["id"]
+    pushes = {}
+    try:
+        for device in page.devices:
+            if device["user"] == query["to"]:
+                # Android itself shows an alert while the app is in the background, without the picture.
+                style = f"silent&token={device['id']}" if device["platform"] == "fcm" else query.get("style", "alert")
+                target = f"/v1/notifications/{quote(notification, safe='')}/envelope?platform={device['platform']}&style={style}"
+                pushes[device["id"]] = blobd("GET", target).decode()
+    except Refused:
+        # Nobody is told of it: it must not be there.
+        blobd("DELETE", f"/v1/notifications/{quote(notification, safe='')}")
+        raise
+    largest = max(len(push.encode()) for push in pushes.values())
+    return {"id": notification, "bytes": largest} | page.deliver(notification, pushes)
 
 
 def actions(text):
@@ -119,7 +169,7 @@ def set_category(name, buttons):
     blobd("PUT", f"/v1/categories/{quote(name, safe='')}", json.dumps({"actions": actions(buttons)}).encode(), Content_Type="application/json")
 
 
-def edit(query):
+def edit(page, query, *_):
     """Other buttons for a notification that is on screens already, or for all of its category."""
     target = f"/v1/notifications/{quote(query['id'], safe='')}"
     category = json.loads(blobd("GET", target)).get("category")
@@ -131,7 +181,7 @@ def edit(query):
     return {"id": query["id"]}
 
 
-def send_to_many(query, picture, media_type):
+def send_to_many(page, query, picture, media_type):
     """The same picture for many users: it is stored once."""
     count = min(int(query["count"]), USERS_MAX)
     digest = json.loads(blobd("POST", "/v1/blobs", picture, Content_Type=media_type))["digest"]
@@ -176,44 +226,48 @@ class Handler(BaseHTTPRequestHandler):
         self.answer(200, json.dumps(document).encode())
 
     def do_GET(self):
-        path = urlsplit(self.path).path
-        if path == "/api/devices":
-            self.answer_document(DEVICES)
-        elif path == "/api/figures":
-            self.call(lambda: figures())
-        elif path.startswith("/api/push/"):
-            self.push(path.removeprefix("/api/push/"))
-        elif path.startswith("/pictures/"):
-            self.answer_file(PICTURES, path.removeprefix("/pictures/"))
+        url = urlsplit(self.path)
+        if url.path == "/api/figures":
+            self.call(lambda: self.answer_document(figures()))
+        elif url.path == "/api/stream":
+            self.call(lambda: self.stream(known(dict(parse_qsl(url.query)).get("page"))))
+        elif url.path.startswith("/pictures/"):
+            self.answer_file(PICTURES, url.path.removeprefix("/pictures/"))
         else:
-            self.answer_file(HERE, path.strip("/") or "index.html")
+            self.answer_file(HERE, url.path.strip("/") or "index.html")
 
     def do_POST(self):
         url = urlsplit(self.path)
         count = int(self.headers.get("Content-Length", 0))
-        if count > BODY_BYTES_MAX:
+        if count > PICTURE_BYTES_MAX:
             self.close_connection = True
-            return self.answer(413)
+            return self.refuse(413, f"The picture has {count:,} bytes; phones show at most {PICTURE_BYTES_MAX:,}.")
         body, media_type = self.rfile.read(count), self.headers.get("Content-Type", "image/jpeg")
-        query = dict(parse_qsl(url.query))
+        query = dict(parse_qsl(url.query, keep_blank_values=True))
         calls = {
-            "/api/send": lambda: send(query, body, media_type),
-            "/api/many": lambda: send_to_many(query, body, media_type),
-            "/api/edit": lambda: edit(query),
+            "/api/send": send, "/api/many": send_to_many, "/api/edit": edit,
+            "/api/switch": lambda page, query, *_: page.switch(query["device"], query["on"] == "true"),
+            "/api/shown": lambda page, query, *_: page.acknowledge(query["device"], query["id"]),
         }
-        if url.path not in calls:
-            return self.answer(404)
-        self.call(calls[url.path])
+        if url.path == "/api/page":
+            self.call(lambda: self.answer_document(open_page(query)))
+        elif url.path in calls:
+            self.call(lambda: self.answer_document(calls[url.path](known(query.get("page")), query, body, media_type)))
+        else:
+            self.answer(404)
+
+    def refuse(self, status, detail):
+        self.answer(status, json.dumps({"detail": detail}).encode())
 
     def call(self, call):
         try:
-            self.answer_document(call())
+            call()
         except Refused as refused:
-            self.answer(refused.status, json.dumps({"detail": str(refused)}).encode())
+            self.refuse(refused.status, str(refused))
         except (KeyError, ValueError) as error:
-            self.answer(400, json.dumps({"detail": f"{type(error).__name__}: {error}"}).encode())
-        except OSError as error:
-            self.answer(503, json.dumps({"detail": f"blobd does not answer: {error}"}).encode())
+            self.refuse(400, f"{type(error).__name__}: {error}")
+        except (OSError, http.client.HTTPException):
+            self.refuse(503, "blobd does not answer.")
 
     def answer_file(self, folder, name):
         known = set(os.listdir(folder))
@@ -222,29 +276,52 @@ class Handler(BaseHTTPRequestHandler):
         with open(os.path.join(folder, name), "rb") as file:
             self.answer(200, file.read(), mimetypes.guess_type(name)[0] or "application/octet-stream")
 
-    def push(self, device):
-        """The pushes of a device, as long as it is connected."""
-        if device not in {known["id"] for known in DEVICES}:
-            return self.answer(404)
-        pushes = service.connect(device)
-        self.close_connection = True
-        self.send_response(200)
-        self.send_header("Content-Type", "text/event-stream")
-        self.send_header("Cache-Control", "no-store")
-        self.send_header("Connection", "close")
-        self.end_headers()
-        try:
-            self.wfile.write(b": connected\n\n")
-            while True:
-                try:
-                    self.wfile.write(f"data: {pushes.get(timeout=5)}\n\n".encode())
-                except queue.Empty:
-                    self.wfile.write(b": still here\n\n")
-                self.wfile.flush()
-        except OSError:
-            pass
-        finally:
-            service.disconnect(device, pushes)
+    def stream(self, page):
+        """The pushes of the page's devices and the feeds of its users, until the browser or blobd closes."""
+        events = queue.Queue()
+        with contextlib.ExitStack() as cleanup:
+            for user in USERS:
+                cleanup.callback(follow(user, page.owner(user), events))
+            page.streams.append(events)
+            cleanup.callback(page.streams.remove, events)
+            self.close_connection = True
+            self.send_response(200)
+            for name, value in (("Content-Type", "text/event-stream"), ("Cache-Control", "no-store"), ("Connection", "close")):
+                self.send_header(name, value)
+            self.end_headers()
+            with contextlib.suppress(OSError):
+                self.wfile.write(b"event: ready\ndata: {}\n\n")
+                while True:
+                    try:
+                        event, data = events.get(timeout=5)
+                        if event == "closed":
+                            return
+                        self.wfile.write(f"event: {event}\ndata: {data}\n\n".encode())
+                    except queue.Empty:
+                        self.wfile.write(b": still here\n\n")
+
+
+def follow(user, owner, events):
+    """Puts the user's changes from now on into the queue. Returns what ends that."""
+    connection = UnixConnection("blobd", timeout=60)
+    connection.connect()
+    stream = connection.sock
+    connection.request("GET", f"/v1/users/{owner}/changes?since=latest", headers={"Accept": "text/event-stream"})
+    response = connection.getresponse()
+
+    def read():
+        with contextlib.suppress(OSError, http.client.HTTPException):
+            for line in response:
+                if line.startswith(b"data:"):
+                    events.put(("change", f'{{"user":"{user}","change":{line[5:].decode().strip()}}}'))
+        events.put(("closed", ""))
+
+    def end():
+        with contextlib.suppress(OSError):
+            stream.shutdown(socket.SHUT_RDWR)
+
+    threading.Thread(target=read, daemon=True).start()
+    return end
 
 
 mimetypes.add_type("text/javascript", ".js")
