@@ -175,7 +175,7 @@ export class Device {
         } else if (isOpen && kind === "updated") {
             if (this.shown.has(id)) await this.setButtons(this.shown.get(id), notification)
         } else if (!isOpen && this.shown.has(id)) {
-            log(`${this.name} withdraws ${id}: ${kind === "updated" ? "answered" : kind}`)
+            if (!this.shown.get(id).answered) log(`${this.name} withdraws ${id}: ${kind === "updated" ? "answered" : kind}`)
             this.withdraw(id)
         }
     }
