@@ -87,6 +87,12 @@ internal import Synchronization
         _ = Self.opened.withLock { $0.remove(identity) }
     }
 
+    /// Removes from a folder what a process that was killed while it opened the store there has left. Nobody may be
+    /// opening it for writing.
+    package static func removeLeftovers(in directory: String) {
+        ReaderTable.removeLeftovers(in: directory)
+    }
+
     /// Whether this process has an environment open in `directory`.
     package static func isOpen(_ directory: String) -> Bool {
         guard let identity = try? FileIdentity(path: directory) else { return false }

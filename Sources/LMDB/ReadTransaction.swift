@@ -46,6 +46,11 @@ internal import Synchronization
         get { unsafe slot.pointee.companion.load(ordering: .relaxed) }
     }
 
+    /// Gives back what it was given, which this view has no use for.
+    package func giveBackCompanion() {
+        unsafe slot.pointee.companion.store(0, ordering: .releasing)
+    }
+
     /// Where its transaction, its cache and its bounds are.
     fileprivate var slotAddress: UnsafeMutablePointer<ReaderSlot> {
         @inline(__always)

@@ -85,7 +85,7 @@ internal import Synchronization
         let slot = unsafe try takeSlot()
         // Once the slot is marked, and before the view exists: see `isGiven`.
         unsafe slot.pointee.companion.store(
-            rest.pointee.companion.load(ordering: .acquiring), ordering: .relaxed)
+            rest.pointee.companion.load(ordering: .acquiring), ordering: .releasing)
         if let idle = unsafe slot.pointee.transaction, unsafe mdb_txn_renew(idle) == MDB_SUCCESS {
             // Which commit it sees is known now. Nothing hangs on when others learn of it: until
             // they do they wait, as for a view that is being opened.
@@ -183,7 +183,9 @@ internal import Synchronization
             case ReaderSlot.idle: continue
             case ReaderSlot.opening: return true
             default:
-                if unsafe slot.pointee.companion.load(ordering: .relaxed) == address { return true }
+                if unsafe slot.pointee.companion.load(ordering: .acquiring) == address {
+                    return true
+                }
             }
         }
         return false

@@ -23,12 +23,13 @@ internal import Synchronization
 
     init(_ directory: String, readerCountMax: Int) throws(LMDBError) {
         byteCount = (readerCountMax + 4) * Self.lineByteCount
+        Self.removeLeftovers(in: directory)
         var failure = LMDBError(code: ENOENT, call: "make a folder for lock.mdb")
         // In the store's folder where there is no memory for it. It is new at each start: in one that a killed process
         // has left there may be places of readers.
-        for place in ["/dev/shm/blobd-XXXXXX", "\(directory)/.readers-XXXXXX"] {
+        for place in ["/dev/shm/blobd-XXXXXX", "\(directory)/\(Self.namePrefix)XXXXXX"] {
             guard let path = Self.makeFolder(place, linkedTo: directory) else {
-                failure = LMDBError(code: errno, call: "mkdtemp \(place)")
+                failure = LMDBError(code: errno, call: "make a folder for lock.mdb")
                 continue
             }
             do throws(LMDBError) {
@@ -91,6 +92,23 @@ internal import Synchronization
         }
         return path
     }
+
+    /// Removes what a process that was killed while it opened a store has left in the store's folder. Nobody may be
+    /// opening it for writing.
+    static func removeLeftovers(in directory: String) {
+        guard let folder = unsafe opendir(directory) else { return }
+        defer { unsafe closedir(folder) }
+        while let entry = unsafe readdir(folder) {
+            let name = unsafe withUnsafePointer(to: &entry.pointee.d_name) {
+                unsafe $0.withMemoryRebound(to: CChar.self, capacity: 256) {
+                    unsafe String(cString: $0)
+                }
+            }
+            if name.hasPrefix(namePrefix) { remove("\(directory)/\(name)") }
+        }
+    }
+
+    private static let namePrefix = ".readers-"
 
     private static func remove(_ path: String) {
         unsafe unlink("\(path)/data.mdb")

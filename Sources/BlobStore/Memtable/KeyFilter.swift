@@ -1,10 +1,11 @@
 internal import Bytes
 internal import Synchronization
 
-/// A Bloom filter of the keys in a memtable: nearly every lookup of another key ends here. 8 KiB.
+/// A Bloom filter of the keys in a memtable: nearly every lookup of another key ends here. 64 KiB: with as many keys as
+/// a full log has, one in twenty does not.
 struct KeyFilter: ~Copyable {
     private let words: UnsafeMutablePointer<Atomic<UInt64>>
-    private static let wordCount = 1_024
+    private static let wordCount = 8_192
     private static let bitCount = UInt64(wordCount * 64)
 
     init() {

@@ -6,7 +6,7 @@ internal import Synchronization
 /// has it keeps the memtable.
 struct MemtableView {
     private let head: UnsafeMutablePointer<MemtableHead>
-    private let operationCount: UInt64
+    let operationCount: UInt64
 
     init(address: UInt, operationCount: UInt64) {
         head = UnsafeMutablePointer(bitPattern: address)!
@@ -96,8 +96,7 @@ struct MemtableView {
 
     private func first(_ table: UInt8, _ key: RawSpan, _ number: UInt64) -> UInt {
         var before = InlineArray<12, UInt>(repeating: 0)
-        findBefore(table, key, number, &before)
-        return links(of: before[0])[0].load(ordering: .acquiring)
+        return findBefore(table, key, number, &before)
     }
 
     /// The links of an entry; of the head for 0.
@@ -105,10 +104,13 @@ struct MemtableView {
         MemtableEntry(address)?.links ?? head.pointee.links
     }
 
-    /// For each level the last entry before a key and operation; 0: the head.
+    /// Finds for each level the last entry before a key and operation; 0: the head. Returns the first entry that is
+    /// not before it; 0: none. It is the one that was compared: whoever looks again may find what the writer has put
+    /// between the two meanwhile.
+    @discardableResult
     func findBefore(
         _ table: UInt8, _ key: RawSpan, _ number: UInt64, _ before: inout InlineArray<12, UInt>
-    ) {
+    ) -> UInt {
         var address: UInt = 0
         var level = MemtableHead.heightMax - 1
         while true {
@@ -117,7 +119,7 @@ struct MemtableView {
                 address = next
             } else {
                 before[level] = address
-                if level == 0 { return }
+                if level == 0 { return next }
                 level -= 1
             }
         }

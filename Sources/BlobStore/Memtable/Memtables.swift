@@ -34,6 +34,8 @@ final class Memtables: @unchecked Sendable {
     /// Lets readers see what was added: it is acknowledged from now on.
     func publish() {
         guard let current else { return }
+        // Before and after: no snapshot counts as one that has it, until all have it that are opened from then on.
+        moment.add(1, ordering: .sequentiallyConsistent)
         current.publish()
         if !isGiven { readers.setCompanion(current.address) }
         isGiven = true

@@ -42,6 +42,12 @@ enum Creation {
         if let pageByteCount = options.pageByteCount {
             guard PageFile.makeEmpty("\(staging)/\(DataFile.name)", pageByteCount: pageByteCount)
             else { throw .system("write \(staging)/\(DataFile.name)") }
+        } else {
+            // liblmdb opens it by another name, and fills it.
+            let descriptor = open(
+                "\(staging)/\(DataFile.name)", O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC, 0o660)
+            guard descriptor >= 0 else { throw .system("open \(staging)/\(DataFile.name)") }
+            close(descriptor)
         }
         return staging
     }
@@ -87,6 +93,7 @@ enum Creation {
         unlink("\(staging)/\(DataFile.name)")
         unlink("\(staging)/\(DataFile.lockName)")
         unlink("\(staging)/\(DataFile.pendingName)")
+        Environment.removeLeftovers(in: staging)
         rmdir(staging)
     }
 

@@ -63,6 +63,8 @@ public struct Snapshot: ~Copyable, TableReader {
         memtable =
             isCommitted
             ? nil : MemtableView(address: transaction.companion, over: transaction.viewedCommit)
+        // So that it is freed, however long this snapshot is open.
+        if memtable == nil, transaction.companion != 0 { transaction.giveBackCompanion() }
         unretainedStore = .passUnretained(store)
     }
 

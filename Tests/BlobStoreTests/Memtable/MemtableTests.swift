@@ -1,5 +1,6 @@
 import Bytes
 import LMDB
+import Synchronization
 import TestSupport
 import Testing
 
@@ -211,4 +212,65 @@ import Testing
             }
         }
     }
+
+    private final class Run: Sendable {
+        let isOver = Atomic(false)
+        let published = Atomic<UInt64>(0)
+    }
+
+    /// What the writer added between two looks of a reader at the same link was taken for the entry that was looked for:
+    /// a lookup found what was not acknowledged, or missed what was.
+    @Test(
+        "A reader finds the version that was published when it began, whatever is added meanwhile")
+    func concurrent() async throws {
+        let memtable = Memtable(base: 1)
+        let run = Run()
+        let key = Array("m".utf8)
+        @Sendable func number(_ view: MemtableView) -> UInt64? {
+            guard case .value(let bytes) = view.find(key.span.bytes, in: 0) else { return nil }
+            return bytes.loadUnaligned(as: UInt64.self)
+        }
+        let address = memtable.address
+        let faults = await withTaskGroup(of: (looks: Int, faults: Int).self) { group in
+            for _ in 0..<2 {
+                group.addTask {
+                    var (looks, faults) = (0, 0)
+                    while !run.isOver.load(ordering: .acquiring) {
+                        let atLeast = run.published.load(ordering: .acquiring)
+                        guard let view = MemtableView(address: address, over: 1) else { break }
+                        let atMost = view.versionCount
+                        let found = number(view) ?? 0
+                        if found < atLeast || found > atMost { faults += 1 }
+                        looks += 1
+                        if looks.isMultiple(of: 64) { await Task.yield() }
+                    }
+                    return (looks, faults)
+                }
+            }
+            group.addTask {
+                // A neighbour right before the key, and the key, with each batch.
+                for version in 1...UInt64(testRounds(60_000)) {
+                    let neighbour = Array("l\(version)".utf8)
+                    let value = withUnsafeBytes(of: version) { Array($0) }
+                    memtable.put(neighbour.span.bytes, value.span.bytes, in: 0)
+                    memtable.put(key.span.bytes, value.span.bytes, in: 0)
+                    memtable.publish()
+                    run.published.store(version, ordering: .releasing)
+                    if version.isMultiple(of: 64) { await Task.yield() }
+                }
+                run.isOver.store(true, ordering: .releasing)
+                return (0, 0)
+            }
+            var sum = (looks: 0, faults: 0)
+            for await one in group { sum = (sum.looks + one.looks, sum.faults + one.faults) }
+            return sum
+        }
+        withExtendedLifetime(memtable) {}
+        #expect(faults.looks > 100 && faults.faults == 0, "\(faults)")
+    }
+}
+
+extension MemtableView {
+    /// How many versions a reader may see, with two operations each.
+    fileprivate var versionCount: UInt64 { operationCount / 2 }
 }
