@@ -4,10 +4,12 @@ It publishes to blobd over SOCKET and plays the push services. Each page that is
 tokens that BLOBD signs using KEYS, and one stream of events: its devices' pushes, and its users' feeds.
 Only the standard library is used.
 """
-import contextlib, http.client, json, mimetypes, os, queue, secrets, socket, subprocess, sys, threading, time
+import contextlib, http.client, json, mimetypes, os, queue, secrets, signal, socket, subprocess, sys, threading, time
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from urllib.parse import parse_qsl, quote, urlsplit
 
+# Whoever starts this may block SIGTERM, as test runners do, and children inherit that.
+signal.pthread_sigmask(signal.SIG_SETMASK, [])
 PORT, SOCKET, BLOBD, KEYS = int(sys.argv[1]), *sys.argv[2:5]
 HERE = os.path.dirname(os.path.abspath(__file__))
 PICTURES = os.path.join(HERE, "..", "payloads")

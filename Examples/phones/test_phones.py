@@ -4,6 +4,8 @@ from urllib.parse import urlsplit
 
 from playwright.sync_api import expect, sync_playwright
 
+# Whoever starts this may block SIGTERM, as test runners do, and children inherit that.
+signal.pthread_sigmask(signal.SIG_SETMASK, [])
 SITE, BLOBD = sys.argv.pop(1), sys.argv.pop(1)
 SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "Scripts", "phones")
 PHOTO = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "payloads", "photo.jpg")
