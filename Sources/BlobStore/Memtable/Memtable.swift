@@ -15,8 +15,6 @@ internal import Synchronization
 
     /// The address of ``MemtableHead``, by which readers find it. Valid as long as this.
     let address: UInt
-    /// Bytes of the entries, with what they take besides keys and values.
-    private(set) var byteCount = 0
 
     private var head: UnsafeMutablePointer<MemtableHead> {
         UnsafeMutablePointer(bitPattern: address)!
@@ -73,7 +71,6 @@ internal import Synchronization
         let size = MemtableEntry.byteCount(
             height: height, keyByteCount: key.byteCount, length: length)
         let entry = MemtableEntry(take(size))
-        byteCount += size
         head.pointee.filter.insert(key, in: table)
         entry.fill(
             number: operationCount, length: length, table: table, height: height, key: key)

@@ -15,9 +15,6 @@ final class Memtables: @unchecked Sendable {
 
     init(_ readers: ReaderSlots) { self.readers = readers }
 
-    /// Bytes of what is acknowledged and not committed, as it is in memory.
-    var byteCount: Int { current?.byteCount ?? 0 }
-
     /// Memtables of earlier commits that readers still have.
     var keptCount: Int { retired.count }
 

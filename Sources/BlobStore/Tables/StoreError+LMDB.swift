@@ -137,23 +137,6 @@ extension WriteTransaction {
     }
 }
 
-extension Cursor {
-    @_lifetime(self: copy self)
-    mutating func go(_ step: Step) throws(StoreError) -> Bool {
-        do throws(LMDBError) { return try move(step) } catch {
-            throw StoreError(error, at: key, in: table.name)
-        }
-    }
-
-    /// Moves to the first entry whose key is `key` or comes after it.
-    @_lifetime(self: copy self)
-    mutating func seek(_ key: RawSpan) throws(StoreError) -> Bool {
-        do throws(LMDBError) { return try move(toKeyAtOrAfter: key) } catch {
-            throw StoreError(error, at: self.key, in: table.name)
-        }
-    }
-}
-
 extension ReadTransaction {
     @_lifetime(borrow self)
     borrowing func cursor(in table: Table) throws(StoreError) -> Cursor {

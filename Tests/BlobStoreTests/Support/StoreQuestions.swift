@@ -42,7 +42,7 @@ extension BlobStore {
     func entries(of table: Table) throws -> [(key: [UInt8], value: [UInt8])] {
         try withSnapshot { (snapshot) throws(StoreError) in
             var entries: [(key: [UInt8], value: [UInt8])] = []
-            var cursor = try snapshot.transaction.cursor(in: table)
+            var cursor = TableCursor(try snapshot.transaction.cursor(in: table))
             var isThere = try cursor.go(.first)
             while isThere {
                 entries.append((cursor.key.array(), cursor.value.array()))

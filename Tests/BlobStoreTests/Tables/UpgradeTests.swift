@@ -26,7 +26,7 @@ import Testing
             try transaction.put(format.value.span.bytes, forKey: name.span.bytes, in: meta)
         }
         do {
-            var cursor = try transaction.cursor(in: index)
+            var cursor = TableCursor(try transaction.cursor(in: index))
             var isThere = try cursor.move(.first)
             while isThere {
                 let key = cursor.key.array()
