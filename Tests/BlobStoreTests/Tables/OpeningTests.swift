@@ -219,16 +219,18 @@ import Testing
             try store.put("a", [1])
             var lock = stat()
             #expect(stat(folder.path + "/blobd.lock", &lock) == 0)
-            for number in 3..<1_024 as Range<Int32> {
+            // A process that runs many tests at once has descriptors of any number.
+            for number in Files.names(in: "/proc/self/fd").compactMap(Int32.init) {
                 var status = stat()
                 guard fstat(number, &status) == 0, status.st_ino == lock.st_ino,
                     status.st_dev == lock.st_dev
                 else { continue }
                 second = dup(number)
+                #expect(second >= 0, "dup(\(number)): \(errno)")
                 break
             }
         }
-        #expect(second >= 0)
+        try #require(second >= 0)
         defer { close(second) }
         let again = try folder.open()
         #expect(try again.ownedPayload(for: "a", asOf: noon) == [1])
