@@ -80,7 +80,8 @@ public struct LoadRun: Sendable {
         depth: Int, progress: ((Progress) -> Void)?
     ) throws(LoadFailure) {
         try prepareThread()
-        let workload = try Workload(dialect, payloads, for: purpose, fetches: false)
+        let workload = try Workload(
+            dialect, payloads, for: purpose, fetches: false, hasNewIDs: hasNewIDs, owner: owner)
         let begin = Engine.now()
         var engine = try Engine(
             workload, plan, path: options.socketPath, connections: connections, depth: depth,
@@ -104,8 +105,8 @@ public struct LoadRun: Sendable {
 
     /// Measures for the time given by the options, and checks every answer.
     ///
-    /// The payloads must be stored (``store(progress:)``). Publishes go to other ids, as many as there are payloads,
-    /// repeatedly, each with a new body.
+    /// The payloads must be stored (``store(progress:)``), except for pairs. Publishes go to other ids, each with a new
+    /// body.
     ///
     /// - Parameter progress: called in the loop, so it must be fast.
     /// - Throws: for the first wrong answer, and if there was no answer.
@@ -113,21 +114,37 @@ public struct LoadRun: Sendable {
         progress: ((Progress) -> Void)? = nil
     ) throws(LoadFailure) -> LoadFigures {
         try prepareThread()
-        let workload = try Workload(
-            dialect, payloads, for: .measuring, fetches: options.readPercent > 0,
-            publishes: options.readPercent < 100)
         let begin = Engine.now()
+        let onlyPublishes = options.pairs || options.watchers > 0
+        let plan = RequestPlan(
+            payloadCount: payloads.count, purpose: .measuring,
+            readPercent: onlyPublishes ? 0 : options.readPercent, seed: options.seed,
+            runStamp: .random(in: 1...(.max)), order: options.publishOrder,
+            schedule: options.rate.map { RateSchedule(rate: $0, start: begin) })
+        guard options.watchers == 0 else {
+            var engine = try EventEngine(
+                dialect, payloads, plan, path: options.socketPath, watchers: options.watchers)
+            return try measure(&engine, begin: begin, progress)
+        }
+        let workload = try Workload(
+            dialect, payloads, for: .measuring, fetches: options.pairs || options.readPercent > 0,
+            publishes: options.pairs || options.readPercent < 100, isPairs: options.pairs,
+            hasNewIDs: hasNewIDs, owner: owner)
+        var engine = try Engine(
+            workload, plan, path: options.socketPath, connections: options.connections,
+            depth: options.depth, check: options.check)
+        return try measure(&engine, begin: begin, progress)
+    }
+
+    private var hasNewIDs: Bool { options.pairs || options.publishOrder == .new }
+
+    private var owner: ((Int) -> String)? { options.hasOwners ? { "bench-user-\($0)" } : nil }
+
+    private func measure<Some: LoadEngine & ~Copyable>(
+        _ engine: inout Some, begin: Int64, _ progress: ((Progress) -> Void)?
+    ) throws(LoadFailure) -> LoadFigures {
         let counted = begin + Int64(options.warmUpSeconds * 1e9)
         let end = counted + Int64(options.seconds * 1e9)
-        var engine = try Engine(
-            workload,
-            RequestPlan(
-                payloadCount: payloads.count, purpose: .measuring,
-                readPercent: options.readPercent, seed: options.seed,
-                runStamp: .random(in: 1...(.max)), order: options.publishOrder,
-                schedule: options.rate.map { RateSchedule(rate: $0, start: begin) }),
-            path: options.socketPath, connections: options.connections, depth: options.depth,
-            check: options.check)
         let processes =
             options.serverProcesses.isEmpty
             ? engine.peerProcess.map { [$0] } ?? [] : options.serverProcesses

@@ -104,6 +104,69 @@ import Testing
         #expect(driven.record.publishes.byteCount == 2 * size)
     }
 
+    @Test("A pair is a publish to a new id and its fetch", arguments: [3, 100, 40_000])
+    func pairs(size: Int) throws {
+        let payloads = try LoadPayloads(.fixed(size), count: 16, seed: 5)
+        let wire = Wire()
+        var driven = try DrivenConnection(
+            payloads, RequestPlan(payloads, readPercent: 0), on: wire, depth: 1, isPairs: true)
+        var ids: Set<String> = []
+        var bodies: Set<[UInt8]> = []
+        /// Answers a publish, and returns the body that its fetch must have.
+        func publish(_ driven: inout DrivenConnection) throws -> [UInt8] {
+            try driven.send(now: 0)
+            let sent = wire.received()
+            let line = String(decoding: sent.prefix { $0 != 0x0D }, as: UTF8.self)
+            let id = try #require(line.wholeMatch(of: /PUT (push-[0-9a-f]{16}) \d+/)).1
+            ids.insert(String(id))
+            wire.send(Array("+OK\r\n".utf8))
+            try driven.receive(now: 5)
+            try driven.send(now: 5)
+            #expect(wire.received() == Array("GET \(id)\r\n".utf8))
+            return Array(sent[(line.utf8.count + 2)...].dropLast(2))
+        }
+        for _ in 0..<3 {
+            let body = try publish(&driven)
+            bodies.insert(body)
+            wire.send(lineAnswer(body))
+            try driven.receive(now: 8)
+        }
+        #expect(ids.count == 3 && bodies.count == 3)
+        #expect(driven.record.publishes.requestCount == 3)
+        #expect(driven.record.fetches.requestCount == 3)
+        #expect(driven.record.publishes.latencies.minimum == 5)
+        #expect(driven.record.fetches.latencies.maximum == 3)
+        for offset in [0, 2, 8, size - 1] where offset < size {
+            let other = Wire()
+            var driven = try DrivenConnection(
+                payloads, RequestPlan(payloads, readPercent: 0), on: other, depth: 1, isPairs: true)
+            try driven.send(now: 0)
+            var body = Array(other.received().dropLast(2).suffix(size))
+            body[offset] ^= 1
+            other.send(Array("+OK\r\n".utf8))
+            try driven.receive(now: 1)
+            try driven.send(now: 1)
+            other.send(lineAnswer(body))
+            let failure = #expect(throws: LoadFailure.self) { try driven.receive(now: 2) }
+            #expect(failure?.reason == .wrongBytes, "byte \(offset)")
+        }
+    }
+
+    @Test("New ids differ in many bits, and every form in a request is filled in")
+    func newIDs() {
+        var seen: Set<[UInt8]> = []
+        for stamp in 0..<1_000 as Range<UInt64> { seen.insert(NewID.digits(stamp)) }
+        #expect(seen.count == 1_000)
+        #expect(Set(seen.map { Array($0.prefix(2)) }).count > 200)
+        let form = Array("a \(NewID.form) b \(NewID.form)".utf8)
+        var bytes = form
+        NewID.write(7, to: &bytes, from: 3)
+        let digits = String(decoding: NewID.digits(7), as: UTF8.self)
+        #expect(String(decoding: bytes, as: UTF8.self) == "a push-\(digits) b push-\(digits)")
+        #expect(NewID.position(of: NewID.digits(7), in: bytes.span.bytes, from: 8) == 31)
+        #expect(NewID.position(of: NewID.digits(7), in: bytes.span.bytes, from: 32) == nil)
+    }
+
     @Test("Storing sends each payload once, as it is")
     func storing() throws {
         let wire = Wire()

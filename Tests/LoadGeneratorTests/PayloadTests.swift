@@ -63,6 +63,16 @@ import Testing
         #expect(words { $0.rate = .nan }.hasPrefix("requests per second is nan; it must be"))
         #expect(words { $0.seconds = .infinity }.hasPrefix("seconds is inf; it must be"))
         #expect(words { $0.warmUpSeconds = -1 }.hasPrefix("seconds of warm-up is -1.0; it must be"))
+        #expect(words { $0.watchers = -1 } == "number of watchers is -1; it must be 0 to 8192")
+        for change in [{ $0.depth = 2 }, { $0.rate = 5 }, { $0.watchers = 1 }]
+            as [(inout LoadOptions) -> Void]
+        {
+            #expect(
+                words {
+                    $0.pairs = true
+                    change(&$0)
+                }.hasPrefix("pairs and watchers exclude"))
+        }
         #expect(words { $0.core = -1 } == "core is -1; it must be 0 to 1023")
     }
 }

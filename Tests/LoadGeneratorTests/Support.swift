@@ -132,10 +132,11 @@ struct DrivenConnection: ~Copyable {
 
     init(
         _ payloads: LoadPayloads, _ plan: RequestPlan? = nil, on wire: borrowing Wire, depth: Int,
-        for purpose: Workload.Purpose = .measuring, opening: [UInt8] = []
+        for purpose: Workload.Purpose = .measuring, isPairs: Bool = false, opening: [UInt8] = []
     ) throws(LoadFailure) {
         let dialect = LineDialect(opening: opening)
-        workload = try Workload(dialect, payloads, for: purpose)
+        workload = try Workload(
+            dialect, payloads, for: purpose, isPairs: isPairs, hasNewIDs: isPairs)
         connection = LoadConnection(
             LoadSocket(adopting: wire.connection), depth: depth, check: .all,
             opening: dialect.opening)

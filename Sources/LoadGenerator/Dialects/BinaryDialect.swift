@@ -33,14 +33,31 @@ public struct BinaryDialect: LoadDialect {
         }
     }
 
-    /// A put with a TTL. See ``LoadDialect/appendPublish(of:to:)``.
+    /// A put with a TTL and the owner. See ``LoadDialect/appendPublish(of:to:)``.
     public func appendPublish(of item: LoadItem, to bytes: inout [UInt8]) throws(LoadFailure) {
         do throws(ProtocolError) {
             try RequestFrame.compose(
                 .put, flags: .ttlGiven, requestID: Self.requestID(of: item),
                 bodyByteCount: UInt64(item.byteCount), into: &bytes
             ) { (head: inout [UInt8]) throws(ProtocolError) in
-                try Put.Draft(id: item.id, lifetime: .seconds(ttlSeconds)).compose(into: &head)
+                let draft = Put.Draft(
+                    id: item.id, owner: item.owner, lifetime: .seconds(ttlSeconds))
+                try draft.compose(into: &head)
+            }
+        } catch {
+            throw LoadFailure(.options, error.detail)
+        }
+    }
+
+    /// A watch, once. See ``LoadDialect/appendWatch(of:after:to:)``.
+    public func appendWatch(
+        of owner: String, after answer: RawSpan?, to bytes: inout [UInt8]
+    ) throws(LoadFailure) {
+        guard answer == nil else { return }
+        do throws(ProtocolError) {
+            try RequestFrame.compose(.watch, requestID: 0, into: &bytes) {
+                (head: inout [UInt8]) throws(ProtocolError) in
+                try Watch.Request.compose(owner: owner, cursor: "0", into: &head)
             }
         } catch {
             throw LoadFailure(.options, error.detail)

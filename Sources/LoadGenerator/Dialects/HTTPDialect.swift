@@ -31,10 +31,19 @@ public struct HTTPDialect: LoadDialect {
         bytes += "GET \(fetchPath(item.id)) HTTP/1.1\r\nHost: b\r\n\r\n".utf8
     }
 
-    /// A PUT with a `Content-Length`. See ``LoadDialect/appendPublish(of:to:)``.
+    /// A PUT with a `Content-Length`, and the owner in the query. See ``LoadDialect/appendPublish(of:to:)``.
     public func appendPublish(of item: LoadItem, to bytes: inout [UInt8]) {
-        bytes += "PUT \(publishPath(item.id)) HTTP/1.1\r\nHost: b\r\n".utf8
+        var path = publishPath(item.id)
+        if let owner = item.owner { path += "\(path.contains("?") ? "&" : "?")owner=\(owner)" }
+        bytes += "PUT \(path) HTTP/1.1\r\nHost: b\r\n".utf8
         bytes += "Content-Length: \(item.byteCount)\r\n\r\n".utf8
+    }
+
+    /// The event stream of `blobd`, once. See ``LoadDialect/appendWatch(of:after:to:)``.
+    public func appendWatch(of owner: String, after answer: RawSpan?, to bytes: inout [UInt8]) {
+        guard answer == nil else { return }
+        bytes += "GET /v1/users/\(owner)/changes HTTP/1.1\r\nHost: b\r\n".utf8
+        bytes += "Accept: text/event-stream\r\n\r\n".utf8
     }
 
     /// Reads a status line and field lines (RFC 9112, sections 4 and 5). An answer without

@@ -12,7 +12,7 @@ public struct LoadFigures: Codable, Sendable, Hashable {
     public var payloadCount: Int
     /// Their mean size in bytes.
     public var payloadByteCountMean: Double
-    /// The percentage of fetches among the requests.
+    /// The percentage of fetches among the requests; of pairs, 50.
     public var readPercent: Int
     /// Which bytes were compared. All compared bytes were right.
     public var check: LoadCheck
@@ -33,6 +33,8 @@ public struct LoadFigures: Codable, Sendable, Hashable {
     public var fetches: KindFigures?
     /// The publishes, if there were any.
     public var publishes: KindFigures?
+    /// How long after its publish was sent each watcher learned of it, if there were any.
+    public var events: KindFigures?
     /// How well a fixed rate was kept; nil in a closed loop.
     public var rate: RateFigures?
     /// The cost of the generator itself.
@@ -124,12 +126,14 @@ extension LoadFigures {
             dialect: dialect.name, connections: options.connections, depth: options.depth,
             payload: "\(payloads.sizes)", payloadCount: payloads.count,
             payloadByteCountMean: Double(payloads.byteCountTotal) / Double(payloads.count),
-            readPercent: options.readPercent, check: options.check, seed: options.seed,
+            readPercent: options.pairs ? 50 : options.watchers > 0 ? 0 : options.readPercent,
+            check: options.check, seed: options.seed,
             seconds: seconds, requests: requests, requestsPerSecond: Double(requests) / seconds,
             megabytesPerSecond: Double(bytes) / seconds / 1e6,
             latency: LatencyFigures(record.latencies),
             fetches: KindFigures(record.fetches, seconds),
             publishes: KindFigures(record.publishes, seconds),
+            events: KindFigures(record.events, seconds),
             rate: options.rate.map {
                 RateFigures(
                     asked: $0, requests: requests, seconds: seconds, unanswered: unanswered)

@@ -5,6 +5,7 @@ struct LoadRecord {
     private(set) var answerCount = 0
     private(set) var fetches = KindRecord()
     private(set) var publishes = KindRecord()
+    private(set) var events = KindRecord()
 
     mutating func add(_ kind: RequestKind, nanoseconds: Int64, byteCount: Int) {
         answerCount &+= 1
@@ -14,6 +15,11 @@ struct LoadRecord {
         } else {
             publishes.add(nanoseconds, byteCount)
         }
+    }
+
+    /// Adds the time from a publish to the moment when a watcher learned of it.
+    mutating func addEvent(nanoseconds: Int64) {
+        if isCounting { events.add(nanoseconds, 0) }
     }
 
     /// Adds the waiting time of an unanswered request: its latency would have been longer.

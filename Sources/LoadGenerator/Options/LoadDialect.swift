@@ -28,6 +28,20 @@ public protocol LoadDialect: Sendable {
     /// Appends a request that stores `item.byteCount` bytes under `item.id`, up to its body.
     func appendPublish(of item: LoadItem, to bytes: inout [UInt8]) throws(LoadFailure)
 
+    /// Appends a request that asks for the publishes to an owner: for all of them, or, after an answer that told of one,
+    /// for those that follow it. Appends nothing if the first request is enough. Called in runs with
+    /// ``LoadOptions/watchers``, once for each event.
+    ///
+    /// - Parameters:
+    ///   - owner: the owner.
+    ///   - answer: what was received since the last request, up to the id of the publish or further; nil: nothing was
+    ///     asked yet. It may begin with the line end of the answer before.
+    ///   - bytes: the request is appended to these.
+    /// - Throws: if the dialect has no events, as by default.
+    func appendWatch(
+        of owner: String, after answer: RawSpan?, to bytes: inout [UInt8]
+    ) throws(LoadFailure)
+
     /// What follows the body of a publish, such as the CR LF of memcached and RESP, or nothing. At most
     /// ``LoadLimits/publishTrailerByteCountMax`` bytes.
     var publishTrailer: [UInt8] { get }
@@ -53,6 +67,13 @@ extension LoadDialect {
 
     /// No trailer.
     public var publishTrailer: [UInt8] { [] }
+
+    /// No events.
+    public func appendWatch(
+        of owner: String, after answer: RawSpan?, to bytes: inout [UInt8]
+    ) throws(LoadFailure) {
+        throw LoadFailure(.options, "the dialect \(name) has no events")
+    }
 }
 
 /// The kind of a request.
@@ -91,12 +112,15 @@ public struct LoadItem: Sendable, Hashable {
     public var id: String
     /// The number of bytes in its body.
     public var byteCount: Int
+    /// The user it is published to; nil: none.
+    public var owner: String?
 
     /// Creates an item.
-    public init(index: Int, id: String, byteCount: Int) {
+    public init(index: Int, id: String, byteCount: Int, owner: String? = nil) {
         self.index = index
         self.id = id
         self.byteCount = byteCount
+        self.owner = owner
     }
 }
 

@@ -12,8 +12,15 @@ public struct LoadOptions: Sendable {
     public var warmUpSeconds = 1.0
     /// The percentage of fetches; the other requests publish. Within ``LoadLimits/readPercent``.
     public var readPercent = 100
-    /// The order of the ids of publishes.
+    /// The ids of publishes, and their order.
     public var publishOrder = PublishOrder.ascending
+    /// Whether each publish has an owner: as many owners as payloads, in turn.
+    public var hasOwners = false
+    /// Whether each connection publishes to a new id, fetches that, and so on, instead of ``readPercent``.
+    public var pairs = false
+    /// Connections that wait for the publishes to one owner, which one more connection publishes, each when all have
+    /// learned of the one before, instead of ``connections``; 0: none. Within ``LoadLimits/watchers``.
+    public var watchers = 0
     /// Requests per second on all connections together, at fixed times; nil: a closed loop. Within ``LoadLimits/rate``.
     public var rate: Double?
     /// Which bytes of the answers are compared.
@@ -38,6 +45,14 @@ public struct LoadOptions: Sendable {
         try Self.check("seconds", seconds, LoadLimits.seconds)
         try Self.check("seconds of warm-up", warmUpSeconds, LoadLimits.warmUpSeconds)
         try Self.check("percent of reads", readPercent, LoadLimits.readPercent)
+        try Self.check("number of watchers", watchers, LoadLimits.watchers)
+        let isPlain = !pairs && watchers == 0
+        guard isPlain || pairs != (watchers > 0) && depth == 1 && rate == nil else {
+            throw LoadFailure(
+                .options,
+                "pairs and watchers exclude each other, a rate, and more than one request in flight"
+            )
+        }
         if let rate { try Self.check("requests per second", rate, LoadLimits.rate) }
         if let core { try Self.check("core", core, LoadLimits.core) }
         try Self.check(
@@ -56,12 +71,14 @@ public struct LoadOptions: Sendable {
     }
 }
 
-/// The order of the ids of publishes. Each id is used once before any is used again.
+/// The ids of publishes: as many as payloads, each used once before any is used again, or new ones.
 public enum PublishOrder: Sendable, Hashable {
     /// In order, starting with the first.
     case ascending
     /// Far from each other, like real ids in a server's index. The seed selects the first.
     case scattered
+    /// Ids that nobody has used, far from each other.
+    case new
 }
 
 /// Which bytes of fetched bodies are compared with the payloads. The length of every body is always checked.
@@ -95,6 +112,8 @@ public enum LoadLimits {
     public static let seconds = 0.01...86_400.0
     /// The seconds of warm-up.
     public static let warmUpSeconds = 0.0...3_600.0
+    /// Connections that wait for events.
+    public static let watchers = 0...8_192
     /// Requests per second at a fixed rate.
     public static let rate = 1.0...50_000_000.0
     /// The number of a core.

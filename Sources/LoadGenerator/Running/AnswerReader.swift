@@ -33,7 +33,10 @@ struct AnswerReader: ~Copyable {
             let count = min(bodyLeft, input.byteCount - offset)
             if request.kind == .fetch {
                 let piece = input.extracting(offset..<offset + count)
-                try compare(piece, with: request.index, of: workload)
+                let stamped = try compareStamp(piece, of: request, workload)
+                try compare(
+                    piece.extracting(droppingFirst: stamped), at: bodyOffset + stamped,
+                    with: request.index, of: workload)
             }
             offset += count
             bodyOffset += count
@@ -91,25 +94,43 @@ struct AnswerReader: ~Copyable {
         return true
     }
 
+    /// Compares the bytes that a publish of this run put before those of the pool. Returns their number.
+    private func compareStamp(
+        _ piece: RawSpan, of request: PlannedRequest, _ workload: borrowing Workload
+    ) throws(LoadFailure) -> Int {
+        let end = request.stamp == 0 ? 0 : workload.stampByteCount(of: slice)
+        let count = min(max(0, end - bodyOffset), piece.byteCount)
+        for index in 0..<count {
+            let wanted = UInt8(truncatingIfNeeded: request.stamp >> (8 * (bodyOffset + index)))
+            guard piece.unsafeLoad(fromByteOffset: index, as: UInt8.self) == wanted else {
+                throw LoadFailure(
+                    .wrongBytes,
+                    "byte \(bodyOffset + index) of a fetch is not the one that was published just "
+                        + "before; no figures")
+            }
+        }
+        return count
+    }
+
     private func compare(
-        _ piece: RawSpan, with index: Int, of workload: borrowing Workload
+        _ piece: RawSpan, at offset: Int, with index: Int, of workload: borrowing Workload
     ) throws(LoadFailure) {
-        let start = slice.start + bodyOffset
+        let start = slice.start + offset
         let right = workload.pool.extracting(start..<start + piece.byteCount)
         if comparesAll {
             guard piece.hasSameBytes(as: right) else {
-                throw wrongByte(piece, right, 0, index, workload)
+                throw wrongByte(piece, right, 0, at: offset, index, workload)
             }
             return
         }
         let edge = LoadCheck.sampledEdgeByteCount
-        let pieceEnd = bodyOffset + piece.byteCount
-        let headCount = min(edge, pieceEnd) - bodyOffset
+        let pieceEnd = offset + piece.byteCount
+        let headCount = min(edge, pieceEnd) - offset
         if headCount > 0 {
             guard
                 piece.extracting(first: headCount).hasSameBytes(
                     as: right.extracting(first: headCount))
-            else { throw wrongByte(piece, right, 0, index, workload) }
+            else { throw wrongByte(piece, right, 0, at: offset, index, workload) }
         }
         let tailCount = min(pieceEnd - (slice.byteCount - edge), piece.byteCount)
         if tailCount > 0 {
@@ -117,13 +138,14 @@ struct AnswerReader: ~Copyable {
                 piece.extracting(last: tailCount).hasSameBytes(
                     as: right.extracting(last: tailCount))
             else {
-                throw wrongByte(piece, right, piece.byteCount - tailCount, index, workload)
+                throw wrongByte(
+                    piece, right, piece.byteCount - tailCount, at: offset, index, workload)
             }
         }
     }
 
     private func wrongByte(
-        _ piece: RawSpan, _ right: RawSpan, _ start: Int, _ index: Int,
+        _ piece: RawSpan, _ right: RawSpan, _ start: Int, at offset: Int, _ index: Int,
         _ workload: borrowing Workload
     ) -> LoadFailure {
         var at = start
@@ -136,7 +158,7 @@ struct AnswerReader: ~Copyable {
         let wanted = right.unsafeLoad(fromByteOffset: at, as: UInt8.self)
         return LoadFailure(
             .wrongBytes,
-            "\(item.id): byte \(bodyOffset + at) of \(item.byteCount) is \(came); expected "
+            "\(item.id): byte \(offset + at) of \(item.byteCount) is \(came); expected "
                 + "\(wanted); no figures")
     }
 }

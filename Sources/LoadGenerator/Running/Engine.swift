@@ -1,10 +1,24 @@
 internal import CLinux
 
+/// What ``LoadRun`` needs of a loop.
+protocol LoadEngine: ~Copyable {
+    var record: LoadRecord { get }
+    /// The server's process.
+    var peerProcess: Int32? { get }
+    mutating func beginCounting()
+    mutating func start() throws(LoadFailure)
+    /// Does what is due, waits for what comes, and returns the time afterwards.
+    mutating func run(until end: Int64, now: Int64) throws(LoadFailure) -> Int64
+    /// Counts the wait of every request that was due before `end` and has no answer. Returns the number of such
+    /// requests.
+    mutating func countUnanswered(at end: Int64) -> Int
+}
+
 /// The event loop: all connections of a run in one thread.
 ///
 /// A step of a connection is one `recv` and one `send`: every complete answer is checked, and as many new requests are
 /// sent together. The loop allocates nothing.
-struct Engine: ~Copyable {
+struct Engine: ~Copyable, LoadEngine {
     private let workload: Workload
     private let allConnections: [LoadConnection]
     private let events: EventSet
@@ -54,7 +68,7 @@ struct Engine: ~Copyable {
         for index in 0..<allConnections.count { try send(index, limit: limit, now: now) }
     }
 
-    /// Waits for answers, and replaces them with new requests. Returns the time afterwards.
+    /// Waits for answers, and replaces them with new requests.
     mutating func run(until end: Int64, now: Int64) throws(LoadFailure) -> Int64 {
         var now = now
         if allConnections.count == 1 && isClosedLoop && !allConnections[0].awaitsRoom {
@@ -120,8 +134,6 @@ struct Engine: ~Copyable {
         }
     }
 
-    /// Counts the wait of every request that was due before `end` and has no answer. Returns the number of such
-    /// requests.
     mutating func countUnanswered(at end: Int64) -> Int {
         var count = 0
         for index in 0..<allConnections.count {

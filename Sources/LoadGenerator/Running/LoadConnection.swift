@@ -6,6 +6,8 @@ final class LoadConnection {
     @exclusivity(unchecked) private(set) var inFlight: InFlightRing
     @exclusivity(unchecked) private var reader: AnswerReader
     @exclusivity(unchecked) private var unsent = Unsent()
+    /// The fetch of what was just published, in a run of pairs.
+    @exclusivity(unchecked) private var fetchOfPair: PlannedRequest?
     /// Whether requests may be sent: the opening, if there is one, was answered.
     private(set) var isOpen: Bool
     /// Whether the event set waits for room to send on this connection.
@@ -73,6 +75,10 @@ final class LoadConnection {
             record.add(
                 request.kind, nanoseconds: now - request.intendedAt,
                 byteCount: workload.slice(request.index).byteCount)
+            if workload.isPairs && request.kind == .publish {
+                fetchOfPair = PlannedRequest(
+                    kind: .fetch, index: request.index, intendedAt: now, stamp: request.stamp)
+            }
         }
     }
 
@@ -123,28 +129,30 @@ final class LoadConnection {
     ) {
         while limit > 0, !inFlight.isFull,
             buffer.count <= Self.sendByteCount - Self.requestRoom,
-            let request = plan.next(now: now)
+            let request = fetchOfPair ?? plan.next(now: now)
         {
             limit -= 1
             inFlight.append(request)
-            guard request.kind == .publish else {
-                buffer.append(contentsOf: workload.fetch(request.index))
-                continue
-            }
-            buffer.append(contentsOf: workload.publishHead(request.index))
+            fetchOfPair = nil
+            let start = buffer.count
+            buffer.append(
+                contentsOf: request.kind == .publish
+                    ? workload.publishHead(request.index) : workload.fetch(request.index))
+            if workload.hasNewIDs { NewID.write(request.stamp, to: &buffer, from: start) }
+            guard request.kind == .publish else { continue }
             let slice = workload.slice(request.index)
             let stampByteCount = workload.stampByteCount(of: slice)
             withUnsafeBytes(of: request.stamp) {
                 buffer.append(contentsOf: $0.prefix(stampByteCount))
             }
-            let start = slice.start + stampByteCount
+            let bodyStart = slice.start + stampByteCount
             let count = slice.byteCount - stampByteCount
             guard count <= Self.copiedBodyByteCountMax else {
-                unsent.bodyStart = start
+                unsent.bodyStart = bodyStart
                 unsent.bodyLeft = count
                 return
             }
-            buffer.append(contentsOf: workload.pool.extracting(start..<start + count))
+            buffer.append(contentsOf: workload.pool.extracting(bodyStart..<bodyStart + count))
             buffer.append(contentsOf: workload.trailer)
         }
     }

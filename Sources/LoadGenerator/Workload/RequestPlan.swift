@@ -29,9 +29,9 @@ struct RequestPlan {
         self.runStamp = runStamp
         self.publishCountMax = publishCountMax ?? (purpose == .storing ? payloadCount : .max)
         self.order =
-            order == .ascending
-            ? IDOrder(count: payloadCount)
-            : IDOrder(scattered: payloadCount, first: generator.index(below: payloadCount))
+            order == .scattered
+            ? IDOrder(scattered: payloadCount, first: generator.index(below: payloadCount))
+            : IDOrder(count: payloadCount)
         self.schedule = schedule
     }
 
@@ -99,6 +99,7 @@ struct PlannedRequest: BitwiseCopyable {
     var index: Int
     /// Since when it has been due, in nanoseconds of the run's clock. Latency counts from here.
     var intendedAt: Int64
+    /// The first bytes of a published body, and of its fetch; 0: the payload is as it is.
     var stamp: UInt64
 }
 

@@ -13,6 +13,10 @@ struct Workload: ~Copyable {
     let payloads: LoadPayloads
     let purpose: Purpose
     let opening: [UInt8]
+    /// Whether each publish is followed by its fetch.
+    let isPairs: Bool
+    /// Whether the ids in publishes, and in the fetches of pairs, are places for a number (``NewID``).
+    let hasNewIDs: Bool
     private let publishTrailer: [UInt8]
 
     /// All requests, concatenated: fetches, then the heads of publishes.
@@ -21,10 +25,18 @@ struct Workload: ~Copyable {
     private let ends: [Int]
     private let fetchCount: Int
 
+    /// - Parameter owner: of the publishes of each payload; nil: none.
     init(
         _ dialect: any LoadDialect, _ payloads: LoadPayloads, for purpose: Purpose,
-        fetches: Bool = true, publishes: Bool = true
+        fetches: Bool = true, publishes: Bool = true, isPairs: Bool = false,
+        hasNewIDs: Bool = false, owner: ((Int) -> String)? = nil
     ) throws(LoadFailure) {
+        func published(_ index: Int) -> LoadItem {
+            var item = payloads.publishedItem(index)
+            if hasNewIDs { item.id = NewID.form }
+            item.owner = owner?(index)
+            return item
+        }
         let publishTrailer = dialect.publishTrailer
         guard publishTrailer.count <= LoadLimits.publishTrailerByteCountMax else {
             throw LoadFailure(
@@ -36,15 +48,15 @@ struct Workload: ~Copyable {
         var ends: [Int] = [0]
         if fetches && purpose == .measuring {
             for index in 0..<payloads.count {
-                try dialect.appendFetch(of: payloads.item(index), to: &requests)
-                try Self.close(&ends, requests.count, payloads.item(index))
+                let item = isPairs ? published(index) : payloads.item(index)
+                try dialect.appendFetch(of: item, to: &requests)
+                try Self.close(&ends, requests.count, item)
             }
         }
         let fetchCount = ends.count - 1
         if publishes || purpose == .storing {
             for index in 0..<payloads.count {
-                let item =
-                    purpose == .storing ? payloads.item(index) : payloads.publishedItem(index)
+                let item = purpose == .storing ? payloads.item(index) : published(index)
                 try dialect.appendPublish(of: item, to: &requests)
                 try Self.close(&ends, requests.count, item)
             }
@@ -52,6 +64,8 @@ struct Workload: ~Copyable {
         self.dialect = dialect
         self.payloads = payloads
         self.purpose = purpose
+        self.isPairs = isPairs
+        self.hasNewIDs = hasNewIDs
         opening = dialect.opening
         self.publishTrailer = publishTrailer
         self.requests = requests

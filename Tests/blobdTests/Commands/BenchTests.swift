@@ -81,6 +81,44 @@ import Testing
         #expect(try daemon.run("stat", "bench-mix-1-0").status == 3)
     }
 
+    @Test("Pairs fetch what they published, and every watcher learns of every publish")
+    func pairsAndEvents() throws {
+        let daemon = try DaemonProcess()
+        let payloads = try LoadPayloads(.fixed(2_000), count: 16, seed: 9)
+        func figures(
+            _ dialect: any LoadDialect, _ change: (inout LoadOptions) -> Void
+        ) throws -> LoadFigures {
+            var options = LoadOptions(socketPath: daemon.socketPath)
+            options.warmUpSeconds = 0
+            change(&options)
+            // On a busy machine nothing may be answered in so short a time.
+            for seconds in [0.2, 2] {
+                options.seconds = seconds
+                let figures = try? LoadRun(dialect, payloads, options).measure()
+                if let figures, figures.fetches != nil || figures.events != nil { return figures }
+            }
+            options.seconds = 20
+            return try LoadRun(dialect, payloads, options).measure()
+        }
+        for dialect in [BinaryDialect(), HTTPDialect()] as [any LoadDialect] {
+            let pairs = try figures(dialect) {
+                $0.pairs = true
+                $0.hasOwners = true
+                $0.connections = 3
+            }
+            let published = pairs.publishes?.requests ?? 0
+            let fetched = pairs.fetches?.requests ?? 0
+            #expect(fetched > 0, "\(dialect.name)")
+            #expect((0...3).contains(published - fetched), "\(published), \(fetched)")
+            let told = try figures(dialect) { $0.watchers = 3 }
+            let (publishes, events) = (told.publishes?.requests ?? 0, told.events?.requests ?? 0)
+            // At most one publish was not answered, or not all were told of it.
+            #expect(events > 0 && abs(events - 3 * publishes) <= 3, "\(publishes), \(events)")
+        }
+        let list = try daemon.run("ls", "--json").text
+        #expect(list.contains(#""owner":"bench-user-1""#) && list.contains("push-"))
+    }
+
     @Test("A fixed rate is never exceeded, and says whether it was reached")
     func rate() throws {
         let daemon = try DaemonProcess()
