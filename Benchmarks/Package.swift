@@ -76,7 +76,11 @@ let package = Package(
             path: "Sources/BlobReads", swiftSettings: borrowing),
         .testTarget(
             name: "CompareTests",
-            dependencies: ["Compare", .product(name: "LoadGenerator", package: "blobd")],
+            dependencies: [
+                "Compare",
+                .product(name: "LoadGenerator", package: "blobd"),
+                .product(name: "ArgumentParser", package: "swift-argument-parser"),
+            ],
             swiftSettings: common),
     ]
 )

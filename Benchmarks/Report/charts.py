@@ -97,7 +97,7 @@ def draw_bar(axes, start, y, bar, scale):
 
 def server_bar(server, *rest):
     # Of the two C programs a chart shows the faster, as what it is.
-    name = "bare C" if role(server) == "baseline" else label(server)
+    name = "bare C" if server.startswith("c-") else label(server)
     return Bar(name, COLOURS.get(server) or COLOURS[role(server)], *rest)
 
 
@@ -150,28 +150,37 @@ def fetch_charts(report):
 
 def shown(cell):
     """The servers without the slower of the two C programs."""
-    return [server for server in cell.servers if role(server) != "baseline" or server == cell.fastest("baseline")]
+    return [server for server in cell.servers
+            if is_usual(server) and (role(server) != "baseline" or server == cell.fastest("baseline"))]
+
+
+def is_usual(server):
+    """Charts show blobd with its default settings."""
+    return not server.endswith("spin-0")
 
 
 def publish_charts(report):
     for group in publish_groups(report.get("publishes", {}).get("samples", [])):
-        name = f"{group.file_system}-{group.turnover}"
+        name = group.name
+        one, many, connections = OPERATIONS[group.operation]
+        prefix = group.operation
 
         def groups(bar):
-            return [(f"{byte_text(cell.byte_count)}, {cell.publishers} publisher{'s' * (cell.publishers > 1)}",
-                     list(filter(None, (bar(server, one) for server, one in cell.servers.items()))))
+            return [(f"{byte_text(cell.byte_count)}, {cell.connections} {connections[:-1]}{'s' * (cell.connections > 1)}",
+                     list(filter(None, (bar(server, figures) for server, figures in cell.servers.items() if is_usual(server)))))
                     for cell in group.cells]
 
-        yield f"publishes-{name}", f"Durable publishes a second, {group.title}", groups(
+        plural = "publishes" if prefix == "publish" else f"{prefix}s"
+        yield f"{plural}-{name}", f"Durable {many} a second", groups(
             lambda server, one: server_bar(server, one.rate.median, short(one.rate.median), None, whisker(one.rate))
-        ), ["Longer is better; each group has its own scale. redis with appendfsync always."]
-        yield f"publish-cpu-{name}", f"Processor time of a publish, {group.title}", groups(
+        ), [f"{group.title}. Longer is better; each group has its own scale. redis with appendfsync always."]
+        yield f"{prefix}-cpu-{name}", f"Processor time of a {one}", groups(
             lambda server, one: one.time and server_bar(server, one.time, publish_time_text(one), one.user)
-        ), ["Shorter is better. Dark: outside the kernel. Pale: in it."]
-        yield f"publish-bytes-{name}", f"Bytes written a byte published, {group.title}", groups(
+        ), [f"{group.title}. Shorter is better. Dark: outside the kernel. Pale: in it."]
+        yield f"{prefix}-bytes-{name}", "Bytes written a byte published", groups(
             lambda server, one: one.bytes_written and server_bar(
                 server, one.bytes_written, f"{one.bytes_written:.2f}")
-        ), ["Shorter is better: what the device writes until all is synced."]
+        ), [f"{group.title}. Shorter is better: what the device writes until all is synced."]
 
 
 def write_charts(report, folder, source, wanted=None):

@@ -7,12 +7,22 @@ from dataclasses import dataclass
 SERVERS = {
     "blobd": ("blobd", "subject"),
     "blobd-http": ("blobd HTTP", "subject"),
+    "blobd-spin-0": ("blobd, spin 0", "subject"),
+    "blobd-http-spin-0": ("blobd HTTP, spin 0", "subject"),
     "memcached": ("memcached", "peer"),
     "redis": ("redis", "peer"),
     "nginx": ("nginx", "peer"),
     "varnish": ("varnish", "peer"),
     "c-writev": ("C writev", "baseline"),
     "c-sendfile": ("C sendfile", "baseline"),
+    "floor": ("floor", "baseline"),
+}
+
+# What is done with durable publishes: what tables call it, and its connections.
+OPERATIONS = {
+    "publish": ("publish", "publishes", "publishers"),
+    "pair": ("pair", "pairs", "connections"),
+    "event": ("publish", "publishes", "watchers"),
 }
 
 # Ways to read in process: what tables call each, and the C program that it is held against.
@@ -27,6 +37,7 @@ READERS = {
 PEER_RATIO_MIN = 1
 BASELINE_RATIO_MIN = 0.9
 READ_RATIO_MIN = 0.8
+FLOOR_RATIO_MIN = 0.8
 # From this size up HTTP is held against every peer, and below it only against nginx.
 HTTP_BYTE_COUNT_MIN = 16 << 10
 
@@ -193,9 +204,14 @@ class PublishFigures:
     """One server's rounds in one cell. Its costs are those of all rounds by the publishes of all rounds: what it does
     only now and then, such as rewriting its log, is in them."""
 
+    # What has a latency of its own.
+    KINDS = ("publish", "fetch", "event")
+
     def __init__(self, samples):
-        self.rate = spread(sample["publishesPerSecond"] for sample in samples)
-        self.rates = {sample["round"]: sample["publishesPerSecond"] for sample in samples}
+        self.rate = spread(sample["perSecond"] for sample in samples)
+        self.rates = {sample["round"]: sample["perSecond"] for sample in samples}
+        self.latencies = {
+            kind: {sample["round"]: sample[kind] for sample in samples if kind in sample} for kind in self.KINDS}
         self.user, self.kernel, self.bytes_written = (
             self.mean(samples, cost)
             for cost in ("userMicroseconds", "kernelMicroseconds", "bytesWrittenPerByte"))
@@ -208,8 +224,13 @@ class PublishFigures:
         """Rounds are as long as each other, so each counts by its rate. None when a round does not say it."""
         if any(cost not in sample for sample in samples):
             return None
-        rates = [sample["publishesPerSecond"] for sample in samples]
+        rates = [sample["perSecond"] for sample in samples]
         return sum(sample[cost] * rate for sample, rate in zip(samples, rates)) / sum(rates)
+
+    def latency(self, kind, percentile):
+        """The median of the rounds; None without such a kind."""
+        found = spread(one[f"{percentile}Microseconds"] for one in self.latencies[kind].values())
+        return found and found.median
 
     @property
     def time(self):
@@ -224,21 +245,28 @@ def rounds(some, others):
 class PublishCell:
     """Publishes of one size by so many publishers, and everyone who was measured with them."""
 
-    def __init__(self, byte_count, publishers, samples):
-        self.byte_count, self.publishers = byte_count, publishers
+    def __init__(self, byte_count, connections, samples):
+        self.byte_count, self.connections = byte_count, connections
         self.servers = {server: PublishFigures(some) for server, some in by_server(samples).items()}
 
-    def both(self, server):
-        own, redis = self.servers.get(server), self.servers.get("redis")
-        return (own, redis) if own and redis and own is not redis else None
+    def both(self, server, other="redis"):
+        own, others = self.servers.get(server), self.servers.get(other)
+        return (own, others) if own and others and own is not others else None
 
-    def ratio(self, server):
-        """A server's rate over redis's in the same round: a machine that grows slower changes no ratio."""
-        both = self.both(server)
+    def ratio(self, server, other="redis"):
+        """A server's rate over another's in the same round: a machine that grows slower changes no ratio."""
+        both = self.both(server, other)
         return both and rounds(both[0].rates, both[1].rates)
 
+    def latency_ratio(self, server, kind):
+        """redis's median latency over a server's in the same round: more than 1 is better here too."""
+        both = self.both(server)
+        return both and rounds(*(
+            {number: one["p50Microseconds"] for number, one in figures.latencies[kind].items()}
+            for figures in both[::-1]))
+
     def time_ratio(self, server):
-        """redis's processor time for a publish over a server's: more than 1 is better here too."""
+        """redis's processor time for a publish over a server's."""
         both = self.both(server)
         if not both or not both[0].time or both[1].time is None:
             return None
@@ -248,23 +276,36 @@ class PublishCell:
 
 @dataclass
 class PublishGroup:
-    """The cells of one file system and one turnover (whether ids are replaced or expire)."""
+    """The cells of one operation on one file system: with one turnover (what becomes of ids), with or without owners,
+    and with as many notifications stored before."""
 
+    operation: str
     file_system: str
     turnover: str
+    has_owners: bool
+    stored: int
     cells: list
 
     @property
     def title(self):
-        return f"{self.file_system}, ids {self.turnover}"
+        name = {"pair": "pairs, ", "event": "events, "}.get(self.operation, "")
+        owners = ", with owners" if self.has_owners and self.operation != "event" else ""
+        return f"{name}{self.file_system}, ids {self.turnover}{owners}{f', {self.stored:,} stored' if self.stored else ''}"
+
+    @property
+    def name(self):
+        """For files."""
+        parts = [self.file_system, self.turnover, self.has_owners and "owners", self.stored and str(self.stored)]
+        return "-".join(filter(None, parts))
 
 
 def publish_groups(samples):
     def cells(some):
-        groups = grouped(some, lambda sample: (sample["cell"]["byteCount"], sample["cell"]["publishers"]))
+        groups = grouped(some, lambda sample: (sample["cell"]["byteCount"], sample["cell"]["connections"]))
         return [PublishCell(*key, groups[key]) for key in sorted(groups)]
 
-    groups = grouped(samples, lambda sample: (sample["cell"]["fileSystem"], sample["cell"]["turnover"]))
+    groups = grouped(samples, lambda sample: tuple(
+        sample["cell"][part] for part in ("operation", "fileSystem", "turnover", "hasOwners", "stored")))
     return [PublishGroup(*key, cells(some)) for key, some in groups.items()]
 
 

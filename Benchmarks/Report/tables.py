@@ -32,7 +32,7 @@ def facts(report):
     everyone = {one["server"]: one for one in report.get("publishes", {}).get("servers", []) + report.get("servers", [])}
     versions = [f"{label(server)} {everyone[server]['version']}"
                 for server in SERVERS if server in everyone and role(server) == "peer"]
-    text += "Server and load generator each on a core of its own; Unix sockets."
+    text += "Server and load generator each on a core of its own; Unix sockets. blobd with its default spin, unless it says 0."
     return f"{text} {', '.join(versions)}.\n" if versions else f"{text}\n"
 
 
@@ -81,18 +81,24 @@ def publishes(report):
 
 
 def publish_method(report):
-    text = (f"Durable publishes in a steady state: {report['roundCount']} alternating rounds of "
-            f"{report['seconds']:.1f} s.")
-    counts = sorted((int(size), count) for size, count in report["idCounts"].items())
+    text = f"Durable publishes: {report['roundCount']} alternating rounds of {report['seconds']:.1f} s."
+    counts = sorted((int(size), count) for size, count in report["replacedIDs"].items())
     if counts:
         fixed = ", ".join(f"{count:,} of {byte_text(size)}" for size, count in counts)
         text += f" ids replaced: a fixed set ({fixed}), of which every one was replaced before the first round."
     if any(sample["cell"]["turnover"] == "expiring" for sample in report["samples"]):
         text += " ids expiring: each a second after it came, as many a second as come."
+    if any(sample["cell"]["turnover"] == "new" for sample in report["samples"]):
+        text += " ids new: no id twice, and new servers in each round."
+    if any(sample["cell"]["operation"] == "pair" for sample in report["samples"]):
+        text += " pairs: a publish, and its fetch over the same connection; redis with SET and GET."
+    if any(sample["cell"]["operation"] == "event" for sample in report["samples"]):
+        text += (" events: from sending a publish until each watcher of its owner has its id; the next publish follows"
+                 " when all have; redis with MULTI, XADD, SET, EXEC, and XREAD BLOCK.")
     storages = ". ".join(
         f"{one['fileSystem']}: {one['device']}, a sync of 4 KiB takes {time_text(one['syncMicroseconds'])}"
         for one in report["storages"])
-    text += (" Ratios of publishes a second: the median of the rounds, the least and the most. Processor time: all "
+    text += (" Ratios: the median of the rounds, the least and the most. Latencies: medians of the rounds. Processor time: all "
              "processes of the server, in all rounds. Bytes written: those of the device until all was synced, in all "
              f"rounds. {storages}.")
     omissions = report.get("omissions")
@@ -102,25 +108,43 @@ def publish_method(report):
 def group_tables(group):
     servers = [server for server in SERVERS if any(server in cell.servers for cell in group.cells)]
     subjects = [server for server in servers if role(server) == "subject"]
+    one, many, connections = OPERATIONS[group.operation]
 
-    def block(title, server_text, ratio_title=None, subject_text=None):
-        compared = subjects if subject_text else []
+    def block(title, server_text, compared=(), ratio_title=None, ratio=None):
+        """`ratio` of a cell and what is compared is more than 1 when the subject is better."""
         return table(
-            [title, "publishers", *map(label, servers), *(ratio_title.format(label(one)) for one in compared)],
-            [[byte_text(cell.byte_count), str(cell.publishers)]
+            [title, connections, *map(label, servers), *(ratio_title.format(*map(label, some)) for some in compared)],
+            [[byte_text(cell.byte_count), str(cell.connections)]
              + [server_text(cell.servers[server]) if server in cell.servers else "–" for server in servers]
-             + [subject_text(cell, server) for server in compared] for cell in group.cells])
+             + [ratio(cell, *some) for some in compared] for cell in group.cells])
 
-    def ahead(cell, server):
-        ratio = cell.ratio(server)
-        return f"{'✓' if ratio.median >= 1 else '✗'} {rounds_text(ratio)}" if ratio else "–"
+    def ahead(cell, server, other):
+        ratio = cell.ratio(server, other)
+        target = PEER_RATIO_MIN if other == "redis" else FLOOR_RATIO_MIN
+        return f"{'✓' if ratio.median >= target else '✗'} {rounds_text(ratio)}" if ratio else "–"
 
+    with_redis = [(server, "redis") for server in subjects]
+    # The floor speaks HTTP.
+    with_floor = [(server, "floor") for server in subjects if "http" in server and "floor" in servers]
+
+    def latencies(kind):
+        def text(figures):
+            values = [figures.latency(kind, percentile) for percentile in ("p50", "p99")]
+            return "–" if None in values else ", ".join(map(time_text, values))
+
+        return block(f"{kind}: p50, p99", text, with_redis, "{1}'s p50 / {0}'s",
+                     lambda cell, server, _: rounds_text(cell.latency_ratio(server, kind)))
+
+    kinds = [kind for kind in PublishFigures.KINDS
+             if any(figures.latencies[kind] for cell in group.cells for figures in cell.servers.values())]
     blocks = [
-        block(f"{group.title}: publishes a second", lambda one: short(one.rate.median), "{} / redis", ahead),
-        block("processor time a publish, user + kernel", publish_time_text, "redis / {}",
-              lambda cell, server: rounds_text(cell.time_ratio(server))),
+        block(f"{group.title}: {many} a second", lambda figures: short(figures.rate.median),
+              with_redis + with_floor, "{} / {}", ahead),
+        *map(latencies, kinds),
+        block(f"processor time a {one}, user + kernel", publish_time_text, with_redis, "{1} / {0}",
+              lambda cell, server, _: rounds_text(cell.time_ratio(server))),
         block("bytes written a byte published",
-              lambda one: "–" if one.bytes_written is None else f"{one.bytes_written:.2f}"),
+              lambda figures: "–" if figures.bytes_written is None else f"{figures.bytes_written:.2f}"),
     ]
     verdicts = [publish_verdict(group, server) for server in subjects]
     return "\n".join(filter(None, blocks + ["".join(f"* {verdict}\n" for verdict in verdicts if verdict)]))
@@ -135,7 +159,7 @@ def publish_time_text(figures):
 
 def publish_verdict(group, server):
     """In which cells a dialect is ahead of redis, and in which not, in a sentence with every ratio."""
-    ratios = [(f"{byte_text(cell.byte_count)} × {cell.publishers}", cell.ratio(server)) for cell in group.cells]
+    ratios = [(f"{byte_text(cell.byte_count)} × {cell.connections}", cell.ratio(server)) for cell in group.cells]
     held = [(cell, ratio) for cell, ratio in ratios if ratio]
     if not held:
         return None

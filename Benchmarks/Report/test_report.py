@@ -21,10 +21,14 @@ def fetch(server, size=1024, load=(1, 1), rate=10, p99=None):
             "p99Microseconds": p99, "serverMicroseconds": 1e6 / rate, "generatorShare": 0.5}
 
 
-def publish(server, size=1024, publishers=1, number=0, rate=10, file_system="ext4", user=12.34, kernel=123.4, written=2.5):
-    sample = {"server": server, "round": number, "publishesPerSecond": rate, "userMicroseconds": user,
+def publish(server, size=1024, publishers=1, number=0, rate=10, file_system="ext4", user=12.34, kernel=123.4, written=2.5,
+            operation="publish", owners=False, latencies=("publish",)):
+    sample = {"server": server, "round": number, "perSecond": rate, "userMicroseconds": user,
               "kernelMicroseconds": kernel, "bytesWrittenPerByte": written,
-              "cell": {"fileSystem": file_system, "turnover": "replaced", "byteCount": size, "publishers": publishers}}
+              "cell": {"operation": operation, "fileSystem": file_system, "hasOwners": owners, "stored": 0,
+                       "turnover": "replaced" if operation == "publish" else "new", "byteCount": size,
+                       "connections": publishers},
+              **{kind: {"p50Microseconds": 1e6 / rate, "p99Microseconds": 3e6 / rate} for kind in latencies}}
     return {key: value for key, value in sample.items() if value is not None}
 
 
@@ -39,6 +43,15 @@ def publish_samples():
             for server, own in (("blobd", ahead), ("blobd-http", 0.8 * ahead), ("redis", 1))]
 
 
+def pair_and_event_samples():
+    """HTTP makes 1.5 times redis's pairs and 3 quarters of the floor's, and blobd half of redis's events."""
+    pairs = [publish(server, number=number, rate=rate, operation="pair", owners=True, latencies=("publish", "fetch"))
+             for number in range(3) for server, rate in (("blobd", 2500), ("blobd-http", 3000), ("redis", 2000),
+                                                         ("floor", 4000))]
+    return pairs + [publish(server, publishers=256, rate=rate, operation="event", owners=True, latencies=("publish", "event"))
+                    for server, rate in (("blobd", 500), ("redis", 1000))]
+
+
 def example():
     """A report in which every ratio is known. Each fetch has half of its rate, its rate, and half as much again."""
     return {
@@ -49,7 +62,8 @@ def example():
         "fetches": [fetch(server, size, load, rate * factor) for size in (1 << 10, 128 << 10)
                     for load in ((1, 1), (16, 16)) for factor in (0.5, 1, 1.5) for server, rate in RATES.items()],
         "publishes": {
-            "roundCount": 3, "seconds": 2, "idCounts": {"1024": 16_384}, "samples": publish_samples(),
+            "roundCount": 3, "seconds": 2, "replacedIDs": {"1024": 16_384},
+            "samples": publish_samples() + pair_and_event_samples(),
             "storages": [{"fileSystem": "ext4", "device": "the folder's own", "syncMicroseconds": 41},
                          {"fileSystem": "xfs", "device": "in a file", "syncMicroseconds": 82}],
             "omissions": ["btrfs: only ext4 and xfs"], "servers": [{"server": "redis", "version": "1.2"}]},
@@ -135,6 +149,18 @@ class Publishes(unittest.TestCase):
         self.assertIsNone(publish_groups(samples)[0].cells[0].time_ratio("blobd"))
 
 
+    def test_pairs_and_events_are_groups_of_their_own(self):
+        pairs, events = publish_groups(pair_and_event_samples())
+        self.assertEqual((pairs.title, pairs.name, events.title), (
+            "pairs, ext4, ids new, with owners", "ext4-new-owners", "events, ext4, ids new"))
+        cell = pairs.cells[0]
+        self.assertEqual((cell.ratio("blobd").median, cell.ratio("blobd-http", "floor").median), (1.25, 0.75))
+        self.assertEqual(cell.latency_ratio("blobd-http", "fetch").median, 1.5)
+        self.assertIsNone(cell.latency_ratio("blobd", "event"))
+        self.assertEqual(events.cells[0].servers["blobd"].latency("event", "p99"), 6000)
+        self.assertIsNone(events.cells[0].servers["blobd"].latency("fetch", "p99"))
+
+
 class Others(unittest.TestCase):
     def test_reads_are_held_against_their_c(self):
         c, own = reads(example())
@@ -160,6 +186,12 @@ class Tables(unittest.TestCase):
             "* ext4, ids replaced: blobd is ahead of redis in 1 of 2 cells: 1 KiB × 64 1.50 × (1.00–2.00); behind:"
             " 1 KiB × 1 0.50 × (0.50–0.50).",
             "* xfs, ids replaced: blobd HTTP is ahead of redis in the one cell: 128 KiB × 64 1.20 × (0.80–1.60).",
+            "| pairs, ext4, ids new, with owners: pairs a second | connections | blobd | blobd HTTP | redis | floor |"
+            " blobd / redis | blobd HTTP / redis | blobd HTTP / floor |",
+            "| 1 KiB | 1 | 2.50 k | 3.00 k | 2.00 k | 4.00 k | ✓ 1.25 × (1.25–1.25) | ✓ 1.50 × (1.50–1.50) |"
+            " ✗ 0.75 × (0.75–0.75) |",
+            "| event: p50, p99 | watchers | blobd | redis | redis's p50 / blobd's |",
+            "| 1 KiB | 256 | 2.00 ms, 6.00 ms | 1.00 ms, 3.00 ms | 0.50 × (0.50–0.50) |",
             "| withPayload | 3.00 M | 1,234 | ✗ 0.75 × (C) |",
         ):
             self.assertIn(line, lines)
@@ -193,6 +225,7 @@ class Charts(unittest.TestCase):
             # Bytes written are known on ext4 alone.
             self.assertIn("publish-bytes-ext4-replaced", names)
             self.assertNotIn("publish-bytes-xfs-replaced", names)
+            self.assertIn("pairs-ext4-new-owners", names)
             texts = {name: ["".join(text.itertext()) for text in ElementTree.parse(f"{folder}/{name}.svg").iter(
                 "{http://www.w3.org/2000/svg}text")] for name in names}
             for name in names:

@@ -8,7 +8,17 @@ import LoadGenerator
 struct Compare: ParsableCommand {
     /// The parts of a comparison.
     enum Part: String, CaseIterable, ExpressibleByArgument {
-        case fetches, publishes, reads, workers
+        case fetches, publishes, pairs, events, reads, workers
+
+        /// What it does with publishes; nil: none.
+        var operation: Operation? {
+            switch self {
+            case .publishes: .publish
+            case .pairs: .pair
+            case .events: .event
+            default: nil
+            }
+        }
     }
 
     @Flag var quick = false
@@ -29,20 +39,35 @@ struct Compare: ParsableCommand {
     @Option var starts: Int?
 
     @Option(parsing: .upToNextOption) var publishers = [1, 64]
+    @Option(parsing: .upToNextOption) var connections = [1, 16, 64]
+    @Option(parsing: .upToNextOption) var watchers = [1, 16, 256]
     @Option var rounds: Int?
     @Option var roundSeconds: Double?
-    @Option(parsing: .upToNextOption) var ids: [Turnover] = [.replaced]
+    @Option(parsing: .upToNextOption) var ids: [Turnover] = [.replaced, .new]
+    @Option var idCount: Int?
+    @Option(parsing: .upToNextOption) var owners: [Owners] = []
+    @Option(parsing: .upToNextOption) var stored = [0]
     @Option(name: .customLong("filesystems"), parsing: .upToNextOption)
     var fileSystems: [String] = []
     @Flag var inFiles = false
     /// The script puts the folder in memory; publishes find that by themselves.
     @Flag var dataInMemory = false
 
+    @Option(parsing: .upToNextOption) var floor: [String] = []
+
     /// For sockets and data.
     @Option var folder: String
     /// blobd's executable, and where it was built.
     @Option var blobd: String
     @Option var repository: String
+
+    /// Values of a list are also separated by commas.
+    static func main() {
+        main(
+            CommandLine.arguments.dropFirst().flatMap {
+                $0.contains("/") ? [$0] : $0.split(separator: ",").map(String.init)
+            })
+    }
 
     mutating func run() throws {
         let cores = try Machine.cores()
@@ -52,19 +77,18 @@ struct Compare: ParsableCommand {
         let generatorCore = generatorCore ?? cores[cores.count - 1]
         let plan = try makePlan(generatorCore)
         let publishPlan = try makePublishPlan(generatorCore)
-        // Better now than after half an hour.
+        // Better now than after an hour.
         try FileManager.default.createDirectory(
             atPath: output, withIntermediateDirectories: true)
         let place = Place(
             folder: folder,
             cores: serverCores.isEmpty ? Array(cores.prefix(max(cores.count / 2, 1))) : serverCores,
-            blobd: blobd, programs: Self.programFolder)
+            blobd: blobd, floor: floor, programs: Self.programFolder)
         var report = Report(
             machine: try Machine.facts(folder: folder, repository: repository, cores: cores),
             method: try plan.method(serverCores: place.cores))
         let progress = Progress(
-            secondsExpected: secondsExpected(plan)
-                + (parts.contains(.publishes) ? publishPlan.secondsExpected : 0))
+            secondsExpected: secondsExpected(plan) + publishPlan.secondsExpected)
 
         // The place is that of the last start, whose store is read in process.
         var sampling = Sampling(plan: plan, place: place, progress: progress)
@@ -80,7 +104,7 @@ struct Compare: ParsableCommand {
                 report.instructionsPerRead = try sampling.instructions(store: Fleet.store)
             }
         }
-        if parts.contains(.publishes) {
+        if !publishPlan.operations.isEmpty {
             report.publishes = try Publishing(
                 plan: publishPlan, place: place, progress: progress
             ).report()
@@ -119,7 +143,7 @@ struct Compare: ParsableCommand {
             sampleCount: samples ?? (quick ? 3 : 36), seconds: seconds, warmUpSeconds: warmUp,
             starts: starts ?? (quick ? 1 : 3),
             sizes: sizes.isEmpty ? [1 << 10, 16 << 10, 128 << 10, 1 << 20] : sizes.sorted(),
-            loads: loads, servers: Server.allCases.filter(servers.contains),
+            loads: loads, servers: Server.allCases.filter { servers.contains($0) && $0 != .floor },
             generatorCore: generatorCore)
         try Self.check("--samples", plan.sampleCount, 1...1_000)
         try Self.check("--seconds", plan.seconds, 0.01...60)
@@ -129,18 +153,37 @@ struct Compare: ParsableCommand {
         return plan
     }
 
-    private func makePublishPlan(_ generatorCore: Int) throws -> PublishPlan {
+    func makePublishPlan(_ generatorCore: Int) throws -> PublishPlan {
         let plan = PublishPlan(
+            operations: Part.allCases.filter(parts.contains).compactMap(\.operation),
             sizes: sizes.isEmpty ? PublishPlan.usualSizes : sizes.sorted(),
-            publishers: publishers.sorted(), turnovers: ids,
+            connections: [
+                .publish: publishers.sorted(), .pair: connections.sorted(),
+                .event: watchers.sorted(),
+            ],
+            turnovers: ids, owners: owners.isEmpty ? nil : owners.map { $0 == .with },
+            stored: stored, replacedIDs: idCount,
             fileSystems: fileSystems.isEmpty ? nil : fileSystems, inFiles: inFiles,
             roundCount: rounds ?? (quick ? 2 : 5), seconds: roundSeconds ?? (quick ? 0.5 : 2),
-            servers: PublishPlan.measured.filter(servers.contains), isQuick: quick,
+            servers: PublishPlan.measured.filter {
+                servers.contains($0) && ($0 != .floor || !floor.isEmpty)
+            },
+            isQuick: quick,
             generatorCore: generatorCore)
         try Self.check("--rounds", plan.roundCount, 1...100)
         try Self.check("--round-seconds", plan.seconds, 0.1...60)
-        for count in publishers {
-            try Self.check("--publishers", count, LoadLimits.connections)
+        for (name, counts) in [
+            ("--publishers", publishers), ("--connections", connections), ("--watchers", watchers),
+        ] {
+            for count in counts { try Self.check(name, count, LoadLimits.connections) }
+        }
+        if let idCount { try Self.check("--id-count", idCount, LoadLimits.payloadCount) }
+        for count in stored {
+            try Self.check("--stored", count, 0...100_000_000)
+            guard count.isMultiple(of: PublishPlan.newCount) else {
+                throw ValidationError(
+                    "--stored is \(count); it is a multiple of \(PublishPlan.newCount)")
+            }
         }
         return plan
     }
@@ -184,6 +227,9 @@ struct CompareFailure: Error, CustomStringConvertible {
 
     init(_ description: String) { self.description = description }
 }
+
+/// Whether publishes have owners, as it is typed.
+enum Owners: String, CaseIterable, ExpressibleByArgument { case with, without }
 
 extension Server: ExpressibleByArgument {}
 extension Turnover: ExpressibleByArgument {}

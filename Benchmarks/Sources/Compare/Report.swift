@@ -1,3 +1,5 @@
+import LoadGenerator
+
 /// Everything one comparison found: `report.json`, of which `Report/render.py` makes tables and charts.
 struct Report: Encodable {
     var machine: MachineFacts
@@ -14,14 +16,17 @@ struct Report: Encodable {
     var workers: [WorkersSample] = []
 }
 
-/// What is measured: blobd in its two dialects, the peers, and a C program over the daemon's own file, which answers
-/// with `sendmsg` from the map or with `sendfile`.
+/// What is measured: blobd in its two dialects, with its default `spin` and with none, the peers, a C program over the
+/// daemon's own file, which answers with `sendmsg` from the map or with `sendfile`, and the program of `--floor`.
 enum Server: String, Encodable, CaseIterable {
     case blobd
     case blobdHTTP = "blobd-http"
+    case blobdSpin0 = "blobd-spin-0"
+    case blobdHTTPSpin0 = "blobd-http-spin-0"
     case memcached, redis, nginx, varnish
     case baselineWritev = "c-writev"
     case baselineSendfile = "c-sendfile"
+    case floor
 
     static let baselines: [Server] = [.baselineWritev, .baselineSendfile]
 }
@@ -131,7 +136,7 @@ struct ReadSample: Encodable {
     var readsPerSecond: Double
 }
 
-/// Durable publishes.
+/// Durable publishes: alone, in pairs, and with watchers.
 struct PublishReport: Encodable {
     var storages: [Storage] = []
     /// File systems that were left out, and why.
@@ -141,7 +146,7 @@ struct PublishReport: Encodable {
     /// Seconds of a round.
     var seconds = 0.0
     /// Ids that are replaced, by the size of their payloads.
-    var idCounts: [Int: Int] = [:]
+    var replacedIDs: [Int: Int] = [:]
     /// Every round of every server.
     var samples: [PublishSample] = []
 }
@@ -162,17 +167,42 @@ enum Turnover: String, Encodable, CaseIterable {
     case replaced
     /// Each publish expires after a second, before its id is used again.
     case expiring
+    /// Each publish has an id of its own; the servers begin anew in every round.
+    case new
 }
 
-/// Payloads of one size by so many publishers, each of which waits until its publish is on disk.
+/// What is done with a publish.
+enum Operation: String, Encodable {
+    case publish
+    /// The publisher fetches it at once.
+    case pair
+    /// Watchers of its owner are told.
+    case event
+
+    /// As in `2,000 pairs`.
+    var plural: String { "\(self == .publish ? "publishe" : rawValue)s" }
+}
+
+/// Payloads of one size by so many publishers, each of which waits until its publish is on disk, and does what belongs
+/// to the operation.
 struct PublishCell: Encodable {
+    var operation: Operation
     var fileSystem: String
     var turnover: Turnover
+    /// Whether publishes have owners.
+    var hasOwners: Bool
+    /// Notifications that were stored before.
+    var stored: Int
     var byteCount: Int
-    var publishers: Int
+    /// Publishers, or the watchers of the only one.
+    var connections: Int
 
-    /// `16 KiB × 64`.
-    var label: String { "\(sizeText(byteCount)) × \(publishers)" }
+    /// `pairs on ext4, ids new, with owners, 16 KiB × 64`.
+    var label: String {
+        "\(operation.plural) on \(fileSystem), ids \(turnover.rawValue)"
+            + "\(hasOwners ? ", with owners" : "")\(stored > 0 ? ", \(stored) stored" : ""), "
+            + "\(sizeText(byteCount)) × \(connections)"
+    }
 }
 
 /// What one server did in one round.
@@ -181,16 +211,35 @@ struct PublishSample: Encodable {
     var cell: PublishCell
     /// From 0. All servers have their turn in each.
     var round: Int
-    var publishesPerSecond: Double
-    var p50Microseconds: Double
-    var p99Microseconds: Double
-    /// Processor time of the server's processes for one publish, outside the kernel and in it; nil where it could not
-    /// be read.
+    /// Publishes, with what belongs to them.
+    var perSecond: Double
+    /// Of the publish, of its fetch, and from sending it until a watcher is told.
+    var publish: Latency?
+    var fetch: Latency?
+    var event: Latency?
+    /// Processor time of the server's processes for one publish, with what belongs to it, outside the kernel and in it;
+    /// nil where it could not be read.
     var userMicroseconds: Double?
     var kernelMicroseconds: Double?
     /// Bytes that the device wrote for each byte of a body, until all was synced; nil where there is no device.
     var bytesWrittenPerByte: Double?
     var generatorShare: Double
+}
+
+/// Percentiles.
+struct Latency: Encodable {
+    var p50Microseconds: Double
+    var p90Microseconds: Double
+    var p99Microseconds: Double
+    var p999Microseconds: Double
+
+    init?(_ figures: KindFigures?) {
+        guard let latency = figures?.latency else { return nil }
+        p50Microseconds = latency.p50Microseconds
+        p90Microseconds = latency.p90Microseconds
+        p99Microseconds = latency.p99Microseconds
+        p999Microseconds = latency.p999Microseconds
+    }
 }
 
 /// `16 KiB`, or bytes that are no whole number of KiB.

@@ -1,32 +1,34 @@
 import Glibc
 import LoadGenerator
 
-/// Durable publishes in a steady state: the daemon in both dialects against redis, in turn.
+/// Durable publishes: the daemon in both dialects against redis, and the floor, in turn.
 struct Publishing {
     var plan: PublishPlan
     var place: Place
     var progress: Progress
-
-    /// After a round, for deferred work: a server commits and syncs before its figures are read.
-    private static let settleMicroseconds: UInt32 = 200_000
 
     /// Every cell on every file system that there is.
     func report() throws -> PublishReport {
         var report = PublishReport()
         report.roundCount = plan.roundCount
         report.seconds = plan.seconds
-        for size in plan.sizes where plan.turnovers.contains(.replaced) {
-            report.idCounts[size] = plan.idCount(.replaced, byteCount: size)
+        for size in plan.sizes
+        where plan.operations.contains(.publish) && plan.turnovers.contains(.replaced) {
+            report.replacedIDs[size] = plan.idCount(.replaced, byteCount: size)
         }
         let own = Volume.name(of: place.folder)
         let usual = own == "tmpfs" ? Volume.made : own == "xfs" ? [own] : [own, "xfs"]
-        for name in plan.fileSystems ?? usual {
-            progress.part("publishes on \(name)")
+        for (number, name) in (plan.fileSystems ?? usual).enumerated() {
+            let cells = plan.cells(on: name, isFurther: plan.fileSystems == nil && number > 0)
+            guard !cells.isEmpty else { continue }
             do {
                 let isOwn = name == own && !plan.inFiles
-                let volume = try isOwn ? Volume.own(place) : Volume.inFile(name, place)
+                let volume =
+                    try isOwn
+                    ? Volume.own(place)
+                    : Volume.inFile(name, place, most: plan.volumeByteCount)
                 defer { volume.remove() }
-                try measure(on: volume, &report)
+                try measure(cells, on: volume, &report)
             } catch let omission as Volume.Omission {
                 report.omissions.append("\(name): \(omission.description)")
                 progress.part("\(name) is left out: \(omission.description)")
@@ -35,48 +37,114 @@ struct Publishing {
         if report.storages.isEmpty, plan.fileSystems == nil {
             let volume = try Volume.own(place)
             defer { volume.remove() }
-            try measure(on: volume, &report)
+            try measure(plan.cells(on: own, isFurther: false), on: volume, &report)
         }
         return report
     }
 
-    private func measure(on volume: Volume, _ report: inout PublishReport) throws {
+    private func measure(
+        _ cells: [PublishCell], on volume: Volume, _ report: inout PublishReport
+    ) throws {
         report.storages.append(volume.storage)
-        for cell in plan.cells(on: volume.storage.fileSystem) {
-            progress.part(
-                "publishes, \(cell.fileSystem), ids \(cell.turnover.rawValue), \(cell.label)")
-            // Each cell starts its own servers, so that none pays for the previous cell.
-            let place = try volume.place.within("cell")
-            defer { place.remove() }
-            let contenders = try start(in: place, cell)
-            defer { for contender in contenders { contender.process?.stop() } }
-            report.servers = contenders.map(\.facts)
-            try fill(contenders, cell)
-            report.samples += try rounds(contenders, cell, volume)
+        for stored in plan.stored where stored > 0 { try store(stored, on: volume) }
+        for cell in cells {
+            progress.part(cell.label)
+            // Each cell starts its own servers, so that none pays for the previous cell; with new ids each round does,
+            // or disk and memory would fill up.
+            let kept = cell.turnover == .new ? [] : try start(plan.servers(cell), for: cell, volume)
+            defer { stop(kept, volume) }
+            try fill(kept, cell)
+            progress.advance(plan.cellSeconds)
+            for round in 0..<plan.roundCount {
+                for server in Plan.rotated(plan.servers(cell), by: round) {
+                    progress.step("\(cell.label), round \(round + 1), \(server.rawValue)")
+                    let new = kept.isEmpty ? try start([server], for: cell, volume) : []
+                    defer { if !new.isEmpty { stop(new, volume) } }
+                    for contender in kept + new where contender.server == server {
+                        report.samples.append(try sample(contender, cell, round: round, volume))
+                        if !report.servers.contains(where: { $0.server == server }) {
+                            report.servers.append(contender.facts)
+                        }
+                    }
+                    progress.advance(plan.roundSeconds(cell.turnover))
+                }
+            }
         }
     }
 
-    private func start(in place: Place, _ cell: PublishCell) throws -> [Contender] {
-        let ttl = plan.ttlSeconds(cell.turnover)
-        var contenders: [Contender] = []
-        if !Set(plan.servers).isDisjoint(with: [.blobd, .blobdHTTP]) {
-            var blobd = try Blobd.start(in: place, store: "blobd")
-            blobd.dialect = BinaryDialect(ttlSeconds: Int64(ttl))
-            blobd.facts.request = "put, ID, TTL, BODY"
-            var http = Blobd.http(blobd)
-            http.dialect = HTTPDialect(publishPath: { id in
-                "/v1/notifications/\(id)/payload?ttl=\(ttl)"
-            })
-            http.facts.request = "PUT /v1/notifications/ID/payload?ttl=TTL HTTP/1.1"
-            contenders += [blobd, http]
+    /// Where the servers of a cell or a round have their data, and what they begin with.
+    private func folder(_ volume: Volume, stored: Int? = nil) throws -> Place {
+        try volume.place.within(stored.map { "stored-\($0)" } ?? "cell")
+    }
+
+    /// Starts servers on copies of what is stored before. Holes are filled and no block is shared: what a server had
+    /// allocated ahead stays so.
+    private func start(
+        _ servers: [Server], for cell: PublishCell, _ volume: Volume
+    ) throws -> [Contender] {
+        let place = try folder(volume)
+        if cell.stored > 0 {
+            let stored = try folder(volume, stored: cell.stored)
+            for server in servers {
+                let (from, to) = (stored.path(server.stored), place.path(server.data))
+                _ = Shell.output(
+                    "[ -e '\(to)' ] || cp -r --sparse=never --reflink=never '\(from)' '\(to)'")
+            }
         }
-        if plan.servers.contains(.redis) {
-            var redis = try Redis.start(in: place, isDurable: true)
-            redis.dialect = RedisDialect(ttlSeconds: ttl)
-            redis.facts.request = "SET ID BODY EX TTL"
-            contenders.append(redis)
+        return try start(servers, for: cell, in: place)
+    }
+
+    private func start(
+        _ servers: [Server], for cell: PublishCell, in place: Place
+    ) throws -> [Contender] {
+        let ttl = plan.ttlSeconds(cell.turnover)
+        var contenders = try Blobd.start(servers, in: place) { _ in }
+        if servers.contains(.redis) {
+            contenders.append(try Redis.start(in: place, isDurable: true))
+        }
+        if servers.contains(.floor) { contenders.append(try Floor.start(in: place)) }
+        for index in contenders.indices {
+            let (dialect, request): (any LoadDialect, String) =
+                switch contenders[index].server {
+                case .blobd, .blobdSpin0:
+                    (BinaryDialect(ttlSeconds: Int64(ttl)), "put, ID, TTL, BODY")
+                case .redis where cell.operation == .event:
+                    (RedisStreamDialect(ttlSeconds: ttl), "MULTI, XADD, SET ID BODY EX TTL, EXEC")
+                case .redis: (RedisDialect(ttlSeconds: ttl), "SET ID BODY EX TTL")
+                default:
+                    (
+                        HTTPDialect(publishPath: { "/v1/notifications/\($0)/payload?ttl=\(ttl)" }),
+                        "PUT /v1/notifications/ID/payload?ttl=TTL HTTP/1.1"
+                    )
+                }
+            contenders[index].dialect = dialect
+            contenders[index].facts.request = request
         }
         return contenders
+    }
+
+    private func stop(_ contenders: [Contender], _ volume: Volume) {
+        for contender in contenders { contender.process?.stop() }
+        try? folder(volume).remove()
+    }
+
+    /// Publishes so many notifications with owners, to be copied for each start.
+    private func store(_ count: Int, on volume: Volume) throws {
+        progress.part("storing \(count) on \(volume.storage.fileSystem)")
+        let cell = PublishCell(
+            operation: .publish, fileSystem: volume.storage.fileSystem, turnover: .new,
+            hasOwners: true, stored: 0, byteCount: 256, connections: PublishPlan.fillConnections)
+        // In whichever dialect, and with whichever `spin`, the daemon's store is one.
+        let servers = Set(plan.servers.map { $0 == .redis || $0 == .floor ? $0 : .blobd })
+        let contenders = try start(Array(servers), for: cell, in: folder(volume, stored: count))
+        defer { for contender in contenders { contender.process?.stop() } }
+        for contender in contenders where contender.process != nil {
+            progress.step("storing \(count) in \(contender.server.rawValue)")
+            var options = options(contender, cell, round: 0)
+            // The floor takes one request at a time.
+            options.depth = contender.server == .floor ? 1 : 16
+            try publish(cell, to: contender, options, times: count / PublishPlan.newCount)
+        }
     }
 
     /// Publishes to every id, and replaces every one once: what follows finds no fresh store.
@@ -87,54 +155,48 @@ struct Publishing {
             progress.step("\(cell.label): filling \(contender.server.rawValue)")
             var options = options(contender, cell, round: 0)
             options.connections = PublishPlan.fillConnections
-            try LoadRun(contender.dialect, plan.payloads(cell), options).publish(times: 2)
+            try publish(cell, to: contender, options, times: 2)
         }
-        progress.advance(plan.cellSeconds)
     }
 
-    private func rounds(
-        _ contenders: [Contender], _ cell: PublishCell, _ volume: Volume
-    ) throws -> [PublishSample] {
-        let contenders = contenders.filter { plan.servers.contains($0.server) }
-        let payloads = try plan.payloads(cell)
-        var samples: [PublishSample] = []
-        for round in 0..<plan.roundCount {
-            for contender in Plan.rotated(contenders, by: round) {
-                progress.step(
-                    "\(cell.fileSystem), \(cell.label), round \(round + 1), "
-                        + contender.server.rawValue)
-                samples.append(try sample(contender, cell, payloads, round: round, volume))
-                progress.advance(plan.roundSeconds(cell.turnover))
-            }
+    private func publish(
+        _ cell: PublishCell, to contender: Contender, _ options: LoadOptions, times: Int
+    ) throws {
+        do {
+            try LoadRun(contender.dialect, plan.payloads(cell), options).publish(times: times)
+        } catch {
+            throw CompareFailure("\(contender.server.rawValue), \(cell.label): \(error)")
         }
-        return samples
     }
 
     private func sample(
-        _ contender: Contender, _ cell: PublishCell, _ payloads: LoadPayloads, round: Int,
-        _ volume: Volume
+        _ contender: Contender, _ cell: PublishCell, round: Int, _ volume: Volume
     ) throws -> PublishSample {
+        let payloads = try plan.payloads(cell)
         var options = options(contender, cell, round: round)
-        if cell.turnover == .expiring {
+        if cell.turnover != .replaced {
             // From now on as many expire as are published. The same seed publishes to the same ids
             // again, starting with the first, which have all expired.
-            options.seconds = PublishPlan.expirySeconds
+            options.seconds =
+                cell.turnover == .new ? PublishPlan.warmUpSeconds : PublishPlan.expirySeconds
             _ = try Plan.measure(contender, cell.label, payloads, options)
         }
         options.seconds = plan.seconds
         let before = Usage(contender, volume)
         let figures = try Plan.measure(contender, cell.label, payloads, options)
-        usleep(Self.settleMicroseconds)
+        usleep(UInt32(PublishPlan.settleSeconds * 1e6))
         let after = Usage(contender, volume)
         // What still expires must not cost the next server its time.
         if cell.turnover == .expiring { usleep(UInt32(PublishPlan.expirySeconds * 1e6)) }
-        let count = Double(figures.requests)
+        guard let done = cell.operation == .pair ? figures.fetches : figures.publishes else {
+            throw CompareFailure("\(contender.server.rawValue), \(cell.label): nothing was done")
+        }
+        let count = Double(done.requests)
         let time = after.time(since: before)
         return PublishSample(
             server: contender.server, cell: cell, round: round,
-            publishesPerSecond: figures.requestsPerSecond,
-            p50Microseconds: figures.latency.p50Microseconds,
-            p99Microseconds: figures.latency.p99Microseconds,
+            perSecond: done.requestsPerSecond, publish: Latency(figures.publishes),
+            fetch: Latency(figures.fetches), event: Latency(figures.events),
             userMicroseconds: time.map { $0.user / count },
             kernelMicroseconds: time.map { $0.kernel / count },
             bytesWrittenPerByte: after.bytesWritten(since: before).map {
@@ -147,13 +209,37 @@ struct Publishing {
         _ contender: Contender, _ cell: PublishCell, round: Int
     ) -> LoadOptions {
         var options = LoadOptions(socketPath: contender.socketPath)
-        options.connections = cell.publishers
+        if cell.operation == .event {
+            options.watchers = cell.connections
+        } else {
+            options.connections = cell.connections
+        }
+        options.pairs = cell.operation == .pair
+        options.hasOwners = cell.hasOwners
         options.warmUpSeconds = 0
         options.readPercent = 0
-        options.publishOrder = .scattered
+        options.publishOrder = cell.turnover == .new ? .new : .scattered
+        options.check = .sample
         options.seed = UInt64(round + 1)
         options.core = plan.generatorCore
         return options
+    }
+}
+
+extension Server {
+    /// The folder of its data, and that of what is stored before.
+    fileprivate var data: String {
+        switch self {
+        case .blobdSpin0, .blobdHTTPSpin0: Server.blobdSpin0.rawValue
+        default: stored
+        }
+    }
+    fileprivate var stored: String {
+        switch self {
+        case .redis: "redis-durable"
+        case .floor: rawValue
+        default: Fleet.store
+        }
     }
 }
 

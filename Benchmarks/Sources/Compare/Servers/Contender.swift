@@ -44,6 +44,8 @@ struct Place {
     var cores: [Int]
     /// The daemon's executable.
     var blobd: String
+    /// The floor's executable and its further arguments; empty: it takes no part.
+    var floor: [String]
     /// The folder with our own executables.
     var programs: String
 

@@ -19,11 +19,10 @@ final class Fleet {
         self.place = place
         let wanted = Set(servers)
         // The C program reads the daemon's own file: of two copies one may lie better in memory.
-        progress("blobd")
-        let blobd = try Blobd.start(in: place, store: Self.store)
-        try Self.store(payloads, in: blobd)
-        contenders.append(blobd)
-        contenders.append(Blobd.http(blobd))
+        contenders = try Blobd.start(wanted.union([.blobd]), in: place) {
+            progress($0.server.rawValue)
+            try Self.store(payloads, in: $0)
+        }
         if wanted.contains(.memcached) {
             progress("memcached")
             contenders.append(try Memcached.start(in: place))

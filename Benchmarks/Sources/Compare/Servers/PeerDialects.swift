@@ -57,6 +57,61 @@ struct RedisDialect: LoadDialect {
     }
 }
 
+/// redis' streams: publishes in a transaction that also adds their ids to their owner's stream, for which watchers wait.
+struct RedisStreamDialect: LoadDialect {
+    let name = "redis"
+    let publishTrailer: [UInt8]
+    private let redis: RedisDialect
+
+    init(ttlSeconds: Int) {
+        redis = RedisDialect(ttlSeconds: ttlSeconds)
+        publishTrailer = redis.publishTrailer + Self.command("EXEC")
+    }
+
+    private static func command(_ words: String...) -> [UInt8] {
+        let words = words.map { "$\($0.utf8.count)\r\n\($0)\r\n" }
+        return Array("*\(words.count)\r\n\(words.joined())".utf8)
+    }
+
+    func appendFetch(of item: LoadItem, to bytes: inout [UInt8]) {
+        redis.appendFetch(of: item, to: &bytes)
+    }
+
+    func appendPublish(of item: LoadItem, to bytes: inout [UInt8]) {
+        bytes += Self.command("MULTI")
+        bytes += Self.command("XADD", item.owner ?? "none", "*", "id", item.id)
+        redis.appendPublish(of: item, to: &bytes)
+    }
+
+    /// `+OK`, `+QUEUED` twice, and of both results the id in the stream and `+OK`: seven lines.
+    func answerHead(in bytes: RawSpan, to kind: RequestKind) throws(LoadFailure) -> AnswerHead? {
+        guard kind == .publish else { return try redis.answerHead(in: bytes, to: kind) }
+        var start = 0
+        for _ in 0..<7 {
+            guard !bytes.has("-", at: start) else {
+                throw refused(bytes.extracting(start..<bytes.byteCount), by: name)
+            }
+            guard let end = bytes.lineFeed(from: start) else { return nil }
+            start = end + 1
+        }
+        return AnswerHead(headByteCount: start, bodyByteCount: 0)
+    }
+
+    /// Reads what follows the entry in the answer: its id is the eighth line.
+    func appendWatch(
+        of owner: String, after answer: RawSpan?, to bytes: inout [UInt8]
+    ) throws(LoadFailure) {
+        var last = "0"
+        if let answer {
+            var start = answer.has("\r\n") ? 2 : 0
+            for _ in 0..<7 { start = answer.lineFeed(from: start).map { $0 + 1 } ?? .max }
+            last = answer.excerpt(from: start)
+            guard last.contains("-") else { throw refused(answer, by: name) }
+        }
+        bytes += Self.command("XREAD", "BLOCK", "0", "STREAMS", owner, last)
+    }
+}
+
 /// More than any server sends before a body.
 private let lineByteCountMax = 512
 

@@ -33,10 +33,15 @@ enum Redis {
             name,
             ["redis-server", "--port", "0", "--unixsocket", socket, "--dir", folder, "--save", ""]
                 + persistence)
-        return try Contender(
+        let redis = try Contender(
             .redis, process, dialect: RedisDialect(), socketPath: socket,
             version: Shell.output("redis-server -v | sed 's/.*v=\\([^ ]*\\).*/\\1/'"),
             request: "GET ID", hiding: place.folder)
+        // It listens before it has read its log.
+        _ = Shell.output(
+            "timeout 60 sh -c 'until redis-cli -s \(socket) ping | grep -q PONG; do sleep 0.1; done'"
+        )
+        return redis
     }
 }
 

@@ -46,8 +46,9 @@ final class Volume {
     /// One in a file in the folder, on a loop device. The file is unlinked as soon as it is mounted, and the device
     /// is detached when it is unmounted.
     ///
+    /// - Parameter most: its size in bytes, if that is not more than half of what is free.
     /// - Throws: ``Omission`` with what the system said, when there can be none.
-    static func inFile(_ fileSystem: String, _ place: Place) throws -> Volume {
+    static func inFile(_ fileSystem: String, _ place: Place, most: Int) throws -> Volume {
         guard made.contains(fileSystem) else {
             throw Omission("only \(made.joined(separator: " and ")) are made in a file")
         }
@@ -55,7 +56,7 @@ final class Volume {
         let image = place.path("\(fileSystem).image")
         let mountPoint = place.path(fileSystem)
         let inMemory = name(of: place.folder) == "tmpfs"
-        let byteCount = try byteCount(in: place.folder)
+        let byteCount = try byteCount(in: place.folder, most: most)
         // On a disk the first write of a block would also allocate it.
         let fill =
             inMemory
@@ -95,11 +96,10 @@ final class Volume {
         }
     }
 
-    /// The size of such a file: half of what is free, but not more than 4 GiB.
-    private static func byteCount(in folder: String) throws -> Int {
+    private static func byteCount(in folder: String, most: Int) throws -> Int {
         let kibibytes = Shell.output("df --output=avail -k '\(folder)' | tail -1")
         let free = (Int(kibibytes) ?? 0) << 10
-        let byteCount = min(4 << 30, free / 2) & -(4 << 20)
+        let byteCount = min(most, free / 2) & -(4 << 20)
         guard byteCount >= 1 << 30 else {
             throw Omission("\(folder) has \(free >> 20) MiB free, and 2,048 are needed")
         }
