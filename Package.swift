@@ -15,6 +15,12 @@ let common: [SwiftSetting] = [
 /// For the targets that declare borrowed values: `@_lifetime` and `_overrideLifetime`.
 let borrowing: [SwiftSetting] = common + [.enableExperimentalFeature("Lifetimes")]
 
+/// For C that the daemon runs. Not for Swift's imports of the C library, where it makes ignored
+/// results errors, and protects nothing.
+let fortified: [CSetting] = [
+    .define("_FORTIFY_SOURCE", to: "2", .when(configuration: .release))
+]
+
 let package = Package(
     name: "blobd",
     products: [
@@ -38,9 +44,9 @@ let package = Package(
         .systemLibrary(
             name: "CYAML", pkgConfig: "yaml-0.1", providers: [.apt(["libyaml-dev"])]),
         .systemLibrary(name: "CZlib", pkgConfig: "zlib", providers: [.apt(["libz-dev"])]),
-        .target(name: "CChecksum", dependencies: ["CZlib"]),
-        .target(name: "CLinux"),
-        .target(name: "CLoad"),
+        .target(name: "CChecksum", dependencies: ["CZlib"], cSettings: fortified),
+        .target(name: "CLinux", cSettings: fortified),
+        .target(name: "CLoad", cSettings: fortified),
         // Has docs/openapi.json in it.
         .target(name: "COpenAPI"),
 
