@@ -48,6 +48,13 @@ struct ContainerTests {
             #expect(try daemon.request("GET", "/v1/notifications/a").status == 200)
             daemon.signal(SIGKILL)
             daemon.wait()
+            // The processes of a namespace end a moment after the one that made it.
+            let lock = open("\(daemon.dataPath)/blobd.lock", O_RDWR | O_CLOEXEC)
+            defer { close(lock) }
+            let patience = Patience()
+            while flock(lock, LOCK_EX | LOCK_NB) != 0 {
+                try patience.wait(orThrow: "blobd.lock is held after the end")
+            }
         }
     }
 
