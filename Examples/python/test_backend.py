@@ -145,7 +145,7 @@ class BackendTests(unittest.TestCase):
         path = f"{cls.folder.name}/{len(cls.daemons)}"
         cls.daemons.append(subprocess.Popen([
             BLOBD, "serve", "--data", path, "--socket", f"{path}.sock", "--default-ttl", ttl, "--log-level", "error",
-            "--signing-keys", cls.variables["SIGNING_KEYS"]], stdout=subprocess.DEVNULL))
+            "--signing-keys", cls.variables["SIGNING_KEYS"], "--device-socket", f"{path}.sock.devices"], stdout=subprocess.DEVNULL))
         with httpx.Client(transport=httpx.HTTPTransport(uds=f"{path}.sock")) as client:
             wait(lambda: client.get("http://blobd/readyz"))
         return f"{path}.sock"
@@ -227,42 +227,64 @@ class BackendTests(unittest.TestCase):
                 self.assertEqual(self.backend.respond(id, device, **response).status_code, 200)
                 self.assertEqual(len(self.pushes(names[0], 3)), 3)
 
-    @unittest.skipIf(SWIFT, "the guide is about the others")
-    def test_the_guides_nginx_forwards_what_devices_may_call(self):
-        with open(f"{HERE}/../../docs/FIRST-PUSH.md", encoding="utf-8") as file:
-            location = next(block for block in file.read().split("```") if block.startswith("nginx\n    location ~"))
+    @unittest.skipIf(SWIFT, "nginx.conf is for the others")
+    def test_a_device_reaches_blobd_and_the_backend_through_nginx_over_https(self):
         with push_services.socket.create_server(("127.0.0.1", 0)) as listener:
             port = listener.getsockname()[1]
-        folder = f"{self.folder.name}/nginx"
+        folder, certificate = f"{self.folder.name}/nginx", f"{self.folder.name}/server.pem"
         os.mkdir(folder)
+        with open(f"{HERE}/../../Packaging/nginx.conf", encoding="utf-8") as file:
+            site = file.read()
+        for theirs, own in (
+            ("listen 443", f"listen 127.0.0.1:{port}"), ("127.0.0.1:8081", self.backend.http.base_url.netloc.decode()),
+            ("/run/blobd/devices.sock", self.variables["BLOBD_SOCKET"] + ".devices"), ("/var/log/nginx", folder),
+            ("/etc/nginx/tls/fullchain.pem", certificate), ("/etc/nginx/tls/privkey.pem", certificate),
+        ):
+            self.assertIn(theirs, site)
+            site = site.replace(theirs, own)
         temporary = " ".join(f"{kind}_temp_path {folder}/t;" for kind in ("client_body", "proxy", "fastcgi", "uwsgi", "scgi"))
         with open(f"{folder}/nginx.conf", "w") as file:
             file.write(f"""
-                pid {folder}/pid; error_log {folder}/log; daemon off; events {{ }}
-                http {{
-                    access_log off; {temporary} limit_req_zone $binary_remote_addr zone=device_requests:1m rate=100r/s;
-                    server {{
-                        listen 127.0.0.1:{port};
-                        {location.removeprefix("nginx").replace("127.0.0.1:8081", self.backend.http.base_url.netloc.decode())}
-                        location /d/me/ {{ return 421; }}
-                        location / {{ return 404; }}
-                    }}
-                }}""")
+                {"user root;" * (os.geteuid() == 0)} pid {folder}/pid; error_log {folder}/log; daemon off; events {{ }}
+                http {{ {temporary} {site} }}""")
         nginx = shutil.which("nginx", path=os.environ["PATH"] + ":/usr/sbin")
         self.daemons.append(subprocess.Popen([nginx, "-c", f"{folder}/nginx.conf"], stderr=subprocess.DEVNULL))
-        with httpx.Client(base_url=f"http://127.0.0.1:{port}", timeout=60) as http:
+        trusted = push_services.ssl.create_default_context(cafile=self.variables["PUSH_CA"])
+        with httpx.Client(base_url=f"https://127.0.0.1:{port}", http2=True, verify=trusted, timeout=60) as http:
             wait(lambda: http.get("/"))
-            session = http.post("/sign-in", json={"user": "ann", "password": "ann"}).json()["session"]
-            token = http.put("/devices", json={}, headers=self.backend.bearer(session)).json()["token"]
-            id, bearer = self.backend.send("ann")["id"], self.backend.bearer(token)
-            for path, status in (f"/d/me/notifications/{id}/responses", 201), (f"/d/me/notifications/{id}/x/responses", 421):
-                self.assertEqual(http.post(path, json={"action": "dismiss"}, headers=bearer).status_code, status)
+
+            def call(method, path, status, token, **arguments):
+                answer = http.request(method, path, headers=self.backend.bearer(token), **arguments)
+                self.assertEqual(answer.status_code, status, f"{method} {path}: {answer.text}")
+                return answer
+
+            # It signs in, and gets a token, which it renews.
+            session = call("POST", "/sign-in", 200, "", json={"user": "ann", "password": "ann"}).json()["session"]
+            phone = {"platform": "apns", "token": "ann-https"}
+            for device in (phone, {}):
+                token = call("PUT", "/devices", 200, session, json=device).json()["token"]
+            self.backend.register("ann", "apns", "ann-tablet")
+            id = self.backend.send("ann")["id"]
+            # It fetches with the push's link, or with its token.
+            link = subprocess.run(
+                [BLOBD, "sign", id, "--signing-keys", self.variables["SIGNING_KEYS"]], check=True, capture_output=True,
+                text=True).stdout.strip()
+            self.assertEqual(call("GET", link, 200, "").content, PICTURE)
+            self.assertEqual(call("GET", link[:-1], 403, "").http_version, "HTTP/2")
+            call("GET", f"/d/me/notifications/{id}/payload", 200, token)
+            # Its response passes through the backend, which tells the tablet.
+            call("POST", f"/d/me/notifications/{id}/responses", 201, token, json={"action": "dismiss"})
+            self.assertEqual(self.pushes("ann-tablet", 2)[1]["push"]["richState"], "dismissed")
             for method, path, status in (
-                ("GET", f"/d/me/notifications/{id}", 421), ("POST", "/send?owner=ann&message=m", 404), ("GET", "/sign-in/x", 404),
-                ("PATCH", "/devices", 403), ("DELETE", "/devices", 204),
+                ("POST", f"/d/me/notifications/{id}/x/responses", 404), ("POST", "/send?owner=ann&message=m", 404),
+                ("GET", "/v1/stats", 404), ("GET", "/sign-in/x", 404), ("PATCH", "/devices", 403), ("DELETE", "/devices", 204),
             ):
-                answer = http.request(method, path, headers=self.backend.bearer(session))
-                self.assertEqual(answer.status_code, status, path)
+                call(method, path, status, session)
+        self.backend.unregister("ann", "apns", "ann-tablet")
+        with open(f"{folder}/access.log") as file:
+            log = file.read()
+        self.assertIn(f"GET /d/{id} 200", log)
+        self.assertNotIn("sig=", log)
 
     @unittest.skipIf(SWIFT, "its users sign in with each call")
     def test_a_device_signs_in_renews_its_token_and_signs_out(self):

@@ -27,7 +27,7 @@ public final class StandInHost {
         path = folder.path(name)
         let folders = [
             "", "/etc", "/run", "/var", "/var/lib", "/var/lib/blobd", "/var/tmp", "/var/backups",
-            "/var/log", "/var/log/blobd",
+            "/var/log", "/var/log/blobd", "/etc/nginx", "/etc/nginx/conf.d",
         ]
         for sub in folders { mkdir(path + sub, 0o755) }
         let configuration =
@@ -54,7 +54,8 @@ public final class StandInHost {
         places = [
             ("/var/", "\(path)/var/"), ("/run/blobd/", "\(path)/run/"),
             ("/run/blobd-03/", "\(path)/run/"),
-            ("/etc/blobd/", "\(path)/etc/"),
+            ("/etc/blobd/", "\(path)/etc/"), ("/etc/nginx/", "\(path)/etc/nginx/"),
+            ("/usr/share/doc/blobd/examples/", "\(Files.package)/Packaging/"),
         ]
     }
 
@@ -89,7 +90,7 @@ public final class StandInHost {
             'systemctl stop blobd.socket blobd' | 'systemctl disable --now blobd@03') stop ;;
             'systemctl restart blobd') stop; start ;;
             'systemctl reload blobd') blobd serve --check-config && kill -HUP "$(cat "$HOST/pid")" ;;
-            'systemctl reload nginx' | 'systemctl enable blobd-devices.socket') ;;
+            'systemctl reload nginx' | 'systemctl enable blobd-devices.socket' | 'apt-get update') ;;
             # A thread of the daemon writes it.
             'sudo cat '*access.log) until [ -s "$2" ]; do sleep 0.02; done; cat "$2" ;;
             'sudo '*) exec "$@" ;;

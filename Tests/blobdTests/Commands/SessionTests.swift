@@ -28,7 +28,7 @@ import Testing
     /// `RunbookTests` runs REPLICATION.md, which needs several.
     private static let documents = [
         ("docs/HTTP.md", false), ("docs/CLIENTS.md", true), ("docs/CONFIGURATION.md", true),
-        ("docs/FIRST-PUSH.md", true), ("docs/MONITORING.md", true), ("docs/NGINX.md", true),
+        ("docs/FIRST-PUSH.md", true), ("docs/MONITORING.md", true),
         ("docs/OPERATING.md", true), ("docs/TROUBLESHOOTING.md", true), ("README.md", true),
     ]
 
