@@ -139,16 +139,17 @@ extension DaemonCall where Answer == RenderedEnvelope {
     /// - Parameters:
     ///   - id: the notification.
     ///   - platform: the push service.
-    ///   - style: how the push is shown.
+    ///   - style: how the push is shown; nil: as an alert by a browser, and otherwise silently.
     ///   - token: the device's registration token, which is part of FCM's push; nil for other services, where it is in
     ///     the request's URL.
+    ///   - page: the absolute URL that a click on a Web Push opens, which makes it a declarative one.
     public static func envelope(
-        _ id: String, _ platform: EnvelopePlatform, style: EnvelopeStyle = .silent,
-        token: String? = nil
+        _ id: String, _ platform: EnvelopePlatform, style: EnvelopeStyle? = nil,
+        token: String? = nil, page: String? = nil
     ) throws(ClientError) -> Self {
         let query: CallTarget.Query = [
-            ("platform", platform.rawValue), ("style", style.rawValue), ("format", "json"),
-            ("token", token),
+            ("platform", platform.rawValue), ("style", style?.rawValue), ("format", "json"),
+            ("token", token), ("navigate", page),
         ]
         return Self(
             .get, try .notification(id, "/envelope", query), reading: RenderedEnvelope.init)

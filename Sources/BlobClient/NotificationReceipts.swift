@@ -129,6 +129,8 @@ public enum EnvelopePlatform: String, Sendable, Hashable, CaseIterable {
     case fcm
     /// Microsoft's push service.
     case wns
+    /// The push service of the user's browser (RFC 8030).
+    case webpush
 }
 
 /// How a push is shown.

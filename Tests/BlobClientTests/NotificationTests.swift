@@ -158,6 +158,9 @@ import Testing
             #expect(push.mediaType == "text/xml")
             #expect(push["x-wns-ttl"] == "30" && push["X-WNS-Type"] == nil)
         }
+        try note(#"{"media_type":"application/json","headers":{},"body":"push"}"#) { connection in
+            _ = try connection.call(.envelope("42", .webpush, page: "https://a.example/b?c"))
+        }
         try note("{\"name\":\"c\",\"actions\":[]}") { connection in
             let category = try connection.call(.category("c"))
             #expect(category.actions == [])
@@ -193,6 +196,8 @@ import Testing
                 "delete /v1/users/ann/notifications?group=g",
                 "delete /v1/users/ann/notifications?group=g&app=a%26b", "delete /v1/users/ann",
                 "get /v1/notifications/42/envelope?platform=fcm&style=alert&format=json",
+                "get /v1/notifications/42/envelope?platform=webpush&format=json"
+                    + "&navigate=https%3A%2F%2Fa.example%2Fb%3Fc",
                 "get /v1/categories/c", "put /v1/categories/c", "put /v1/blobs/\(digest)?ttl=60",
             ])
     }

@@ -26,7 +26,8 @@ BEYOND_SCHEMAS = {
     "unsupported_media_type",
 }
 WORDS_BEYOND_SCHEMAS = (
-    "bytes long", "twice", "duplicate", "token is for fcm", '.0"; it must be a whole number',
+    "bytes long", "twice", "duplicate", "token is for fcm", "navigate is for webpush", "silent is not for webpush",
+    '.0"; it must be a whole number',
     "allows app and no other filter",
 )
 

@@ -137,6 +137,11 @@ extension ProtocolError {
         case .noMessage:
             self.init(
                 .noMessage, "an alert needs a title or a message")
+        case .silentWebPush:
+            self.init(
+                .badQuery,
+                "style silent is not for webpush: browsers demand that every push shows a notification; use style=alert"
+            )
         }
     }
 

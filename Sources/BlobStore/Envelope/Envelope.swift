@@ -6,9 +6,21 @@ public enum PushPlatform: String, Sendable, CaseIterable {
     case fcm
     /// Microsoft's.
     case wns
+    /// That of the user's browser (RFC 8030).
+    case webpush
 
-    /// The most bytes of a push.
-    public var byteCountMax: Int { self == .wns ? 5_000 : 4_096 }
+    /// The most bytes of a push. The sender encrypts a Web Push into one record of 4,096 bytes, which also has a
+    /// header of 86, a tag of 16 and a delimiter (RFC 8291, section 4).
+    public var byteCountMax: Int {
+        switch self {
+        case .apns, .fcm: 4_096
+        case .wns: 5_000
+        case .webpush: 4_096 - 86 - 16 - 1
+        }
+    }
+
+    /// The style of a push that asks for none.
+    public var defaultStyle: PushStyle { self == .webpush ? .alert : .silent }
 }
 
 /// A field of the request to a push service.
@@ -38,6 +50,8 @@ public enum EnvelopeError: Error, Sendable, Hashable {
     case tooLarge(byteCount: Int, limit: Int)
     /// An alert needs a title or a message, and there is neither.
     case noMessage
+    /// Browsers demand that every Web Push shows a notification.
+    case silentWebPush
 }
 
 /// The push that tells a device of a notification: its id, never its payload.
@@ -59,18 +73,23 @@ public struct Envelope: Sendable, Hashable {
     /// - Parameters:
     ///   - record: the notification.
     ///   - platform: the push service.
-    ///   - style: who shows it.
+    ///   - style: who shows it; nil: ``PushPlatform/defaultStyle``.
     ///   - token: the device, in FCM's message, where it does not count for the limit. APNs and WNS are told it
     ///     elsewhere.
     ///   - link: where the device fetches the payload without the backend (`richUrl`); a toast has no member for
     ///     it.
+    ///   - page: the absolute URL that a click on a Web Push opens. With it, the push is a declarative one, which Safari
+    ///     shows even where no service worker runs.
     ///   - now: the service keeps the push until the display time from now is over, and never longer than the
     ///     notification lives.
-    /// - Throws: ``EnvelopeError/noMessage`` for an alert without a text.
+    /// - Throws: ``EnvelopeError/noMessage`` for an alert without a text, ``EnvelopeError/silentWebPush``, and
+    ///   ``EnvelopeError/tooLarge(byteCount:limit:)``.
     public static func render(
-        _ record: Record, for platform: PushPlatform, style: PushStyle = .silent,
-        token: String? = nil, link: String? = nil, asOf now: Timestamp
+        _ record: Record, for platform: PushPlatform, style: PushStyle? = nil,
+        token: String? = nil, link: String? = nil, page: String? = nil, asOf now: Timestamp
     ) throws(EnvelopeError) -> Envelope {
+        let style = style ?? platform.defaultStyle
+        if platform == .webpush, style == .silent { throw .silentWebPush }
         let alert = style == .alert ? PushAlert(record) : nil
         if style == .alert, alert == nil { throw .noMessage }
         let time = PushTime(of: record, asOf: now)
@@ -81,6 +100,7 @@ public struct Envelope: Sendable, Hashable {
             case .wns:
                 alert.map { Envelope(toast: $0, id: record.id) }
                     ?? Envelope(json: .references(record, link))
+            case .webpush: Envelope(json: .webPush(record, alert, link, page))
             }
         envelope.headers = PushHeader.all(platform, record, style, time)
         let limit = platform.byteCountMax

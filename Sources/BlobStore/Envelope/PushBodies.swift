@@ -83,6 +83,29 @@ struct PushJSON {
         ])
     }
 
+    /// Web Push: what a service worker gives to `showNotification`, with the app's own members in `data`. With a page to
+    /// open it is also a declarative push, which a service worker may complete (`mutable`).
+    static func webPush(
+        _ record: Record, _ alert: PushAlert?, _ link: String?, _ page: String?
+    ) -> PushJSON {
+        var data = Members()
+        data.addReferences(record, withTexts: false, link)
+        var shown = Members()
+        // There is no notification without a title.
+        shown.add("title", alert?.title ?? alert?.message)
+        if alert?.title != nil { shown.add("body", alert?.message) }
+        shown.add("navigate", page)
+        shown.add("tag", record.id)
+        shown.add("data", data.object)
+        var push = Members()
+        if page != nil {
+            push.add("web_push", .number(JSONNumber(8_030)))
+            push.add("mutable", .bool(true))
+        }
+        push.add("notification", shown.object)
+        return PushJSON(value: push.object)
+    }
+
     /// WNS takes any bytes as a raw notification: what the app fetches by, and nothing else.
     static func references(_ record: Record, _ link: String?) -> PushJSON {
         var push = Members()

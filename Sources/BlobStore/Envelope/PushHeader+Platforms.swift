@@ -1,3 +1,6 @@
+internal import Bytes
+internal import Hashing
+
 extension PushHeader {
     /// Bytes of an `apns-collapse-id`.
     private static let collapseIDByteCountMax = 64
@@ -10,6 +13,7 @@ extension PushHeader {
         case .apns: apns(record, style, time)
         case .fcm: [PushHeader("Content-Type", "application/json; charset=utf-8")]
         case .wns: wns(record, style, time)
+        case .webpush: webPush(record, time)
         }
     }
 
@@ -45,5 +49,23 @@ extension PushHeader {
             PushHeader("X-WNS-PRIORITY", record.details.priority == .high ? "1" : "3"),
             PushHeader("X-WNS-TTL", String(time.seconds)),
         ]
+    }
+
+    /// The fields of RFC 8030. A later push with the same topic replaces one that has not been delivered yet.
+    private static func webPush(_ record: Record, _ time: PushTime) -> [PushHeader] {
+        [
+            PushHeader("TTL", String(time.seconds)),
+            PushHeader("Urgency", record.details.priority == .high ? "high" : "normal"),
+            PushHeader("Topic", topic(of: record.id)),
+        ]
+    }
+
+    /// At most 32 characters of base64url (RFC 8030, section 5.4), for ids that are longer and have others: the first 24
+    /// bytes of the SHA-256.
+    private static func topic(of id: String) -> String {
+        let hash = SHA256.digest(of: id.utf8.span.bytes)
+        var text: [UInt8] = []
+        Base64.appendURL(hash.span.bytes.extracting(first: 24), to: &text)
+        return String(decoding: text, as: UTF8.self)
     }
 }

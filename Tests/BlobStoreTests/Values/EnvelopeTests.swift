@@ -66,6 +66,11 @@ import Testing
                     "Content-Type: text/xml", "X-WNS-Type: wns/toast",
                     "X-WNS-PRIORITY: \(isHigh ? 1 : 3)", "X-WNS-TTL: \(seconds)",
                 ])
+            #expect(
+                try headers(record, .webpush, .alert) == [
+                    "TTL: \(seconds)", "Urgency: \(isHigh ? "high" : "normal")",
+                    "Topic: Z2uLuEznJn3VIN7KSBHI8QpT5jY1LwaY",
+                ])
             let json = "Content-Type: application/json; charset=utf-8"
             #expect(try headers(record, .fcm, .alert) == [json])
             let fcm = try text(record, .fcm, .alert)
@@ -93,8 +98,9 @@ import Testing
 
     @Test("A push has at most its provider's bytes", arguments: PushPlatform.allCases)
     func limits(platform: PushPlatform) throws {
-        #expect(platform.byteCountMax == (platform == .wns ? 5_000 : 4_096))
-        for style in PushStyle.allCases {
+        let limits: [PushPlatform: Int] = [.apns: 4_096, .fcm: 4_096, .wns: 5_000, .webpush: 3_993]
+        #expect(platform.byteCountMax == limits[platform])
+        for style in PushStyle.allCases where platform != .webpush || style == .alert {
             let byteCount = try text(Self.record(message: "x"), platform, style).utf8.count - 1
             // FCM's alert has the message twice.
             let times = platform == .fcm && style == .alert ? 2 : 1

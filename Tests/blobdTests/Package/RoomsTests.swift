@@ -26,7 +26,7 @@ import Testing
         ObjectStore/Probe:        Values Signing Client
 
         BlobStore/Values:         BlobJSON
-        BlobStore/Envelope:       BlobJSON Values
+        BlobStore/Envelope:       BlobJSON Hashing Values
         BlobStore/Format:         BlobJSON Hashing Values
         BlobStore/Leases:         LMDB Values Format
         BlobStore/Memtable:       LMDB

@@ -76,7 +76,7 @@ extension Endpoint {
             on: .backends, .perform(RequestHandler.postResponse)),
         Endpoint(
             .get, "/v1/notifications/{id}/envelope", "envelope", .envelope,
-            query: ["platform", "style", "format", "token"],
+            query: ["platform", "style", "format", "token", "navigate"],
             on: .backends, .performInSnapshot(RequestHandler.getEnvelope)),
     ]
 

@@ -10,17 +10,18 @@ extension RequestHandler {
         let query = request.query
         let name = try require(
             try query.text("platform", .badPlatform), .badPlatform,
-            "the parameter platform is missing; known are apns, fcm, wns")
+            "the parameter platform is missing; known are \(Self.platforms)")
         let platform = try require(
             PushPlatform(rawValue: name), .badPlatform,
-            "unknown platform \(name.excerpt); known are apns, fcm, wns")
-        var style = PushStyle.silent
+            "unknown platform \(name.excerpt); known are \(Self.platforms)")
+        var style: PushStyle?
         if let name = try query.text("style", .badQuery) {
             style = try require(
                 PushStyle(rawValue: name), .badQuery,
                 "unknown style \(name.excerpt); known are silent, alert")
         }
         let token = try Self.token(query, for: platform)
+        let page = try Self.page(query, for: platform)
         let isWhole = try Self.isWhole(query)
         let record = try record(
             request.required(request.id).text.utf8.span.bytes, for: request, in: snapshot)
@@ -28,7 +29,8 @@ extension RequestHandler {
         let envelope: Envelope
         do throws(EnvelopeError) {
             envelope = try Envelope.render(
-                record, for: platform, style: style, token: token, link: link, asOf: now)
+                record, for: platform, style: style, token: token, link: link, page: page,
+                asOf: now)
         } catch {
             throw ProtocolError(error)
         }
@@ -39,6 +41,8 @@ extension RequestHandler {
                     mediaType: envelope.mediaType == "text/xml" ? "text/xml" : "application/json",
                     body: envelope.bytes)))
     }
+
+    private static let platforms = PushPlatform.allCases.map(\.rawValue).joined(separator: ", ")
 
     /// A signed link to a notification's payload. Valid as long as the notification, or for a configured shorter time.
     private func link(to record: Record) throws(ProtocolError) -> String? {
@@ -63,6 +67,22 @@ extension RequestHandler {
         )
         try TextKind.pushToken.check(bytes.span.bytes)
         return bytes.span.bytes.text()
+    }
+
+    /// The page that a click on a Web Push opens. Safari accepts no relative one.
+    private static func page(
+        _ query: EndpointQuery, for platform: PushPlatform
+    ) throws(ProtocolError) -> String? {
+        guard let text = try query.text("navigate", .badQuery) else { return nil }
+        try require(
+            platform == .webpush, .badQuery,
+            "the parameter navigate is for webpush, not for \(platform.rawValue)")
+        let isAbsolute = ["https://", "http://"].contains { text.hasPrefix($0) && text != $0 }
+        try require(
+            isAbsolute && text.utf8.allSatisfy { (0x21...0x7E).contains($0) }, .badQuery,
+            "the parameter navigate is \(text.excerpt); it must be an absolute URL, such as https://example.com/inbox"
+        )
+        return text
     }
 
     private static func isWhole(_ query: EndpointQuery) throws(ProtocolError) -> Bool {
