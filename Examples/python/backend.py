@@ -1,4 +1,4 @@
-"""A backend that sends pictures to phones: blobd stores them, APNs and FCM carry the pushes.
+"""A backend that sends pictures to phones and browsers: blobd stores them, APNs, FCM and Web Push carry the pushes.
 
     python3 -m pip install -r requirements.txt
     USERS=ann:secret python3 backend.py 8081
@@ -6,8 +6,10 @@
 Devices call it through nginx (docs/FIRST-PUSH.md). Authorization is `Bearer SESSION`:
 
     POST   /sign-in    {"user","password"}: returns a session, which ends when the device signs out
+    GET    /devices    for anyone: {"webpush"}, the public key with which browsers subscribe
     PUT    /devices    {"platform","token"}, or {} without a push token: where the device can be reached. Returns the
-                       token with which it calls blobd. Apps call this at each start, so that the token is renewed
+                       token with which it calls blobd. Apps call this at each start, so that the token is renewed. A
+                       browser's push token is its subscription, in JSON
     DELETE /devices    signs out
     POST   /d/me/notifications/{id}/responses   blobd's call. The user's other devices withdraw the notification
 
@@ -24,6 +26,10 @@ It is configured by environment variables:
     APNS_KEY        the .p8 file from developer.apple.com, with APNS_KEY_ID, APNS_TEAM_ID and APNS_TOPIC (the bundle id)
     APNS_URL        default https://api.push.apple.com; apps started by Xcode need https://api.sandbox.push.apple.com
     FCM_ACCOUNT     the service account's JSON file from the Firebase console; FCM_URL is only for tests
+    VAPID_KEY       a PEM file of your own: openssl ecparam -name prime256v1 -genkey -noout -out vapid.pem; with
+                    VAPID_SUBJECT, a mailto: or https: address where push services reach you
+    WEB_PAGE        the URL that a click on a browser's notification opens
+    WEB_PUSH_HOSTS  the push services that may be called; the default has those of Chrome, Edge, Firefox and Safari
 
 Pushes to a service without credentials are printed instead of sent.
 """
@@ -33,6 +39,9 @@ from threading import Lock, Thread
 from urllib.parse import parse_qsl, urlsplit
 
 import httpx, jwt
+from cryptography.hazmat.primitives.serialization import Encoding, PublicFormat
+from py_vapid import Vapid02
+from pywebpush import WebPusher, WebPushException
 
 PICTURE_BYTES_MAX = 10_000_000  # iOS shows no larger one.
 DOCUMENT_BYTES_MAX = 8_192
@@ -42,6 +51,8 @@ ATTEMPTS_MAX = 5
 PAUSE = float(os.environ.get("PUSH_PAUSE", 1))  # Seconds after the first failed attempt; it doubles.
 PAUSE_MAX = 60  # A service that asks for more (Retry-After) gets no further attempt.
 CA = os.environ.get("PUSH_CA", True)  # Tests have an authority of their own.
+WEB_PUSH_HOSTS = os.environ.get(
+    "WEB_PUSH_HOSTS", "fcm.googleapis.com,notify.windows.com,push.services.mozilla.com,push.apple.com").split(",")
 
 
 class Unregistered(Exception):
@@ -62,9 +73,9 @@ def read(path):
 
 
 class Service:
-    """What APNs and FCM have in common: a token that is renewed in time, and attempts that are repeated."""
+    """What push services have in common: a token that is renewed in time, and attempts that are repeated."""
 
-    def __init__(self, base_url):
+    def __init__(self, base_url=""):
         self.http = httpx.Client(http2=True, base_url=base_url, verify=CA, timeout=10)
         self.lock, self.token, self.renew_at, self.has_accepted = Lock(), None, 0, False
 
@@ -82,7 +93,7 @@ class Service:
             except httpx.TransportError as error:
                 problem, pause = str(error) or type(error).__name__, PAUSE * 2**attempt
             else:
-                if response.status_code == 200:
+                if response.is_success:
                     self.has_accepted = True
                     return
                 problem, pause = f"{response.status_code} {response.text}", PAUSE * 2**attempt
@@ -160,6 +171,50 @@ class FCM(Service):
         return response.status_code == 401
 
 
+class WebPush(Service):
+    """https://www.rfc-editor.org/rfc/rfc8030. The device is a browser's subscription, which names its push service."""
+
+    def __init__(self):
+        super().__init__()
+        self.vapid, self.subject = Vapid02.from_pem(read(os.environ["VAPID_KEY"]).encode()), os.environ["VAPID_SUBJECT"]
+
+    def public_key(self):
+        point = self.vapid.public_key.public_bytes(Encoding.X962, PublicFormat.UncompressedPoint)
+        return base64.urlsafe_b64encode(point).decode().rstrip("=")
+
+    def request(self, device, push):
+        subscription = json.loads(device)
+        url = urlsplit(subscription["endpoint"])
+        signature = self.vapid.sign({
+            "aud": f"{url.scheme}://{url.netloc}", "sub": self.subject, "exp": int(time.time()) + 12 * 3600})
+        # The envelope has TTL, Urgency and Topic.
+        headers = push["headers"] | signature | {"Content-Encoding": "aes128gcm", "Content-Type": "application/octet-stream"}
+        content = WebPusher(subscription).encode(push["body"].encode())["body"]
+        return self.http.post(subscription["endpoint"], content=content, headers=headers)
+
+    def is_unregistered(self, response):
+        return response.status_code in (404, 410)
+
+    def is_token_refused(self, response):
+        return False
+
+    @staticmethod
+    def subscription(text):
+        """A subscription in one form, so that the same one is the same text. Its endpoint will be called: it must be a
+        push service's, and not one of your own network's."""
+        try:
+            parsed = json.loads(text)
+            keys = {name: parsed["keys"][name] for name in ("auth", "p256dh")}
+            subscription = {"endpoint": parsed["endpoint"], "keys": keys}
+            url = urlsplit(subscription["endpoint"])
+            WebPusher(subscription).encode(b"a push")
+        except (ValueError, LookupError, TypeError, AttributeError, WebPushException):
+            raise Refused(400, "the token is not a browser's subscription, in JSON") from None
+        if url.scheme != "https" or not any(f".{url.hostname}".endswith(f".{host}") for host in WEB_PUSH_HOSTS):
+            raise Refused(400, f"{url.hostname} is not one of the push services in WEB_PUSH_HOSTS, over https")
+        return json.dumps(subscription)
+
+
 class Devices:
     """The devices that are signed in, and the push tokens of those that can be reached."""
 
@@ -211,6 +266,7 @@ users = dict(user.split(":", 1) for user in os.environ.get("USERS", "").split(",
 services = {
     "apns": APNs() if "APNS_KEY" in os.environ else None,
     "fcm": FCM() if "FCM_ACCOUNT" in os.environ else None,
+    "webpush": WebPush() if "VAPID_KEY" in os.environ else None,
 }
 
 
@@ -252,6 +308,7 @@ def send(owner, message, picture):
         "apns": {"platform": "apns", "style": "alert"},
         # Android itself shows an alert while the app is in the background, without the picture.
         "fcm": {"platform": "fcm", "style": "silent"},
+        "webpush": {"platform": "webpush"} | ({"navigate": os.environ["WEB_PAGE"]} if "WEB_PAGE" in os.environ else {}),
     }
 
     def envelope(platform, token):
@@ -273,6 +330,14 @@ def withdraw(record):
             headers = {"apns-push-type": "background", "apns-priority": "5", "apns-collapse-id": id}
             headers["apns-expiration"] = str(int(time.time()) + LIFETIME)
             return {"headers": headers, "body": json.dumps({"aps": {"content-available": 1}} | data)}
+        if platform == "webpush":
+            # Every push must show something: it is the notification again, which the service worker closes. With the same
+            # topic it replaces one that has not been delivered yet.
+            parameters = {"platform": platform, "format": "json"}
+            again = blobd.get(f"/v1/notifications/{id}/envelope", params=parameters).raise_for_status().json()
+            body = json.loads(again["body"])
+            body["notification"]["data"] = data
+            return again | {"body": json.dumps(body)}
         # Not "high": Android slows apps down whose urgent messages show nothing.
         message = {"token": token, "data": data, "android": {"priority": "normal", "ttl": f"{LIFETIME}s"}}
         return {"headers": {"Content-Type": "application/json"}, "body": json.dumps({"message": message})}
@@ -347,9 +412,11 @@ class Handler(BaseHTTPRequestHandler):
         if device:
             platform, token = required(device, "platform"), required(device, "token")
             if platform not in services:
-                raise Refused(400, f"platform is apns or fcm, not {platform}")
+                raise Refused(400, f"platform is apns, fcm or webpush, not {platform}")
+            if platform == "webpush":
+                token = WebPush.subscription(token)
             # It becomes a part of a path.
-            if not re.fullmatch(r"[\w:-]{1,4096}", token, re.ASCII):
+            elif not re.fullmatch(r"[\w:-]{1,4096}", token, re.ASCII):
                 raise Refused(400, "the token contains other characters than a push service's")
             devices.set_token(id, platform, token)
         self.answer(200, device_token(id, owner))
@@ -374,6 +441,8 @@ class Handler(BaseHTTPRequestHandler):
         try:
             if call == "POST /sign-in":
                 self.answer(200, {"session": sign_in(*self.members("user", "password"))})
+            elif call == "GET /devices":
+                self.answer(200, {"webpush": services["webpush"].public_key() if services["webpush"] else None})
             elif call == "PUT /devices":
                 self.put_device()
             elif call == "DELETE /devices":
@@ -384,7 +453,7 @@ class Handler(BaseHTTPRequestHandler):
             elif call == "POST /send":
                 self.send(dict(parse_qsl(url.query)))
             else:
-                raise Refused(404, "POST /sign-in, PUT or DELETE /devices, POST /send")
+                raise Refused(404, "POST /sign-in, GET, PUT or DELETE /devices, POST /send")
         except Refused as error:
             self.close_connection = True
             self.answer(error.status, {"error": str(error)})

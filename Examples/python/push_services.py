@@ -1,17 +1,18 @@
-"""Stand-ins for APNs and FCM, which check what the real ones check: HTTP/2 over TLS, paths, fields, signatures, sizes.
+"""Stand-ins for APNs, FCM and a browser's push service, which check what the real ones check: HTTP/2 over TLS, paths, fields, signatures, sizes.
 
     python3 push_services.py FOLDER     makes keys and certificates in FOLDER, prints its ports, and serves
 
 A device's token says how it is answered, after the checks: one that begins with `gone` is unregistered, `bad` is no
 token, `busy` is answered 429 with Retry-After once, `later` always and with two minutes, `broken` 500 twice, `away`
-503 always, `slow` after a second, `expired` that the provider's token has expired, once. Every push is a line of
-FOLDER/pushes.jsonl.
+503 always, `slow` after a second, `expired` that the provider's token has expired, once. A browser's subscriptions are
+WEB_PUSH's with such a token after the endpoint. Every push is a line of FOLDER/pushes.jsonl.
 """
 import base64, collections, datetime, ipaddress, json, os, re, socket, ssl, sys, threading, time, uuid
 from urllib.parse import parse_qs
 
-import jwt
+import http_ece, jwt
 from cryptography import x509
+from cryptography.exceptions import InvalidTag
 from cryptography.hazmat.primitives import hashes, serialization
 from cryptography.hazmat.primitives.asymmetric import ec, rsa
 from cryptography.x509.oid import NameOID
@@ -58,6 +59,8 @@ class Keys:
         self.apns, self.account = ec.generate_private_key(ec.SECP256R1()), rsa.generate_private_key(65537, 2048)
         self.certificate()
         self.write("AuthKey.p8", self.pem(self.apns))
+        self.vapid = ec.generate_private_key(ec.SECP256R1())
+        self.write("vapid.pem", self.pem(self.vapid))
 
     def write(self, name, data):
         with open(os.path.join(self.folder, name), "wb") as file:
@@ -248,17 +251,76 @@ class FCM:
         return f"projects/{PROJECT}/messages/{attempt}"
 
 
+class WebPush:
+    """RFC 8030, 8291 and 8292. It is the browser, too, and decrypts: all of its subscriptions have the same keys."""
+
+    def __init__(self, keys, devices):
+        self.keys, self.devices, self.url = keys, devices, ""
+        self.receiver, self.auth = ec.generate_private_key(ec.SECP256R1()), os.urandom(16)
+
+    @staticmethod
+    def encoded(raw):
+        return base64.urlsafe_b64encode(raw).decode().rstrip("=")
+
+    def point(self, key):
+        return key.public_key().public_bytes(serialization.Encoding.X962, serialization.PublicFormat.UncompressedPoint)
+
+    def subscription(self):
+        keys = {"p256dh": self.encoded(self.point(self.receiver)), "auth": self.encoded(self.auth)}
+        return {"endpoint": self.url + "/push/", "keys": keys}
+
+    def __call__(self, method, path, fields, body):
+        try:
+            self.check(method, path, fields, body)
+            return 201, {"location": f"{self.url}/message/{uuid.uuid4()}"}, ""
+        except Refused as refused:
+            return refused.status, refused.fields, json.dumps({"reason": refused.reason})
+
+    def check(self, method, path, fields, body):
+        require(method == "POST" and path.startswith("/push/"), 404, "NoSuchSubscription")
+        self.check_sender(fields.get("authorization", ""))
+        require(re.fullmatch("[0-9]{1,10}", fields.get("ttl", "")), 400, "BadTTL")
+        require(fields.get("urgency") in ("very-low", "low", "normal", "high"), 400, "BadUrgency")
+        require(re.fullmatch("[A-Za-z0-9_-]{1,32}", fields.get("topic", "")), 400, "BadTopic")
+        require(fields.get("content-encoding") == "aes128gcm", 400, "BadContentEncoding")
+        require(len(body) <= PUSH_BYTES_MAX, 413, "PayloadTooLarge")
+        token = path.removeprefix("/push/")
+        attempt = self.devices.attempt(token)
+        require(not token.startswith("bad"), 400, "BadRequest")
+        require(not token.startswith("gone"), 410, "Gone")
+        delay(token, attempt, "TooManyRequests", "InternalServerError", "ServiceUnavailable")
+        try:
+            text = http_ece.decrypt(body, private_key=self.receiver, auth_secret=self.auth, version="aes128gcm")
+        except (InvalidTag, http_ece.ECEException):
+            raise Refused(400, "Undecipherable") from None
+        chosen = {name: fields[name] for name in ("ttl", "urgency", "topic")}
+        self.devices.note("webpush", token, chosen, json.loads(text))
+
+    def check_sender(self, authorization):
+        found = re.fullmatch("vapid t=([^,]+), ?k=([^,]+)", authorization)
+        require(found and found[2] == self.encoded(self.point(self.keys.vapid)), 401, "UnknownSender")
+        try:
+            claims = jwt.decode(found[1], self.keys.vapid.public_key(), ["ES256"], audience=self.url)
+        except jwt.PyJWTError:
+            raise Refused(403, "BadSignature") from None
+        require(time.time() < claims["exp"] <= time.time() + 86_400, 403, "BadExpiry")
+        require(claims["sub"].startswith(("mailto:", "https:")), 403, "BadSubject")
+
+
 def start(folder):
-    """Both services. Returns the environment variables with which backend.py uses them, and what devices were sent."""
+    """All services. Returns the environment variables with which backend.py uses them, and what devices were sent."""
     keys, devices = Keys(folder), Devices(folder)
     apns, fcm = APNs(keys, devices), FCM(keys, devices)
-    apple, google = Server(folder, apns), Server(folder, fcm)
-    fcm.url = google.url
+    web = WebPush(keys, devices)
+    apple, google, browsers = Server(folder, apns), Server(folder, fcm), Server(folder, web)
+    fcm.url, web.url = google.url, browsers.url
     keys.write_account(google.url)
     file = lambda name: os.path.join(folder, name)
     return {
         "APNS_KEY": file("AuthKey.p8"), "APNS_KEY_ID": KEY_ID, "APNS_TEAM_ID": TEAM, "APNS_TOPIC": TOPIC,
-        "APNS_URL": apple.url, "FCM_ACCOUNT": file("account.json"), "FCM_URL": google.url, "PUSH_CA": file("ca.pem")}, devices
+        "APNS_URL": apple.url, "FCM_ACCOUNT": file("account.json"), "FCM_URL": google.url, "PUSH_CA": file("ca.pem"),
+        "VAPID_KEY": file("vapid.pem"), "VAPID_SUBJECT": "mailto:push@example.com", "WEB_PUSH_HOSTS": "127.0.0.1",
+        "WEB_PUSH": json.dumps(web.subscription())}, devices
 
 
 if __name__ == "__main__":

@@ -12,8 +12,9 @@ BLOBD = sys.argv.pop(1)
 HERE = os.path.dirname(os.path.abspath(__file__))
 BACKEND = sys.argv.pop(1) if os.path.isfile("".join(sys.argv[1:2])) else f"{HERE}/backend.py"
 SWIFT = "." not in os.path.basename(BACKEND)
+PYTHON = BACKEND.endswith(".py")
 PICTURE = b"\xff\xd8\xff\xe0" + bytes(range(256)) * 40
-OWNERS = ("ann", "bea", "cy-apns", "cy-fcm", "dan", "dot", "eve", "fay", "gil", "hal", "ida", "jim", "kim", "lea", "moe", "nia")
+OWNERS = ("ann", "bea", "cy-apns", "cy-fcm", "dan", "dot", "eve", "fay", "gil", "hal", "ida", "jim", "kim", "lea", "moe", "nia", "pia", "quin", "rob")
 
 
 def wait(call):
@@ -310,6 +311,59 @@ class BackendTests(unittest.TestCase):
             answer = self.backend.http.request(method, "/devices", json={}, headers=session)
             self.assertEqual((answer.status_code, "signed in" in answer.json()["error"]), (401, True))
         self.assertEqual(self.backend.send("nia")["sent"], 0)
+
+    def browser(self, owner, token):
+        """Registers a browser. Returns its token for blobd."""
+        subscription = json.loads(self.variables["WEB_PUSH"])
+        subscription["endpoint"] += token
+        return self.backend.register(owner, "webpush", json.dumps(subscription))
+
+    @unittest.skipUnless(PYTHON, "the others know phones only")
+    def test_a_browser_gets_the_push_that_its_service_worker_shows(self):
+        key = self.backend.call("GET", "/devices").json()["webpush"]
+        self.assertEqual(len(key), 87)
+        device = self.backend.register("pia", "apns", "pia-phone")
+        for _ in range(2):
+            self.browser("pia", "pia-browser")
+        id = self.backend.send("pia")["id"]
+        [push] = self.pushes("pia-browser", 1)
+        self.assertEqual(push["push"], {"notification": {"title": "Look", "tag": id, "data": {"richId": id, "richType": "img"}}})
+        self.assertAlmostEqual(int(push["fields"]["ttl"]), 86_400, delta=60)
+        self.assertEqual((push["fields"]["urgency"], len(push["fields"]["topic"])), ("high", 32))
+        # An answer elsewhere shows it again, for the service worker to close, in place of a push that is still under way.
+        self.backend.respond(id, device, action="default")
+        again = self.pushes("pia-browser", 2)[1]
+        shown = again["push"]["notification"]
+        self.assertEqual((shown["title"], shown["tag"], shown["data"]), ("Look", id, {"richId": id, "richState": "activated"}))
+        self.assertEqual(again["fields"]["topic"], push["fields"]["topic"])
+        # The browser is the last user's.
+        self.browser("quin", "pia-browser")
+        self.assertEqual((self.backend.send("pia")["sent"], self.backend.send("quin")["sent"]), (1, 1))
+
+    @unittest.skipUnless(PYTHON, "the others know phones only")
+    def test_push_services_of_browsers_are_treated_like_the_others(self):
+        for token in "gone-browser", "busy-browser", "broken-browser", "bad-browser", "later-browser":
+            self.browser("rob", token)
+        outcome = self.backend.send("rob")
+        self.assertEqual((outcome["sent"], outcome["dropped"]), (2, 1))
+        self.assertEqual(sorted(failure[:12] for failure in outcome["failed"]), ["webpush: 400", "webpush: 429"])
+        self.assertEqual((self.services.attempts["bad-browser"], self.services.attempts["later-browser"]), (1, 1))
+        self.assertEqual(self.backend.send("rob")["dropped"], 0)
+
+    @unittest.skipUnless(PYTHON, "the others know phones only")
+    def test_only_a_push_services_subscription_is_called(self):
+        subscription = json.loads(self.variables["WEB_PUSH"])
+        session = self.backend.bearer(self.backend.sign_in("rob"))
+        for change, words in (
+            ({"endpoint": "https://127.0.0.1.example/"}, "127.0.0.1.example is not one of the push services"),
+            ({"endpoint": "http://127.0.0.1/"}, "over https"), ({"endpoint": 1}, "not a browser's subscription"),
+            ({"keys": {"auth": "x"}}, "not a browser's subscription"),
+            ({"keys": subscription["keys"] | {"p256dh": "BAAA"}}, "not a browser's subscription"),
+        ):
+            token = json.dumps(subscription | change)
+            answer = self.backend.http.put("/devices", json={"platform": "webpush", "token": token}, headers=session)
+            self.assertEqual(answer.status_code, 400, answer.text)
+            self.assertIn(words, answer.json()["error"])
 
     def test_a_device_that_is_gone_is_dropped(self):
         self.backend.register("bea", "apns", "gone-1")

@@ -105,6 +105,8 @@ public final class StandInHost {
                 for name; do :; done
                 expr "$name" : '\\./blobd_.*_amd64\\.deb$' >/dev/null && stop && start ;;
             'apt-get install '* | 'usermod -aG blobd '* | 'chown '*blobd*) ;;
+            # Its ports may be taken: the configuration is only checked.
+            'nginx -p '*) PATH="/usr/sbin:${PATH#*:}" exec nginx "$@" -t ;;
             'certbot certonly --nginx -d '* | 'nginx -t') ;;
             # The example's packages are installed beside it; its server runs until the host is gone.
             'python3 -m venv venv')

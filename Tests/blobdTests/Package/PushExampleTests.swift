@@ -10,11 +10,18 @@ import Testing
     }()
 
     @Test(
-        "A backend serves devices, and its pushes are what APNs and FCM accept",
+        "A backend serves devices, and its pushes are what push services accept",
         .enabled(if: hasNeeds, "what the backend needs from PyPI cannot be installed"),
         .disabled(if: hasSanitizer, "the daemon is the same"),
         arguments: ["backend", "node", "php"])
     func backend(of part: String) async throws { try await check(part) }
+
+    @Test(
+        "A Web Push reaches a browser, and what its user does there reaches the feed",
+        .enabled(if: isInstalled("chromium"), "chromium is not here"),
+        .enabled(if: hasNeeds, "what the backend needs from PyPI cannot be installed"),
+        .disabled(if: hasSanitizer, "the daemon is the same"))
+    func web() async throws { try await check("web") }
 
     @Test(
         "The iOS example downloads, responds, and has the right types",

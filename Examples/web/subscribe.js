@@ -1,0 +1,65 @@
+// For your page: asks for permission, subscribes this browser, and signs it out.
+//
+//     import { follow, subscribe, trouble, unsubscribe } from "/subscribe.js"
+//     button.hidden = Boolean(trouble())
+//     button.onclick = () => subscribe(session)   // the session of Examples/python/backend.py, or its promise
+//     follow(session)                             // while the page is open
+
+const site = ""
+
+/** Why this browser cannot show notifications, in a sentence for its user; null if it can. */
+export function trouble() {
+    if (!isSecureContext) return "Notifications need a page that is loaded over HTTPS."
+    if (!("serviceWorker" in navigator)) return "This browser has no service workers in private windows: open the page in another one."
+    if (!("PushManager" in window)) return "This browser cannot be sent notifications. On an iPhone, add the page to the Home Screen first."
+    if (Notification.permission === "denied") return "Notifications of this page are blocked. Allow them in the browser’s settings for it; private windows always block them."
+    return null
+}
+
+/** Call it only when the user clicks: it asks for permission, and only then awaits the session. Throws a sentence. */
+export async function subscribe(session) {
+    const words = trouble()
+    if (words) throw new Error(words)
+    if (await Notification.requestPermission() !== "granted") {
+        throw new Error(trouble() ?? "Notifications are not allowed yet: press the button again to be asked.")
+    }
+    await navigator.serviceWorker.register("/sw.js")
+    const registration = await navigator.serviceWorker.ready
+    const { webpush } = await (await fetch(`${site}/devices`)).json()
+    await ask({ call: "leave", session: await session })
+    const subscription = await registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: webpush })
+        .catch(() => { throw new Error("The browser’s push service does not answer. Private windows have none.") })
+    await ask({ call: "subscribe", session: await session, subscription: subscription.toJSON() })
+}
+
+/** Signs this browser out, and closes what it shows. Ends the session. */
+export const unsubscribe = () => ask({ call: "unsubscribe" })
+
+/** Has the service worker do something, and waits for it. `receive` stands for a push, where a page has its own way. */
+export async function ask(message) {
+    const { active } = await navigator.serviceWorker.ready
+    const answer = await new Promise(done => {
+        const channel = new MessageChannel()
+        channel.port1.onmessage = event => done(event.data)
+        active.postMessage(message, [channel.port2])
+    })
+    if (answer.error) throw new Error(answer.error)
+}
+
+/** Until `signal` is aborted, closes what is answered elsewhere, expires or is deleted: browsers allow no push for that. */
+export async function follow(session, signal) {
+    const headers = { Authorization: `Bearer ${session}` }
+    for (let token, since = "latest"; !signal?.aborted;) try {
+        if (since === "latest") await ask({ call: "look" })
+        token ??= (await (await fetch(`${site}/devices`, { method: "PUT", headers, body: "{}", signal })).json()).token
+        const response = await fetch(`${site}/d/me/changes?since=${since}&wait=50`, { headers: { Authorization: `Bearer ${token}` }, signal })
+        if (response.status === 401) token = null
+        if (!response.ok) throw new Error("It does not work now.")
+        const { changes, next } = await response.json()
+        if (changes.length > 0) await ask({ call: "look" })
+        since = next
+    } catch {
+        since = "latest"
+        await new Promise(done => setTimeout(done, 5_000))
+    }
+}

@@ -1,0 +1,200 @@
+// The service worker: shows what is pushed, with its picture and its buttons, and sends what the user does with it.
+//
+// Copy it to the root of your site, beside subscribe.js. The site's server forwards /devices to your backend
+// (Examples/python/backend.py) and /d/ to blobd (docs/NGINX.md).
+
+const site = ""                     // Another origin has to allow this one (CORS).
+const patience = 8_000              // Milliseconds for the record and the picture together; then the text is shown alone.
+const renewal = 24 * 3_600          // Seconds before its end in which the token for blobd is renewed.
+const later = [401, 408, 429]       // Answers, besides 5xx, after which a response is sent again.
+
+addEventListener("install", () => skipWaiting())
+addEventListener("activate", event => event.waitUntil(clients.claim()))
+
+// --- What is kept: `session` and `token` of who is signed in, and the responses that are not sent yet
+
+const database = new Promise((done, failed) => {
+    const opening = indexedDB.open("push", 1)
+    opening.onupgradeneeded = () => ["kept", "responses"].forEach(name => opening.result.createObjectStore(name))
+    opening.onsuccess = () => done(opening.result)
+    opening.onerror = () => failed(opening.error)
+})
+
+async function store(name, work) {
+    const transaction = (await database).transaction(name, "readwrite")
+    const request = work(transaction.objectStore(name))
+    return new Promise((done, failed) => {
+        transaction.oncomplete = () => done(request.result)
+        transaction.onabort = () => failed(transaction.error)
+    })
+}
+
+const kept = name => store("kept", values => values.get(name))
+const keep = (name, value) => store("kept", values => values.put(value, name))
+
+// --- Calls
+
+/** Tells the backend where this browser can be reached, or nothing new with {}. Returns a new token for blobd. */
+async function register(device, signal) {
+    const response = await fetch(`${site}/devices`, {
+        method: "PUT", headers: { Authorization: `Bearer ${await kept("session")}` }, body: JSON.stringify(device), signal })
+    if (!response.ok) throw new Error(`The backend answers ${response.status}.`)
+    const token = await response.json()
+    await keep("token", token)
+    return token
+}
+
+/** Calls blobd as the user. A token that has expired, or whose key was removed, is renewed once. */
+async function call(path, options, signal) {
+    let token = await kept("token")
+    for (let isLast = false; ; isLast = true) {
+        if (isLast || !token || token.expires_at < Date.now() / 1_000 + renewal) token = await register({}, signal).catch(error => {
+            // The old one may still do.
+            if (isLast || !token) throw error
+            return token
+        })
+        const headers = { Authorization: `Bearer ${token.token}`, "Content-Type": "application/json" }
+        const response = await fetch(`${site}/d/me/${path}`, { ...options, headers, signal })
+        if (response.status !== 401 || isLast) return response
+    }
+}
+
+async function read(path, signal) {
+    const response = await call(path, {}, signal)
+    if (response.status === 404) return null
+    if (!response.ok) throw new Error(`blobd answers ${response.status}.`)
+    return response.json()
+}
+
+// --- Pushes
+
+addEventListener("push", event => event.waitUntil(receive(event.notification ?? event.data.json().notification)))
+
+async function receive(pushed) {
+    const { richId: id, richUrl: link, richState: state } = pushed.data
+    const signal = AbortSignal.timeout(patience)
+    const shown = { body: pushed.body, tag: id, data: { id, page: pushed.navigate } }
+    let isOpen = !state && Boolean(await kept("session"))
+    try {
+        // What the user did while offline comes first: it may have been about this one.
+        await send(signal)
+        const record = isOpen ? await read(`notifications/${encodeURIComponent(id)}`, signal) : null
+        // Answered elsewhere, expired, or another user's who was signed in here before.
+        isOpen = record?.action_state === "none"
+        if (isOpen) await Promise.all([
+            buttons(record, signal).then(actions => { shown.actions = actions }),
+            fetchPicture(link, signal).then(image => { if (image) shown.image = image }),
+        ])
+    } catch {
+        // It is late, or blobd or the backend is away: the text is shown with what has come.
+    }
+    if (isOpen) await registration.showNotification(pushed.title, shown)
+    else {
+        // Browsers count a push that shows nothing against the site: what is withdrawn is replaced, and closed at once.
+        await registration.showNotification(location.host, { tag: id, silent: true })
+        await close(tag => tag === id)
+    }
+    await closeWithdrawn(id).catch(() => {})
+}
+
+async function buttons(record, signal) {
+    const category = !record.actions && record.category
+    const actions = category ? (await read(`notifications/${encodeURIComponent(record.id)}/category`, signal))?.actions : record.actions
+    return (actions ?? []).slice(0, Notification.maxActions).map(({ identifier, title }) => ({ action: identifier, title }))
+}
+
+/** The address of the picture, once the browser has it in its cache; null where it is gone. */
+async function fetchPicture(link, signal) {
+    if (!link) return null
+    const response = await fetch(link, { signal })
+    if (!response.ok || !response.headers.get("Content-Type")?.startsWith("image/")) return null
+    await response.blob()
+    return link
+}
+
+async function close(isWithdrawn) {
+    for (const shown of await registration.getNotifications()) if (isWithdrawn(shown.tag)) shown.close()
+}
+
+/** Closes what was answered elsewhere, has expired or was deleted: at each push, and when an open page says so. */
+async function closeWithdrawn(justRead) {
+    const shown = new Set((await registration.getNotifications()).map(notification => notification.tag))
+    shown.delete(justRead)
+    const signal = AbortSignal.timeout(patience)
+    const records = await Promise.all([...shown].map(id => read(`notifications/${encodeURIComponent(id)}`, signal)))
+    const open = new Set(records.filter(record => record?.action_state === "none").map(record => record.id))
+    await close(id => shown.has(id) && !open.has(id))
+}
+
+// --- What the user does
+
+addEventListener("notificationclick", event => {
+    event.notification.close()
+    event.waitUntil(respond(event.notification, event.action || "default"))
+    if (!event.action) event.waitUntil(open(event.notification.data.page ?? registration.scope))
+})
+addEventListener("notificationclose", event => event.waitUntil(respond(event.notification, "dismiss")))
+addEventListener("sync", event => event.waitUntil(send().then(isEmpty => { if (!isEmpty) throw new Error("There is no way yet.") })))
+
+/** Shows the page in a window that has it, or in a new one. */
+async function open(page) {
+    const windows = await clients.matchAll({ type: "window", includeUncontrolled: true })
+    const known = windows.find(window => window.url === new URL(page, location).href)
+    return known ? known.focus() : clients.openWindow(page)
+}
+
+async function respond(notification, action) {
+    const key = crypto.randomUUID()
+    // The time keeps them in their order.
+    await store("responses", values => values.put({ id: notification.data.id, action, key }, `${Date.now()} ${key}`))
+    // Browsers without Background Sync send it with the next push, click or visit.
+    if (!await send()) await registration.sync?.register("responses").catch(() => {})
+}
+
+/** Sends the responses that are kept; whether none is left. Each has a key, so that one sent twice counts once. */
+async function send(signal = AbortSignal.timeout(patience)) {
+    const names = await store("responses", values => values.getAllKeys())
+    for (const name of names) {
+        const response = await store("responses", values => values.get(name))
+        if (!response) continue
+        const { id, ...document } = response
+        const path = `notifications/${encodeURIComponent(id)}/responses`
+        const answer = await call(path, { method: "POST", body: JSON.stringify(document) }, signal).catch(() => null)
+        if (!answer || answer.status >= 500 || later.includes(answer.status)) return false
+        await store("responses", values => values.delete(name))
+    }
+    return true
+}
+
+// --- Signing in and out
+
+addEventListener("message", event => {
+    const look = () => send().then(() => closeWithdrawn())
+    const work = { leave, subscribe, unsubscribe, look, receive: ({ notification }) => receive(notification) }[event.data.call]
+    const answer = work(event.data).then(() => ({}), error => ({ error: error.message }))
+    event.waitUntil(answer.then(document => event.ports[0]?.postMessage(document)))
+})
+
+/** Another user did not sign out here: what is pushed to that one must not reach this one. */
+const leave = async ({ session }) => { if (![undefined, session].includes(await kept("session"))) await unsubscribe() }
+
+const subscribe = ({ session, subscription }) => keep("session", session).then(() => reach(subscription))
+const reach = subscription => register({ platform: "webpush", token: JSON.stringify(subscription) })
+
+/** Leaves nothing of the user behind, even where the backend does not answer: the push service then says 410 to it. */
+async function unsubscribe() {
+    await send().catch(() => {})
+    const headers = { Authorization: `Bearer ${await kept("session")}` }
+    await fetch(`${site}/devices`, { method: "DELETE", headers, signal: AbortSignal.timeout(patience) }).catch(() => {})
+    await (await registration.pushManager.getSubscription())?.unsubscribe().catch(() => {})
+    for (const name of ["kept", "responses"]) await store(name, values => values.clear())
+    await close(() => true)
+}
+
+/** The browser has replaced its subscription, or ended it. */
+addEventListener("pushsubscriptionchange", event => event.waitUntil((async () => {
+    if (!await kept("session")) return
+    const subscription = event.newSubscription ?? await registration.pushManager.subscribe({
+        userVisibleOnly: true, applicationServerKey: (await (await fetch(`${site}/devices`)).json()).webpush })
+    await reach(subscription)
+})()))
