@@ -1,5 +1,6 @@
 // The page: the devices, and a console that plays the backend.
 
+import { Computer } from "./computer.js"
 import { Device, names, neighbor } from "./device.js"
 import { element, log, post, remember, remembered, say, size, stopped, tick } from "./page.js"
 
@@ -15,8 +16,8 @@ let chosen = null
 // The address names the page's devices: a reload finds them again, and whoever is given the address sees the same.
 const page = await post("page", {})
 history.replaceState(null, "", `#${page.id}`)
-const devices = page.devices.map(description => new Device(description))
-document.querySelector("#devices").append(...devices.map(device => device.view))
+const devices = page.devices.map(description => description.platform === "webpush" ? new Computer(description) : new Device(description))
+for (const device of devices) document.querySelector(device instanceof Computer ? "#computer" : "#devices").append(device.view)
 addEventListener("pageshow", event => event.persisted && location.reload())
 addEventListener("hashchange", () => location.reload())
 
@@ -156,6 +157,9 @@ form.onsubmit = event => {
             ...of(sent.lost).map(device => `${device.name} has not confirmed it.`)].join(" ")
     })
 }
+
+// Before it is handled here, a click would load another page.
+form.querySelector("[type=submit]").disabled = false
 
 edit.disabled = !last
 edit.onclick = () => report("Changing …", async () => {

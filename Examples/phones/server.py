@@ -12,6 +12,8 @@ from urllib.parse import parse_qsl, quote, urlsplit
 signal.pthread_sigmask(signal.SIG_SETMASK, [])
 PORT, SOCKET, BLOBD, KEYS = int(sys.argv[1]), *sys.argv[2:5]
 HERE = os.path.dirname(os.path.abspath(__file__))
+# The service worker that shows notifications on this computer, and what pages call it with.
+WEB = os.path.join(HERE, "..", "web")
 PICTURES = os.path.join(HERE, "..", "payloads")
 # What iOS shows of an image.
 PICTURE_BYTES_MAX = 10_000_000
@@ -20,12 +22,15 @@ BATCH_LINES = 500
 PAGES_MAX = 1_000
 DELIVERY_SECONDS = 10
 USERS = {"ann": "Ann", "bob": "Bob"}
+COMPUTER = "computer"
 DEVICES = [
     {"id": "ann-iphone", "user": "ann", "name": "Ann’s phone", "system": "iOS", "kind": "phone", "platform": "apns"},
     {"id": "ann-pixel", "user": "ann", "name": "Ann’s tablet", "system": "Android", "kind": "phone", "platform": "fcm"},
     {"id": "ann-watch", "user": "ann", "name": "Ann’s watch", "system": "watchOS", "kind": "watch", "platform": "apns"},
     {"id": "bob-pixel", "user": "bob", "name": "Bob’s phone", "system": "Android", "kind": "phone", "platform": "fcm"},
+    {"id": COMPUTER, "user": "ann", "name": "This computer", "platform": "webpush"},
 ]
+TOKEN_DAYS = 7
 
 
 class UnixConnection(http.client.HTTPConnection):
@@ -67,7 +72,7 @@ class Page:
 
     def __init__(self):
         self.id = secrets.token_hex(6)
-        self.changed, self.streams, self.off = threading.Condition(), [], set()
+        self.changed, self.streams, self.off = threading.Condition(), [], {COMPUTER}
         # What each device has said that it shows.
         self.has = {device["id"]: [] for device in DEVICES}
         self.devices = [
@@ -78,7 +83,7 @@ class Page:
         return f"{user}-{self.id}"
 
     def token(self, device):
-        command = [BLOBD, "token", self.owner(device["user"]), "--ttl", "1d", "--scope", "write", "--device", device["id"]]
+        command = [BLOBD, "token", self.owner(device["user"]), "--ttl", f"{TOKEN_DAYS}d", "--scope", "write", "--device", device["id"]]
         return subprocess.run([*command, "--signing-keys", KEYS], check=True, capture_output=True, text=True).stdout.strip()
 
     def description(self):
@@ -135,6 +140,10 @@ def known(page):
     return pages[page]
 
 
+def computer():
+    return next(device for device in DEVICES if device["id"] == COMPUTER)
+
+
 def send(page, query, picture, media_type):
     document = {"owner": page.owner(query["to"]), "app": "demo", "rich_type": "img", "ttl": int(query.get("ttl", 3600))}
     for name in ("title", "message"):
@@ -149,9 +158,12 @@ def send(page, query, picture, media_type):
     pushes = {}
     try:
         for device in page.devices:
+            if device["id"] == COMPUTER and COMPUTER in page.off:
+                # Nobody expects it there before it was allowed.
+                continue
             if device["user"] == query["to"]:
                 # Android itself shows an alert while the app is in the background, without the picture.
-                style = f"silent&token={device['id']}" if device["platform"] == "fcm" else query.get("style", "alert")
+                style = {"fcm": f"silent&token={device['id']}", "webpush": "alert"}.get(device["platform"], query.get("style", "alert"))
                 target = f"/v1/notifications/{quote(notification, safe='')}/envelope?platform={device['platform']}&style={style}"
                 pushes[device["id"]] = blobd("GET", target).decode()
     except Refused:
@@ -233,6 +245,8 @@ class Handler(BaseHTTPRequestHandler):
             self.call(lambda: self.answer_document(figures()))
         elif url.path == "/api/stream":
             self.call(lambda: self.stream(known(dict(parse_qsl(url.query)).get("page"))))
+        elif url.path in ("/sw.js", "/subscribe.js"):
+            self.answer_file(WEB, url.path.strip("/"))
         elif url.path.startswith("/pictures/"):
             self.answer_file(PICTURES, url.path.removeprefix("/pictures/"))
         else:
@@ -257,6 +271,20 @@ class Handler(BaseHTTPRequestHandler):
             self.call(lambda: self.answer_document(calls[url.path](known(query.get("page")), query, body, media_type)))
         else:
             self.answer(404)
+
+    def do_PUT(self):
+        """A new token for the service worker, whose session is the page's id."""
+        self.rfile.read(int(self.headers.get("Content-Length", 0)))
+        self.call(lambda: self.answer_document(
+            {"token": self.page_of_session().token(computer()), "expires_at": int(time.time()) + TOKEN_DAYS * 86_400}))
+
+    def do_DELETE(self):
+        self.call(lambda: (self.page_of_session().switch(COMPUTER, False), self.answer_document({})))
+
+    def page_of_session(self):
+        if self.path != "/devices":
+            raise Refused(404, "only /devices")
+        return known(self.headers.get("Authorization", "").removeprefix("Bearer "))
 
     def refuse(self, status, detail):
         self.answer(status, json.dumps({"detail": detail}).encode())

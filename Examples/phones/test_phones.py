@@ -1,16 +1,21 @@
 """Plays the stories of the page in Chromium: test_phones.py SITE BLOBD [FOLDER FOR SCREENSHOTS]. Scripts/phones --check runs it."""
-import contextlib, os, re, shutil, signal, subprocess, sys, tempfile, unittest
+import contextlib, hashlib, os, re, shutil, signal, subprocess, sys, tempfile, unittest
 from urllib.parse import urlsplit
 
 from playwright.sync_api import expect, sync_playwright
 
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.append(os.path.join(HERE, "..", "web"))
+from desktop import Desktop
+
 # Whoever starts this may block SIGTERM, as test runners do, and children inherit that.
 signal.pthread_sigmask(signal.SIG_SETMASK, [])
 SITE, BLOBD = sys.argv.pop(1), sys.argv.pop(1)
-SCRIPT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..", "Scripts", "phones")
-PHOTO = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "payloads", "photo.jpg")
+SCRIPT = os.path.join(HERE, "..", "..", "Scripts", "phones")
+PHOTO = os.path.join(HERE, "..", "payloads", "photo.jpg")
 FOLDER = sys.argv.pop(1) if len(sys.argv) > 1 and os.path.isdir(sys.argv[1]) else None
 ANN, WORK, WATCH, BOB = "#device-ann-iphone", "#device-ann-pixel", "#device-ann-watch", "#device-bob-pixel"
+COMPUTER = "#device-computer"
 expect.set_options(timeout=60_000)
 
 
@@ -354,6 +359,110 @@ class PhoneTests(unittest.TestCase):
         # Of the connections that were refused.
         self.problems.clear()
 
+    # --- This computer
+
+    def allow(self, page=None):
+        """Has this computer show notifications. Returns its desktop."""
+        self.context.grant_permissions(["notifications"], origin=SITE)
+        page = page or self.page
+        page.reload()
+        page.locator(COMPUTER).get_by_role("button", name="Show notifications here").click()
+        expect(page.locator(COMPUTER).get_by_role("button", name="Stop")).to_be_visible()
+        desktop = Desktop(self.context.service_workers[0])
+        desktop.be_patient()
+        return desktop
+
+    def test_this_computer_shows_what_is_sent_with_its_picture_and_buttons(self):
+        desktop = self.allow()
+        self.send(message="On the desktop")
+        self.says("Sent to 4 devices.")
+        [shown] = desktop.shown()
+        self.assertEqual((shown["title"], shown["body"], shown["actions"], shown["page"]),
+            ("Ann", "On the desktop", ["Like", "Reply"], self.page.url))
+        # The service worker names it once it has it.
+        digest = """async address => [...new Uint8Array(await crypto.subtle.digest("SHA-256", await (await fetch(address)).arrayBuffer()))]"""
+        with open(PHOTO, "rb") as file:
+            self.assertEqual(bytes(self.page.evaluate(digest, shown["image"])), hashlib.sha256(file.read()).digest())
+        self.change_buttons("Love")
+        self.waits(lambda: [one["actions"] for one in desktop.shown()] == [["Love"]])
+        self.send(to="bob", message="For Bob")
+        self.assertEqual(len(desktop.shown()), 1)
+
+    def waits(self, condition):
+        """Plays the page's events meanwhile."""
+        for _ in range(3_000):
+            if condition():
+                return
+            self.page.wait_for_timeout(20)
+        self.fail("It did not come.")
+
+    def test_an_answer_on_this_computer_goes_from_all_phones_and_the_reverse(self):
+        desktop = self.allow()
+        ids = []
+        for message in ("A button", "A dismissal", "An answer elsewhere"):
+            self.send(message=message)
+            ids += [one["id"] for one in desktop.shown() if one["id"] not in ids]
+        button, dismissal, elsewhere = ids
+        desktop.do(button, action="b0")
+        desktop.do(dismissal, "notificationclose")
+        for device in (ANN, WORK, WATCH):
+            expect(self.notifications(device).locator("p")).to_have_text(["An answer elsewhere"])
+        self.notifications(WATCH).get_by_role("button", name="Like").click()
+        self.waits(lambda: desktop.shown() == [])
+
+    def test_on_this_computer_too_a_notification_expires(self):
+        desktop = self.allow()
+        self.send(message="Only for a moment", ttl="10")
+        self.assertEqual(len(desktop.shown()), 1)
+        self.waits(lambda: desktop.shown() == [])
+
+    def test_this_computer_shows_while_another_tab_is_looked_at_and_stops_when_told(self):
+        desktop = self.allow()
+        same = self.tab(self.page.url)
+        same.bring_to_front()
+        expect(same.locator(COMPUTER).get_by_role("button", name="Stop")).to_be_visible()
+        self.send(message="Behind")
+        self.assertEqual(len(desktop.shown()), 1)
+        # A page of its own takes the desktop over.
+        other = self.tab(SITE)
+        other.locator(COMPUTER).get_by_role("button", name="Show notifications here").click()
+        for page in (self.page, same):
+            expect(page.locator(COMPUTER).get_by_role("button", name="Show notifications here")).to_be_visible()
+        self.waits(lambda: desktop.shown() == [])
+        self.send(message="Not here")
+        self.says("Sent to 3 devices.")
+        other.locator(COMPUTER).get_by_role("button", name="Stop").click()
+        expect(other.locator(COMPUTER).get_by_role("button", name="Show notifications here")).to_be_visible()
+
+    def test_permission_is_asked_for_only_on_a_click_and_a_refusal_gets_a_sentence(self):
+        asks = """Object.defineProperty(Notification, "permission", { get: () => window.given ?? "default", configurable: true })
+            Notification.requestPermission = async () => { window.asked = true; return window.given = window.answer }"""
+        for answer, sentence in ("denied", "Notifications of this page are blocked."), ("default", "press the button again"):
+            page = self.open()
+            page.add_init_script(asks + f"; window.answer = '{answer}'")
+            page.reload()
+            computer = page.locator(COMPUTER)
+            expect(computer).to_contain_text("Your browser will ask whether this page may show notifications.")
+            self.send(message="Not yet")
+            self.says("Sent to 3 devices.")
+            self.assertFalse(page.evaluate("Boolean(window.asked)"))
+            computer.get_by_role("button").click()
+            expect(page.locator("#status")).to_contain_text(sentence)
+            self.assertEqual(computer.get_by_role("button").count(), answer == "default")
+
+    def test_browsers_that_show_less_get_a_sentence(self):
+        for script, sentence in (
+            ("delete Notification.prototype.image", "have no picture"),
+            ("delete Notification.prototype.image; delete Notification.prototype.actions", "have no picture: you see the text. This browser’s notifications have no buttons"),
+            ("delete Navigator.prototype.serviceWorker", "no service workers in private windows"),
+            ("delete window.PushManager; delete window.Notification", "On an iPhone, add the page to the Home Screen"),
+        ):
+            page = self.open()
+            self.context.grant_permissions(["notifications"], origin=SITE)
+            page.add_init_script(script)
+            page.reload()
+            expect(page.locator(COMPUTER)).to_contain_text(sentence)
+
     def test_names_and_sizes_for_everyone(self):
         self.send(message="A view")
         for device in ("Ann’s phone", "Ann’s tablet", "Ann’s watch", "Bob’s phone"):
@@ -432,6 +541,8 @@ class PhoneTests(unittest.TestCase):
                 self.assertEqual(self.page.evaluate(wide), [])
                 self.assertLessEqual(self.page.evaluate("document.documentElement.scrollWidth"), width)
                 self.picture(f"phones-{scheme}-{width}")
+                self.allow()
+                self.picture(f"phones-{scheme}-{width}-allowed")
 
 
 if __name__ == "__main__":
