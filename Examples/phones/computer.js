@@ -97,5 +97,10 @@ export class Computer {
         if (this.pushed.has(id) && await this.shows(id)) await ask({ call: "receive", notification: this.pushed.get(id) })
     }
 
-    async shows(id) { return (await (await navigator.serviceWorker.ready).getNotifications({ tag: id })).length > 0 }
+    async shows(id) {
+        const registration = await navigator.serviceWorker.ready
+        // Not while the service worker shows another.
+        const shown = await navigator.locks.request("shown", () => registration.getNotifications({ tag: id }))
+        return shown.length > 0
+    }
 }

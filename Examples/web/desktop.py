@@ -19,14 +19,17 @@ class Desktop:
         self.worker = worker
 
     def be_patient(self, factor=8):
-        """Multiplies the service worker's time-outs: on a busy machine the picture comes late."""
+        """Multiplies the service worker's time-outs: on a busy machine the picture comes late. And what is shown stays:
+        Chromium takes it from the screen after 25 s, which looks like a withdrawal."""
         self.worker.evaluate("""factor => {
             self.timeout ??= AbortSignal.timeout.bind(AbortSignal)
             AbortSignal.timeout = milliseconds => timeout(milliseconds * factor)
+            self.show ??= registration.showNotification.bind(registration)
+            registration.showNotification = (title, options) => show(title, { ...options, requireInteraction: true })
         }""", factor)
 
     def shown(self):
-        return self.worker.evaluate("""async () => (await registration.getNotifications()).map(one =>
+        return self.worker.evaluate("""async () => (await listed()).map(one =>
             ({ id: one.tag, title: one.title, body: one.body, image: one.image, page: one.data.page, actions: one.actions.map(action => action.title) }))""")
 
     def shows(self, *ids):
@@ -36,7 +39,7 @@ class Desktop:
     def do(self, id, event="notificationclick", action=""):
         """What the user does with a notification. A script's own event does not wait by itself."""
         self.worker.evaluate("""async ([id, name, action]) => {
-            const [notification] = await registration.getNotifications({ tag: id })
+            const notification = (await listed()).find(one => one.tag === id)
             const event = new NotificationEvent(name, { notification, action })
             const work = []
             event.waitUntil = promise => work.push(promise)

@@ -46,12 +46,16 @@ export async function ask(message) {
     if (answer.error) throw new Error(answer.error)
 }
 
-/** Until `signal` is aborted, closes what is answered elsewhere, expires or is deleted: browsers allow no push for that. */
+/** Until `signal` is aborted or the session ends, closes what is answered elsewhere, expires or is deleted: browsers allow no push for that. */
 export async function follow(session, signal) {
     const headers = { Authorization: `Bearer ${session}` }
     for (let token, since = "latest"; !signal?.aborted;) try {
         if (since === "latest") await ask({ call: "look" })
-        token ??= (await (await fetch(`${site}/devices`, { method: "PUT", headers, body: "{}", signal })).json()).token
+        if (!token) {
+            const answer = await fetch(`${site}/devices`, { method: "PUT", headers, body: "{}", signal })
+            if (answer.status === 401) return
+            token = (await answer.json()).token
+        }
         const response = await fetch(`${site}/d/me/changes?since=${since}&wait=50`, { headers: { Authorization: `Bearer ${token}` }, signal })
         if (response.status === 401) token = null
         if (!response.ok) throw new Error("It does not work now.")

@@ -1,6 +1,5 @@
-// The service worker: shows what is pushed, with its picture and its buttons, and sends what the user does with it.
-//
-// Copy it to the root of your site, beside subscribe.js. The site's server forwards /devices to your backend
+// The service worker: shows what is pushed, with its picture and its buttons, and sends what the user does with it. Copy
+// it to the root of your site, beside subscribe.js. The site's server forwards /devices to your backend
 // (Examples/python/backend.py) and /d/ to blobd (docs/NGINX.md).
 
 const site = ""                     // Another origin has to allow this one (CORS).
@@ -61,9 +60,8 @@ async function call(path, options, signal) {
 
 async function read(path, signal) {
     const response = await call(path, {}, signal)
-    if (response.status === 404) return null
-    if (!response.ok) throw new Error(`blobd answers ${response.status}.`)
-    return response.json()
+    if (!response.ok && response.status !== 404) throw new Error(`blobd answers ${response.status}.`)
+    return response.ok ? response.json() : null
 }
 
 // --- Pushes
@@ -88,10 +86,10 @@ async function receive(pushed) {
     } catch {
         // It is late, or blobd or the backend is away: the text is shown with what has come.
     }
-    if (isOpen) await registration.showNotification(pushed.title, shown)
+    if (isOpen) await alone(() => registration.showNotification(pushed.title, shown))
     else {
         // Browsers count a push that shows nothing against the site: what is withdrawn is replaced, and closed at once.
-        await registration.showNotification(location.host, { tag: id, silent: true })
+        await alone(() => registration.showNotification(location.host, { tag: id, silent: true }))
         await close(tag => tag === id)
     }
     await closeWithdrawn(id).catch(() => {})
@@ -112,13 +110,17 @@ async function fetchPicture(link, signal) {
     return link
 }
 
+/** One at a time: Chromium forgets what comes to be shown while another call lists what is. */
+const alone = work => navigator.locks.request("shown", { signal: AbortSignal.timeout(patience) }, work).catch(work)
+const listed = () => alone(() => registration.getNotifications())
+
 async function close(isWithdrawn) {
-    for (const shown of await registration.getNotifications()) if (isWithdrawn(shown.tag)) shown.close()
+    for (const shown of await listed()) if (isWithdrawn(shown.tag)) shown.close()
 }
 
 /** Closes what was answered elsewhere, has expired or was deleted: at each push, and when an open page says so. */
 async function closeWithdrawn(justRead) {
-    const shown = new Set((await registration.getNotifications()).map(notification => notification.tag))
+    const shown = new Set((await listed()).map(notification => notification.tag))
     shown.delete(justRead)
     const signal = AbortSignal.timeout(patience)
     const records = await Promise.all([...shown].map(id => read(`notifications/${encodeURIComponent(id)}`, signal)))
@@ -138,8 +140,7 @@ addEventListener("sync", event => event.waitUntil(send().then(isEmpty => { if (!
 
 /** Shows the page in a window that has it, or in a new one. */
 async function open(page) {
-    const windows = await clients.matchAll({ type: "window", includeUncontrolled: true })
-    const known = windows.find(window => window.url === new URL(page, location).href)
+    const known = (await clients.matchAll({ type: "window", includeUncontrolled: true })).find(window => window.url === new URL(page, location).href)
     return known ? known.focus() : clients.openWindow(page)
 }
 
@@ -169,8 +170,8 @@ async function send(signal = AbortSignal.timeout(patience)) {
 // --- Signing in and out
 
 addEventListener("message", event => {
-    const look = () => send().then(() => closeWithdrawn())
-    const work = { leave, subscribe, unsubscribe, look, receive: ({ notification }) => receive(notification) }[event.data.call]
+    const look = () => send().then(() => closeWithdrawn()), push = ({ notification }) => receive(notification)
+    const work = { leave, subscribe, unsubscribe, look, receive: push }[event.data.call]
     const answer = work(event.data).then(() => ({}), error => ({ error: error.message }))
     event.waitUntil(answer.then(document => event.ports[0]?.postMessage(document)))
 })
@@ -194,7 +195,6 @@ async function unsubscribe() {
 /** The browser has replaced its subscription, or ended it. */
 addEventListener("pushsubscriptionchange", event => event.waitUntil((async () => {
     if (!await kept("session")) return
-    const subscription = event.newSubscription ?? await registration.pushManager.subscribe({
-        userVisibleOnly: true, applicationServerKey: (await (await fetch(`${site}/devices`)).json()).webpush })
-    await reach(subscription)
+    await reach(event.newSubscription ?? await registration.pushManager.subscribe({
+        userVisibleOnly: true, applicationServerKey: (await (await fetch(`${site}/devices`)).json()).webpush }))
 })()))
