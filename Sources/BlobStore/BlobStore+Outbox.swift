@@ -95,10 +95,7 @@ extension BlobStore {
 
     /// The bytes of a batch that waits to be shipped, acknowledged or committed; nil: there is none.
     package func outboxBatch(_ sequence: UInt64) throws(StoreError) -> [UInt8]? {
-        try pipeline.writing.locking { () throws(StoreError) in
-            if let batch = try pipeline.open.transaction?.outboxBatch(sequence) { return batch }
-            return try core.snapshot().outboxBatch(sequence)
-        }
+        try makeSnapshot().outboxBatch(sequence)
     }
 }
 

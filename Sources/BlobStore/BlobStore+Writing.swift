@@ -85,7 +85,7 @@ extension BlobStore {
 
     /// From now on batches of short changes are acknowledged when they are in the log (`changes.log`): one sync of
     /// a few blocks. Snapshots of this process have them from then on; other processes once ``commitPending()`` or
-    /// another change commits them. All changes must be made on one thread, since LMDB ties a transaction to one.
+    /// another change commits them.
     ///
     /// - Throws: ``StoreError/full`` when there is no room for the log: batches are then committed one by one.
     package func beginLogging() throws(StoreError) {
@@ -99,32 +99,34 @@ extension BlobStore {
                 (transaction) throws(StoreError) in
                 try log.begin(in: transaction.transaction.id)
             }
-            pipeline.open.log = log
+            pipeline.uncommitted.log = log
         }
     }
 
-    /// Commits what is in the log, and each batch from now on. Before the thread that writes ends.
+    /// Commits what is in the log, and each batch from now on. Where there is no room for that, the log stays as it is,
+    /// and the next start finds it so: nothing may be changed after it in this process.
     package func endLogging() throws(StoreError) {
-        try pipeline.whileWriting { () throws(StoreError) in
-            guard let log = pipeline.open.log else { return }
-            pipeline.open.log = nil
-            do throws(StoreError) {
-                try log.end(in: try pipeline.setLogState(log.id, isInUse: false))
-            } catch {
-                // Then the log stays as it is, and the next start finds it so.
-                guard case .full = error else { throw error }
+        do throws(StoreError) {
+            try pipeline.whileWriting { () throws(StoreError) in
+                guard let log = pipeline.uncommitted.log else { return }
+                let number = try pipeline.setLogState(log.id, isInUse: false)
+                pipeline.uncommitted.log = nil
+                try log.end(in: number)
             }
+        } catch {
+            guard case .full = error else { throw error }
         }
     }
 
-    /// Commits what is in the log and not in `data.mdb`.
+    /// Commits what is in the log and not in `data.mdb`. Throws ``StoreError/full`` where there is no room for it: then
+    /// it stays in the log, and readable.
     package func commitPending() throws(StoreError) {
         try pipeline.whileWriting { () throws(StoreError) in }
     }
 
     /// What is in the log and not in `data.mdb`. Waits while a change is under way.
     package var pendingChanges: PendingBatches {
-        pipeline.writing.withLock { _ in pipeline.open.pendingBatches }
+        pipeline.writing.withLock { _ in pipeline.uncommitted.batches }
     }
 }
 

@@ -20,7 +20,7 @@ package struct LMDBError: Error, Equatable, CustomStringConvertible {
 
     /// What a page says of a value cannot be: it would not be inside of the file, or not inside of
     /// the pages it has. No code of liblmdb's, which begin at -30,799.
-    static func outOfBounds(_ call: StaticString) -> LMDBError {
+    package static func outOfBounds(_ call: StaticString) -> LMDBError {
         LMDBError(code: outOfBoundsCode, call: call)
     }
     static let outOfBoundsCode: Int32 = -30_001

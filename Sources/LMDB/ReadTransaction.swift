@@ -153,6 +153,25 @@ extension MDB_stat {
         }
     }
 
+    /// Like ``value(forKey:in:)``, for a value that is to be replaced or removed: liblmdb frees as many pages as the
+    /// first of a long one says.
+    @_lifetime(copy self)
+    package func valueToChange(
+        forKey key: RawSpan, in table: Table
+    ) throws(LMDBError) -> RawSpan? {
+        guard let value = try value(forKey: key, in: table) else { return nil }
+        guard isInOwnPages(value, of: table) else { throw .outOfBounds("mdb_get") }
+        return value
+    }
+
+    /// Whether all entries of the page that a value is in fill that page as they should: liblmdb moves them by the
+    /// lengths that they say when one of them is replaced.
+    package func isOnSoundPage(_ value: RawSpan) -> Bool {
+        unsafe value.withUnsafeBytes { bytes in
+            unsafe slot.pointee.bounds.isOnSoundLeaf(bytes.baseAddress)
+        }
+    }
+
     /// By `mdb_get`.
     @inline(never)
     private func lookUpSlowly(_ key: RawSpan, in table: Table) throws(LMDBError) -> MDB_val? {

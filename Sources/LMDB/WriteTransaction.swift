@@ -10,12 +10,6 @@ internal import Glibc
     private let cursors: WriteCursors
     /// Whether anything was put or deleted. A transaction that changed nothing need not be committed.
     package private(set) var isDirty = false
-    /// What is put and deleted from now on, as far as it is asked for.
-    package var operations = OperationBuffer()
-    /// Whether long values of tables that are written once are noted by their overflow pages from now on. They
-    /// must be written (``writeOverflowPages()``) before what is noted is relied upon.
-    package var notesOverflow = false
-    private var longValues: OverflowPages
 
     init(_ environment: Environment) throws(LMDBError) {
         var handle: OpaquePointer?
@@ -26,7 +20,6 @@ internal import Glibc
         unsafe self.handle = begun
         self.environment = environment
         cursors = WriteCursors()
-        longValues = OverflowPages(environment)
     }
 
     deinit {
@@ -40,8 +33,6 @@ internal import Glibc
     /// Writes everything out and syncs it (`mdb_txn_commit`). Where it throws, the change is not in this process's
     /// view; whether it is on disk is not known where a sync failed.
     package consuming func commit() throws(LMDBError) {
-        // Their memory has not all of their bytes.
-        try longValues.write()
         let handle = unsafe self.handle
         // mdb_txn_commit frees the transaction whatever it answers.
         isOver = true
@@ -60,9 +51,6 @@ internal import Glibc
         if code == MDB_NOTFOUND { return nil }
         try LMDBError.check(code, "mdb_cursor_get")
         try unsafe check(found, in: table)
-        if hasOverflow, table.isWrittenOnce, unsafe !longValues.isElsewhere(found) {
-            throw LMDBError(code: EINVAL, call: "mdb_cursor_get")
-        }
         // The page keeps these bytes until this transaction changes or ends.
         return unsafe _overrideLifetime(MappedValue.span(of: found), borrowing: self)
     }
@@ -91,24 +79,6 @@ internal import Glibc
         }
         try LMDBError.check(code, "mdb_cursor_put")
         isDirty = true
-        operations.notePut(key, value, in: table)
-    }
-
-    /// Stores `value` under `key` unless something is there (`MDB_NOOVERWRITE`): one lookup, where asking first
-    /// takes two.
-    package mutating func insert(
-        _ value: RawSpan, forKey key: RawSpan, in table: Table
-    ) throws(LMDBError) -> Bool {
-        let cursor = try unsafe cursors.cursor(in: table, of: handle)
-        let flags = UInt32(MDB_NOOVERWRITE)
-        let code = unsafe key.withMDBValue { key in
-            unsafe value.withMDBValue { unsafe mdb_cursor_put(cursor, &key, &$0, flags) }
-        }
-        if code == MDB_KEYEXIST { return false }
-        try LMDBError.check(code, "mdb_cursor_put")
-        isDirty = true
-        operations.notePut(key, value, in: table)
-        return true
     }
 
     /// Stores `first` and `second`, one after the other, under `key` (`MDB_RESERVE`). A key after all others is
@@ -119,24 +89,6 @@ internal import Glibc
         let reserved = try unsafe reserve(
             first.byteCount + second.byteCount, forKey: key, in: table)
         unsafe MappedValue.fill(reserved, with: first, second)
-        operations.notePut(key, first, second, in: table)
-    }
-
-    /// Puts without a copy of `second` where it is long and overflow pages are noted (``notesOverflow``). It
-    /// is written from where it is, and cannot be read in this transaction.
-    package mutating func put(
-        _ first: RawSpan, _ second: ArraySlice<UInt8>, forKey key: RawSpan, in table: Table
-    ) throws(LMDBError) {
-        guard notesOverflow, table.isWrittenOnce else {
-            return try unsafe put(first, second.span.bytes, forKey: key, in: table)
-        }
-        let reserved = try unsafe reserve(first.byteCount + second.count, forKey: key, in: table)
-        if let place = unsafe longValues.add(reserved, first, second) {
-            operations.notePut(key, in: place, table)
-        } else {
-            unsafe MappedValue.fill(reserved, with: first, second.span.bytes)
-            unsafe operations.notePut(key, first, second.span.bytes, in: table)
-        }
     }
 
     /// Has liblmdb make room for a value (`mdb_cursor_put` with `MDB_RESERVE`).
@@ -164,18 +116,6 @@ internal import Glibc
         return unsafe reserved
     }
 
-    /// Writes the long values that were noted by their overflow pages to the file (`pwritev`). Not synced. False: there
-    /// were none. Where it throws the transaction must not be committed.
-    package mutating func writeOverflowPages() throws(LMDBError) -> Bool {
-        guard !longValues.isEmpty else { return false }
-        try longValues.write()
-        return true
-    }
-
-    /// Whether a long value was noted by its overflow pages in this transaction. None of them may be deleted in
-    /// it: its pages would be used again, and are noted.
-    package var hasOverflow: Bool { longValues.hasWritten || !longValues.isEmpty }
-
     /// Removes `key` (`mdb_cursor_del`).
     ///
     /// - Returns: false when it was not there.
@@ -188,13 +128,8 @@ internal import Glibc
         try LMDBError.check(code, "mdb_cursor_get")
         // liblmdb frees as many pages as the first of them says.
         try unsafe check(found, in: table)
-        // Its pages would be used again, and are noted.
-        if hasOverflow, table.isWrittenOnce, unsafe !longValues.isElsewhere(found) {
-            throw LMDBError(code: EINVAL, call: "mdb_cursor_del")
-        }
         try LMDBError.check(unsafe mdb_cursor_del(cursor, 0), "mdb_cursor_del")
         isDirty = true
-        operations.noteDelete(key, in: table)
         return true
     }
 

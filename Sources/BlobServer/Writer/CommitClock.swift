@@ -47,6 +47,13 @@ struct CommitClock {
         }
     }
 
+    /// Records that a commit was tried: where there was no room for it, the next one is an interval later.
+    mutating func noteAttempt(asOf now: Instant) {
+        guard begin != nil else { return }
+        begin = now
+        last = now
+    }
+
     /// Whether to commit the next batch and all pending changes.
     mutating func isOverdue(asOf now: Instant, _ demand: Demand) -> Bool {
         guard let begin else { return false }

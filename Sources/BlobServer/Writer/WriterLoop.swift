@@ -57,7 +57,9 @@ struct WriterLoop {
             } else if isClosing {
                 return try end()
             } else if commitClock.isDue(asOf: .now, commitDemand) {
-                try store.commitPending()
+                // Without room it stays in the log, and readable; the clock has it tried again.
+                try ignoringFull { () throws(StoreError) in try store.commitPending() }
+                commitClock.noteAttempt(asOf: .now)
                 noteCommits()
             }
             let hasAdvanced = try advanceLongOperation()
@@ -236,7 +238,7 @@ struct WriterLoop {
         return true
     }
 
-    /// Ends the open transaction, which belongs to this thread.
+    /// Commits what is pending.
     private mutating func end() throws(StoreError) {
         // The edits are done. The next run announces the rest.
         edits.completeAll()

@@ -92,12 +92,12 @@ extension ChangeTransaction {
     }
 
     /// Moves a blob that nothing keeps any more to the orphans. One that was stored in this very batch goes at
-    /// once, unless it is long, is yet to be shipped, or may be in pages that the log refers to.
+    /// once, unless it is long or yet to be shipped.
     mutating func abandon(_ entry: BlobEntry) throws(StoreError) {
         let blob = entry.blob
         try removeEntry(of: blob)
         try takeBack(blob.digest, until: entry.expiryBound)
-        if blob.number >= firstUnseenBlobNumber, sequence == 0, !transaction.hasOverflow,
+        if blob.number >= firstUnseenBlobNumber, sequence == 0,
             Self.isFreedWhole(blob.storedByteCount)
         {
             _ = try removeChunks(of: blob.number, storedByteCount: blob.storedByteCount)
@@ -180,8 +180,8 @@ extension ChangeTransaction {
     /// Whether bytes that are published again need not be stored again. What was evicted is: nobody knows whether
     /// the bucket has it still, and its bytes are at hand.
     borrowing func hasBytes(of entry: BlobEntry) throws(StoreError) -> Bool {
-        // No commit has what this transaction has stored.
-        guard entry.number < firstOwnBlobNumber else { return true }
+        // In no commit: from memory.
+        guard entry.number < transaction.firstUncommittedBlobNumber else { return true }
         if try isEvicted(entry.blob) { return false }
         return try core.isWhole(entry.blob)
     }

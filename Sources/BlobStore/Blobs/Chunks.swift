@@ -244,16 +244,11 @@ extension WriteTransaction {
     mutating func putChunk(
         of blob: BlobReference, at index: Int, _ bytes: [UInt8], in table: Table
     ) throws(StoreError) {
-        let range = blob.chunkRange(at: index)
-        try put(Keys.chunk(blob.number, index), bytes[range], in: table)
-    }
-
-    /// Stores a chunk, without a copy of what is long, where places are noted.
-    mutating func put(
-        _ key: ChunkKey, _ bytes: ArraySlice<UInt8>, in table: Table
-    ) throws(StoreError) {
+        let (key, bytes) = (Keys.chunk(blob.number, index), bytes[blob.chunkRange(at: index)])
         let prefix = Chunk.prefix(key.bytes, bytes.span.bytes)
         let byteCount = ChunkLayout.prefixByteCount(before: bytes.count)
-        try set(key.bytes, to: prefix.span.bytes.extracting(first: byteCount), bytes, in: table)
+        try set(
+            key.bytes, to: prefix.span.bytes.extracting(first: byteCount), bytes.span.bytes,
+            in: table)
     }
 }

@@ -12,7 +12,7 @@ extension CommitPipeline {
         return try writing.locking { () throws(StoreError) in
             do throws(StoreError) {
                 try checkSyncs()
-                if committing { try commitOpen() }
+                if committing { try commitPending() }
                 return try body()
             } catch {
                 if case .outcomeUnknown(let why) = error { syncFailure.withLock { $0 = why } }
@@ -60,12 +60,14 @@ extension CommitPipeline {
     /// - Parameters:
     ///   - growth: bytes it may add to the file.
     ///   - isPublishing: whether it needs space of its own; deletes and expiry may use the reserve.
-    ///   - isLong: see ``BatchPlan/isLong``.
     func inTransaction<Result>(
         growth: Int = 0, asOf now: Timestamp = Timestamp(milliseconds: 0), isPublishing: Bool,
-        isLong: Bool = false,
         _ body: (inout ChangeTransaction) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
+        if uncommitted.isPending, !space.hasRoomAtEnd(uncommitted.growth.total + growth) {
+            try commitPending()
+        }
+        let growth = uncommitted.growth.total + growth
         var remembersRemovals = true
         if isPublishing {
             if try space.prepare(growth: growth) == .inFreePages { try commitNothing(asOf: now) }
@@ -77,21 +79,25 @@ extension CommitPipeline {
             if space.isShortForHoles { makeRoom() }
         }
         var transaction = try ChangeTransaction(core, asOf: now)
-        try transaction.beginBatch(.checkpoint, of: core.replication)
+        let begin = transaction.mark
         transaction.remembersRemovals = remembersRemovals
-        transaction.transaction.notesOverflow = isLong
-        let result = try body(&transaction)
-        // No sync when nothing changed: a delete of a missing notification, a refused publish.
-        guard transaction.isDirty else { return result }
-        let captured = try transaction.capture()
-        let commit = Commit(transaction)
-        do throws(LMDBError) {
-            try transaction.commit()
+        let result: Result
+        let captured: CapturedBatch?
+        do throws(StoreError) {
+            try transaction.beginBatch(.checkpoint, of: core.replication)
+            result = try body(&transaction)
+            // No sync when nothing changed: a delete of a missing notification, a refused publish.
+            guard transaction.isDirty else {
+                transaction.rollBack(to: begin)
+                return result
+            }
+            captured = try transaction.capture()
         } catch {
-            throw failure(of: error, growth: growth)
+            transaction.rollBack(to: begin)
+            throw error
         }
+        try commit(transaction, since: begin, growth: growth)
         if let captured { core.replication.note(captured, core.leases) }
-        finish(commit)
         return result
     }
 
@@ -138,11 +144,8 @@ extension CommitPipeline {
     /// change that needs those would fail each time, because a failed change commits nothing.
     func commitNothing(asOf now: Timestamp = Timestamp(milliseconds: 0)) throws(StoreError) {
         let transaction = try ChangeTransaction(core, asOf: now)
-        do throws(LMDBError) {
-            try transaction.commit()
-        } catch {
-            throw failure(of: error, growth: 0)
-        }
+        let begin = transaction.mark
+        try commit(transaction, since: begin, growth: uncommitted.growth.total)
     }
 
     /// What a failed commit means: there was no room for its pages, and nothing happened, or its outcome is

@@ -5,11 +5,13 @@ internal import Synchronization
 ///
 /// 1. Take a batch: the changes that fit one transaction
 /// (``apply(_:asOf:freeing:bootMilliseconds:isCommitting:)``). 2. Budget its space: what it may add to the file is
-/// allocated before it begins (`Space/`). 3. Apply it in the open transaction (``ChangeTransaction``). 4. Append
-/// what it did to the write-ahead log (`Log/`), or, without one, commit the transaction. 5. Tell those who wait.
+/// allocated before it begins (`Space/`). 3. Apply it (``ChangeTransaction``): what it puts and deletes is in the
+/// memtable, seen by nobody else. 4. Append what it did to the write-ahead log (`Log/`) and publish it, or commit it
+/// with all that is pending. 5. Tell those who wait.
 ///
-/// The batches in the log were applied in one transaction, which stays open. When it is committed the log begins
-/// again at its start; after a crash its puts and deletes are replayed (`CommitPipeline+Replay.swift`).
+/// A commit puts the memtable into `data.mdb` in the order of the keys, and the log begins again at its start
+/// (`CommitPipeline+Committing.swift`). After a crash the memtable is made again from the log
+/// (`CommitPipeline+Recovery.swift`).
 final class CommitPipeline: Sendable {
     let core: StoreCore
     let space: SpaceReserve
@@ -21,7 +23,7 @@ final class CommitPipeline: Sendable {
     /// One change at a time. Taken before LMDB's own write lock, and never inside a lease's.
     let writing = Mutex<Void>(())
     /// What is acknowledged and not committed. Used inside `writing`.
-    let open = OpenTransaction()
+    let uncommitted = Uncommitted()
     /// Bytes of the log that are not committed. Set inside `writing`.
     let logByteCount = Atomic(0)
     /// Bytes that publishes brought since the store was opened, as stored.
@@ -65,7 +67,7 @@ final class CommitPipeline: Sendable {
             var index = 0
             while index < changes.count {
                 if changes.span[index].change.isStaged {
-                    try commitOpen()
+                    try commitPending()
                     outcomes.append(try applyStaged(changes[index], asOf: now))
                     index += 1
                     continue
@@ -81,8 +83,7 @@ final class CommitPipeline: Sendable {
         }
     }
 
-    /// Applies a batch in one transaction; when that fails, one by one, so that only those are refused that must
-    /// be.
+    /// Applies a batch together; where that fails as a whole, one by one, so that only those are refused that must be.
     private func applyTogether(
         _ changes: [CheckedChange], _ batch: BatchPlan, isCommitting: Bool, asOf now: Timestamp,
         _ side: SideFreeing
@@ -92,19 +93,18 @@ final class CommitPipeline: Sendable {
             let rule =
                 side.byteCountMax > 0
                 ? freeingRule(bootMilliseconds: side.bootMilliseconds) : nil
-            let outcomes = try inOpenTransaction(
+            let outcomes = try inBatch(
                 batch, isCommitting: isCommitting, asOf: now,
                 isPublishing: batch.range.contains { changes[$0].change.needsRoom }
             ) { (transaction) throws(StoreError) in
                 var outcomes: [Outcome] = []
                 outcomes.reserveCapacity(batch.range.count)
                 let span = changes.span
-                for index in batch.range {
-                    outcomes.append(try transaction.apply(span[index]))
-                }
+                for index in batch.range { outcomes.append(try transaction.attempt(span[index])) }
                 if transaction.hasCategoryEdit { categoryEdits.store(true, ordering: .relaxed) }
                 if let rule {
-                    try transaction.freeBeside(rule, byteCountMax: side.byteCountMax, &progress)
+                    try transaction.attemptFreeing(
+                        rule, byteCountMax: side.byteCountMax, &progress)
                 }
                 return outcomes
             }
@@ -113,11 +113,6 @@ final class CommitPipeline: Sendable {
             return outcomes
         } catch {
             if case .outcomeUnknown = error { throw error }
-            // No change is refused for damage to what is freed on the side.
-            if case .corrupt = error, side.byteCountMax > 0 {
-                return try applyTogether(
-                    changes, batch, isCommitting: isCommitting, asOf: now, .none)
-            }
             if batch.range.count == 1 {
                 if case .full = error {
                     space.noteRefused(growth: batch.growth, payloadByteCount: batch.byteCount)
@@ -136,77 +131,53 @@ final class CommitPipeline: Sendable {
 
     // MARK: 2. Budget its space
 
-    /// Runs `body` in the open transaction, and appends what it did to the log or commits it with all that is
-    /// there. Only inside `whileWriting(committing: false)`. What `body` throws leaves nothing changed.
-    private func inOpenTransaction<Result>(
+    /// Runs `body` in a batch, and appends what it did to the log or commits it with all that is pending. Only inside
+    /// `whileWriting(committing: false)`. What `body` throws leaves nothing changed.
+    private func inBatch<Result>(
         _ batch: BatchPlan, isCommitting: Bool, asOf now: Timestamp, isPublishing: Bool,
         _ body: (inout ChangeTransaction) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
-        var growthInAll = open.growth
-        if !open.isPending, open.log != nil {
-            growthInAll.tableByteCount = (try? tableByteCount()) ?? .max
+        var growth = uncommitted.growth
+        if !uncommitted.isPending, uncommitted.log != nil {
+            growth.tableByteCount = (try? tableByteCount()) ?? .max
         }
-        growthInAll.add(batch)
+        growth.add(batch)
         let mayBeLogged =
-            open.log != nil && !isCommitting && batch.mayBeLogged
-            && space.mayBePending(growthInAll)
-            && (!batch.isLong || hasRoomForInlinedLog(with: batch))
-        guard mayBeLogged || open.isPending, space.hasRoomAtEnd(growthInAll.total) else {
+            uncommitted.log != nil && !isCommitting && !batch.isLong && space.mayBePending(growth)
+        guard mayBeLogged || uncommitted.isPending, space.hasRoomAtEnd(growth.total) else {
             // Without room each batch is committed by itself, so that it is known what fits.
-            try commitOpen()
+            try commitPending()
             return try inTransaction(
-                growth: batch.growth, asOf: now, isPublishing: isPublishing, isLong: batch.isLong,
-                body)
+                growth: batch.growth, asOf: now, isPublishing: isPublishing, body)
         }
 
         // 3. Apply it.
-        var transaction = try openTransaction(asOf: now)
+        var transaction = try ChangeTransaction(core, asOf: now)
+        let begin = transaction.mark
         let result: Result
-        do throws(StoreError) {
-            try transaction.beginBatch(mayBeLogged ? .log : .checkpoint, of: core.replication)
-            transaction.transaction.notesOverflow = batch.isLong
-            result = try body(&transaction)
-        } catch {
-            try replay(insteadOf: transaction)
-            throw error
-        }
-        if transaction.transaction.operations.operationCount == 0 {
-            // What changed nothing costs no sync, but for those who wait for what was changed before.
-            if open.isPending {
-                transaction.unskipNumbers()
-                open.transaction = consume transaction
-                if isCommitting { try commitOpen() }
-            }
-            return result
-        }
-
         let captured: CapturedBatch?
         do throws(StoreError) {
+            try transaction.beginBatch(mayBeLogged ? .log : .checkpoint, of: core.replication)
+            result = try body(&transaction)
+            guard transaction.isDirty else {
+                // What changed nothing costs no sync, but for those who wait for what was changed before.
+                if isCommitting { try commitPending() }
+                return result
+            }
             captured = try transaction.capture()
         } catch {
-            try replay(insteadOf: transaction)
+            transaction.rollBack(to: begin)
             throw error
         }
 
         // 4. Append it to the log, or commit.
-        if let now = try? transaction.transaction.pageCount(of: core.tables.allButChunks) {
-            growthInAll.measure(tableByteCount: now * core.environment.pageByteCount)
-        }
-        open.growth = growthInAll
-        let isAppended: Bool
-        do throws(StoreError) {
-            isAppended = try append(&transaction, changeCount: batch.range.count)
-        } catch {
-            if case .outcomeUnknown = error { throw error }
-            // The disk has no room for its long values. Nothing of it is in the log.
-            try replay(insteadOf: transaction)
-            throw error
-        }
-        if isAppended {
-            open.transaction = consume transaction
-            if batch.isLong { open.overflowByteCount += batch.byteCount }
-        } else if try !checkpoint(transaction) {
-            throw .full
+        growth.settle(
+            entryCount: transaction.transaction.entryCount,
+            entryByteCount: transaction.transaction.entryByteCount)
+        if try append(&transaction, since: begin, changeCount: batch.range.count) {
+            uncommitted.growth = growth
+        } else {
+            try commit(transaction, since: begin, growth: growth.total)
         }
         if let captured { core.replication.note(captured, core.leases) }
         return result
@@ -219,16 +190,6 @@ final class CommitPipeline: Sendable {
             return try view.pageCount(of: core.tables.allButChunks)
                 * core.environment.pageByteCount
         }
-    }
-
-    private func openTransaction(asOf now: Timestamp) throws(StoreError) -> ChangeTransaction {
-        guard var transaction = open.transaction.take() else {
-            try requireNothingPending()
-            return try ChangeTransaction(core, asOf: now)
-        }
-        transaction.now = now
-        transaction.takeQuotas(of: core)
-        return transaction
     }
 
     // MARK: 5. Tell those who wait
@@ -251,15 +212,45 @@ final class CommitPipeline: Sendable {
         core.memtables.retire()
         // Only then: who finds nothing pending finds the commit.
         // The marks are other processes' to write, too: the log does not depend on them.
-        if open.isPending || !pending.isEmpty { noteAllCommitted() }
+        if uncommitted.isPending || !pending.isEmpty { noteAllCommitted() }
+        uncommitted.growth = PendingGrowth()
         space.coverLastPage()
         // Not before: who is woken looks at once, and must find it.
         if !commit.owners.isEmpty { feedWatch.notify(commit.owners, at: commit.revision) }
     }
 
     func noteAllCommitted() {
-        open.restart()
+        uncommitted.log?.restart()
         logByteCount.store(0, ordering: .relaxed)
         pending.clear()
+    }
+}
+
+extension ChangeTransaction {
+    /// Does a change, or refuses it: then it has changed nothing.
+    fileprivate mutating func attempt(
+        _ change: borrowing CheckedChange
+    ) throws(StoreError) -> Outcome {
+        let begin = mark
+        do throws(StoreError) {
+            return try apply(change)
+        } catch {
+            if case .outcomeUnknown = error { throw error }
+            rollBack(to: begin)
+            return .refused(error)
+        }
+    }
+
+    /// Frees orphans besides. No change is refused for damage to them.
+    fileprivate mutating func attemptFreeing(
+        _ rule: FreeingRule, byteCountMax: Int, _ progress: inout FreeingProgress
+    ) throws(StoreError) {
+        let begin = mark
+        do throws(StoreError) {
+            try freeBeside(rule, byteCountMax: byteCountMax, &progress)
+        } catch {
+            guard case .corrupt = error else { throw error }
+            rollBack(to: begin)
+        }
     }
 }

@@ -4,14 +4,15 @@ internal import LMDB
 internal import Synchronization
 
 /// What is acknowledged and not in `data.mdb` yet: the puts and deletes of the batches in the log, in memory, where
-/// every reader of this process finds them. One thread adds batches; readers need no lock.
+/// every reader of this process finds them. Changes are made in it: what a batch has put is seen by that batch alone
+/// until it is published. One thread at a time adds; readers need no lock.
 ///
-/// It is a skip list, ordered by table, then key, newest first. Nothing in it changes once it is there, so a reader
+/// It is a skip list, ordered by table, then key, newest first. Nothing in it changes once it is published, so a reader
 /// that knows how many operations were acknowledged when it began (``MemtableView``) sees just those, and values are
 /// read in place. It is made for one commit, its base, and is of no use to a view of a later one, which has all of it.
 @safe final class Memtable: @unchecked Sendable {
-    // Sendable: `add` and `publish` are called under `CommitPipeline.writing`. What readers follow, the links, is
-    // atomic, and written once an entry is complete.
+    // Sendable: all that changes it is called under `CommitPipeline.writing`. What readers follow, the links and the
+    // numbers, is atomic; a link is written once its entry is complete.
 
     /// The address of ``MemtableHead``, by which readers find it. Valid as long as this.
     let address: UInt
@@ -23,7 +24,11 @@ internal import Synchronization
     private var blocks: [UnsafeMutableRawPointer] = []
     private var blockByteCount = 0
     private var usedByteCount = 0
-    private var operationCount: UInt64 = 0
+    /// The number of the last operation that was added.
+    private(set) var operationCount: UInt64 = 0
+    /// The entries that were added since the last publishing, in their order.
+    private var unpublished: [MemtableEntry] = []
+    private var places = InlineArray<8, InsertionPlace>(repeating: InsertionPlace())
     private var random: UInt64 = 0x9E37_79B9_7F4A_7C15
 
     private static let blockByteCountMin = 256 << 10
@@ -42,27 +47,51 @@ internal import Synchronization
         head.deallocate()
     }
 
-    /// Adds a put. `value`: copied, one part after the other.
-    func put(_ key: RawSpan, _ value: RawSpan, in table: UInt8) {
-        add(key, value, value.byteCount, in: table)
+    /// Adds a put, whose value is `first` and then `second`. Both are copied.
+    func put(_ key: RawSpan, _ first: RawSpan, _ second: RawSpan = RawSpan(), in table: UInt8) {
+        let entry = allocate(key, first.byteCount + second.byteCount, in: table)
+        first.withUnsafeBytes { bytes in
+            if let start = bytes.baseAddress { memcpy(entry.value, start, bytes.count) }
+        }
+        second.withUnsafeBytes { bytes in
+            if let start = bytes.baseAddress {
+                memcpy(entry.value + first.byteCount, start, bytes.count)
+            }
+        }
+        link(entry)
     }
 
     /// Adds a delete.
     func delete(_ key: RawSpan, in table: UInt8) {
-        add(key, RawSpan(), MemtableEntry.deleted, in: table)
+        link(allocate(key, MemtableEntry.deleted, in: table))
     }
 
     /// Lets readers see everything added so far.
     func publish() {
+        unpublished.removeAll(keepingCapacity: true)
         head.pointee.published.store(operationCount, ordering: .releasing)
     }
 
-    private func add(_ key: RawSpan, _ value: RawSpan, _ length: Int, in table: UInt8) {
-        let entry = allocate(key, length, in: table)
-        value.withUnsafeBytes { bytes in
-            if let start = bytes.baseAddress { memcpy(entry.value, start, bytes.count) }
+    /// Takes back what was added after the operation `number`, and was not published. The entries stay where they are,
+    /// since a reader may be on its way along them, and nobody sees them from now on.
+    func rollBack(to number: UInt64) {
+        while let last = unpublished.last, last.number > number {
+            last.takeBack()
+            unpublished.removeLast()
         }
-        link(entry)
+    }
+
+    /// The commit that it is on top of.
+    var base: UInt64 { head.pointee.base }
+
+    /// Whether it has something that is not taken back.
+    var isEmpty: Bool {
+        unpublished.isEmpty && head.pointee.published.load(ordering: .relaxed) == 0
+    }
+
+    /// What the writer sees: also what is not published.
+    var ownView: MemtableView {
+        MemtableView(address: address, operationCount: MemtableEntry.takenBack - 1)
     }
 
     private func allocate(_ key: RawSpan, _ length: Int, in table: UInt8) -> MemtableEntry {
@@ -74,6 +103,7 @@ internal import Synchronization
         head.pointee.filter.insert(key, in: table)
         entry.fill(
             number: operationCount, length: length, table: table, height: height, key: key)
+        unpublished.append(entry)
         return entry
     }
 
@@ -96,15 +126,30 @@ internal import Synchronization
     }
 
     /// Puts an entry into all of its levels, from the lowest on: who finds it in a higher one finds it below, too.
+    /// Many keys come after the last one of their table: the way there is remembered.
     private func link(_ entry: MemtableEntry) {
-        var before = InlineArray<12, UInt>(repeating: 0)
-        let view = MemtableView(address: address, operationCount: operationCount)
-        view.findBefore(entry.table, entry.key, entry.number, &before)
+        let index = Int(entry.table) % places.count
+        var place = places[index]
+        if let last = MemtableEntry(place.last),
+            last.table != entry.table || last.key.order(to: entry.key) >= 0
+        {
+            place = InsertionPlace()
+        }
+        ownView.findBefore(entry.table, entry.key, entry.number, &place.before)
         for level in 0..<entry.height {
-            let links = view.links(of: before[level])
+            let links = ownView.links(of: place.before[level])
             entry.links[level].store(links[level].load(ordering: .relaxed), ordering: .relaxed)
             links[level].store(entry.address, ordering: .releasing)
+            place.before[level] = entry.address
         }
+        place.last = entry.address
+        places[index] = place
+    }
+
+    /// Where an entry was put last, and the last entry of each level up to it; 0: none, which is the head.
+    private struct InsertionPlace {
+        var last: UInt = 0
+        var before = InlineArray<12, UInt>(repeating: 0)
     }
 }
 
@@ -137,6 +182,8 @@ struct MemtableHead: ~Copyable {
 ///     24  a link for each level, then the key, then the value at a multiple of 8
 struct MemtableEntry {
     static let deleted = -1
+    /// The number of one that no view has.
+    static let takenBack = UInt64.max
     private static let linksOffset = 24
 
     let start: UnsafeMutableRawPointer
@@ -150,12 +197,19 @@ struct MemtableEntry {
     }
 
     var address: UInt { UInt(bitPattern: start) }
-    var number: UInt64 { start.load(as: UInt64.self) }
+    var number: UInt64 { order.pointee.load(ordering: .relaxed) }
     /// Bytes of the value, or ``deleted``.
     var length: Int { start.load(fromByteOffset: 8, as: Int.self) }
     var keyByteCount: Int { Int(start.load(fromByteOffset: 16, as: UInt16.self)) }
     var table: UInt8 { start.load(fromByteOffset: 18, as: UInt8.self) }
     var height: Int { Int(start.load(fromByteOffset: 19, as: UInt8.self)) }
+
+    private var order: UnsafeMutablePointer<Atomic<UInt64>> {
+        start.assumingMemoryBound(to: Atomic<UInt64>.self)
+    }
+
+    /// Has it seen by nobody. Of a key's entries the newest are taken back, so their order stays right.
+    func takeBack() { order.pointee.store(Self.takenBack, ordering: .relaxed) }
 
     var links: UnsafeMutablePointer<Atomic<UInt>> {
         (start + Self.linksOffset).assumingMemoryBound(to: Atomic<UInt>.self)
@@ -172,6 +226,15 @@ struct MemtableEntry {
         }
     }
 
+    /// The value of a put. Good as long as the memtable is.
+    var bytes: RawSpan {
+        @_lifetime(immortal)
+        get {
+            let span = RawSpan(_unsafeStart: value, byteCount: max(0, length))
+            return _overrideLifetime(span, copying: ())
+        }
+    }
+
     var value: UnsafeMutableRawPointer {
         start + (Self.linksOffset + height * 8 + keyByteCount + 7) / 8 * 8
     }
@@ -182,7 +245,7 @@ struct MemtableEntry {
     }
 
     func fill(number: UInt64, length: Int, table: UInt8, height: Int, key: RawSpan) {
-        start.storeBytes(of: number, as: UInt64.self)
+        order.initialize(to: Atomic(number))
         start.storeBytes(of: length, toByteOffset: 8, as: Int.self)
         start.storeBytes(of: UInt16(key.byteCount), toByteOffset: 16, as: UInt16.self)
         start.storeBytes(of: table, toByteOffset: 18, as: UInt8.self)

@@ -67,9 +67,9 @@ struct MemtableView {
 
     /// The newest visible entry of the last key of a table before `key`, or before its end; nil: none.
     func entry(before key: RawSpan?, in table: UInt8) -> MemtableEntry? {
-        var before = InlineArray<12, UInt>(repeating: 0)
         var bound = key
         while true {
+            var before = InlineArray<12, UInt>(repeating: 0)
             if let bound {
                 findBefore(table, bound, .max, &before)
             } else {
@@ -99,6 +99,22 @@ struct MemtableView {
         return findBefore(table, key, number, &before)
     }
 
+    /// Calls `body` with the newest entry of each key, in order.
+    func forEachNewest<Failure: Error>(
+        _ body: (MemtableEntry) throws(Failure) -> Void
+    ) throws(Failure) {
+        var address = links(of: 0)[0].load(ordering: .acquiring)
+        var last: MemtableEntry?
+        while let entry = MemtableEntry(address) {
+            if entry.number <= operationCount {
+                let isOlder = last.map { $0.table == entry.table && $0.key.equals(entry.key) }
+                if isOlder != true { try body(entry) }
+                last = entry
+            }
+            address = entry.links[0].load(ordering: .acquiring)
+        }
+    }
+
     /// The links of an entry; of the head for 0.
     func links(of address: UInt) -> UnsafeMutablePointer<Atomic<UInt>> {
         MemtableEntry(address)?.links ?? head.pointee.links
@@ -107,20 +123,25 @@ struct MemtableView {
     /// Finds for each level the last entry before a key and operation; 0: the head. Returns the first entry that is
     /// not before it; 0: none. It is the one that was compared: whoever looks again may find what the writer has put
     /// between the two meanwhile.
+    ///
+    /// - Parameter before: entries that are known to be before it, where the search begins; 0: the head.
     @discardableResult
     func findBefore(
         _ table: UInt8, _ key: RawSpan, _ number: UInt64, _ before: inout InlineArray<12, UInt>
     ) -> UInt {
-        var address: UInt = 0
         var level = MemtableHead.heightMax - 1
+        var address = before[level]
         while true {
             let next = links(of: address)[level].load(ordering: .acquiring)
             if let entry = MemtableEntry(next), isBefore(entry, table, key, number) {
                 address = next
             } else {
+                // Nothing is passed on this level: what is known of the one below is as far, or further.
+                let isKnown = address == before[level]
                 before[level] = address
                 if level == 0 { return next }
                 level -= 1
+                if isKnown { address = before[level] }
             }
         }
     }

@@ -18,11 +18,14 @@ final class Memtables: @unchecked Sendable {
     /// Memtables of earlier commits that readers still have.
     var keptCount: Int { retired.count }
 
-    /// The memtable for the next batch. ``publish()`` or ``dropUnpublished()`` follows.
+    /// The memtable that the next batch is put into. ``publish()``, ``Memtable/rollBack(to:)`` or ``retire()`` follows.
     ///
     /// - Parameter base: the last commit.
     func current(over base: UInt64) -> Memtable {
-        if let current { return current }
+        if let current {
+            if current.base == base { return current }
+            precondition(!isGiven && current.isEmpty, "a commit has left out what is acknowledged")
+        }
         let memtable = Memtable(base: base)
         current = memtable
         return memtable
@@ -38,12 +41,6 @@ final class Memtables: @unchecked Sendable {
         isGiven = true
         moment.add(1, ordering: .releasing)
         release()
-    }
-
-    /// Forgets a batch that did not get into the log. Where others did before, a commit or a replay follows, with
-    /// which all of the memtable ends: what was added and not published is seen by nobody.
-    func dropUnpublished() {
-        if !isGiven { current = nil }
     }
 
     /// All that was acknowledged is committed: who begins to read finds it there.

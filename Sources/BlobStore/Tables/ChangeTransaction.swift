@@ -1,4 +1,3 @@
-internal import CLinux
 internal import LMDB
 internal import Synchronization
 
@@ -11,10 +10,10 @@ enum BatchDestination {
     case checkpoint
 }
 
-/// One LMDB write transaction of the store, with the counters it will leave. A failure in the middle leaves it half
-/// done: end it without ``commit()``.
+/// A batch of changes under way, over all that is acknowledged, with the counters it will leave. A failure in the middle
+/// leaves it half done: take it back (``rollBack(to:)``).
 struct ChangeTransaction: ~Copyable, TableReader {
-    var transaction: WriteTransaction
+    var transaction: TableWriter
     var counters: Counters
     let tables: Tables
     /// The time of the batch that is being done.
@@ -24,14 +23,11 @@ struct ChangeTransaction: ~Copyable, TableReader {
     /// them: everyone who follows a feed must then read the history again, which is better than a store that
     /// nothing can be removed from.
     var remembersRemovals = true
-    /// The first blob number that this transaction gives: no commit has a blob from there on.
-    let firstOwnBlobNumber: UInt64
     /// The first blob number of this batch: nobody has read a blob from there on.
     var firstUnseenBlobNumber: UInt64
     /// Owners whose feeds have changed in this batch, most of them once.
     var touchedOwners: [String] = []
     var hasCategoryEdit = false
-    private let durations: WriteDurations
     /// Blobs that were stored in this batch, where changes are shipped.
     var storedBlobs: [BlobReference] = []
     var destination = BatchDestination.checkpoint
@@ -50,14 +46,12 @@ struct ChangeTransaction: ~Copyable, TableReader {
     private(set) var freeDiskByteCount: Int?
 
     init(_ store: StoreCore, asOf now: Timestamp) throws(StoreError) {
-        let begun = try Self.begin(store.environment)
-        counters = try Self.storedCounters(begun, store.tables)
-        firstOwnBlobNumber = counters.nextBlobNumber
+        let begun = try TableWriter(store)
+        counters = try Self.counters(begun, store.tables)
         firstUnseenBlobNumber = counters.nextBlobNumber
         transaction = begun
         tables = store.tables
         self.now = now
-        durations = store.durations
         isReplicated = store.replication.isReplicated.load(ordering: .relaxed)
         quarantine = store.quarantine
         core = store
@@ -73,39 +67,21 @@ struct ChangeTransaction: ~Copyable, TableReader {
             ? Disk(store.environment.dataDescriptor)?.availableByteCount : nil
     }
 
-    private static func begin(_ environment: Environment) throws(StoreError) -> WriteTransaction {
-        try StoreError.converting { () throws(LMDBError) in try environment.beginWrite() }
-    }
-
-    private static func storedCounters(
-        _ transaction: borrowing WriteTransaction, _ tables: Tables
+    private static func counters(
+        _ writer: borrowing TableWriter, _ tables: Tables
     ) throws(StoreError) -> Counters {
-        let name = Array(Counters.name.utf8)
-        let found: RawSpan?
-        do throws(LMDBError) {
-            // What else is in `meta` is on the same page, and is replaced without being read.
-            found = try transaction.valueOnSoundPage(forKey: name.span.bytes, in: tables.meta)
-        } catch {
-            throw StoreError(error, at: name.span.bytes, in: tables.meta.name)
-        }
+        let found = try writer.get(Counters.name.utf8.span.bytes, in: tables.meta)
         guard let found else { throw .corrupt("the counters are missing") }
         return try Counters(found)
     }
 
-    var isDirty: Bool { transaction.isDirty }
+    /// Whether anything was put or deleted in this batch.
+    var isDirty: Bool { transaction.operations.operationCount > 0 }
 
     /// The owners whose feeds have changed, which are told of it now.
     mutating func takeTouchedOwners() -> [String] {
         defer { touchedOwners.removeAll(keepingCapacity: true) }
         return touchedOwners
-    }
-
-    /// Writes the counters, commits and syncs.
-    consuming func commit() throws(LMDBError) {
-        try putCounters()
-        let start = clinux_monotonic_ns()
-        try transaction.commit()
-        durations.commit.note(nanoseconds: clinux_monotonic_ns() - start)
     }
 
     @_lifetime(borrow self)
@@ -115,7 +91,7 @@ struct ChangeTransaction: ~Copyable, TableReader {
 
     @_lifetime(borrow self)
     borrowing func cursor(in table: Table) throws(StoreError) -> TableCursor {
-        TableCursor(try transaction.cursor(in: table))
+        try transaction.cursor(in: table)
     }
 
     mutating func set<Value: MetaValue>(_ value: Value) throws(StoreError) {
@@ -144,10 +120,35 @@ struct ChangeTransaction: ~Copyable, TableReader {
         try transaction.remove(key.span.bytes, in: tables.index)
     }
 
-    mutating func putCounters() throws(LMDBError) {
-        let name = Array(Counters.name.utf8)
-        let value = counters.value
-        try transaction.put(value.span.bytes, forKey: name.span.bytes, in: tables.meta)
+    mutating func putCounters() throws(StoreError) { try set(counters) }
+}
+
+// What a batch did up to a moment can be kept, and the rest be taken back: one refused change does not touch the others.
+
+extension ChangeTransaction {
+    struct Mark {
+        fileprivate let operation: UInt64
+        fileprivate let operations: OperationBuffer.Mark
+        fileprivate let counters: Counters
+        fileprivate let touchedOwnerCount: Int
+        fileprivate let storedBlobCount: Int
+        fileprivate let hasCategoryEdit: Bool
+    }
+
+    var mark: Mark {
+        Mark(
+            operation: transaction.memtable.operationCount, operations: transaction.operations.mark,
+            counters: counters, touchedOwnerCount: touchedOwners.count,
+            storedBlobCount: storedBlobs.count, hasCategoryEdit: hasCategoryEdit)
+    }
+
+    mutating func rollBack(to mark: Mark) {
+        transaction.memtable.rollBack(to: mark.operation)
+        transaction.operations.rollBack(to: mark.operations)
+        counters = mark.counters
+        touchedOwners.removeLast(touchedOwners.count - mark.touchedOwnerCount)
+        storedBlobs.removeLast(storedBlobs.count - mark.storedBlobCount)
+        hasCategoryEdit = mark.hasCategoryEdit
     }
 }
 

@@ -7,7 +7,7 @@ struct ReplicatedBatchWriter {
 
     /// Adds those of the operations that are the same on every host.
     mutating func append(_ operations: RawSpan, of tables: Tables) throws(StoreError) {
-        var reader = OperationReader(operations, hasOverflow: true)
+        var reader = OperationReader(operations)
         while let operation = reader.next() {
             guard try Self.isShipped(operation, tables) else { continue }
             bytes.append(operation, operation.value)

@@ -103,31 +103,11 @@ extension WriteTransaction {
         }
     }
 
-    mutating func insert(
-        _ key: RawSpan, _ value: RawSpan, in table: Table
-    ) throws(StoreError) -> Bool {
-        try table.converting(at: key) { () throws(LMDBError) in
-            try insert(value, forKey: key, in: table)
-        }
-    }
-
-    /// Without a copy of what is long, where places are noted.
     mutating func set(
-        _ key: RawSpan, to first: RawSpan, _ second: ArraySlice<UInt8>, in table: Table
+        _ key: RawSpan, to first: RawSpan, _ second: RawSpan, in table: Table
     ) throws(StoreError) {
         try table.converting(at: key) { () throws(LMDBError) in
             try put(first, second, forKey: key, in: table)
-        }
-    }
-
-    /// Does an operation again whose value it has.
-    mutating func redo(
-        _ operation: borrowing OperationReader.Operation, in table: Table
-    ) throws(StoreError) {
-        if operation.isPut {
-            try set(operation.key, to: operation.value, in: table)
-        } else {
-            try remove(operation.key, in: table)
         }
     }
 

@@ -174,17 +174,16 @@ public enum StoreLimits {
     static let freedCountMax = 32_768
     /// Bytes of the log (`changes.log`), which are written once when it is made.
     public static let logByteCount = 8 << 20
-    /// A batch of changes with more stored bytes than this is not logged as it is: its bytes would be
-    /// written twice. It is committed, or the log has the places of its payloads.
+    /// A batch with more stored bytes than this is committed, and not logged, where its payloads have more than
+    /// ``loggedPayloadByteCountMax`` on average: they would be written twice, while a commit has few pages besides.
     public static let loggedBatchByteCountMax = 256 << 10
-    /// The log has the places of the payloads of such a batch where they have at most so many stored bytes,
-    /// on average. Where they are longer, the other pages of a commit are few alongside them.
-    public static let placedPayloadByteCountMax = 64 << 10
+    /// Stored bytes of a payload, on average: see ``loggedBatchByteCountMax``.
+    public static let loggedPayloadByteCountMax = 64 << 10
     /// Bytes of the puts and deletes of a batch that is logged.
-    static let logRecordByteCountMax = 1 << 20
+    static let logRecordByteCountMax = 4 << 20
     /// Bytes by which what is in the log may make `data.mdb` longer before it is committed: a part of what
     /// the file has, within these bounds.
-    static let pendingGrowthRange = 8 << 20...32 << 20
+    static let pendingGrowthRange = 16 << 20...32 << 20
     /// Bytes of the pages that its commit may copy besides that. The more publishes share a commit, the fewer pages
     /// each of them copies; who publishes meanwhile waits for longer.
     static let pendingCopiesRange = 16 << 20...32 << 20

@@ -81,7 +81,7 @@ import Testing
         try store.beginLogging()
         defer { try? store.endLogging() }
         try publishAll(2)
-        #expect(store.pipeline.open.isPending)
+        #expect(store.pipeline.uncommitted.isPending)
         // Until all of them were seen, each change looks at some.
         let moreCount = 4
         for index in 0..<moreCount {
@@ -89,7 +89,7 @@ import Testing
                 [.publish(try store.publication("more", [UInt8(index)]))], asOf: noon,
                 freeing: 8 << 20)
         }
-        #expect(store.pipeline.open.isPending)
+        #expect(store.pipeline.uncommitted.isPending)
         #expect(store.pipeline.freeing.withLock { $0.waiting } > 0)
         try store.commitPending()
         // A reader may have seen each "more" in memory.

@@ -9,9 +9,8 @@ struct LogRecord: Equatable {
     /// Records begin at multiples of this, so that writing one never touches bytes of another.
     static let alignment = 4_096
     static let magic = Array("blobdlog".utf8)
-    /// The version of the layout; of a record that refers to pages of `data.mdb`, which nobody else has.
+    /// The version of the layout.
     private static let version: UInt32 = 1
-    private static let versionWithOverflow: UInt32 = 2
     private static let checkedFrom = 16
 
     /// Which log it is in. A log has a new one whenever a process begins to log, and nobody is told it: bytes that
@@ -26,8 +25,6 @@ struct LogRecord: Equatable {
     /// The changes that were acknowledged with it.
     var changeCount: UInt32 = 0
     var kind = Kind.changes
-    /// Whether long values may be in pages of `data.mdb`, and their places in the record.
-    var hasOverflow = false
 
     enum Kind: UInt32 {
         /// A batch of changes.
@@ -51,15 +48,13 @@ extension LogRecord {
     init?(_ bytes: RawSpan, byteCountMax: Int) {
         guard bytes.byteCount >= Self.byteCount,
             bytes.extracting(first: 8).equals(Self.magic.span.bytes),
-            case let version = bytes.integer(8, as: UInt32.self),
-            version == Self.version || version == Self.versionWithOverflow,
+            bytes.integer(8, as: UInt32.self) == Self.version,
             let count = Int(exactly: bytes.integer(48, as: UInt64.self)),
             count <= byteCountMax - Self.byteCount,
             let kind = Kind(rawValue: bytes.integer(60))
         else { return nil }
         changeCount = bytes.integer(56)
         self.kind = kind
-        hasOverflow = version == Self.versionWithOverflow
         logID = bytes.words(16)
         transaction = bytes.integer(32)
         index = bytes.integer(40)
@@ -78,7 +73,7 @@ extension LogRecord {
     func write(into target: inout MutableRawSpan) {
         let end = Self.byteCount + operationByteCount
         target.store(Self.magic.span.bytes, at: 0)
-        target.store(hasOverflow ? Self.versionWithOverflow : Self.version, at: 8)
+        target.store(Self.version, at: 8)
         target.store(logID.high, at: 16)
         target.store(logID.low, at: 24)
         target.store(transaction, at: 32)

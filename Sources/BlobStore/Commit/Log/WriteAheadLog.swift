@@ -6,8 +6,7 @@ internal import Glibc
 final class WriteAheadLog {
     static let fileName = "changes.log"
 
-    private var descriptor: Int32
-    private let directory: String
+    private let descriptor: Int32
     /// Past the page cache, for records; nil where the file system has no such way.
     private var direct: DirectFile?
     let path: String
@@ -26,7 +25,6 @@ final class WriteAheadLog {
     /// Opens the log in a store's folder; nil when there is none, and none is to be made.
     init?(_ directory: String, of id: Nonce, _ use: Use) throws(StoreError) {
         path = "\(directory)/\(Self.fileName)"
-        self.directory = directory
         self.id = id
         let flags =
             switch use {
@@ -62,13 +60,7 @@ final class WriteAheadLog {
     /// Writes zeros to what is missing of its full size.
     private func allocate() throws(StoreError) {
         let size = try byteCount()
-        guard size < StoreLimits.logByteCount else {
-            // One that was made whole was longer. What was in it is committed.
-            if size > StoreLimits.logByteCount {
-                _ = ftruncate(descriptor, off_t(StoreLimits.logByteCount))
-            }
-            return
-        }
+        guard size < StoreLimits.logByteCount else { return }
         let zeros = [UInt8](repeating: 0, count: StoreLimits.logByteCount - size)
         try write(zeros.span.bytes, at: size)
         try sync()
@@ -113,41 +105,6 @@ final class WriteAheadLog {
     func restart() {
         offset = 0
         recordCount = 0
-    }
-
-    /// Puts a file with other records of the same transaction in the place of this one: after a crash there is
-    /// the one or the other. Three syncs.
-    func replaceRecords(by records: [[UInt8]]) throws(StoreError) {
-        let new = "\(path).new"
-        let flags = O_RDWR | O_CREAT | O_TRUNC | O_CLOEXEC | O_NOFOLLOW
-        let replacement = open(new, flags, 0o660)
-        guard replacement >= 0 else { throw .system("open \(new)") }
-        let replaced = descriptor
-        descriptor = replacement
-        do throws(StoreError) {
-            var end = 0
-            for record in records {
-                try write(record.span.bytes, at: end)
-                end += LogRecord.padded(record.count)
-            }
-            let zeros = [UInt8](repeating: 0, count: max(0, StoreLimits.logByteCount - end))
-            try write(zeros.span.bytes, at: end)
-            guard ftruncate(descriptor, off_t(max(end, StoreLimits.logByteCount))) == 0 else {
-                throw .system("ftruncate \(new)")
-            }
-            guard fsync(descriptor) == 0, rename(new, path) == 0 else {
-                throw .system("replace \(path)")
-            }
-            try Creation.syncDirectory(directory)
-            offset = end
-        } catch {
-            descriptor = replaced
-            close(replacement)
-            unlink(new)
-            throw error
-        }
-        close(replaced)
-        direct = nil
     }
 
     /// Writes what a log begins with before `data.mdb` says, in `transaction`, that it is in use.

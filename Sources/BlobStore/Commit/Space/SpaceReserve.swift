@@ -95,7 +95,7 @@ final class SpaceReserve: Sendable {
 
     /// Whether what is in the log may add so much to the file. Room for it is had ahead, and counts as
     /// the file's, so a small file has less.
-    func mayBePending(_ growth: OpenGrowth) -> Bool {
+    func mayBePending(_ growth: PendingGrowth) -> Bool {
         let part = environment.usedByteCount / StoreLimits.pendingPart
         func byteCountMax(_ range: ClosedRange<Int>) -> Int {
             min(max(part, range.lowerBound), range.upperBound)

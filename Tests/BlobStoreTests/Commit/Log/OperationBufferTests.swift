@@ -1,8 +1,11 @@
+import Bytes
 import LMDB
 import TestSupport
 import Testing
 
-/// What a write transaction did, as bytes from which it can be done again.
+@testable import BlobStore
+
+/// What a batch did, as bytes from which it can be done again.
 @Suite struct OperationBufferTests {
     /// An operation as a value.
     struct Operation: Equatable {
@@ -25,8 +28,8 @@ import Testing
         while let operation = reader.next() {
             operations.append(
                 Operation(
-                    operation.isPut, operation.table, copied(operation.key),
-                    copied(operation.value)))
+                    operation.isPut, operation.table, operation.key.array(),
+                    operation.value.array()))
         }
         return (operations, reader.isAtEnd)
     }
@@ -35,110 +38,105 @@ import Testing
         read(bytes.span.bytes)
     }
 
-    @Test("Puts of both forms, inserts and deletes are noted when they happen, in their order")
-    func operations() throws {
+    /// Two tables, as those of a store are known.
+    private static func twoTables() throws -> [Table] {
         let folder = TemporaryFolder()
-        let (environment, tables) = try folder.openTwoTables()
-        try environment.set("old", [9], in: tables[1])
+        return Array(try folder.open().core.tables.all.prefix(2))
+    }
+
+    @Test("Puts of both forms and deletes are noted when they happen, in their order")
+    func operations() throws {
+        let tables = try Self.twoTables()
         let (a, b, none, old) = (Array("a".utf8), Array("b".utf8), [UInt8]([0]), Array("old".utf8))
-        let empty: [UInt8] = []
-        var transaction = try environment.beginWrite()
+        var buffer = OperationBuffer()
         // Before anybody asks nothing is kept.
-        try transaction.put(none.span.bytes, forKey: none.span.bytes, in: tables[0])
-        #expect(transaction.noted.bytes.isEmpty)
-        transaction.operations.restart(prefixByteCount: 5, byteCountMax: 10_000)
-        #expect(transaction.noted.operationCount == 0)
-        try transaction.put([UInt8]([1, 2]).span.bytes, forKey: a.span.bytes, in: tables[0])
-        try transaction.put(
-            [UInt8]([3]).span.bytes, [UInt8]([4, 5]).span.bytes, forKey: b.span.bytes, in: tables[1]
-        )
-        try transaction.put(empty.span.bytes, forKey: b.span.bytes, in: tables[0])
-        let isNew = try transaction.insert(
-            [UInt8]([6]).span.bytes, forKey: none.span.bytes, in: tables[1])
-        let isNewAgain = try transaction.insert(
-            [UInt8]([7]).span.bytes, forKey: a.span.bytes, in: tables[0])
-        let isDeleted = try transaction.delete(old.span.bytes, in: tables[1])
-        let isDeletedAgain = try transaction.delete(old.span.bytes, in: tables[1])
-        #expect((isNew, isNewAgain) == (true, false))
-        #expect((isDeleted, isDeletedAgain) == (true, false))
-        #expect(transaction.noted.operationCount == 5)
-        #expect(!transaction.noted.isOverfull)
-        #expect(transaction.noted.bytes.prefix(5).allSatisfy { $0 == 0 })
-        let operations = Array(transaction.noted.bytes.dropFirst(5))
+        buffer.notePut(none.span.bytes, none.span.bytes, in: tables[0])
+        #expect(buffer.noted.isEmpty)
+        buffer.restart(prefixByteCount: 5, byteCountMax: 10_000)
+        #expect(buffer.operationCount == 0)
+        buffer.notePut(a.span.bytes, [UInt8]([1, 2]).span.bytes, in: tables[0])
+        buffer.notePut(
+            b.span.bytes, [UInt8]([3]).span.bytes, [UInt8]([4, 5]).span.bytes, in: tables[1])
+        let mark = buffer.mark
+        buffer.notePut(b.span.bytes, RawSpan(), in: tables[0])
+        buffer.noteDelete(old.span.bytes, in: tables[1])
+        let whole = buffer.noted
+        // What came after a mark is forgotten, and can be noted again.
+        buffer.rollBack(to: mark)
+        #expect(buffer.operationCount == 2 && buffer.noted.count == 5 + 11 + 12)
+        buffer.notePut(b.span.bytes, RawSpan(), in: tables[0])
+        buffer.noteDelete(old.span.bytes, in: tables[1])
+        #expect(buffer.noted == whole && buffer.operationCount == 4 && !buffer.isOverfull)
+        #expect(whole.prefix(5).allSatisfy { $0 == 0 })
+        let operations = Array(whole.dropFirst(5))
         let read = Self.read(operations)
         #expect(
             read.operations == [
                 Operation(true, 0, a, [1, 2]), Operation(true, 1, b, [3, 4, 5]),
-                Operation(true, 0, b), Operation(true, 1, none, [6]), Operation(false, 1, old),
+                Operation(true, 0, b), Operation(false, 1, old),
             ])
         #expect(read.isAtEnd)
         // The bytes of the second, as they are described.
         let first = 8 + 1 + 2
         #expect(
             Array(operations[first..<first + 12]) == [1, 1, 1, 0, 3, 0, 0, 0, 0x62, 3, 4, 5])
-        transaction.operations.finish(alignment: 64) {
-            $0.storeBytes(of: 7, toByteOffset: 4, as: UInt8.self)
-        }
-        #expect(transaction.noted.bytes.count == 64 && transaction.noted.bytes[4] == 7)
-        #expect(transaction.noted.bytes.dropFirst(5 + operations.count).allSatisfy { $0 == 0 })
-        transaction.operations.finish(alignment: 64) { _ in }
-        #expect(transaction.noted.bytes.count == 64, "it was a multiple already")
+        buffer.finish(alignment: 64) { $0.storeBytes(of: 7, toByteOffset: 4, as: UInt8.self) }
+        #expect(buffer.noted.count == 64 && buffer.noted[4] == 7)
+        #expect(buffer.noted.dropFirst(5 + operations.count).allSatisfy { $0 == 0 })
+        buffer.finish(alignment: 64) { _ in }
+        #expect(buffer.noted.count == 64, "it was a multiple already")
     }
 
     @Test("An operation fits exactly, or not by a byte; behind one that does not nothing is noted")
     func limits() throws {
-        let folder = TemporaryFolder()
-        let (environment, tables) = try folder.openTwoTables()
+        let table = try Self.twoTables()[0]
         let key = [UInt8](repeating: 1, count: 10)
         let value = [UInt8](repeating: 2, count: 30)
-        var transaction = try environment.beginWrite()
+        var buffer = OperationBuffer()
         for (max, fits) in [(64 + 48, true), (64 + 47, false), (64, false), (1, false), (0, false)]
         {
-            transaction.operations.restart(prefixByteCount: 64, byteCountMax: max)
-            try transaction.put(value.span.bytes, forKey: key.span.bytes, in: tables[0])
-            #expect(transaction.noted.isOverfull == !fits, "\(max)")
-            #expect(transaction.noted.operationCount == 1)
-            if fits { #expect(transaction.noted.bytes.count == max) }
+            buffer.restart(prefixByteCount: 64, byteCountMax: max)
+            buffer.notePut(key.span.bytes, value.span.bytes, in: table)
+            #expect(buffer.isOverfull == !fits, "\(max)")
+            #expect(buffer.operationCount == 1)
+            if fits { #expect(buffer.noted.count == max) }
             // A shorter one would fit, but without the one before it is of no use.
-            try transaction.delete(key.span.bytes, in: tables[0])
-            #expect(transaction.noted.isOverfull)
-            #expect(transaction.noted.operationCount == 2)
-            #expect(transaction.noted.bytes.count <= Swift.max(max, 64))
+            buffer.noteDelete(key.span.bytes, in: table)
+            #expect(buffer.isOverfull)
+            #expect(buffer.operationCount == 2)
+            #expect(buffer.noted.count <= Swift.max(max, 64))
         }
         // The same for a put in two pieces, and a delete.
         for (max, fits) in [(48, true), (47, false)] {
-            transaction.operations.restart(prefixByteCount: 0, byteCountMax: max)
-            try transaction.put(
-                value.span.bytes.extracting(0..<7), value.span.bytes.extracting(7..<30),
-                forKey: key.span.bytes, in: tables[0])
-            #expect(transaction.noted.isOverfull == !fits, "\(max)")
+            buffer.restart(prefixByteCount: 0, byteCountMax: max)
+            buffer.notePut(
+                key.span.bytes, value.span.bytes.extracting(0..<7),
+                value.span.bytes.extracting(7..<30), in: table)
+            #expect(buffer.isOverfull == !fits, "\(max)")
         }
         for (max, fits) in [(18, true), (17, false)] {
-            try transaction.put(value.span.bytes, forKey: key.span.bytes, in: tables[0])
-            transaction.operations.restart(prefixByteCount: 0, byteCountMax: max)
-            try transaction.delete(key.span.bytes, in: tables[0])
-            #expect(transaction.noted.isOverfull == !fits, "\(max)")
+            buffer.restart(prefixByteCount: 0, byteCountMax: max)
+            buffer.noteDelete(key.span.bytes, in: table)
+            #expect(buffer.isOverfull == !fits, "\(max)")
         }
-        transaction.operations.restart(prefixByteCount: 0, byteCountMax: 100)
-        #expect(!transaction.noted.isOverfull && transaction.noted.bytes.isEmpty)
+        buffer.restart(prefixByteCount: 0, byteCountMax: 100)
+        #expect(!buffer.isOverfull && buffer.noted.isEmpty)
     }
 
     /// Some operations, as bytes.
     private static func sample() throws -> (operations: [Operation], bytes: [UInt8]) {
-        let folder = TemporaryFolder()
-        let (environment, tables) = try folder.openTwoTables()
-        var transaction = try environment.beginWrite()
-        transaction.operations.restart(prefixByteCount: 0, byteCountMax: 100_000)
+        let tables = try twoTables()
+        var buffer = OperationBuffer()
+        buffer.restart(prefixByteCount: 0, byteCountMax: 100_000)
         for number in 0..<UInt8(12) {
             let key = [UInt8](repeating: number, count: 1 + Int(number))
             let value = [UInt8](repeating: ~number, count: Int(number) * 7)
-            try transaction.put(
-                value.span.bytes, forKey: key.span.bytes, in: tables[Int(number % 2)])
-            if number % 3 == 0 { try transaction.delete(key.span.bytes, in: tables[0]) }
+            buffer.notePut(key.span.bytes, value.span.bytes, in: tables[Int(number % 2)])
+            if number % 3 == 0 { buffer.noteDelete(key.span.bytes, in: tables[0]) }
         }
-        let bytes = transaction.noted.bytes
+        let bytes = buffer.noted
         let read = read(bytes)
-        #expect(read.isAtEnd && read.operations.count == transaction.noted.operationCount)
+        #expect(read.isAtEnd && read.operations.count == buffer.operationCount)
         return (read.operations, bytes)
     }
 
@@ -214,18 +212,6 @@ import Testing
     }
 }
 
-/// A copy of an operation buffer.
-private struct Noted {
-    let bytes: [UInt8]
-    let operationCount: Int
-    let isOverfull: Bool
-}
-
-extension WriteTransaction {
-    fileprivate var noted: Noted {
-        Noted(
-            bytes: operations.bytes.withUnsafeBytes { Array($0) },
-            operationCount: operations.operationCount,
-            isOverfull: operations.isOverfull)
-    }
+extension OperationBuffer {
+    fileprivate var noted: [UInt8] { bytes.withUnsafeBytes { Array($0) } }
 }

@@ -7,7 +7,7 @@ import Testing
 
 /// Room for what is in the log alone is had before it is answered, so a commit of it must never take
 /// more than was reckoned with.
-@Suite struct OpenGrowthTests {
+@Suite struct PendingGrowthTests {
     private let folder = TemporaryFolder()
 
     /// The lengths of payloads that fill pages worst: a long one never fits behind another, and
@@ -19,7 +19,7 @@ import Testing
         arguments: ["awkward", "any", "short"])
     func bound(lengths: String) throws {
         let seed = testSeed(27)
-        print("open growth: seed \(seed), \(lengths)")
+        print("pending growth: seed \(seed), \(lengths)")
         var generator = SeededGenerator(seed: seed)
         func below(_ bound: Int) -> Int { Int.random(in: 0..<bound, using: &generator) }
         let store = try folder.openLogging()
@@ -61,9 +61,9 @@ import Testing
                 #expect(outcomes.allSatisfy { $0.error == nil }, "seed \(seed)")
             }
             // What is not pending was committed with a batch, and not reckoned with ahead.
-            guard store.pipeline.open.isPending else { continue }
+            guard store.pipeline.uncommitted.isPending else { continue }
             let isWhole = store.core.environment.usedByteCount == used
-            let reckoned = store.pipeline.open.growth.total
+            let reckoned = store.pipeline.uncommitted.growth.total
             try store.commitPending()
             guard isWhole else { continue }
             commits += 1

@@ -1,0 +1,51 @@
+/// What the commit of all that is pending may add to the file. A page is copied once, however many changes touch it.
+/// What a batch does is reckoned with as if each of its changes were alone only until it is done.
+struct PendingGrowth {
+    /// Of the pages of new chunks.
+    private var chunkByteCount = 0
+    /// Entries that are put into the other tables or removed, and their bytes.
+    private var entryCount = 0
+    private var entryByteCount = 0
+    /// By which a batch that is not done yet may make the other tables longer, and what it may copy of them.
+    private var expectedAddedByteCount = 0
+    private var expectedCopiedByteCount = 0
+    private var pageByteCount = 0
+    private var pageScale = 1
+    /// Bytes of the pages that changes may copy.
+    var tableByteCount = 0
+
+    /// What a commit copies and adds by itself: the way to the end of the chunks, and that to the end
+    /// of the free list, with a new entry.
+    private static let commitByteCount = 48 << 10
+
+    mutating func add(_ batch: BatchPlan) {
+        pageScale = batch.pageScale
+        pageByteCount = batch.pageByteCount
+        chunkByteCount += batch.sharedChunkGrowth
+        expectedAddedByteCount = batch.range.count * Change.addedByteCount * pageScale
+        expectedCopiedByteCount = batch.bookkeepingGrowth - expectedAddedByteCount
+    }
+
+    /// The batch is done.
+    mutating func settle(entryCount: Int, entryByteCount: Int) {
+        self.entryCount += entryCount
+        self.entryByteCount += entryByteCount
+        expectedAddedByteCount = 0
+        expectedCopiedByteCount = 0
+    }
+
+    /// A page for each entry, as if each were in another one, up to all pages.
+    private var touchedByteCount: Int {
+        min(entryCount * pageByteCount + expectedCopiedByteCount, tableByteCount)
+    }
+
+    /// Bytes by which the tables become longer, at the most: each page that an entry comes into may be split.
+    var lastingByteCount: Int {
+        chunkByteCount + touchedByteCount + 2 * entryByteCount + expectedAddedByteCount
+    }
+
+    /// Bytes of pages that are copied. The commit after the next one can use those that they replace.
+    var copiedByteCount: Int { touchedByteCount + Self.commitByteCount * pageScale }
+
+    var total: Int { lastingByteCount + copiedByteCount }
+}

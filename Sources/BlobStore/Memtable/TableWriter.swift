@@ -1,0 +1,129 @@
+internal import Bytes
+internal import LMDB
+
+/// Puts and deletes over what is acknowledged: they are in the memtable, seen by this writer alone, until they are
+/// published or committed. What it reads is what is acknowledged with its own changes.
+struct TableWriter: ~Copyable {
+    let memtable: Memtable
+    /// What is put and deleted from now on, as far as it is asked for.
+    var operations = OperationBuffer()
+    /// Entries that were put or removed, but for chunks, and their bytes.
+    private(set) var entryCount = 0
+    private(set) var entryByteCount = 0
+    /// Blobs from this number on are in no commit.
+    let firstUncommittedBlobNumber: UInt64
+    private let snapshot: Snapshot
+
+    init(_ store: StoreCore) throws(StoreError) {
+        let snapshot = try Snapshot(store, isKept: true, isCommitted: true)
+        let counters = try snapshot.soundCounters()
+        memtable = store.memtables.current(over: snapshot.transaction.viewedCommit)
+        firstUncommittedBlobNumber = counters.nextBlobNumber
+        self.snapshot = snapshot
+    }
+
+    /// The number of the commit that will have these changes.
+    var id: UInt64 { snapshot.transaction.viewedCommit + 1 }
+
+    @_lifetime(borrow self)
+    borrowing func get(_ key: RawSpan, in table: Table) throws(StoreError) -> RawSpan? {
+        switch memtable.ownView.find(key, in: table.number) {
+        case .nothing: break
+        case .deleted: return nil
+        case .value(let bytes):
+            // The memtable keeps it, and nothing in it changes.
+            return _overrideLifetime(bytes.bytes, borrowing: self)
+        }
+        do throws(LMDBError) {
+            return try snapshot.transaction.view.valueToChange(forKey: key, in: table)
+        } catch {
+            throw StoreError(error, at: key, in: table.name)
+        }
+    }
+
+    @_lifetime(borrow self)
+    borrowing func cursor(in table: Table) throws(StoreError) -> TableCursor {
+        TableCursor(try snapshot.transaction.cursor(in: table), over: memtable.ownView)
+    }
+
+    /// Throws ``StoreError/corrupt(_:)`` for a key that no table can have: a batch of another host says any.
+    mutating func set(_ key: RawSpan, to value: RawSpan, in table: Table) throws(StoreError) {
+        guard 1...StoreLimits.keyByteCountMax ~= key.byteCount else {
+            throw .corrupt("table \(table.name): a key of \(key.byteCount) bytes")
+        }
+        memtable.put(key, value, in: table.number)
+        operations.notePut(key, value, in: table)
+        count(key.byteCount + value.byteCount)
+    }
+
+    private mutating func count(_ byteCount: Int) {
+        entryCount += 1
+        entryByteCount += byteCount
+    }
+
+    /// Stores `value` unless something is there. Returns false when there is.
+    mutating func insert(
+        _ key: RawSpan, _ value: RawSpan, in table: Table
+    ) throws(StoreError) -> Bool {
+        guard try get(key, in: table) == nil else { return false }
+        try set(key, to: value, in: table)
+        return true
+    }
+
+    /// - Returns: false when it was not there.
+    @discardableResult
+    mutating func remove(_ key: RawSpan, in table: Table) throws(StoreError) -> Bool {
+        guard try get(key, in: table) != nil else { return false }
+        memtable.delete(key, in: table.number)
+        operations.noteDelete(key, in: table)
+        count(key.byteCount)
+        return true
+    }
+
+    /// Does an operation again.
+    mutating func redo(
+        _ operation: borrowing OperationReader.Operation, in table: Table
+    ) throws(StoreError) {
+        if operation.isPut {
+            try set(operation.key, to: operation.value, in: table)
+        } else {
+            try remove(operation.key, in: table)
+        }
+    }
+
+    /// Stores one chunk of a blob. `bytes`: of the whole blob, as stored.
+    mutating func putChunk(
+        of blob: BlobReference, at index: Int, _ bytes: [UInt8], in table: Table
+    ) throws(StoreError) {
+        let range = blob.chunkRange(at: index)
+        try put(Keys.chunk(blob.number, index), bytes[range], in: table)
+    }
+
+    mutating func put(
+        _ key: ChunkKey, _ bytes: ArraySlice<UInt8>, in table: Table
+    ) throws(StoreError) {
+        // One that is there is looked at, so that a damaged one is met before it is replaced.
+        if ChunkKey.numbers(key.bytes).0 < firstUncommittedBlobNumber {
+            _ = try get(key.bytes, in: table)
+        }
+        let prefix = Chunk.prefix(key.bytes, bytes.span.bytes)
+        let byteCount = ChunkLayout.prefixByteCount(before: bytes.count)
+        let first = prefix.span.bytes.extracting(first: byteCount)
+        memtable.put(key.bytes, first, bytes.span.bytes, in: table.number)
+        operations.notePut(key.bytes, first, bytes.span.bytes, in: table)
+    }
+}
+
+extension Snapshot {
+    /// The counters, as they are committed, where they can be replaced: with them the page is that they are on.
+    fileprivate borrowing func soundCounters() throws(StoreError) -> Counters {
+        let name = Counters.name.utf8.span.bytes
+        guard let value = try transaction.view.get(name, in: tables.meta) else {
+            throw .corrupt("the counters are missing")
+        }
+        guard transaction.view.isOnSoundPage(value) else {
+            throw StoreError(.outOfBounds("mdb_get"), at: name, in: tables.meta.name)
+        }
+        return try Counters(value)
+    }
+}
