@@ -9,8 +9,9 @@ struct LogRecord: Equatable {
     /// Records begin at multiples of this, so that writing one never touches bytes of another.
     static let alignment = 4_096
     static let magic = Array("blobdlog".utf8)
-    /// The version of the layout.
+    /// The version of the layout; and that of records of blobd 0.2.0, of which long values are elsewhere.
     private static let version: UInt32 = 1
+    private static let versionWithPlaces: UInt32 = 2
     private static let checkedFrom = 16
 
     /// Which log it is in. A log has a new one whenever a process begins to log, and nobody is told it: bytes that
@@ -25,6 +26,8 @@ struct LogRecord: Equatable {
     /// The changes that were acknowledged with it.
     var changeCount: UInt32 = 0
     var kind = Kind.changes
+    /// Whether only the program that wrote it can read its operations.
+    private(set) var isOfEarlierVersion = false
 
     enum Kind: UInt32 {
         /// A batch of changes.
@@ -48,13 +51,15 @@ extension LogRecord {
     init?(_ bytes: RawSpan, byteCountMax: Int) {
         guard bytes.byteCount >= Self.byteCount,
             bytes.extracting(first: 8).equals(Self.magic.span.bytes),
-            bytes.integer(8, as: UInt32.self) == Self.version,
+            case let version = bytes.integer(8, as: UInt32.self),
+            version == Self.version || version == Self.versionWithPlaces,
             let count = Int(exactly: bytes.integer(48, as: UInt64.self)),
             count <= byteCountMax - Self.byteCount,
             let kind = Kind(rawValue: bytes.integer(60))
         else { return nil }
         changeCount = bytes.integer(56)
         self.kind = kind
+        isOfEarlierVersion = version == Self.versionWithPlaces
         logID = bytes.words(16)
         transaction = bytes.integer(32)
         index = bytes.integer(40)

@@ -153,6 +153,7 @@ final class WriteAheadLog {
             record.head.transaction == transaction, record.head.index == records.count,
             record.head.kind == .changes
         {
+            try refuseEarlierVersion(record.head)
             records.append(record.bytes)
             offset += record.head.paddedByteCount
         }
@@ -168,6 +169,13 @@ final class WriteAheadLog {
             offset += LogRecord.alignment
         }
         return records
+    }
+
+    private func refuseEarlierVersion(_ head: LogRecord) throws(StoreError) {
+        guard head.isOfEarlierVersion else { return }
+        throw .cannotOpen(
+            path: path,
+            reason: "blobd 0.2.0 has left changes in it; start that version once, and stop it")
     }
 
     func tooOld(_ head: LogRecord, _ transaction: UInt64) -> StoreError {
