@@ -8,8 +8,7 @@ package struct Table: Sendable, Equatable {
     /// The name it is kept under in the main table.
     package let name: StaticString
 
-    /// Its place among those it was opened with (``Environment/openTables(_:)``): what a
-    /// ``OperationBuffer`` calls it.
+    /// Its place among those it was opened with (``Environment/openTables(_:)``): what the log calls it.
     package internal(set) var number: UInt8 = 0
 
     /// Whether nothing in it is ever replaced: its long values then have exactly the pages that they

@@ -83,7 +83,7 @@ package enum Daemon {
         storeOptions.onLogNotice = { notice in
             switch notice {
             case .replayed: log.notice("\(notice)")
-            case .lastRecordDropped, .discarded: log.warning("\(notice)")
+            case .lastRecordDropped, .discarded, .leftOut: log.warning("\(notice)")
             }
         }
         storeOptions.beforeMapping = { (directory) throws(StoreError) in

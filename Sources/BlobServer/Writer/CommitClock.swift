@@ -24,6 +24,14 @@ struct CommitClock {
     private var lastCommit: Instant?
     private var commitCount: UInt64 = 0
     private var commitRequestCount: UInt64 = 0
+    /// Whether a commit was asked for since the last note, and when the next one is, after one that found no room.
+    private var isAttempted = false
+    private var nextAttempt: Instant?
+    private var pauseAfterFailure = Self.failureMicrosecondsMin
+
+    /// After a commit for which there was no room, the next one is tried so much later, twice as much after each.
+    static let failureMicrosecondsMin = 100_000
+    static let failureMicrosecondsMax = 1_000_000
 
     struct Demand {
         var hasWaiters: Bool
@@ -35,10 +43,17 @@ struct CommitClock {
     mutating func note(_ state: PendingBatches, commitCount: UInt64, asOf now: Instant) {
         self.state = state
         last = now
+        if isAttempted, state.isPending, commitCount == self.commitCount {
+            nextAttempt = now.after(microseconds: pauseAfterFailure)
+            pauseAfterFailure = min(2 * pauseAfterFailure, Self.failureMicrosecondsMax)
+        }
+        isAttempted = false
         if commitCount != self.commitCount {
             self.commitCount = commitCount
             lastCommit = now
             begin = nil
+            nextAttempt = nil
+            pauseAfterFailure = Self.failureMicrosecondsMin
         }
         if !state.isPending {
             begin = nil
@@ -47,36 +62,41 @@ struct CommitClock {
         }
     }
 
-    /// Records that a commit was tried: where there was no room for it, the next one is an interval later.
-    mutating func noteAttempt(asOf now: Instant) {
-        guard begin != nil else { return }
-        begin = now
-        last = now
-    }
-
     /// Whether to commit the next batch and all pending changes.
     mutating func isOverdue(asOf now: Instant, _ demand: Demand) -> Bool {
-        guard let begin else { return false }
+        guard let begin, mayAttempt(asOf: now) else { return false }
         let isAsked = demand.hasWaiters || demand.requestCount != commitRequestCount
         let age = now.microseconds(since: begin)
         let isOverdue =
             age >= Self.intervalMicrosecondsMax
             || isAsked && microsecondsToEarlyCommit(asOf: now) <= 0
         // The commit serves all requests made so far.
-        if isOverdue { commitRequestCount = demand.requestCount }
+        if isOverdue {
+            commitRequestCount = demand.requestCount
+            isAttempted = true
+        }
         return isOverdue
     }
 
     /// Whether to commit pending changes while no batch waits.
     mutating func isDue(asOf now: Instant, _ demand: Demand) -> Bool {
-        guard begin != nil else { return false }
-        return isOverdue(asOf: now, demand)
-            || now.microseconds(since: last) >= Self.pauseMicroseconds
+        guard begin != nil, mayAttempt(asOf: now) else { return false }
+        guard
+            isOverdue(asOf: now, demand)
+                || now.microseconds(since: last) >= Self.pauseMicroseconds
+        else { return false }
+        isAttempted = true
+        return true
+    }
+
+    private func mayAttempt(asOf now: Instant) -> Bool {
+        nextAttempt.map { now.microseconds(since: $0) >= 0 } ?? true
     }
 
     /// How long the writer may sleep, in milliseconds.
     func pause(asOf now: Instant, hasWaiters: Bool) -> Int {
         guard begin != nil else { return .max }
+        if let nextAttempt { return (max(0, nextAttempt.microseconds(since: now)) + 999) / 1_000 }
         var microseconds = Self.pauseMicroseconds
         if hasWaiters { microseconds = min(microseconds, microsecondsToEarlyCommit(asOf: now)) }
         return (max(0, microseconds) + 999) / 1_000

@@ -57,9 +57,7 @@ struct WriterLoop {
             } else if isClosing {
                 return try end()
             } else if commitClock.isDue(asOf: .now, commitDemand) {
-                // Without room it stays in the log, and readable; the clock has it tried again.
-                try ignoringFull { () throws(StoreError) in try store.commitPending() }
-                commitClock.noteAttempt(asOf: .now)
+                try commitPending()
                 noteCommits()
             }
             let hasAdvanced = try advanceLongOperation()
@@ -69,6 +67,22 @@ struct WriterLoop {
             commitWaiters.completeCommitted(in: store.pendingCounts)
             // After the last step of a long change, another one may be queued.
             if batch.isEmpty, !hasAdvanced, !hasAnnounced { wait(asOf: now) }
+        }
+    }
+
+    /// Where it cannot be committed it stays in the log, and readable; the clock has it tried again.
+    private func commitPending() throws(StoreError) {
+        do throws(StoreError) {
+            try store.commitPending()
+        } catch {
+            switch error {
+            case .outcomeUnknown: throw error
+            // Publishes are refused meanwhile, which is logged.
+            case .full: break
+            default:
+                context.log.error(
+                    "Cannot commit what is in changes.log, and tries again: \(error)")
+            }
         }
     }
 

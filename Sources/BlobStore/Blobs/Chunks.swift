@@ -252,3 +252,26 @@ extension WriteTransaction {
             in: table)
     }
 }
+
+extension TableWriter {
+    /// Stores one chunk of a blob. `bytes`: of the whole blob, as stored.
+    mutating func putChunk(
+        of blob: BlobReference, at index: Int, _ bytes: [UInt8], in table: Table
+    ) throws(StoreError) {
+        let range = blob.chunkRange(at: index)
+        try put(Keys.chunk(blob.number, index), bytes[range], in: table)
+    }
+
+    mutating func put(
+        _ key: ChunkKey, _ bytes: ArraySlice<UInt8>, in table: Table
+    ) throws(StoreError) {
+        // One that is there is looked at, so that a damaged one is met before it is replaced.
+        if ChunkKey.numbers(key.bytes).0 < firstUncommittedBlobNumber {
+            _ = try get(key.bytes, in: table)
+        }
+        let prefix = Chunk.prefix(key.bytes, bytes.span.bytes)
+        let byteCount = ChunkLayout.prefixByteCount(before: bytes.count)
+        let first = prefix.span.bytes.extracting(first: byteCount)
+        set(key.bytes, to: first, bytes.span.bytes, in: table)
+    }
+}

@@ -13,9 +13,16 @@ extension CommitPipeline {
             try commitWhatIsThere()
         } catch {
             guard case .full = error else { throw error }
+            uncommitted.isStuck = true
             makeRoom()
             try commitWhatIsThere()
         }
+    }
+
+    /// Like ``commitPending()``, but where that has just failed for want of room it is not tried again.
+    func commitPendingUnlessStuck() throws(StoreError) {
+        if uncommitted.isPending, uncommitted.isStuck { throw .full }
+        try commitPending()
     }
 
     private func commitWhatIsThere() throws(StoreError) {
@@ -32,46 +39,100 @@ extension CommitPipeline {
         var transaction = changed
         let commit = Commit(transaction)
         var saved: ReplicationState?
+        var state: LogState?
         do throws(StoreError) {
+            // Of what is pending alone the last record has the counters.
+            if !uncommitted.isPending || transaction.isDirty { try transaction.putCounters() }
             if uncommitted.isPending, let log = uncommitted.log {
-                saved = try transaction.saveShipped(
-                    core.replication, removing: StoreLimits.outboxRemovedCountMax
-                ).state
+                saved = try saveShipped(in: &transaction)
                 // What the log begins with from now on, until the next transaction's first record.
-                try transaction.set(
-                    LogState(id: log.id, isInUse: true, firstTransaction: commit.number))
+                state = LogState(id: log.id, isInUse: true, firstTransaction: commit.number)
             }
-            try transaction.putCounters()
-            try write(transaction.transaction.memtable, growth: growth)
+            try write(transaction.transaction.memtable, state, growth: growth)
         } catch {
             transaction.rollBack(to: begin)
             throw error
         }
+        if let state { uncommitted.log?.expectedFirst = state.firstTransaction }
         if let saved { core.replication.noteSaved(saved, core.leases) }
         finish(commit)
     }
 
-    /// Puts all that a memtable has into `data.mdb`, in the order of the keys, each once; commits and syncs.
-    private func write(_ memtable: Memtable, growth: Int) throws(StoreError) {
-        let tables = core.tables.all
-        do throws(LMDBError) {
-            let start = clinux_monotonic_ns()
-            var tree = try core.environment.beginWrite()
-            try memtable.ownView.forEachNewest { (entry) throws(LMDBError) in
-                let table = tables[Int(entry.table)]
-                if entry.length < 0 {
-                    _ = try tree.delete(entry.key, in: table)
-                } else if table == core.tables.chunks {
-                    try tree.put(entry.bytes, RawSpan(), forKey: entry.key, in: table)
-                } else {
-                    try tree.put(entry.bytes, forKey: entry.key, in: table)
+    /// Writes down how far shipping is, on the way. Damage to what waits to be shipped keeps nothing from being
+    /// committed.
+    private func saveShipped(
+        in transaction: inout ChangeTransaction
+    ) throws(StoreError) -> ReplicationState? {
+        let begin = transaction.mark
+        do throws(StoreError) {
+            return try transaction.saveShipped(
+                core.replication, removing: StoreLimits.outboxRemovedCountMax
+            ).state
+        } catch {
+            if case .outcomeUnknown = error { throw error }
+            transaction.rollBack(to: begin)
+            return nil
+        }
+    }
+
+    /// Puts all that a memtable has into `data.mdb`, and commits. A change that meets a damaged page is refused as long as
+    /// it can be: what is acknowledged is left out alone, and named, since all others would wait for it for ever.
+    private func write(
+        _ memtable: Memtable, _ state: LogState?, growth: Int
+    ) throws(StoreError) {
+        var leftOut: [UInt: StoreError] = [:]
+        while true {
+            var current: MemtableEntry?
+            do throws(StoreError) {
+                try write(memtable, state, without: leftOut, growth: growth, &current)
+                for reason in leftOut.values {
+                    core.options.onLogNotice?(.leftOut(reason: "\(reason)"))
                 }
+                return
+            } catch {
+                guard case .corrupt = error, let entry = current, memtable.isPublished(entry),
+                    leftOut.count < StoreLimits.damagedCountMax
+                else { throw error }
+                leftOut[entry.address] = error
             }
+        }
+    }
+
+    /// Puts the entries of a memtable into `data.mdb`, in the order of the keys, each key once; commits and syncs.
+    ///
+    /// - Parameter current: the entry at which it throws.
+    private func write(
+        _ memtable: Memtable, _ state: LogState?, without leftOut: [UInt: StoreError], growth: Int,
+        _ current: inout MemtableEntry?
+    ) throws(StoreError) {
+        let start = clinux_monotonic_ns()
+        let tables = core.tables.all
+        var tree = try StoreError.converting { () throws(LMDBError) in
+            try core.environment.beginWrite()
+        }
+        try memtable.ownView.forEachNewest { (entry) throws(StoreError) in
+            guard leftOut.isEmpty || leftOut[entry.address] == nil else { return }
+            current = entry
+            let table = tables[Int(entry.table)]
+            if entry.length < 0 {
+                try tree.remove(entry.key, in: table)
+            } else if table == core.tables.chunks {
+                try tree.set(entry.key, to: entry.bytes, RawSpan(), in: table)
+            } else {
+                try tree.set(entry.key, to: entry.bytes, in: table)
+            }
+        }
+        current = nil
+        if let state {
+            try tree.set(
+                LogState.name.utf8.span.bytes, to: state.value.span.bytes, in: core.tables.meta)
+        }
+        do throws(LMDBError) {
             try tree.commit()
-            core.durations.commit.note(nanoseconds: clinux_monotonic_ns() - start)
         } catch {
             throw failure(of: error, growth: growth)
         }
+        core.durations.commit.note(nanoseconds: clinux_monotonic_ns() - start)
     }
 
     /// Commits that no log is in use, if one was.
@@ -82,13 +143,13 @@ extension CommitPipeline {
 
     /// Commits whether a log is in use, and what `body` does before that. Returns the transaction's number.
     func setLogState(
-        _ id: Nonce, isInUse: Bool,
+        _ id: Nonce, isInUse: Bool, growth: Int = 0,
         _ body: (inout ChangeTransaction) throws(StoreError) -> Void = { (_) throws(StoreError) in
             ()
         }
     ) throws(StoreError) -> UInt64 {
         try inTransaction(
-            isPublishing: false
+            growth: growth, isPublishing: false
         ) { (transaction) throws(StoreError) in
             try body(&transaction)
             let number = transaction.transaction.id

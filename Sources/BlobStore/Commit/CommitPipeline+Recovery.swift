@@ -19,7 +19,8 @@ extension CommitPipeline {
             } else {
                 try replay(contents.records, over: last)
                 // Nothing else is written before this is committed.
-                _ = try setLogState(state.id, isInUse: false)
+                let byteCount = contents.records.reduce(0) { $0 + $1.count }
+                _ = try setLogState(state.id, isInUse: false, growth: 2 * byteCount)
                 core.options.onLogNotice?(.replayed(changes: contents.changeCount))
             }
             if contents.isLastDropped { core.options.onLogNotice?(.lastRecordDropped) }
@@ -35,14 +36,6 @@ extension CommitPipeline {
                     try transaction.counters.skipIDs(.random(in: StoreLimits.restoredGaps))
                 }
             }
-        }
-    }
-
-    private func ignoringFull(_ body: () throws(StoreError) -> Void) throws(StoreError) {
-        do throws(StoreError) {
-            try body()
-        } catch {
-            guard case .full = error else { throw error }
         }
     }
 
@@ -74,5 +67,6 @@ extension CommitPipeline {
             memtable.rollBack(to: 0)
             throw error
         }
+        core.memtables.publish()
     }
 }

@@ -9,6 +9,7 @@ extension CommitPipeline {
     ) throws(StoreError) -> Outcome {
         let change = checked.change
         do throws(StoreError) {
+            try commitPending()
             // What would be refused in the end is refused before megabytes are written.
             try inTransaction(asOf: now, isPublishing: false) { (transaction) throws(StoreError) in
                 try transaction.check(change)

@@ -64,10 +64,7 @@ extension CommitPipeline {
         growth: Int = 0, asOf now: Timestamp = Timestamp(milliseconds: 0), isPublishing: Bool,
         _ body: (inout ChangeTransaction) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
-        if uncommitted.isPending, !space.hasRoomAtEnd(uncommitted.growth.total + growth) {
-            try commitPending()
-        }
-        let growth = uncommitted.growth.total + growth
+        precondition(!uncommitted.isPending, "what is pending is committed before")
         var remembersRemovals = true
         if isPublishing {
             if try space.prepare(growth: growth) == .inFreePages { try commitNothing(asOf: now) }
@@ -140,12 +137,20 @@ extension CommitPipeline {
         }
     }
 
+    func ignoringFull(_ body: () throws(StoreError) -> Void) throws(StoreError) {
+        do throws(StoreError) {
+            try body()
+        } catch {
+            guard case .full = error else { throw error }
+        }
+    }
+
     /// An empty commit. After it the pages that the last commit freed can be used: where the file cannot grow, a
     /// change that needs those would fail each time, because a failed change commits nothing.
     func commitNothing(asOf now: Timestamp = Timestamp(milliseconds: 0)) throws(StoreError) {
         let transaction = try ChangeTransaction(core, asOf: now)
         let begin = transaction.mark
-        try commit(transaction, since: begin, growth: uncommitted.growth.total)
+        try commit(transaction, since: begin, growth: 0)
     }
 
     /// What a failed commit means: there was no room for its pages, and nothing happened, or its outcome is

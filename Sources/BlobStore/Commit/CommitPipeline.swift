@@ -67,7 +67,6 @@ final class CommitPipeline: Sendable {
             var index = 0
             while index < changes.count {
                 if changes.span[index].change.isStaged {
-                    try commitPending()
                     outcomes.append(try applyStaged(changes[index], asOf: now))
                     index += 1
                     continue
@@ -119,6 +118,10 @@ final class CommitPipeline: Sendable {
                 }
                 return [.refused(error)]
             }
+            // What is pending first, so that each of them needs no more than its own room.
+            if case .full = error {
+                try ignoringFull { () throws(StoreError) in try commitPendingUnlessStuck() }
+            }
         }
         var outcomes: [Outcome] = []
         for index in batch.range {
@@ -142,13 +145,22 @@ final class CommitPipeline: Sendable {
             growth.tableByteCount = (try? tableByteCount()) ?? .max
         }
         growth.add(batch)
+        if isPublishing, core.memtables.byteCount > StoreLimits.memtableByteCountMax {
+            try commitPendingUnlessStuck()
+        }
         let mayBeLogged =
             uncommitted.log != nil && !isCommitting && !batch.isLong && space.mayBePending(growth)
-        guard mayBeLogged || uncommitted.isPending, space.hasRoomAtEnd(growth.total) else {
+        let hasRoom = (mayBeLogged || uncommitted.isPending) && space.hasRoomAtEnd(growth.total)
+        if !hasRoom {
             // Without room each batch is committed by itself, so that it is known what fits.
-            try commitPending()
-            return try inTransaction(
-                growth: batch.growth, asOf: now, isPublishing: isPublishing, body)
+            do throws(StoreError) {
+                try commitPendingUnlessStuck()
+                return try inTransaction(
+                    growth: batch.growth, asOf: now, isPublishing: isPublishing, body)
+            } catch {
+                // What removes is not refused for want of room as long as the log has some.
+                guard case .full = error, mayBeLogged, !isPublishing else { throw error }
+            }
         }
 
         // 3. Apply it.
@@ -161,7 +173,9 @@ final class CommitPipeline: Sendable {
             result = try body(&transaction)
             guard transaction.isDirty else {
                 // What changed nothing costs no sync, but for those who wait for what was changed before.
-                if isCommitting { try commitPending() }
+                if isCommitting {
+                    try ignoringFull { () throws(StoreError) in try commitPending() }
+                }
                 return result
             }
             captured = try transaction.capture()
@@ -173,7 +187,8 @@ final class CommitPipeline: Sendable {
         // 4. Append it to the log, or commit.
         growth.settle(
             entryCount: transaction.transaction.entryCount,
-            entryByteCount: transaction.transaction.entryByteCount)
+            entryByteCount: transaction.transaction.entryByteCount,
+            removedLongValueCount: transaction.transaction.removedLongValueCount)
         if try append(&transaction, since: begin, changeCount: batch.range.count) {
             uncommitted.growth = growth
         } else {
@@ -214,6 +229,7 @@ final class CommitPipeline: Sendable {
         // The marks are other processes' to write, too: the log does not depend on them.
         if uncommitted.isPending || !pending.isEmpty { noteAllCommitted() }
         uncommitted.growth = PendingGrowth()
+        uncommitted.isStuck = false
         space.coverLastPage()
         // Not before: who is woken looks at once, and must find it.
         if !commit.owners.isEmpty { feedWatch.notify(commit.owners, at: commit.revision) }

@@ -28,7 +28,7 @@ extension ChangeTransaction {
             transaction.operations.restart(
                 prefixByteCount: 0,
                 byteCountMax: isShipped ? StoreLimits.replicatedBatchByteCountMax : 0,
-                ignoring: tables.chunks)
+                ignoring: tables.chunks.number)
         }
     }
 

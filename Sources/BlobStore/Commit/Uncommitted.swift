@@ -5,6 +5,9 @@ final class Uncommitted: @unchecked Sendable {
     /// Where batches are written before they are acknowledged; nil: each batch is committed.
     var log: WriteAheadLog?
     var growth = PendingGrowth()
+    /// Whether there was no room for the last commit of what is pending: another one is tried now and then, and not
+    /// for each batch.
+    var isStuck = false
 
     /// Whether there are changes in the log that are not committed.
     var isPending: Bool { (log?.recordCount ?? 0) > 0 }

@@ -24,6 +24,8 @@ internal import Synchronization
     private var blocks: [UnsafeMutableRawPointer] = []
     private var blockByteCount = 0
     private var usedByteCount = 0
+    /// Bytes of all entries.
+    private(set) var byteCount = 0
     /// The number of the last operation that was added.
     private(set) var operationCount: UInt64 = 0
     /// The entries that were added since the last publishing, in their order.
@@ -84,6 +86,10 @@ internal import Synchronization
     /// The commit that it is on top of.
     var base: UInt64 { head.pointee.base }
 
+    func isPublished(_ entry: MemtableEntry) -> Bool {
+        entry.number <= head.pointee.published.load(ordering: .relaxed)
+    }
+
     /// Whether it has something that is not taken back.
     var isEmpty: Bool {
         unpublished.isEmpty && head.pointee.published.load(ordering: .relaxed) == 0
@@ -114,6 +120,7 @@ internal import Synchronization
             usedByteCount = 0
         }
         defer { usedByteCount += size }
+        byteCount += size
         return blocks[blocks.count - 1] + usedByteCount
     }
 

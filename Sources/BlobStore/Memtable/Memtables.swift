@@ -15,6 +15,9 @@ final class Memtables: @unchecked Sendable {
 
     init(_ readers: ReaderSlots) { self.readers = readers }
 
+    /// Bytes of what is acknowledged and not committed, and of what was taken back meanwhile.
+    var byteCount: Int { current?.byteCount ?? 0 }
+
     /// Memtables of earlier commits that readers still have.
     var keptCount: Int { retired.count }
 
@@ -23,7 +26,9 @@ final class Memtables: @unchecked Sendable {
     /// - Parameter base: the last commit.
     func current(over base: UInt64) -> Memtable {
         if let current {
-            if current.base == base { return current }
+            // What was taken back keeps its memory.
+            let isOfUse = isGiven || !current.isEmpty || current.byteCount == 0
+            if current.base == base, isOfUse { return current }
             precondition(!isGiven && current.isEmpty, "a commit has left out what is acknowledged")
         }
         let memtable = Memtable(base: base)

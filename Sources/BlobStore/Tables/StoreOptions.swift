@@ -85,7 +85,7 @@ struct AdjustableOptions {
     }
 }
 
-/// What opening a store found in its log (`changes.log`).
+/// What a store found in its log (`changes.log`), or could not do with what is in it.
 public enum LogNotice: Sendable, Hashable, CustomStringConvertible {
     /// Changes that were acknowledged and only in the log were committed.
     case replayed(changes: Int)
@@ -94,6 +94,9 @@ public enum LogNotice: Sendable, Hashable, CustomStringConvertible {
     case lastRecordDropped
     /// The log could not be used, and the store was opened without it (``StoreOptions/discardsLog``).
     case discarded(reason: String)
+    /// An entry that acknowledged changes have written could not be put into `data.mdb`, since a page where it belongs
+    /// is damaged. It is lost, and all other changes are committed.
+    case leftOut(reason: String)
 
     /// What it means.
     public var description: String {
@@ -102,6 +105,8 @@ public enum LogNotice: Sendable, Hashable, CustomStringConvertible {
         case .lastRecordDropped:
             "Dropped the incomplete last record of changes.log: an interrupted write, or an acknowledged change that was damaged later"
         case .discarded(let reason): "Opened without changes.log: \(reason)"
+        case .leftOut(let reason):
+            "Lost an entry of an acknowledged change, whose page is damaged: \(reason). Run blobd verify"
         }
     }
 }

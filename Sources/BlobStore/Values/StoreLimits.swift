@@ -181,6 +181,9 @@ public enum StoreLimits {
     public static let loggedPayloadByteCountMax = 64 << 10
     /// Bytes of the puts and deletes of a batch that is logged.
     static let logRecordByteCountMax = 4 << 20
+    /// Bytes in memory of what is pending, and of what was refused or failed meanwhile. With more, nothing is published
+    /// before a commit.
+    static let memtableByteCountMax = 64 << 20
     /// Bytes by which what is in the log may make `data.mdb` longer before it is committed: a part of what
     /// the file has, within these bounds.
     static let pendingGrowthRange = 16 << 20...32 << 20

@@ -34,7 +34,7 @@ import Testing
         BlobStore/Blobs:          LMDB Hashing Zlib Values Format Leases Memtable Tables
         BlobStore/Owners:         LMDB Hashing Values Format Tables
         BlobStore/Records:        LMDB BlobJSON Values Format Tables Blobs
-        BlobStore/Commit:         LMDB Values Format Leases Tables Blobs Owners Records
+        BlobStore/Commit:         LMDB Values Format Leases Memtable Tables Blobs Owners Records
         BlobStore/Maintenance:    LMDB Hashing Values Format Leases Tables Blobs Records Commit
         BlobStore/Backup:         LMDB Hashing Values Format Leases Tables Blobs
         BlobStore:                LMDB Hashing BlobStore

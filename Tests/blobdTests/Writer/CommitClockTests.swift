@@ -94,6 +94,28 @@ import Testing
         #expect(isOverdue(4 * max))
     }
 
+    /// A full store was tried again every two milliseconds, and every batch was tried as a commit.
+    @Test("After a commit for which there was no room it waits, twice as long after each")
+    func noRoom() {
+        note(state(1), 0)
+        #expect(isDue(pause))
+        var time = pause
+        var wait = CommitClock.failureMicrosecondsMin
+        for _ in 0..<6 {
+            note(state(1), time)
+            #expect(!isDue(time + wait - 1, asked: 9, hasWaiters: true))
+            #expect(!isOverdue(time + wait - 1, asked: 9, hasWaiters: true))
+            #expect(clock.pause(asOf: at(time), hasWaiters: true) * 1_000 >= wait)
+            time += wait
+            #expect(isDue(time))
+            wait = min(2 * wait, CommitClock.failureMicrosecondsMax)
+        }
+        // Once there is room it is as quick as ever.
+        note(state(0), time, commits: 1)
+        note(state(1), time, commits: 1)
+        #expect(!isDue(time + pause - 1) && isDue(time + pause))
+    }
+
     @Test("It commits when a reader of another process asks, once for each asking")
     func requested() {
         note(state(1), 0)

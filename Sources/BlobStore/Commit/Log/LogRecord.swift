@@ -2,7 +2,7 @@ internal import Bytes
 internal import LMDB
 
 /// The head of a record of the log (`docs/FORMAT.md`). After it come the operations of one batch
-/// (`LMDB.OperationBuffer`), and zeros up to the next page. A record counts while its transaction is the one after
+/// (``OperationBuffer``), and zeros up to the next page. A record counts while its transaction is the one after
 /// the last commit.
 struct LogRecord: Equatable {
     static let byteCount = 64

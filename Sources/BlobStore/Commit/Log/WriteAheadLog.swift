@@ -11,6 +11,8 @@ final class WriteAheadLog {
     private var direct: DirectFile?
     let path: String
     let id: Nonce
+    /// The transaction that `data.mdb` says the log begins with.
+    var expectedFirst: UInt64 = 0
     private(set) var offset = 0
     /// How many there are of the open transaction.
     private(set) var recordCount: UInt32 = 0
@@ -94,9 +96,13 @@ final class WriteAheadLog {
         } catch {
             guard case .full = error else { throw error }
         }
-        // Only the head says whether there is a record, and may be there.
-        let nothing = [UInt8](repeating: 0, count: LogRecord.alignment)
-        try write(nothing.span.bytes, at: offset)
+        // Only the head says whether there is a record, and may be there. The log begins as it must all the same.
+        if offset == 0 {
+            try writeSign(.begun, expectedFirst)
+        } else {
+            let nothing = [UInt8](repeating: 0, count: LogRecord.alignment)
+            try write(nothing.span.bytes, at: offset)
+        }
         try sync()
         return false
     }
@@ -111,6 +117,7 @@ final class WriteAheadLog {
     func begin(in transaction: UInt64) throws(StoreError) {
         try writeSign(.begun, transaction)
         try sync()
+        expectedFirst = transaction
     }
 
     /// Makes all that is there unreadable, and says so at the start, so that its `data.mdb` can be replaced by a

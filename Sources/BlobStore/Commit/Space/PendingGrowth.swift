@@ -6,6 +6,8 @@ struct PendingGrowth {
     /// Entries that are put into the other tables or removed, and their bytes.
     private var entryCount = 0
     private var entryByteCount = 0
+    /// Long values that are removed, each of which has its entry in a page of its own, perhaps.
+    private var removedLongValueCount = 0
     /// By which a batch that is not done yet may make the other tables longer, and what it may copy of them.
     private var expectedAddedByteCount = 0
     private var expectedCopiedByteCount = 0
@@ -27,7 +29,8 @@ struct PendingGrowth {
     }
 
     /// The batch is done.
-    mutating func settle(entryCount: Int, entryByteCount: Int) {
+    mutating func settle(entryCount: Int, entryByteCount: Int, removedLongValueCount: Int) {
+        self.removedLongValueCount += removedLongValueCount
         self.entryCount += entryCount
         self.entryByteCount += entryByteCount
         expectedAddedByteCount = 0
@@ -45,7 +48,9 @@ struct PendingGrowth {
     }
 
     /// Bytes of pages that are copied. The commit after the next one can use those that they replace.
-    var copiedByteCount: Int { touchedByteCount + Self.commitByteCount * pageScale }
+    var copiedByteCount: Int {
+        touchedByteCount + removedLongValueCount * pageByteCount + Self.commitByteCount * pageScale
+    }
 
     var total: Int { lastingByteCount + copiedByteCount }
 }

@@ -231,6 +231,21 @@ import Testing
         #expect(found == ids && count == 3)
     }
 
+    /// What was taken back kept its memory until the next commit, and where all is refused there is none.
+    @Test("Refused changes keep no memory, however many there are")
+    func refusedMemory() throws {
+        try store.damageRecord("bad")
+        let payload = Self.bytes(1, 200_000)
+        for _ in 0..<20 {
+            let change = Change.publish(try store.publication("bad", payload))
+            #expect(try store.apply(change).error?.isCorrupt == true)
+            #expect(store.core.memtables.byteCount < 2 * payload.count)
+        }
+        #expect(!store.pendingChanges.isPending)
+        try store.put("good", [1])
+        #expect(try store.lookUp("good") == .found)
+    }
+
     /// The log was once begun again before the commit. Where that failed, the next batch was written over
     /// what had been acknowledged.
     @Test(

@@ -10,6 +10,8 @@ struct TableWriter: ~Copyable {
     /// Entries that were put or removed, but for chunks, and their bytes.
     private(set) var entryCount = 0
     private(set) var entryByteCount = 0
+    /// Chunks that were removed.
+    private(set) var removedLongValueCount = 0
     /// Blobs from this number on are in no commit.
     let firstUncommittedBlobNumber: UInt64
     private let snapshot: Snapshot
@@ -52,7 +54,7 @@ struct TableWriter: ~Copyable {
             throw .corrupt("table \(table.name): a key of \(key.byteCount) bytes")
         }
         memtable.put(key, value, in: table.number)
-        operations.notePut(key, value, in: table)
+        operations.notePut(key, value, in: table.number)
         count(key.byteCount + value.byteCount)
     }
 
@@ -75,8 +77,8 @@ struct TableWriter: ~Copyable {
     mutating func remove(_ key: RawSpan, in table: Table) throws(StoreError) -> Bool {
         guard try get(key, in: table) != nil else { return false }
         memtable.delete(key, in: table.number)
-        operations.noteDelete(key, in: table)
-        count(key.byteCount)
+        operations.noteDelete(key, in: table.number)
+        if table.isWrittenOnce { removedLongValueCount += 1 } else { count(key.byteCount) }
         return true
     }
 
@@ -91,26 +93,10 @@ struct TableWriter: ~Copyable {
         }
     }
 
-    /// Stores one chunk of a blob. `bytes`: of the whole blob, as stored.
-    mutating func putChunk(
-        of blob: BlobReference, at index: Int, _ bytes: [UInt8], in table: Table
-    ) throws(StoreError) {
-        let range = blob.chunkRange(at: index)
-        try put(Keys.chunk(blob.number, index), bytes[range], in: table)
-    }
-
-    mutating func put(
-        _ key: ChunkKey, _ bytes: ArraySlice<UInt8>, in table: Table
-    ) throws(StoreError) {
-        // One that is there is looked at, so that a damaged one is met before it is replaced.
-        if ChunkKey.numbers(key.bytes).0 < firstUncommittedBlobNumber {
-            _ = try get(key.bytes, in: table)
-        }
-        let prefix = Chunk.prefix(key.bytes, bytes.span.bytes)
-        let byteCount = ChunkLayout.prefixByteCount(before: bytes.count)
-        let first = prefix.span.bytes.extracting(first: byteCount)
-        memtable.put(key.bytes, first, bytes.span.bytes, in: table.number)
-        operations.notePut(key.bytes, first, bytes.span.bytes, in: table)
+    /// Stores `first` and `second`, one after the other, in a table whose values are long, or many: it is not counted.
+    mutating func set(_ key: RawSpan, to first: RawSpan, _ second: RawSpan, in table: Table) {
+        memtable.put(key, first, second, in: table.number)
+        operations.notePut(key, first, second, in: table.number)
     }
 }
 

@@ -1,5 +1,4 @@
 import Bytes
-import LMDB
 import TestSupport
 import Testing
 
@@ -38,34 +37,27 @@ import Testing
         read(bytes.span.bytes)
     }
 
-    /// Two tables, as those of a store are known.
-    private static func twoTables() throws -> [Table] {
-        let folder = TemporaryFolder()
-        return Array(try folder.open().core.tables.all.prefix(2))
-    }
-
     @Test("Puts of both forms and deletes are noted when they happen, in their order")
     func operations() throws {
-        let tables = try Self.twoTables()
         let (a, b, none, old) = (Array("a".utf8), Array("b".utf8), [UInt8]([0]), Array("old".utf8))
         var buffer = OperationBuffer()
         // Before anybody asks nothing is kept.
-        buffer.notePut(none.span.bytes, none.span.bytes, in: tables[0])
+        buffer.notePut(none.span.bytes, none.span.bytes, in: 0)
         #expect(buffer.noted.isEmpty)
         buffer.restart(prefixByteCount: 5, byteCountMax: 10_000)
         #expect(buffer.operationCount == 0)
-        buffer.notePut(a.span.bytes, [UInt8]([1, 2]).span.bytes, in: tables[0])
+        buffer.notePut(a.span.bytes, [UInt8]([1, 2]).span.bytes, in: 0)
         buffer.notePut(
-            b.span.bytes, [UInt8]([3]).span.bytes, [UInt8]([4, 5]).span.bytes, in: tables[1])
+            b.span.bytes, [UInt8]([3]).span.bytes, [UInt8]([4, 5]).span.bytes, in: 1)
         let mark = buffer.mark
-        buffer.notePut(b.span.bytes, RawSpan(), in: tables[0])
-        buffer.noteDelete(old.span.bytes, in: tables[1])
+        buffer.notePut(b.span.bytes, RawSpan(), in: 0)
+        buffer.noteDelete(old.span.bytes, in: 1)
         let whole = buffer.noted
         // What came after a mark is forgotten, and can be noted again.
         buffer.rollBack(to: mark)
         #expect(buffer.operationCount == 2 && buffer.noted.count == 5 + 11 + 12)
-        buffer.notePut(b.span.bytes, RawSpan(), in: tables[0])
-        buffer.noteDelete(old.span.bytes, in: tables[1])
+        buffer.notePut(b.span.bytes, RawSpan(), in: 0)
+        buffer.noteDelete(old.span.bytes, in: 1)
         #expect(buffer.noted == whole && buffer.operationCount == 4 && !buffer.isOverfull)
         #expect(whole.prefix(5).allSatisfy { $0 == 0 })
         let operations = Array(whole.dropFirst(5))
@@ -89,7 +81,7 @@ import Testing
 
     @Test("An operation fits exactly, or not by a byte; behind one that does not nothing is noted")
     func limits() throws {
-        let table = try Self.twoTables()[0]
+        let table: UInt8 = 0
         let key = [UInt8](repeating: 1, count: 10)
         let value = [UInt8](repeating: 2, count: 30)
         var buffer = OperationBuffer()
@@ -125,14 +117,13 @@ import Testing
 
     /// Some operations, as bytes.
     private static func sample() throws -> (operations: [Operation], bytes: [UInt8]) {
-        let tables = try twoTables()
         var buffer = OperationBuffer()
         buffer.restart(prefixByteCount: 0, byteCountMax: 100_000)
         for number in 0..<UInt8(12) {
             let key = [UInt8](repeating: number, count: 1 + Int(number))
             let value = [UInt8](repeating: ~number, count: Int(number) * 7)
-            buffer.notePut(key.span.bytes, value.span.bytes, in: tables[Int(number % 2)])
-            if number % 3 == 0 { buffer.noteDelete(key.span.bytes, in: tables[0]) }
+            buffer.notePut(key.span.bytes, value.span.bytes, in: number % 2)
+            if number % 3 == 0 { buffer.noteDelete(key.span.bytes, in: 0) }
         }
         let bytes = buffer.noted
         let read = read(bytes)

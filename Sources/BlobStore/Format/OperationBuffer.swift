@@ -1,5 +1,4 @@
 internal import Bytes
-internal import LMDB
 
 /// The puts and deletes of a batch, in their order, as bytes from which they can be done again: on the tables as they
 /// stood before the first of them, or after any of them.
@@ -38,9 +37,9 @@ struct OperationBuffer {
     ///   - byteCountMax: the most there may be, with those in front; 0: note nothing.
     ///   - table: whose operations are counted and not noted.
     mutating func restart(
-        prefixByteCount: Int, byteCountMax: Int, ignoring table: Table? = nil
+        prefixByteCount: Int, byteCountMax: Int, ignoring table: UInt8? = nil
     ) {
-        ignoredTable = table?.number
+        ignoredTable = table
         self.prefixByteCount = prefixByteCount
         operationCount = 0
         isOverfull = byteCountMax == 0
@@ -79,13 +78,13 @@ struct OperationBuffer {
 
     @inline(__always)
     mutating func notePut(
-        _ key: RawSpan, _ first: RawSpan, _ second: RawSpan = RawSpan(), in table: Table
+        _ key: RawSpan, _ first: RawSpan, _ second: RawSpan = RawSpan(), in table: UInt8
     ) {
         note(.put, key, first, second, in: table)
     }
 
     @inline(__always)
-    mutating func noteDelete(_ key: RawSpan, in table: Table) {
+    mutating func noteDelete(_ key: RawSpan, in table: UInt8) {
         note(.delete, key, RawSpan(), RawSpan(), in: table)
     }
 
@@ -95,10 +94,10 @@ struct OperationBuffer {
     }
 
     private mutating func note(
-        _ kind: Kind, _ key: RawSpan, _ first: RawSpan, _ second: RawSpan, in table: Table
+        _ kind: Kind, _ key: RawSpan, _ first: RawSpan, _ second: RawSpan, in table: UInt8
     ) {
         operationCount += 1
-        guard !isOverfull, table.number != ignoredTable else { return }
+        guard !isOverfull, table != ignoredTable else { return }
         let valueByteCount = first.byteCount + second.byteCount
         let added = Self.operationHeaderByteCount + key.byteCount + valueByteCount
         guard added <= byteCountMax - all.count else {
@@ -106,7 +105,7 @@ struct OperationBuffer {
             return
         }
         let header =
-            UInt64(kind.rawValue) | UInt64(table.number) << 8 | UInt64(key.byteCount) << 16
+            UInt64(kind.rawValue) | UInt64(table) << 8 | UInt64(key.byteCount) << 16
             | UInt64(valueByteCount) << 32
         all.append(littleEndian: header)
         all.append(contentsOf: key)
