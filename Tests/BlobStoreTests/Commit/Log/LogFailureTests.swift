@@ -246,6 +246,42 @@ import Testing
         #expect(try store.lookUp("good") == .found)
     }
 
+    /// It would keep all others from being committed, at each start again.
+    @Test("An acknowledged entry whose page is damaged is left out by name; others are committed")
+    func leftOut() throws {
+        let notices = Notices()
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging { $0.onLogNotice = { notices.add($0) } }
+        let payload = SeededGenerator.bytes(700_000, seed: 5)
+        try store.put("long", payload)
+        try store.delete("long", asOf: noon)
+        try store.commitPending()
+        // Its chunks go with the next change, and are in the file until the commit.
+        let change = Change.publish(try store.publication("a", [1]))
+        _ = try store.apply([change], asOf: noon, freeing: 8 << 20)
+        #expect(store.pendingChanges.isPending)
+        let path = folder.path("data.mdb")
+        let data = try Files.read(path)
+        let begin = Array(payload.prefix(32))
+        let page = try #require(
+            stride(from: 0, to: data.count - 4_096, by: 4_096).first {
+                data[$0 + 64..<$0 + 96].elementsEqual(begin)
+            })
+        // How many pages the chunk has.
+        try Files.overwrite([0xFF, 0xFF], at: page + 12, in: path)
+        try store.commitPending()
+        #expect(!store.pendingChanges.isPending)
+        guard case .leftOut(let reason) = notices.all.last, notices.all.count == 1 else {
+            Issue.record("\(notices.all)")
+            return
+        }
+        #expect(reason.contains("table chunks"), "\(reason)")
+        try store.put("b", [2])
+        try store.commitPending()
+        for id in ["a", "b"] { #expect(try store.lookUp(id) == .found) }
+        #expect(notices.all.count == 1)
+    }
+
     /// The log was once begun again before the commit. Where that failed, the next batch was written over
     /// what had been acknowledged.
     @Test(

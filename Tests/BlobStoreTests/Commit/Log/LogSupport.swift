@@ -106,3 +106,11 @@ extension TemporaryFolder {
         return store
     }
 }
+
+/// What a store said of its log.
+final class Notices: @unchecked Sendable {
+    // Sendable: the store calls on the thread that opens it.
+    private(set) var all: [LogNotice] = []
+
+    func add(_ notice: LogNotice) { all.append(notice) }
+}

@@ -279,11 +279,3 @@ import Testing
         #expect(try store.verify().problems == [])
     }
 }
-
-/// What the store said while it was opened.
-private final class Notices: @unchecked Sendable {
-    // Sendable: the store calls on the thread that opens it.
-    private(set) var all: [LogNotice] = []
-
-    func add(_ notice: LogNotice) { all.append(notice) }
-}
