@@ -97,14 +97,25 @@ final class WriteAheadLog {
             guard case .full = error else { throw error }
         }
         // Only the head says whether there is a record, and may be there. The log begins as it must all the same.
-        if offset == 0 {
-            try writeSign(.begun, expectedFirst)
-        } else {
+        var begins = false
+        if offset == 0 { begins = try beginsAgain() }
+        if !begins {
             let nothing = [UInt8](repeating: 0, count: LogRecord.alignment)
             try write(nothing.span.bytes, at: offset)
         }
         try sync()
         return false
+    }
+
+    /// Writes what the log begins with while it has no record. Returns false when the disk has no room.
+    private func beginsAgain() throws(StoreError) -> Bool {
+        do throws(StoreError) {
+            try writeSign(.begun, expectedFirst)
+            return true
+        } catch {
+            guard case .full = error else { throw error }
+            return false
+        }
     }
 
     /// Begins at the start again: the transaction that its records belong to is committed.
