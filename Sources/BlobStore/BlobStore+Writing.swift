@@ -87,9 +87,11 @@ extension BlobStore {
     /// a few blocks. Snapshots of this process have them from then on; other processes once ``commitPending()`` or
     /// another change commits them.
     ///
-    /// - Throws: ``StoreError/full`` when there is no room for the log: batches are then committed one by one.
+    /// - Throws: ``StoreError/full`` when there is no room for the log: batches are then committed one by one, until
+    ///   ``resumeLogging()`` finds room.
     package func beginLogging() throws(StoreError) {
         try pipeline.whileWriting { () throws(StoreError) in
+            pipeline.uncommitted.wantsLog = true
             // The file is another log from here on, so `data.mdb` must not ask for the last one.
             try pipeline.noteLogEnded()
             guard let log = try WriteAheadLog(core.directory, of: .random(), .creating) else {
@@ -103,11 +105,30 @@ extension BlobStore {
         }
     }
 
+    /// Begins to log where there was no room for a log, and there is room for several now. Returns whether it did.
+    package func resumeLogging() throws(StoreError) -> Bool {
+        let lacksLog = pipeline.writing.withLock { _ in
+            pipeline.uncommitted.wantsLog && pipeline.uncommitted.log == nil
+        }
+        guard lacksLog, let disk = Disk(core.environment.dataDescriptor),
+            disk.availableByteCount >= 4 * StoreLimits.logByteCount
+        else { return false }
+        do throws(StoreError) {
+            try beginLogging()
+            return true
+        } catch {
+            // A file may not be so long.
+            guard case .full = error else { throw error }
+            return false
+        }
+    }
+
     /// Commits what is in the log, and each batch from now on. Where there is no room for that, the log stays as it is,
     /// and the next start finds it so: nothing may be changed after it in this process.
     package func endLogging() throws(StoreError) {
         do throws(StoreError) {
             try pipeline.whileWriting { () throws(StoreError) in
+                pipeline.uncommitted.wantsLog = false
                 guard let log = pipeline.uncommitted.log else { return }
                 let number = try pipeline.setLogState(log.id, isInUse: false)
                 pipeline.uncommitted.log = nil

@@ -4,6 +4,8 @@ final class Uncommitted: @unchecked Sendable {
 
     /// Where batches are written before they are acknowledged; nil: each batch is committed.
     var log: WriteAheadLog?
+    /// Whether there is to be a log, where there is room for one.
+    var wantsLog = false
     var growth = PendingGrowth()
     /// Whether there was no room for the last commit of what is pending: another one is tried now and then, and not
     /// for each batch.
