@@ -61,7 +61,8 @@ class ReceiverTests(ios.DeviceTests):
         for name in ("silent", "stalled"):
             begin = time.monotonic()
             self.fails(f"{self.faulty}/{name}", "timedOut", "1000000", "1")
-            self.assertLess(time.monotonic() - begin, 4)
+            # A second, and a start of Java on a busy machine; the server is silent for longer.
+            self.assertLess(time.monotonic() - begin, 20)
 
     def test_weak_tags_and_those_of_gzip_forms_are_digests(self):
         self.download(self.faulty + "/gzip-tag", ios.PICTURE)
