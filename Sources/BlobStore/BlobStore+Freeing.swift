@@ -42,7 +42,7 @@ extension BlobStore {
     public func trimFile() throws(StoreError) {
         try pipeline.whileWriting { () throws(StoreError) in
             pipeline.space.trim()
-            core.memtables.release()
+            core.memtables.trim()
         }
     }
 

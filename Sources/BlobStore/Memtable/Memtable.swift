@@ -20,10 +20,12 @@ internal import Synchronization
     private var head: UnsafeMutablePointer<MemtableHead> {
         UnsafeMutablePointer(bitPattern: address)!
     }
-    /// Memory that entries are cut from, and how much of the last piece is used.
+    /// Memory that entries are cut from, and how much of the last block is used.
     private var blocks: [UnsafeMutableRawPointer] = []
-    private var blockByteCount = 0
     private var usedByteCount = 0
+    /// Memory of entries that are longer than a block.
+    private var longEntries: [UnsafeMutableRawPointer] = []
+    private let memory: MemtableBlocks
     /// Bytes of all entries.
     private(set) var byteCount = 0
     /// The number of the last operation that was added.
@@ -33,10 +35,9 @@ internal import Synchronization
     private var places = InlineArray<8, InsertionPlace>(repeating: InsertionPlace())
     private var random: UInt64 = 0x9E37_79B9_7F4A_7C15
 
-    private static let blockByteCountMin = 256 << 10
-
     /// - Parameter base: the commit that the first batch is on top of.
-    init(base: UInt64) {
+    init(base: UInt64, memory: MemtableBlocks = MemtableBlocks()) {
+        self.memory = memory
         let head = UnsafeMutablePointer<MemtableHead>.allocate(capacity: 1)
         head.initialize(to: MemtableHead(base: base))
         address = UInt(bitPattern: head)
@@ -44,7 +45,8 @@ internal import Synchronization
 
     /// Nobody may read it any more.
     deinit {
-        for block in blocks { block.deallocate() }
+        for block in blocks { memory.giveBack(block) }
+        for entry in longEntries { entry.deallocate() }
         head.deinitialize(count: 1)
         head.deallocate()
     }
@@ -114,13 +116,17 @@ internal import Synchronization
     }
 
     private func take(_ size: Int) -> UnsafeMutableRawPointer {
-        if blocks.isEmpty || usedByteCount + size > blockByteCount {
-            blockByteCount = max(Self.blockByteCountMin, size)
-            blocks.append(.allocate(byteCount: blockByteCount, alignment: 16))
+        byteCount += size
+        guard size <= MemtableBlocks.byteCount else {
+            let entry = UnsafeMutableRawPointer.allocate(byteCount: size, alignment: 16)
+            longEntries.append(entry)
+            return entry
+        }
+        if blocks.isEmpty || usedByteCount + size > MemtableBlocks.byteCount {
+            blocks.append(memory.take())
             usedByteCount = 0
         }
         defer { usedByteCount += size }
-        byteCount += size
         return blocks[blocks.count - 1] + usedByteCount
     }
 

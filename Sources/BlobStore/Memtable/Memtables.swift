@@ -7,6 +7,7 @@ final class Memtables: @unchecked Sendable {
     // Sendable: its user holds `CommitPipeline.writing`.
 
     private let readers: ReaderSlots
+    private let memory = MemtableBlocks()
     /// How often something was acknowledged or committed: a snapshot of an earlier moment may lack it.
     let moment = Atomic<UInt64>(0)
     private var current: Memtable?
@@ -31,7 +32,7 @@ final class Memtables: @unchecked Sendable {
             if current.base == base, isOfUse { return current }
             precondition(!isGiven && current.isEmpty, "a commit has left out what is acknowledged")
         }
-        let memtable = Memtable(base: base)
+        let memtable = Memtable(base: base, memory: memory)
         current = memtable
         return memtable
     }
@@ -56,6 +57,12 @@ final class Memtables: @unchecked Sendable {
         isGiven = false
         current = nil
         release()
+    }
+
+    /// Frees what no reader has any more, and memory that was not used lately. Once a second.
+    func trim() {
+        release()
+        memory.trim()
     }
 
     /// Frees what no reader has any more.
