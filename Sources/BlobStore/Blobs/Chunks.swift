@@ -272,6 +272,6 @@ extension TableWriter {
         let prefix = Chunk.prefix(key.bytes, bytes.span.bytes)
         let byteCount = ChunkLayout.prefixByteCount(before: bytes.count)
         let first = prefix.span.bytes.extracting(first: byteCount)
-        set(key.bytes, to: first, bytes.span.bytes, in: table)
+        set(key.bytes, to: first, bytes, in: table)
     }
 }

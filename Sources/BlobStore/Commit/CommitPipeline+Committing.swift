@@ -116,6 +116,8 @@ extension CommitPipeline {
             let table = tables[Int(entry.table)]
             if entry.length < 0 {
                 try tree.remove(entry.key, in: table)
+            } else if let rest = memtable.reference(of: entry) {
+                try tree.set(entry.key, to: entry.bytes, rest.span.bytes, in: table)
             } else if table == core.tables.chunks {
                 try tree.set(entry.key, to: entry.bytes, RawSpan(), in: table)
             } else {

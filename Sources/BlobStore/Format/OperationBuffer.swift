@@ -48,6 +48,9 @@ struct OperationBuffer {
         if !isOverfull { all.append(contentsOf: repeatElement(0, count: prefixByteCount)) }
     }
 
+    /// Whether puts and deletes of a table are noted now.
+    func notes(_ table: UInt8) -> Bool { !isOverfull && table != ignoredTable }
+
     /// What it has up to now, to go back to.
     struct Mark {
         fileprivate let byteCount: Int

@@ -32,6 +32,8 @@ internal import Synchronization
     private(set) var operationCount: UInt64 = 0
     /// The entries that were added since the last publishing, in their order.
     private var unpublished: [MemtableEntry] = []
+    /// The second parts of values that are not copied, by the addresses of their entries.
+    private var references: [UInt: ArraySlice<UInt8>] = [:]
     private var places = InlineArray<8, InsertionPlace>(repeating: InsertionPlace())
     private var random: UInt64 = 0x9E37_79B9_7F4A_7C15
 
@@ -65,6 +67,25 @@ internal import Synchronization
         link(entry)
     }
 
+    /// Adds a put, whose value is `first` and then `second`, which is kept, and not copied. It must be committed or
+    /// taken back, and not be published: of such a value a view finds `first` alone.
+    func put(_ key: RawSpan, _ first: RawSpan, keeping second: ArraySlice<UInt8>, in table: UInt8) {
+        let entry = allocate(key, first.byteCount, in: table)
+        first.withUnsafeBytes { bytes in
+            if let start = bytes.baseAddress { memcpy(entry.value, start, bytes.count) }
+        }
+        references[entry.address] = second
+        link(entry)
+    }
+
+    /// What follows the bytes that an entry has; nil: nothing.
+    func reference(of entry: MemtableEntry) -> ArraySlice<UInt8>? {
+        references.isEmpty ? nil : references[entry.address]
+    }
+
+    /// All that it has is committed.
+    func dropReferences() { references = [:] }
+
     /// Adds a delete.
     func delete(_ key: RawSpan, in table: UInt8) {
         link(allocate(key, MemtableEntry.deleted, in: table))
@@ -72,6 +93,7 @@ internal import Synchronization
 
     /// Lets readers see everything added so far.
     func publish() {
+        precondition(references.isEmpty, "a value that readers see is in memory as a whole")
         unpublished.removeAll(keepingCapacity: true)
         head.pointee.published.store(operationCount, ordering: .releasing)
     }
@@ -81,6 +103,7 @@ internal import Synchronization
     func rollBack(to number: UInt64) {
         while let last = unpublished.last, last.number > number {
             last.takeBack()
+            if !references.isEmpty { references[last.address] = nil }
             unpublished.removeLast()
         }
     }

@@ -51,6 +51,7 @@ final class Memtables: @unchecked Sendable {
 
     /// All that was acknowledged is committed: who begins to read finds it there.
     func retire() {
+        current?.dropReferences()
         if isGiven { readers.setCompanion(0) }
         moment.add(1, ordering: .releasing)
         if isGiven, let current { retired.append(current) }

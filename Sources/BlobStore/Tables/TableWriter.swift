@@ -94,10 +94,19 @@ struct TableWriter: ~Copyable {
     }
 
     /// Stores `first` and `second`, one after the other, in a table whose values are long, or many: it is not counted.
-    mutating func set(_ key: RawSpan, to first: RawSpan, _ second: RawSpan, in table: Table) {
-        memtable.put(key, first, second, in: table.number)
-        operations.notePut(key, first, second, in: table.number)
+    /// What the log does not have is committed with this batch, and so is not copied where it is long.
+    mutating func set(
+        _ key: RawSpan, to first: RawSpan, _ second: ArraySlice<UInt8>, in table: Table
+    ) {
+        if second.count >= Self.keptByteCountMin, !operations.notes(table.number) {
+            memtable.put(key, first, keeping: second, in: table.number)
+        } else {
+            memtable.put(key, first, second.span.bytes, in: table.number)
+        }
+        operations.notePut(key, first, second.span.bytes, in: table.number)
     }
+
+    private static let keptByteCountMin = 16 << 10
 }
 
 extension Snapshot {

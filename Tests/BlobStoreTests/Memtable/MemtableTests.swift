@@ -211,6 +211,32 @@ import Testing
         }
     }
 
+    /// Their bytes are not copied on their way.
+    @Test("Long payloads have every byte once their batch is committed, also next to a refused one")
+    func longPayloads() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        try store.damageRecord("bad")
+        let before = try store.verify().problems.count
+        try store.put("pending", [1])
+        let payloads = (0..<4).map {
+            SeededGenerator.bytes(150_000 + 40_000 * $0, seed: UInt64($0))
+        }
+        let ids = ["a", "bad", "b", "c"]
+        let changes = try ids.indices.map {
+            Change.publish(try store.publication(ids[$0], payloads[$0]))
+        }
+        let outcomes = try store.apply(changes, asOf: noon)
+        #expect(outcomes.map(\.isDone) == [true, false, true, true])
+        #expect(!store.pendingChanges.isPending)
+        for index in [0, 2, 3] {
+            let found = try store.ownedPayload(for: ids[index], asOf: noon)
+            #expect(found == payloads[index], "\(ids[index])")
+        }
+        #expect(try store.lookUp("pending") == .found)
+        #expect(try store.verify().problems.count == before)
+    }
+
     @Test("What is taken back is seen by nobody, and what was before it is found again")
     func rollBack() throws {
         var generator = SeededGenerator(seed: testSeed(3))

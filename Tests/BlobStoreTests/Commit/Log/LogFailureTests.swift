@@ -175,7 +175,8 @@ import Testing
         let disk = try SmallDisk(byteCount: 48 << 20)
         let path = disk.path + "/data"
         let store = try BlobStore.open(at: path)
-        try disk.fill(leaving: 3 << 20)
+        // Less than a log takes, and enough for a publish beside one payload on its way.
+        try disk.fill(leaving: (8 << 20) - (128 << 10))
         let error = try failure { try store.beginLogging() }
         #expect(error.isFull, "\(error)")
         #expect(!Files.exists(path + "/changes.log"))
