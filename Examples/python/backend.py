@@ -208,7 +208,7 @@ class WebPush(Service):
             subscription = {"endpoint": parsed["endpoint"], "keys": keys}
             url = urlsplit(subscription["endpoint"])
             WebPusher(subscription).encode(b"a push")
-        except (ValueError, LookupError, TypeError, AttributeError, WebPushException):
+        except (ValueError, LookupError, TypeError, AttributeError, RecursionError, WebPushException):
             raise Refused(400, "the token is not a browser's subscription, in JSON") from None
         if url.scheme != "https" or not any(f".{url.hostname}".endswith(f".{host}") for host in WEB_PUSH_HOSTS):
             raise Refused(400, f"{url.hostname} is not one of the push services in WEB_PUSH_HOSTS, over https")
@@ -331,13 +331,11 @@ def withdraw(record):
             headers["apns-expiration"] = str(int(time.time()) + LIFETIME)
             return {"headers": headers, "body": json.dumps({"aps": {"content-available": 1}} | data)}
         if platform == "webpush":
-            # Every push must show something: it is the notification again, which the service worker closes. With the same
-            # topic it replaces one that has not been delivered yet.
+            # Every push must show something: the service worker replaces the notification, and closes it. With the same
+            # topic it replaces a push that has not been delivered yet.
             parameters = {"platform": platform, "format": "json"}
             again = blobd.get(f"/v1/notifications/{id}/envelope", params=parameters).raise_for_status().json()
-            body = json.loads(again["body"])
-            body["notification"]["data"] = data
-            return again | {"body": json.dumps(body)}
+            return again | {"body": json.dumps({"notification": {"tag": id, "data": data}})}
         # Not "high": Android slows apps down whose urgent messages show nothing.
         message = {"token": token, "data": data, "android": {"priority": "normal", "ttl": f"{LIFETIME}s"}}
         return {"headers": {"Content-Type": "application/json"}, "body": json.dumps({"message": message})}
@@ -385,7 +383,9 @@ class Handler(BaseHTTPRequestHandler):
         """The texts in the body, a JSON object. Without `names`, all of them."""
         try:
             document = json.loads(self.body())
-        except ValueError as error:
+            # Halves of surrogate pairs are not text.
+            json.dumps(document, ensure_ascii=False).encode()
+        except (ValueError, RecursionError) as error:
             raise Refused(400, f"the body is not JSON: {error}") from None
         if not isinstance(document, dict) or not all(isinstance(value, str) for value in document.values()):
             raise Refused(400, "the body is not a JSON object of strings")
