@@ -18,18 +18,28 @@ export function trouble() {
 
 /** Call it only when the user clicks: it asks for permission, and only then awaits the session. Throws a sentence. */
 export async function subscribe(session) {
-    const words = trouble()
-    if (words) throw new Error(words)
+    if (trouble()) throw new Error(trouble())
     if (await Notification.requestPermission() !== "granted") {
         throw new Error(trouble() ?? "Notifications are not allowed yet: press the button again to be asked.")
     }
     await navigator.serviceWorker.register("/sw.js")
-    const registration = await navigator.serviceWorker.ready
+    const { pushManager } = await navigator.serviceWorker.ready
     const { webpush } = await (await fetch(`${site}/devices`)).json()
+        .catch(() => { throw new Error("The answer to GET /devices is not JSON: is it forwarded to the backend?") })
+    if (!webpush) throw new Error("The backend has no key for browsers: start it with VAPID_KEY.")
     await ask({ call: "leave", session: await session })
-    const subscription = await registration.pushManager.subscribe({ userVisibleOnly: true, applicationServerKey: webpush })
-        .catch(() => { throw new Error("The browser’s push service does not answer. Private windows have none.") })
+    const subscription = await subscribeWith(webpush, pushManager)
     await ask({ call: "subscribe", session: await session, subscription: subscription.toJSON() })
+}
+
+async function subscribeWith(applicationServerKey, manager) {
+    const subscribed = () => manager.subscribe({ userVisibleOnly: true, applicationServerKey })
+    return subscribed().catch(async error => {
+        if (error.name === "AbortError") throw new Error("The browser’s push service does not answer. Private windows have none.")
+        if (error.name !== "InvalidStateError") throw error
+        await (await manager.getSubscription())?.unsubscribe()      // It has a key that the backend had before.
+        return subscribed()
+    })
 }
 
 /** Signs this browser out, and closes what it shows. Ends the session. */
@@ -37,13 +47,14 @@ export const unsubscribe = () => ask({ call: "unsubscribe" })
 
 /** Has the service worker do something, and waits for it. `receive` stands for a push, where a page has its own way. */
 export async function ask(message) {
+    if (!await navigator.serviceWorker?.getRegistration()) return   // Nobody has subscribed here: `ready` never comes.
     const { active } = await navigator.serviceWorker.ready
-    const answer = await new Promise(done => {
-        const channel = new MessageChannel()
-        channel.port1.onmessage = event => done(event.data)
-        active.postMessage(message, [channel.port2])
+    const { error } = await new Promise(done => {
+        const { port1, port2 } = new MessageChannel()
+        port1.onmessage = event => done(event.data)
+        active.postMessage(message, [port2])
     })
-    if (answer.error) throw new Error(answer.error)
+    if (error) throw new Error(error)
 }
 
 /** Until `signal` is aborted or the session ends, closes what is answered elsewhere, expires or is deleted: browsers allow no push for that. */

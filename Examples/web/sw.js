@@ -12,7 +12,8 @@ addEventListener("activate", event => event.waitUntil(clients.claim()))
 
 // --- What is kept: `session` and `token` of who is signed in, and the responses that are not sent yet
 
-const database = new Promise((done, failed) => {
+let database
+const connect = () => database ??= new Promise((done, failed) => {
     const opening = indexedDB.open("push", 1)
     opening.onupgradeneeded = () => ["kept", "responses"].forEach(name => opening.result.createObjectStore(name))
     opening.onsuccess = () => done(opening.result)
@@ -20,7 +21,8 @@ const database = new Promise((done, failed) => {
 })
 
 async function store(name, work) {
-    const transaction = (await database).transaction(name, "readwrite")
+    const begin = async () => (await connect()).transaction(name, "readwrite")
+    const transaction = await begin().catch(() => { database = null; return begin() })  // The browser had closed it.
     const request = work(transaction.objectStore(name))
     return new Promise((done, failed) => {
         transaction.oncomplete = () => done(request.result)
@@ -35,27 +37,24 @@ const keep = (name, value) => store("kept", values => values.put(value, name))
 
 /** Tells the backend where this browser can be reached, or nothing new with {}. Returns a new token for blobd. */
 async function register(device, signal) {
-    const response = await fetch(`${site}/devices`, {
-        method: "PUT", headers: { Authorization: `Bearer ${await kept("session")}` }, body: JSON.stringify(device), signal })
+    const session = await kept("session"), headers = { Authorization: `Bearer ${session}` }
+    const response = await fetch(`${site}/devices`, { method: "PUT", headers, body: JSON.stringify(device), signal })
     if (!response.ok) throw new Error(`The backend answers ${response.status}.`)
     const token = await response.json()
-    await keep("token", token)
+    const now = await store("kept", values => Object.assign(values.get("session"), {
+        onsuccess: ({ target }) => { if (target.result === session) values.put(token, "token") } }))
+    if (now !== session) throw new Error("The user has signed out.")
     return token
 }
 
 /** Calls blobd as the user. A token that has expired, or whose key was removed, is renewed once. */
 async function call(path, options, signal) {
-    let token = await kept("token")
-    for (let isLast = false; ; isLast = true) {
-        if (isLast || !token || token.expires_at < Date.now() / 1_000 + renewal) token = await register({}, signal).catch(error => {
-            // The old one may still do.
-            if (isLast || !token) throw error
-            return token
-        })
-        const headers = { Authorization: `Bearer ${token.token}`, "Content-Type": "application/json" }
-        const response = await fetch(`${site}/d/me/${path}`, { ...options, headers, signal })
-        if (response.status !== 401 || isLast) return response
-    }
+    const headers = { "Content-Type": "application/json" }
+    const use = ({ token }) => fetch(`${site}/d/me/${path}`, { ...options, signal, headers: { ...headers, Authorization: `Bearer ${token}` } })
+    const token = await kept("token"), isOld = !token || token.expires_at < Date.now() / 1_000 + renewal
+    const renewed = isOld && await register({}, signal).catch(error => { if (!token) throw error })  // The old one may still do.
+    const response = await use(renewed || token)
+    return response.status === 401 && !renewed ? use(await register({}, signal)) : response
 }
 
 async function read(path, signal) {
@@ -66,33 +65,34 @@ async function read(path, signal) {
 
 // --- Pushes
 
-addEventListener("push", event => event.waitUntil(receive(event.notification ?? event.data.json().notification)))
+addEventListener("push", event => event.waitUntil(receive(pushedBy(event) ?? {})))
+const pushedBy = event => { try { return event.notification ?? event.data.json().notification } catch { return {} } }
 
 async function receive(pushed) {
-    const { richId: id, richUrl: link, richState: state } = pushed.data
+    const { richId: id, richUrl: link, richState: state } = pushed.data ?? {}
     const signal = AbortSignal.timeout(patience)
-    const shown = { body: pushed.body, tag: id, data: { id, page: pushed.navigate } }
-    let isOpen = !state && Boolean(await kept("session"))
+    const shown = { body: pushed.body, tag: id, data: { id, page: pushed.navigate } }, tag = id ?? "nothing"
+    const session = await kept("session").catch(() => null)     // Null is a database that fails.
+    let isOpen = !state && session !== undefined && Boolean(id ?? pushed.title)
     try {
         // What the user did while offline comes first: it may have been about this one.
         await send(signal)
-        const record = isOpen ? await read(`notifications/${encodeURIComponent(id)}`, signal) : null
+        const record = isOpen && id ? await read(`notifications/${encodeURIComponent(id)}`, signal) : null
         // Answered elsewhere, expired, or another user's who was signed in here before.
-        isOpen = record?.action_state === "none"
-        if (isOpen) await Promise.all([
+        if (id) isOpen = record?.action_state === "none"
+        if (record && isOpen) await Promise.all([
             buttons(record, signal).then(actions => { shown.actions = actions }),
             fetchPicture(link, signal).then(image => { if (image) shown.image = image }),
         ])
-    } catch {
-        // It is late, or blobd or the backend is away: the text is shown with what has come.
-    }
-    if (isOpen) await alone(() => registration.showNotification(pushed.title, shown))
-    else {
+    } catch { /* It is late, or blobd or the backend is away: the text is shown with what has come. */ }
+    await alone(async () => {
+        const now = await kept("session").catch(() => session)  // The user may have signed out meanwhile.
+        isOpen &&= now === session || session === null && now !== undefined
         // Browsers count a push that shows nothing against the site: what is withdrawn is replaced, and closed at once.
-        await alone(() => registration.showNotification(location.host, { tag: id, silent: true }))
-        await close(tag => tag === id)
-    }
-    await closeWithdrawn(id).catch(() => {})
+        await registration.showNotification(isOpen && pushed.title || location.host, isOpen ? shown : { tag, data: { id: tag }, silent: true })
+    })
+    if (!isOpen) await close(shown => shown === tag)
+    await closeWithdrawn().catch(() => {})
 }
 
 async function buttons(record, signal) {
@@ -112,30 +112,28 @@ async function fetchPicture(link, signal) {
 
 /** One at a time: Chromium forgets what comes to be shown while another call lists what is. */
 const alone = work => navigator.locks.request("shown", { signal: AbortSignal.timeout(patience) }, work).catch(work)
-const listed = () => alone(() => registration.getNotifications())
-
-async function close(isWithdrawn) {
-    for (const shown of await listed()) if (isWithdrawn(shown.tag)) shown.close()
-}
+const listed = () => alone(async () => (await registration.getNotifications()).filter(shown => shown.data?.id))  // Not the site's own.
+const close = async isMeant => (await listed()).filter(shown => isMeant(shown.tag)).forEach(shown => shown.close())
 
 /** Closes what was answered elsewhere, has expired or was deleted: at each push, and when an open page says so. */
-async function closeWithdrawn(justRead) {
-    const shown = new Set((await listed()).map(notification => notification.tag))
-    shown.delete(justRead)
+async function closeWithdrawn() {
     const signal = AbortSignal.timeout(patience)
-    const records = await Promise.all([...shown].map(id => read(`notifications/${encodeURIComponent(id)}`, signal)))
-    const open = new Set(records.filter(record => record?.action_state === "none").map(record => record.id))
-    await close(id => shown.has(id) && !open.has(id))
+    await Promise.all((await listed()).map(async shown => {
+        const record = await read(`notifications/${encodeURIComponent(shown.tag)}`, signal)
+        if (record?.action_state !== "none") shown.close()
+    }))
 }
 
 // --- What the user does
 
 addEventListener("notificationclick", event => {
+    const { id, page } = event.notification.data ?? {}
+    if (!id) return                 // It is the site's own.
     event.notification.close()
-    event.waitUntil(respond(event.notification, event.action || "default"))
-    if (!event.action) event.waitUntil(open(event.notification.data.page ?? registration.scope))
+    event.waitUntil(respond(id, event.action || "default"))
+    if (!event.action) event.waitUntil(open(page ?? registration.scope))
 })
-addEventListener("notificationclose", event => event.waitUntil(respond(event.notification, "dismiss")))
+addEventListener("notificationclose", event => event.waitUntil(respond(event.notification.data?.id, "dismiss")))
 addEventListener("sync", event => event.waitUntil(send().then(isEmpty => { if (!isEmpty) throw new Error("There is no way yet.") })))
 
 /** Shows the page in a window that has it, or in a new one. */
@@ -144,10 +142,10 @@ async function open(page) {
     return known ? known.focus() : clients.openWindow(page)
 }
 
-async function respond(notification, action) {
+async function respond(id, action) {
+    if (!id) return
     const key = crypto.randomUUID()
-    // The time keeps them in their order.
-    await store("responses", values => values.put({ id: notification.data.id, action, key }, `${Date.now()} ${key}`))
+    await store("responses", values => values.put({ id, action, key }, `${Date.now()} ${key}`))     // In their order.
     // Browsers without Background Sync send it with the next push, click or visit.
     if (!await send()) await registration.sync?.register("responses").catch(() => {})
 }
@@ -156,9 +154,8 @@ async function respond(notification, action) {
 async function send(signal = AbortSignal.timeout(patience)) {
     const names = await store("responses", values => values.getAllKeys())
     for (const name of names) {
-        const response = await store("responses", values => values.get(name))
-        if (!response) continue
-        const { id, ...document } = response
+        const { id, ...document } = await store("responses", values => values.get(name)) ?? {}
+        if (!id) continue
         const path = `notifications/${encodeURIComponent(id)}/responses`
         const answer = await call(path, { method: "POST", body: JSON.stringify(document) }, signal).catch(() => null)
         if (!answer || answer.status >= 500 || later.includes(answer.status)) return false
@@ -170,9 +167,11 @@ async function send(signal = AbortSignal.timeout(patience)) {
 // --- Signing in and out
 
 addEventListener("message", event => {
-    const look = () => send().then(() => closeWithdrawn()), push = ({ notification }) => receive(notification)
-    const work = { leave, subscribe, unsubscribe, look, receive: push }[event.data.call]
-    const answer = work(event.data).then(() => ({}), error => ({ error: error.message }))
+    const look = () => send().then(closeWithdrawn), push = ({ notification }) => receive(notification)
+    const { call } = event.data ?? {}
+    if (!call) return               // It is the site's own.
+    const work = { __proto__: null, leave, subscribe, unsubscribe, look, receive: push }[call]
+    const answer = (work?.(event.data) ?? Promise.reject(new Error(`There is no call ${call}.`))).then(() => ({}), error => ({ error: error.message }))
     event.waitUntil(answer.then(document => event.ports[0]?.postMessage(document)))
 })
 

@@ -415,6 +415,103 @@ class WebPushTests(unittest.TestCase, Desktop):
         self.deliver(push)
         self.assertEqual(self.shown(), [])
 
+    def test_signing_out_while_a_push_is_handled_shows_nothing_of_it(self):
+        id, _ = self.send()
+        picture = f"/d/{id}?"
+        is_asked = threading.Event()
+        Site.fault = staticmethod(lambda path: is_asked.set() or "silence" if path.startswith(picture) else None)
+        self.devtools("deliverPushMessage", data=json.dumps(self.pushes()[0]["push"]))
+        until(is_asked.is_set, "the fetch of the picture")
+        self.worker.evaluate("unsubscribe()")
+        Site.end_of_silence.set()
+        until(lambda: self.worker.evaluate("finished") > 0, "the end of the push")
+        self.assertEqual(self.shown(), [])
+
+    def test_signing_out_during_a_renewal_leaves_no_token(self):
+        self.worker.evaluate("""async () => {
+            const original = fetch
+            // The user signs out before the new token has come.
+            fetch = async (url, options) => {
+                const answer = await original(url, options)
+                if (options?.method === "PUT") await unsubscribe()
+                return answer
+            }
+            await register({}).catch(() => {})
+        }""")
+        self.assertEqual(self.worker.evaluate("store('kept', values => values.count())"), 0)
+
+    def test_what_is_answered_elsewhere_while_its_picture_loads_is_closed(self):
+        self.page.goto("about:blank")
+        id, _ = self.send()
+        picture = f"/d/{id}?"
+
+        def answer(path):
+            if path.startswith(picture) and self.record(id)["action_state"] == "none":
+                self.blobd("POST", f"/v1/notifications/{id}/responses", json.dumps({"action": "default"}))
+
+        Site.fault = staticmethod(answer)
+        self.deliver(self.pushes()[0])
+        self.assertEqual((self.shown(), self.record(id)["action_state"]), ([], "activated"))
+
+    def test_a_database_that_is_lost_is_opened_again_and_holds_no_text_up(self):
+        id, _ = self.send()
+        [push] = self.pushes()
+        self.worker.evaluate("connect().then(database => database.close())")
+        self.deliver(push)
+        self.assertEqual([bool(one["image"]) for one in self.shown()], [True])
+        self.worker.evaluate("close(() => true)")
+        self.worker.evaluate("""async () => {
+            (await connect()).close()
+            IDBFactory.prototype.open = () => { throw new Error("The disk is full.") }
+        }""")
+        self.deliver(push)
+        self.assertEqual([(one["id"], one["title"]) for one in self.shown()], [(id, "Look at this")])
+
+    def test_a_push_of_another_form_and_the_sites_own_notifications_are_left_alone(self):
+        self.worker.evaluate("registration.showNotification('Own', { tag: 'own' })")
+        for text in "", "no JSON", "null", "{}", '{"notification": 1}', '{"notification": {"data": null}}', '{"notification": {"data": {"richState": "expired"}}}':
+            before = self.worker.evaluate("finished")
+            self.devtools("deliverPushMessage", data=text)
+            until(lambda: self.worker.evaluate("finished") > before, f"the end of {text}")
+        self.deliver({"push": {"notification": {"title": "Hello"}}})
+        own = "registration.getNotifications().then(all => all.map(one => one.title).sort())"
+        self.assertEqual((self.shown(), self.worker.evaluate(own)), ([], ["Hello", "Own"]))
+        self.worker.evaluate("unsubscribe()")
+        self.assertEqual(self.worker.evaluate(own), ["Hello", "Own"])
+
+    def test_the_page_tells_what_is_wrong_with_the_key_and_replaces_a_subscription_with_another(self):
+        self.page.evaluate("""() => {
+            window.ended = 0
+            PushManager.prototype.getSubscription = async () => ({ unsubscribe: async () => { window.ended++ } })
+            const original = PushManager.prototype.subscribe
+            PushManager.prototype.subscribe = async function (options) {
+                if (window.ended === 0) throw new DOMException("There is one with another key.", "InvalidStateError")
+                return original.call(this, options)
+            }
+        }""")
+        button, status = self.page.get_by_role("button", name="Show notifications here"), self.page.locator("#status")
+        for body, words in (
+            ("<html>", "The answer to GET /devices is not JSON"), ('{"webpush": null}', "The backend has no key for browsers"), (None, "Notifications are shown here."),
+        ):
+            def answer(route):
+                route.continue_() if body is None or route.request.method != "GET" else route.fulfill(body=body)
+
+            self.page.route("**/devices", answer)
+            button.click()
+            expect(status).to_contain_text(words)
+            self.page.unroute("**/devices")
+        self.assertEqual(self.page.evaluate("ended"), 1)
+
+    def test_a_call_that_does_not_exist_is_answered_and_a_page_without_a_worker_signs_out(self):
+        call = "import('/subscribe.js').then(it => it.ask({ call: 'no-such-call' })).catch(error => error.message)"
+        self.assertEqual(self.page.evaluate(call), "There is no call no-such-call.")
+        other = self.browser.new_context()
+        self.addCleanup(other.close)
+        page = other.new_page()
+        page.goto(self.site)
+        page.get_by_role("button", name="Sign out").click()
+        expect(page.locator("#status")).to_have_text("Signed out.")
+
     def test_a_subscription_that_the_browser_replaces_is_told_to_the_backend(self):
         subscription = self.subscription | {"endpoint": self.subscription["endpoint"] + "replaced"}
         self.worker.evaluate("""async subscription => {
