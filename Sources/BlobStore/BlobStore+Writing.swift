@@ -126,7 +126,7 @@ extension BlobStore {
     /// Commits what is in the log, and each batch from now on. Where there is no room for that, the log stays as it is,
     /// and the next start finds it so: nothing may be changed after it in this process.
     package func endLogging() throws(StoreError) {
-        do throws(StoreError) {
+        try pipeline.ignoringFull { () throws(StoreError) in
             try pipeline.whileWriting { () throws(StoreError) in
                 pipeline.uncommitted.wantsLog = false
                 guard let log = pipeline.uncommitted.log else { return }
@@ -134,8 +134,6 @@ extension BlobStore {
                 pipeline.uncommitted.log = nil
                 try log.end(in: number)
             }
-        } catch {
-            guard case .full = error else { throw error }
         }
     }
 

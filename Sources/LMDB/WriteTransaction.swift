@@ -55,20 +55,6 @@ internal import Glibc
         return unsafe _overrideLifetime(MappedValue.span(of: found), borrowing: self)
     }
 
-    /// The value, once it is clear that all entries of the page that it is in fill that page as they
-    /// should: liblmdb moves them by the lengths that they say when one of them is replaced.
-    @_lifetime(borrow self)
-    package borrowing func valueOnSoundPage(
-        forKey key: RawSpan, in table: Table
-    ) throws(LMDBError) -> RawSpan? {
-        guard let value = try value(forKey: key, in: table) else { return nil }
-        let isSound = unsafe value.withUnsafeBytes { bytes in
-            unsafe bounds.isOnSoundLeaf(bytes.baseAddress)
-        }
-        guard isSound else { throw .outOfBounds("mdb_cursor_get") }
-        return value
-    }
-
     /// Stores `value` under `key`, replacing what is there (`mdb_cursor_put`). One copy, into the page.
     package mutating func put(
         _ value: RawSpan, forKey key: RawSpan, in table: Table
@@ -140,12 +126,6 @@ internal import Glibc
         guard unsafe bounds.holdInChange(value, table.valueKind) else {
             throw .outOfBounds("mdb_cursor_get")
         }
-    }
-
-    /// The pages that some tables have now, and those of the main table and of the free list, which
-    /// no named table counts. Costs a `mdb_stat` a table.
-    package borrowing func pageCount(of tables: [Table]) throws(LMDBError) -> Int {
-        unsafe try MDB_stat.pageCount(of: tables, in: handle)
     }
 
     /// Opens a table, creating it when it is not there (`mdb_dbi_open`). The handle is good once

@@ -7,8 +7,7 @@ internal import Synchronization
 extension CommitPipeline {
     /// Appends what a batch did to the log, and lets readers see it. Returns false when it is to be committed instead.
     func append(
-        _ transaction: inout ChangeTransaction, since begin: ChangeTransaction.Mark,
-        changeCount: Int
+        _ transaction: inout ChangeTransaction, changeCount: Int
     ) throws(StoreError) -> Bool {
         guard case .log = transaction.destination, let log = uncommitted.log else { return false }
         try transaction.putCounters()
@@ -36,7 +35,7 @@ extension CommitPipeline {
             }
         } catch {
             // It is not known whether it is on disk: nobody sees it, and nothing is written any more.
-            transaction.rollBack(to: begin)
+            transaction.rollBack()
             throw error
         }
         pending.noteSynced()

@@ -27,15 +27,12 @@ extension CommitPipeline {
 
     private func commitWhatIsThere() throws(StoreError) {
         let transaction = try ChangeTransaction(core, asOf: Timestamp(milliseconds: 0))
-        let begin = transaction.mark
-        try commit(transaction, since: begin, growth: uncommitted.growth.total)
+        try commit(transaction, growth: uncommitted.growth.total)
     }
 
     /// Commits what is pending, and what `transaction` did, which is taken back where it throws. After that all that was
     /// pending still is.
-    func commit(
-        _ changed: consuming ChangeTransaction, since begin: ChangeTransaction.Mark, growth: Int
-    ) throws(StoreError) {
+    func commit(_ changed: consuming ChangeTransaction, growth: Int) throws(StoreError) {
         var transaction = changed
         let commit = Commit(transaction)
         var saved: ReplicationState?
@@ -50,7 +47,7 @@ extension CommitPipeline {
             }
             try write(transaction.transaction.memtable, state, growth: growth)
         } catch {
-            transaction.rollBack(to: begin)
+            transaction.rollBack()
             throw error
         }
         if let state { uncommitted.log?.expectedFirst = state.firstTransaction }

@@ -3,8 +3,8 @@ internal import LMDB
 internal import Synchronization
 
 extension CommitPipeline {
-    /// Runs `body` as the only writer, unless a sync has failed before. `committing`: whether the open transaction
-    /// is committed first; else `body` works in it.
+    /// Runs `body` as the only writer, unless a sync has failed before. `committing`: whether what is pending is
+    /// committed first.
     func whileWriting<Result>(
         committing: Bool = true, _ body: () throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
@@ -76,7 +76,6 @@ extension CommitPipeline {
             if space.isShortForHoles { makeRoom() }
         }
         var transaction = try ChangeTransaction(core, asOf: now)
-        let begin = transaction.mark
         transaction.remembersRemovals = remembersRemovals
         let result: Result
         let captured: CapturedBatch?
@@ -85,15 +84,15 @@ extension CommitPipeline {
             result = try body(&transaction)
             // No sync when nothing changed: a delete of a missing notification, a refused publish.
             guard transaction.isDirty else {
-                transaction.rollBack(to: begin)
+                transaction.rollBack()
                 return result
             }
             captured = try transaction.capture()
         } catch {
-            transaction.rollBack(to: begin)
+            transaction.rollBack()
             throw error
         }
-        try commit(transaction, since: begin, growth: growth)
+        try commit(transaction, growth: growth)
         if let captured { core.replication.note(captured, core.leases) }
         return result
     }
@@ -148,9 +147,7 @@ extension CommitPipeline {
     /// An empty commit. After it the pages that the last commit freed can be used: where the file cannot grow, a
     /// change that needs those would fail each time, because a failed change commits nothing.
     func commitNothing(asOf now: Timestamp = Timestamp(milliseconds: 0)) throws(StoreError) {
-        let transaction = try ChangeTransaction(core, asOf: now)
-        let begin = transaction.mark
-        try commit(transaction, since: begin, growth: 0)
+        try commit(try ChangeTransaction(core, asOf: now), growth: 0)
     }
 
     /// What a failed commit means: there was no room for its pages, and nothing happened, or its outcome is

@@ -165,7 +165,6 @@ final class CommitPipeline: Sendable {
 
         // 3. Apply it.
         var transaction = try ChangeTransaction(core, asOf: now)
-        let begin = transaction.mark
         let result: Result
         let captured: CapturedBatch?
         do throws(StoreError) {
@@ -180,7 +179,7 @@ final class CommitPipeline: Sendable {
             }
             captured = try transaction.capture()
         } catch {
-            transaction.rollBack(to: begin)
+            transaction.rollBack()
             throw error
         }
 
@@ -189,10 +188,10 @@ final class CommitPipeline: Sendable {
             entryCount: transaction.transaction.entryCount,
             entryByteCount: transaction.transaction.entryByteCount,
             removedLongValueCount: transaction.transaction.removedLongValueCount)
-        if try append(&transaction, since: begin, changeCount: batch.range.count) {
+        if try append(&transaction, changeCount: batch.range.count) {
             uncommitted.growth = growth
         } else {
-            try commit(transaction, since: begin, growth: growth.total)
+            try commit(transaction, growth: growth.total)
         }
         if let captured { core.replication.note(captured, core.leases) }
         return result

@@ -14,6 +14,8 @@ enum BatchDestination {
 /// leaves it half done: take it back (``rollBack(to:)``).
 struct ChangeTransaction: ~Copyable, TableReader {
     var transaction: TableWriter
+    /// Before its first change.
+    private let begin: Mark
     var counters: Counters
     let tables: Tables
     /// The time of the batch that is being done.
@@ -48,6 +50,9 @@ struct ChangeTransaction: ~Copyable, TableReader {
     init(_ store: StoreCore, asOf now: Timestamp) throws(StoreError) {
         let begun = try TableWriter(store)
         counters = try Self.counters(begun, store.tables)
+        begin = Mark(
+            operation: begun.memtable.operationCount, operations: begun.operations.mark,
+            counters: counters, touchedOwnerCount: 0, storedBlobCount: 0, hasCategoryEdit: false)
         firstUnseenBlobNumber = counters.nextBlobNumber
         transaction = begun
         tables = store.tables
@@ -77,12 +82,6 @@ struct ChangeTransaction: ~Copyable, TableReader {
 
     /// Whether anything was put or deleted in this batch.
     var isDirty: Bool { transaction.operations.operationCount > 0 }
-
-    /// The owners whose feeds have changed, which are told of it now.
-    mutating func takeTouchedOwners() -> [String] {
-        defer { touchedOwners.removeAll(keepingCapacity: true) }
-        return touchedOwners
-    }
 
     @_lifetime(borrow self)
     borrowing func get(_ key: RawSpan, in table: Table) throws(StoreError) -> RawSpan? {
@@ -141,6 +140,9 @@ extension ChangeTransaction {
             counters: counters, touchedOwnerCount: touchedOwners.count,
             storedBlobCount: storedBlobs.count, hasCategoryEdit: hasCategoryEdit)
     }
+
+    /// Takes all of it back.
+    mutating func rollBack() { rollBack(to: begin) }
 
     mutating func rollBack(to mark: Mark) {
         transaction.memtable.rollBack(to: mark.operation)

@@ -10,7 +10,7 @@ struct ReplicatedBatchWriter {
         var reader = OperationReader(operations)
         while let operation = reader.next() {
             guard try Self.isShipped(operation, tables) else { continue }
-            bytes.append(operation, operation.value)
+            bytes.append(operation)
             isEmpty = false
         }
     }
@@ -68,14 +68,13 @@ struct ReplicatedBatchWriter {
 }
 
 extension [UInt8] {
-    /// Appends an operation, as an ``OperationReader`` reads it. `value`: of a put, wherever the operation has
-    /// it.
-    mutating func append(_ operation: borrowing OperationReader.Operation, _ value: RawSpan) {
+    /// Appends an operation, as an ``OperationReader`` reads it.
+    mutating func append(_ operation: borrowing OperationReader.Operation) {
         append(operation.isPut ? 1 : 2)
         append(UInt8(operation.table))
         append(littleEndian: UInt16(operation.key.byteCount))
-        append(littleEndian: UInt32(value.byteCount))
+        append(littleEndian: UInt32(operation.value.byteCount))
         append(contentsOf: operation.key)
-        append(contentsOf: value)
+        append(contentsOf: operation.value)
     }
 }

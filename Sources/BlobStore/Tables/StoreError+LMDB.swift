@@ -88,15 +88,6 @@ extension Table {
 }
 
 extension WriteTransaction {
-    @_lifetime(borrow self)
-    borrowing func get(_ key: RawSpan, in table: Table) throws(StoreError) -> RawSpan? {
-        do throws(LMDBError) {
-            return try value(forKey: key, in: table)
-        } catch {
-            throw StoreError(error, at: key, in: table.name)
-        }
-    }
-
     mutating func set(_ key: RawSpan, to value: RawSpan, in table: Table) throws(StoreError) {
         try table.converting(at: key) { () throws(LMDBError) in
             try put(value, forKey: key, in: table)

@@ -14,7 +14,7 @@ final class WriteAheadLog {
     /// The transaction that `data.mdb` says the log begins with.
     var expectedFirst: UInt64 = 0
     private(set) var offset = 0
-    /// How many there are of the open transaction.
+    /// How many records there are of the next transaction.
     private(set) var recordCount: UInt32 = 0
 
     enum Use {

@@ -18,9 +18,8 @@ public struct ReclaimResult: Sendable, Hashable {
 /// Gives free pages of `data.mdb` back to the file system, by punching holes.
 ///
 /// A page may be punched when it was freed by a commit before the last one, and before the oldest that a reader
-/// sees. An open transaction may have written to such pages already, so this runs while none is open. Those that
-/// were freed first stay allocated, since LMDB takes them next: a store that is published to and expires at the
-/// same rate would punch what it is about to write.
+/// sees. A commit writes to such pages, so this runs while there is none. Those that were freed first stay allocated, since
+/// LMDB takes them next: a store that is published to and expires at the same rate would punch what it is about to write.
 final class FreePageReclaimer: Sendable {
     private let core: StoreCore
     private var environment: Environment { core.environment }
