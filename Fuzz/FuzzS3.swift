@@ -50,10 +50,7 @@ private func checkAnswer(_ bytes: [UInt8]) {
         let answer = HTTPAnswer(
             limits, byteCountMax: 200,
             sink: hasSink
-                ? { piece in
-                    taken += piece.byteCount
-                    return true
-                } : nil)
+                ? { piece in taken += piece.byteCount } : nil)
         var index = 0
         var isBody = false
         while index < bytes.count {
