@@ -61,7 +61,8 @@ let package = Package(
             name: "Hashing", dependencies: ["CCrypto"],
             swiftSettings: common + [.strictMemorySafety()]),
         .target(
-            name: "ObjectStore", dependencies: ["Bytes", "CCurl", "CLinux", "Hashing"],
+            name: "ObjectStore",
+            dependencies: ["BlobJSON", "Bytes", "CCurl", "CLinux", "Hashing"],
             swiftSettings: borrowing),
         .target(
             name: "BlobStore",

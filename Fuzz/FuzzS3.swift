@@ -16,8 +16,15 @@ public func fuzzS3(_ start: UnsafePointer<UInt8>?, _ count: Int) -> CInt {
         precondition(!range.range.isEmpty && range.range.upperBound <= range.total)
     }
     if let seconds = ServerDate.seconds(text) { precondition(seconds >= 0) }
-    for (name, section) in CredentialsFile.parse(text) {
+    for (name, section) in ProfileFile.parse(text) {
         precondition(section.values.allSatisfy { !$0.isEmpty }, name)
+    }
+    if let words = CommandWords.split(text) { precondition(words.first?.isEmpty == false) }
+    if let document = try? CredentialsDocument.parse(bytes, of: ""),
+        let credentials = try? CredentialsDocument.credentials(
+            of: "", at: "", document, token: "Token")
+    {
+        precondition(!credentials.accessKeyID.isEmpty && !credentials.secretAccessKey.isEmpty)
     }
     if let url = try? ObjectStoreURL(text) {
         precondition((try? ObjectStoreURL(url.description)) == url)

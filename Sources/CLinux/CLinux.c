@@ -315,6 +315,35 @@ pid_t clinux_start_self(char *const arguments[], int output, int memory) {
     return -1;
 }
 
+pid_t clinux_start_program(char *const arguments[], int output) {
+    posix_spawn_file_actions_t actions;
+    posix_spawnattr_t attributes;
+    sigset_t none, all;
+    pid_t pid = -1;
+    sigemptyset(&none);
+    sigfillset(&all);
+    posix_spawn_file_actions_init(&actions);
+    posix_spawnattr_init(&attributes);
+    posix_spawn_file_actions_addopen(&actions, 0, "/dev/null", O_RDONLY, 0);
+    posix_spawn_file_actions_adddup2(&actions, output, 1);
+#if defined(__GLIBC__) && __GLIBC_PREREQ(2, 34)
+    // liblmdb's file stays open at exec.
+    posix_spawn_file_actions_addclosefrom_np(&actions, 3);
+#endif
+    posix_spawnattr_setsigmask(&attributes, &none);
+    posix_spawnattr_setsigdefault(&attributes, &all);
+    posix_spawnattr_setpgroup(&attributes, 0);
+    posix_spawnattr_setflags(
+        &attributes,
+        POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF | POSIX_SPAWN_SETPGROUP);
+    int code = posix_spawnp(&pid, arguments[0], &actions, &attributes, arguments, environ);
+    posix_spawnattr_destroy(&attributes);
+    posix_spawn_file_actions_destroy(&actions);
+    if (code == 0) return pid;
+    errno = code;
+    return -1;
+}
+
 static int64_t nanoseconds(clockid_t clock) {
     struct timespec now;
     clock_gettime(clock, &now);

@@ -18,7 +18,7 @@ final class ShardAccess: ShardHost {
     /// `shard` is `s3://bucket/prefix`. Credentials and the rest come from the environment, as for other S3 programs.
     init(shard: String, _ options: ReplicaOptions, isLogging: Bool, log: Logger) throws {
         logger = log
-        bucket = try ObjectBucket(shard)
+        bucket = try ObjectBucket(shard, onRenewalFailure: { log.warning("\($0)") })
         var settings = ReplicaSettings()
         settings.shardName = shard
         settings.hostName = options.hostName

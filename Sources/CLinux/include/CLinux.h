@@ -117,6 +117,10 @@ enum { CLINUX_STARTED_MEMORY = 3 };
 /// Starts this very program with other arguments (posix_spawn(3)), its output going to `output`, with
 /// `memory` as CLINUX_STARTED_MEMORY and no signals blocked. Returns its process id, or -1.
 pid_t clinux_start_self(char *const arguments[], int output, int memory);
+/// Starts a program that is found by PATH (posix_spawnp(3)), its output going to `output`, with nothing to read, no
+/// signals blocked or ignored, no other descriptors but its errors', and in a process group of its own. Returns its
+/// process id, or -1.
+pid_t clinux_start_program(char *const arguments[], int output);
 
 /// Gives the calling thread what processor time and disk time nobody else wants (setpriority(2),
 /// ioprio_set(2) with the idle class). What the system refuses stays as it was.

@@ -101,11 +101,22 @@ package struct Endpoint: Sendable, Hashable, CustomStringConvertible {
 
     package var description: String { origin + path }
 
-    package init(_ text: String) throws(ObjectStoreError) {
+    /// Without port and brackets, in lower case.
+    var hostName: String {
+        if host.first == "[" { return String(host.dropFirst().prefix { $0 != "]" }) }
+        return String(host.prefix { $0 != ":" })
+    }
+
+    var isEncrypted: Bool { origin.hasPrefix("https://") }
+
+    /// - Parameter variable: where it is written; for the error.
+    package init(
+        _ text: String, of variable: String = "AWS_ENDPOINT_URL"
+    ) throws(ObjectStoreError) {
         func refused(_ why: String) -> ObjectStoreError {
             ObjectStoreError(
                 .invalidAddress,
-                "the endpoint \"\(ObjectText.line(text))\" \(why). AWS_ENDPOINT_URL has it, such as https://s3.example.com"
+                "the endpoint \"\(ObjectText.line(text))\" \(why). \(variable) has it, such as https://s3.example.com"
             )
         }
         let defaultPort: String

@@ -19,13 +19,19 @@ package final class ObjectBucket: Sendable {
         breakers = CircuitBreakers(limits)
     }
 
-    /// A bucket by its address and the variables of the environment. Nothing is asked of the server yet.
+    /// A bucket by its address and the variables of the environment. Nothing is asked of the server yet, nor of a source of
+    /// credentials that is not this machine's environment or a file.
+    ///
+    /// - Parameter onRenewalFailure: is called with what to log, once for each time that credentials cannot be renewed.
     package convenience init(
         _ url: String, environment: ProcessEnvironment = .process,
-        limits: ObjectStoreLimits = ObjectStoreLimits()
+        limits: ObjectStoreLimits = ObjectStoreLimits(),
+        onRenewalFailure: @escaping @Sendable (String) -> Void = { _ in }
     ) throws(ObjectStoreError) {
-        self.init(
-            try ObjectStoreURL(url), access: try ObjectStoreAccess(environment), limits: limits)
+        let address = try ObjectStoreURL(url)
+        let access = try ObjectStoreAccess(
+            environment, limits: limits, onRenewalFailure: onRenewalFailure)
+        self.init(address, access: access, limits: limits)
     }
 
     /// A client for one thread. The first of a process loads libcurl.

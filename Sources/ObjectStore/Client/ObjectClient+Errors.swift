@@ -2,19 +2,21 @@ extension ObjectClient {
     /// A refusal before anything was done, which other credentials or another clock may end.
     enum Refusal {
         case credentials
+        /// The same, where the server does not say whether it is their fault.
+        case denied
         case clock(seconds: Int64?)
 
         init?(_ answer: HTTPAnswer) {
-            guard [400, 401, 403].contains(answer.status),
-                let code = ErrorDocument(answer.kept)?.code
-            else { return nil }
-            switch code {
+            guard [400, 401, 403].contains(answer.status) else { return nil }
+            switch ErrorDocument(answer.kept)?.code {
             case "ExpiredToken", "InvalidAccessKeyId", "InvalidToken", "TokenRefreshRequired",
                 "SignatureDoesNotMatch", "InvalidClientTokenId":
                 self = .credentials
             case "RequestTimeTooSkewed", "RequestExpired":
                 self = .clock(seconds: answer["date"].flatMap { ServerDate.seconds($0) })
-            default: return nil
+            default:
+                guard answer.status != 400, answer.fault == nil else { return nil }
+                self = .denied
             }
         }
     }
@@ -69,12 +71,12 @@ extension ObjectClient {
             "InvalidClientTokenId":
             return ObjectStoreError(
                 .expiredCredentials,
-                "\(what): \(words): the server does not accept the \(bucket.access.credentials.credentials). Renew them: a credentials file is read again by itself, the environment needs a restart"
+                "\(what): \(words): the server does not accept the \(bucket.access.credentials). \(bucket.access.credentials.remedy)"
             )
         case "SignatureDoesNotMatch":
             return ObjectStoreError(
                 .denied,
-                "\(what): \(words): the secret does not belong to the \(bucket.access.credentials.credentials), or a proxy changes requests"
+                "\(what): \(words): the secret does not belong to the \(bucket.access.credentials), or a proxy changes requests"
             )
         case "RequestTimeTooSkewed", "RequestExpired":
             return ObjectStoreError(
@@ -89,7 +91,7 @@ extension ObjectClient {
         case 401, 403:
             return ObjectStoreError(
                 .denied,
-                "\(what): \(words): the \(bucket.access.credentials.credentials) may not \(question.operation.rawValue) there. Allow s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket"
+                "\(what): \(words): the \(bucket.access.credentials) may not \(question.operation.rawValue) there. Allow s3:GetObject, s3:PutObject, s3:DeleteObject and s3:ListBucket"
             )
         case _ where Self.isTransient(answer):
             return ObjectStoreError(.unavailable, "\(what): \(words)")

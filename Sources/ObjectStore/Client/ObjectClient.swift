@@ -47,7 +47,7 @@ package final class ObjectClient {
         if let body { digest = SHA256.digest(of: body) }
         var repeatCount = 0
         while true {
-            let credentials = bucket.access.credentials.credentials
+            let credentials = try bucket.access.credentials.get(stop: stop)
             let answer = makeAnswer()
             var failure = send(question, body, digest, credentials, answer)
             if failure == nil, !answer.isHeadWhole {
@@ -62,9 +62,12 @@ package final class ObjectClient {
             case nil: return .success(answer)
             case .credentials:
                 repeatCount += 1
-                guard bucket.access.credentials.refresh(insteadOf: credentials) != nil,
-                    repeatCount <= 2
-                else { throw error(question, answer) }
+                guard isRenewed(credentials), repeatCount <= 2 else {
+                    throw error(question, answer)
+                }
+            case .denied:
+                repeatCount += 1
+                guard repeatCount == 1, isRenewed(credentials) else { return .success(answer) }
             case .clock(let seconds):
                 repeatCount += 1
                 guard let seconds, bucket.clock.follow(serverSeconds: seconds), repeatCount <= 2
@@ -72,6 +75,10 @@ package final class ObjectClient {
             }
             bucket.counters.add(to: \.retries, of: question.operation)
         }
+    }
+
+    private func isRenewed(_ refused: Credentials) -> Bool {
+        bucket.access.credentials.renew(insteadOf: refused, stop: stop) != nil
     }
 
     private func send(

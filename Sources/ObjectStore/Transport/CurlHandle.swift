@@ -116,6 +116,7 @@ final class CurlHandle {
         set(CURLOPT_LOW_SPEED_LIMIT, 1)
         set(CURLOPT_LOW_SPEED_TIME, max(limits.stallMilliseconds / 1_000, 1))
         if let certificatesPath { set(CURLOPT_CAINFO, text: certificatesPath) }
+        if request.isDirect { set(CURLOPT_NOPROXY, text: "*") }
         _ = ccurl_set_data_function(functions, easy, CURLOPT_HEADERFUNCTION) {
             bytes, size, count, context in
             CurlHandle.receive(bytes, size * count, context) { $0.receive(line: $1) }
@@ -217,6 +218,8 @@ struct HTTPRequest {
     var url: String
     var headers: [String]
     var timeoutMilliseconds: Int
+    /// Whether it goes past any proxy.
+    var isDirect = false
 }
 
 enum TransportFailure: Error, Equatable {

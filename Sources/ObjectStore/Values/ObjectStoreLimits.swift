@@ -28,6 +28,17 @@ package struct ObjectStoreLimits: Sendable {
     /// A payload in a body that is put.
     package static let payloadByteCountMax = 512 << 20
 
+    /// To read credentials from their source, whatever that takes: the longest wait for them.
+    package var credentialsMilliseconds = 10_000
+    /// To connect to a source on this machine or the one below it. Where there is none, nobody may answer at all.
+    package var nearConnectMilliseconds = 1_000
+    /// How long before their end credentials are read again; at most half of the time that they have left.
+    package var credentialsEarlyMilliseconds = 300_000
+    /// The longest pause after a source gave none. The first is a random time up to a second.
+    package var credentialsBackoffMillisecondsMax = 15_000
+    /// Between reads of a source that is no file because a server refused what it gave.
+    package var refusedCredentialsMilliseconds = 15_000
+
     /// Connections that one user has at the same time, where many objects are asked for.
     package static let connectionCountMax = 16
     /// A key with its prefix, in UTF-8: S3's own limit.

@@ -18,8 +18,9 @@ struct ProbeCommand: ParsableCommand {
               blobd probe s3://bucket/blobd
               blobd probe s3://bucket/blobd --json | jq .put_milliseconds.p99
 
-            Without a key, the credentials are read from AWS_SHARED_CREDENTIALS_FILE or ~/.aws/credentials, \
-            profile AWS_PROFILE. Without AWS_ENDPOINT_URL, the bucket is at AWS.
+            Without a key, the credentials are those of a web identity, of AWS_SHARED_CREDENTIALS_FILE or \
+            ~/.aws/credentials (profile AWS_PROFILE), of its credential_process, or of the container's or the \
+            machine's role. The first line says which. Without AWS_ENDPOINT_URL, the bucket is at AWS.
 
             Exit codes: 0 the bucket can be used, 1 it cannot, 2 bad usage, 4 not reachable, or the \
             connection broke too often to tell.
@@ -88,11 +89,12 @@ private struct BucketTrial {
         _ report: inout JSONObject, _ say: (String) -> Void
     ) throws(ObjectStoreError) -> ProbeReport {
         let access = bucket.access
+        let credentials = try access.credentials.get(stop: StopSignal())
         report["url"] = "\(bucket.url)"
         report["endpoint"] = "\(access.endpoint)"
         report["region"] = access.region
         say(
-            "\(bucket.url) at \(access.endpoint), region \(access.region), \(access.credentials.credentials)"
+            "\(bucket.url) at \(access.endpoint), region \(access.region), \(credentials)"
         )
         let name = "probe/\(UInt64.random(in: .min ... .max))"
         func failed(_ why: String) -> ObjectStoreError {

@@ -8,6 +8,8 @@ var patientLimits: ObjectStoreLimits {
     limits.connectMilliseconds = 600_000
     limits.requestMilliseconds = 600_000
     limits.stallMilliseconds = 600_000
+    limits.nearConnectMilliseconds = 600_000
+    limits.credentialsMilliseconds = 600_000
     return limits
 }
 
@@ -23,7 +25,8 @@ var quickLimits: ObjectStoreLimits {
 /// A bucket at a scripted server.
 func bucket(
     _ server: ScriptedServer, limits: ObjectStoreLimits = quickLimits,
-    environment: [String: String] = [:], clock: SigningClock = SigningClock()
+    environment: [String: String] = [:], clock: SigningClock = SigningClock(),
+    credentialsClock: CredentialsClock = CredentialsClock()
 ) throws -> ObjectBucket {
     let variables = [
         "AWS_ENDPOINT_URL": server.url, "AWS_ACCESS_KEY_ID": "id",
@@ -31,7 +34,9 @@ func bucket(
     ].merging(environment) { $1 }
     return ObjectBucket(
         try ObjectStoreURL("s3://bucket/store"),
-        access: try ObjectStoreAccess(ProcessEnvironment(variables)), limits: limits, clock: clock)
+        access: try ObjectStoreAccess(
+            ProcessEnvironment(variables), limits: limits, clock: credentialsClock),
+        limits: limits, clock: clock)
 }
 
 /// A server and a client that stays connected to it.

@@ -41,6 +41,30 @@ private let one: [UInt8] = [1]
         }
     }
 
+    @Test(
+        "A role is taken with a web identity",
+        .enabled(if: ObjectServer.hasMoto, "moto cannot be installed"))
+    func webIdentity() async throws {
+        try await Self.aside {
+            let folder = TemporaryFolder()
+            // moto has an STS at the same address, and accepts any token.
+            let bucket = try Self.bucket(
+                .moto,
+                environment: [
+                    "AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "",
+                    "AWS_ROLE_ARN": "arn:aws:iam::123456789012:role/blobd",
+                    "AWS_WEB_IDENTITY_TOKEN_FILE": try folder.write(
+                        "token", Array("abcdefgh".utf8)),
+                ])
+            let client = try bucket.makeClient()
+            #expect(try client.create("a", one.span.bytes) == .created)
+            #expect(try client.get("a", byteCountMax: 1) == one)
+            let credentials = try bucket.access.credentials.get(stop: StopSignal())
+            #expect(credentials.accessKeyID.hasPrefix("ASIA"))
+            #expect(credentials.sessionToken != nil && credentials.expiration != nil)
+        }
+    }
+
     @Test("Objects are created, compared, read, listed and deleted", arguments: kinds)
     func roundTrip(kind: ObjectServer.Kind) async throws {
         try await Self.aside {

@@ -58,6 +58,37 @@ import Testing
         #expect(objects.isEmpty)
     }
 
+    @Test("The first line says where the credentials come from, which no proxy sees")
+    func source() throws {
+        let objects = StoredObjects()
+        let server = try ScriptedServer { objects.answer($0) }
+        let metadata = try ScriptedServer { request in
+            if request.method == "PUT" { return [.answer(200, body: "token")] }
+            let isList = request.target.hasSuffix("/")
+            return [
+                .answer(
+                    200,
+                    body: isList
+                        ? "blobd-role"
+                        : #"{"Code":"Success","AccessKeyId":"ASIA1","SecretAccessKey":"geheim","Token":"zeichen","Expiration":"2086-12-01T00:00:00Z"}"#
+                )
+            ]
+        }
+        let result = try Self.probe(
+            ["s3://test"],
+            [
+                "AWS_ENDPOINT_URL": "http://localhost:\(server.port)", "no_proxy": "localhost",
+                "http_proxy": "http://127.0.0.1:1", "AWS_ACCESS_KEY_ID": "",
+                "AWS_SECRET_ACCESS_KEY": "", "HOME": "/no/home",
+                "AWS_EC2_METADATA_SERVICE_ENDPOINT": metadata.url, "AWS_EC2_METADATA_DISABLED": "",
+            ])
+        #expect(
+            result.output.contains(
+                "region us-east-1, access key ASIA1 of the instance's role blobd-role, with a session token, valid until 2086-12-01T00:00:00.000Z\nlist "
+            ), "\(result)")
+        #expect(!result.output.contains("geheim") && !result.output.contains("zeichen"))
+    }
+
     @Test("Connections that break in the race are no verdict: 4")
     func broken() throws {
         let objects = StoredObjects()
@@ -76,6 +107,10 @@ import Testing
     func exitCodes() throws {
         let denying = try ScriptedServer { _ in [.error(403, "AccessDenied")] }
         let down = try ScriptedServer { _ in [.close] }
+        let noKey = [
+            "AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": "", "HOME": "/no/home",
+            "AWS_EC2_METADATA_DISABLED": "true",
+        ]
         for (arguments, environment, status, words) in [
             (["s3://test"], ["AWS_ENDPOINT_URL": denying.url], 1, "may not list"),
             (["s3://test", "--json"], ["AWS_ENDPOINT_URL": denying.url], 1, "may not list"),
@@ -84,6 +119,15 @@ import Testing
             (["http://test"], [:], 2, "must be s3://bucket/prefix"),
             (["s3://test"], ["AWS_ENDPOINT_URL": "nowhere"], 2, "the endpoint \"nowhere\""),
             (["s3://test"], ["AWS_ACCESS_KEY_ID": ""], 2, "only one of"),
+            (
+                ["s3://test"], noKey, 2,
+                "no credentials: environment: AWS_ACCESS_KEY_ID is not set; "
+            ),
+            (
+                ["s3://test"],
+                noKey.merging(["AWS_CONTAINER_CREDENTIALS_FULL_URI": down.url]) { $1 }, 4,
+                "; container: \(down.url): "
+            ),
             ([], [:], 2, "Missing expected argument"),
         ] as [([String], [String: String], Int32, String)] {
             let result = try Self.probe(arguments, environment)

@@ -22,7 +22,8 @@ import Testing
         ObjectStore/Signing:      Hashing Values Access
         ObjectStore/Transport:    Values
         ObjectStore/Answers:      Values
-        ObjectStore/Client:       Hashing Values Access Signing Transport Answers
+        ObjectStore/Credentials:  BlobJSON Values Access Transport Answers
+        ObjectStore/Client:       Hashing Values Access Signing Transport Answers Credentials
         ObjectStore/Probe:        Values Signing Client
 
         BlobStore/Values:         BlobJSON
