@@ -14,12 +14,15 @@ extension BlobStore {
     public func freeOrphans(
         byteCountMax: Int, bootMilliseconds: Int64? = nil
     ) throws(StoreError) -> FreeResult {
-        let isThere = try core.snapshot().hasOrphan()
+        let isThere = try makeSnapshot().hasOrphan()
         guard isThere else { return FreeResult() }
-        return try pipeline.whileWriting { () throws(StoreError) in
-            let rule = pipeline.freeingRule(bootMilliseconds: bootMilliseconds)
+        return try pipeline.whileWriting(committing: false) { () throws(StoreError) in
+            let snapshot = try makeSnapshot()
+            var rule = pipeline.freeingRule(bootMilliseconds: bootMilliseconds)
+            // A view of what is committed can still find what is not committed as an orphan.
+            rule.oldestViewed = min(rule.oldestViewed, snapshot.transaction.viewedCommit)
             let first = pipeline.freeing.withLock { $0.nextNumberAlone }
-            let found = try core.snapshot().orphans(
+            let found = try snapshot.orphans(
                 allowedBy: rule, except: core.quarantine, from: first,
                 byteCountMax: byteCountMax, lookingAt: StoreLimits.freedCountMax)
             // Where many have to wait, each step looks at some of them.
@@ -28,8 +31,10 @@ extension BlobStore {
             guard !found.ready.isEmpty else { return FreeResult() }
             var result = try pipeline.steppingOver(found.ready, number: \.0) {
                 (orphans) throws(StoreError) in
-                try pipeline.inTransaction(isPublishing: false) {
-                    (transaction) throws(StoreError) in
+                try pipeline.inBatch(
+                    BatchPlan(growth: 0, core), asOf: Timestamp(milliseconds: 0),
+                    isPublishing: false
+                ) { (transaction) throws(StoreError) in
                     try transaction.free(orphans, byteCountMax: byteCountMax)
                 }
             }
@@ -40,15 +45,17 @@ extension BlobStore {
 
     /// Gives back what is allocated at the file's end and was not needed between the last two calls. Once a second.
     public func trimFile() throws(StoreError) {
-        try pipeline.whileWriting { () throws(StoreError) in
-            pipeline.space.trim()
+        try pipeline.whileWriting(committing: false) { () throws(StoreError) in
             core.memtables.trim()
+            // Not while a commit is writing.
+            guard pipeline.uncommitted.frozen == nil else { return }
+            pipeline.space.trim(keeping: pipeline.uncommitted.growth.total)
         }
     }
 
     /// Gives free pages inside of `data.mdb` back to the file system, where more of them are allocated than
     /// ``StoreLimits/freeAllocatedPart`` of the pages in use: the file keeps its size, and `du` falls. Pages that a
-    /// snapshot of any process may read are not touched. Commits what is in the log first.
+    /// snapshot of any process may read are not touched.
     ///
     /// - Parameters:
     ///   - microsecondsMax: about how long one step may take.
@@ -56,11 +63,17 @@ extension BlobStore {
     public func reclaimFreePages(
         microsecondsMax: Int, keeping keptByteCount: Int = 0
     ) throws(StoreError) -> ReclaimResult {
-        try pipeline.whileWriting { () throws(StoreError) in
-            var result = try pipeline.reclaimer.reclaim(
+        try pipeline.whileWriting(committing: false) { () throws(StoreError) in
+            var result = ReclaimResult()
+            // Not while a commit is writing.
+            guard pipeline.uncommitted.frozen == nil else {
+                result.more = true
+                return result
+            }
+            result = try pipeline.reclaimer.reclaim(
                 microsecondsMax: microsecondsMax, keeping: keptByteCount)
             result.failure = pipeline.reclaimer.takeFailure()
-            if result.awaitsCommit { try pipeline.commitNothing() }
+            if result.awaitsCommit, !pipeline.uncommitted.isPending { try pipeline.commitNothing() }
             return result
         }
     }

@@ -84,7 +84,7 @@ extension BlobStore {
 
     private func growth(of change: LongChange, countMax: Int) throws(StoreError) -> Int {
         guard case .patchGroup(let owner, let group, _, let patch) = change.kind else { return 0 }
-        let count = try core.snapshot().places(
+        let count = try makeSnapshot().places(
             from: IndexKeys.group(owner, group, change.position &+ 1),
             upTo: IndexKeys.group(owner, group, .max), countMax: countMax
         ).count

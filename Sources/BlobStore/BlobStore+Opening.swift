@@ -47,7 +47,7 @@ extension BlobStore {
     }
 
     /// Opens the store in `directory` for reading, alongside a daemon or alone. It has all that a daemon acknowledged
-    /// before; what is acknowledged later is seen within 100 ms. It may be on a read-only mount, and the writer in
+    /// before; what is acknowledged later is seen within a second. It may be on a read-only mount, and the writer in
     /// another container: a snapshot is known by a lock on `data.mdb`, which costs about a microsecond.
     public static func openReadOnly(
         at directory: String, options: Options = Options()

@@ -68,7 +68,7 @@ extension BlobStore {
 
     /// When the first thing ends that the store still has: later than now where the sweep keeps up. One seek.
     package func firstEnd() throws(StoreError) -> Timestamp? {
-        try core.snapshot().dueEntries(asOf: Timestamp(milliseconds: .max), limit: 1).first?.time
+        try makeSnapshot().dueEntries(asOf: Timestamp(milliseconds: .max), limit: 1).first?.time
     }
 
     /// The commit that the oldest open snapshot of any process sees; nil when none is older than the last.

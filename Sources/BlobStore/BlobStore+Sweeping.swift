@@ -65,7 +65,7 @@ extension BlobStore {
     private func due(
         asOf now: Timestamp
     ) throws(StoreError) -> (hasEntry: Bool, hasCategoryEdit: Bool) {
-        let snapshot = try core.snapshot()
+        let snapshot = try makeSnapshot()
         return (
             try !snapshot.dueEntries(asOf: now, limit: 1).isEmpty,
             try snapshot.firstCategoryEdit() != nil

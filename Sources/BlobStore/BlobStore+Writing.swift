@@ -31,8 +31,8 @@ extension BlobStore {
             }
         }
         let applied = try apply(
-            checked, asOf: now, freeing: freedByteCountMax, bootMilliseconds: bootMilliseconds,
-            isCommitting: false)
+            checked: checked, asOf: now, freeing: freedByteCountMax,
+            bootMilliseconds: bootMilliseconds)
         if hasCategoryEdits { try announceAllCategoryEdits(asOf: now) }
         if refused.isEmpty { return applied }
         var outcomes: [Outcome] = []
@@ -46,15 +46,14 @@ extension BlobStore {
         return outcomes + rest
     }
 
-    /// Does changes that are checked. Owners are not told of a category's edit by it. `isCommitting`: whether they
-    /// are committed, with all that is only in the log, even where the log would do.
+    /// Does changes that are checked. Owners are not told of a category's edit by it.
     package func apply(
-        _ changes: [CheckedChange], asOf now: Timestamp, freeing freedByteCountMax: Int = 0,
-        bootMilliseconds: Int64? = nil, isCommitting: Bool
+        checked changes: [CheckedChange], asOf now: Timestamp, freeing freedByteCountMax: Int = 0,
+        bootMilliseconds: Int64? = nil
     ) throws(StoreError) -> [Outcome] {
         let side = CommitPipeline.SideFreeing(
             byteCountMax: freedByteCountMax, bootMilliseconds: bootMilliseconds)
-        return try pipeline.apply(changes, asOf: now, side, isCommitting: isCommitting)
+        return try pipeline.apply(changes, asOf: now, side)
     }
 
     /// Publishes one part; returns once it is on disk.
@@ -99,7 +98,7 @@ extension BlobStore {
             }
             _ = try pipeline.setLogState(log.id, isInUse: true) {
                 (transaction) throws(StoreError) in
-                try log.begin(in: transaction.transaction.id)
+                try log.writeBegin(in: transaction.transaction.id)
             }
             pipeline.uncommitted.log = log
         }
@@ -111,7 +110,7 @@ extension BlobStore {
             pipeline.uncommitted.wantsLog && pipeline.uncommitted.log == nil
         }
         guard lacksLog, let disk = Disk(core.environment.dataDescriptor),
-            disk.availableByteCount >= 4 * StoreLimits.logByteCount
+            disk.availableByteCount >= 2 * StoreLimits.logByteCount
         else { return false }
         do throws(StoreError) {
             try beginLogging()
@@ -127,8 +126,9 @@ extension BlobStore {
     /// and the next start finds it so: nothing may be changed after it in this process.
     package func endLogging() throws(StoreError) {
         try pipeline.ignoringFull { () throws(StoreError) in
-            try pipeline.whileWriting { () throws(StoreError) in
+            try pipeline.whileWriting(committing: false) { () throws(StoreError) in
                 pipeline.uncommitted.wantsLog = false
+                try pipeline.commitPending()
                 guard let log = pipeline.uncommitted.log else { return }
                 let number = try pipeline.setLogState(log.id, isInUse: false)
                 pipeline.uncommitted.log = nil
@@ -140,8 +140,36 @@ extension BlobStore {
     /// Commits what is in the log and not in `data.mdb`. Throws ``StoreError/full`` where there is no room for it: then
     /// it stays in the log, and readable.
     package func commitPending() throws(StoreError) {
-        try pipeline.whileWriting { () throws(StoreError) in }
+        try pipeline.whileWriting(committing: false) { () throws(StoreError) in
+            try pipeline.commitPending()
+        }
     }
+
+    /// Commits what is in the log while changes go on, so from a thread of its own. Throws as ``commitPending()``.
+    package func checkpoint() throws(StoreError) {
+        do throws(StoreError) {
+            try pipeline.checkpoint()
+        } catch {
+            guard case .full = error else { throw error }
+            try commitPending()
+        }
+    }
+
+    /// Begins what ``checkpoint()`` does, and leaves the rest to it: for tests of what comes in between.
+    package func beginCheckpoint() throws(StoreError) {
+        try pipeline.whileWriting(committing: false) { () throws(StoreError) in
+            _ = try pipeline.freeze()
+        }
+    }
+
+    /// Calls `body` when something is to be committed: from the thread that writes, under its lock. Somebody calls
+    /// ``checkpoint()`` then. nil: nobody does, and what is pending is committed when it is too much.
+    package func onPending(_ body: (@Sendable (PendingBatches) -> Void)?) {
+        pipeline.writing.withLock { _ in pipeline.uncommitted.onPending = body }
+    }
+
+    /// The last commit that this process made; 0: none.
+    package var lastCommit: UInt64 { core.lastCommit.load(ordering: .acquiring) }
 
     /// What is in the log and not in `data.mdb`. Waits while a change is under way.
     package var pendingChanges: PendingBatches {

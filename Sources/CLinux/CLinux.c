@@ -358,6 +358,8 @@ void clinux_idle_priority(void) {
     syscall(SYS_ioprio_set, 1, 0, 3 << 13);
 }
 
+void clinux_lower_priority(void) { setpriority(PRIO_PROCESS, 0, 10); }
+
 int64_t clinux_monotonic_ns(void) { return nanoseconds(CLOCK_MONOTONIC); }
 int64_t clinux_boot_ns(void) { return nanoseconds(CLOCK_BOOTTIME); }
 int64_t clinux_wall_ns(void) { return nanoseconds(CLOCK_REALTIME); }

@@ -171,9 +171,9 @@ internal import Synchronization
         unsafe rest.pointee.companion.store(address, ordering: .sequentiallyConsistent)
     }
 
-    /// Whether a view may still have what it was given. Ask for what is not given any more. Costs a look at every
-    /// slot that was ever tried; why it is certain, see ``oldestViewed``.
-    package func isGiven(_ address: UInt) -> Bool {
+    /// Whether a view of a commit up to `commit` may still have what it was given. Ask for what is not given to such
+    /// views any more. Costs a look at every slot that was ever tried; why it is certain, see ``oldestViewed``.
+    package func isGiven(_ address: UInt, upTo commit: UInt64 = .max) -> Bool {
         atomicMemoryFence(ordering: .sequentiallyConsistent)
         for number
             in 0..<max(1, unsafe rest.pointee.triedCount.load(ordering: .sequentiallyConsistent))
@@ -182,8 +182,10 @@ internal import Synchronization
             switch unsafe slot.pointee.mark.load(ordering: .acquiring) {
             case ReaderSlot.idle: continue
             case ReaderSlot.opening: return true
-            default:
-                if unsafe slot.pointee.companion.load(ordering: .acquiring) == address {
+            case let viewed:
+                if viewed <= commit,
+                    unsafe slot.pointee.companion.load(ordering: .acquiring) == address
+                {
                     return true
                 }
             }

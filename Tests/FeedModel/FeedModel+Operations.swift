@@ -39,10 +39,14 @@ extension FeedModel {
             operationCount += 1
         }
         let outcomes = try store.apply(
-            planned.map { try CheckedChange($0.change, asOf: now) }, asOf: now,
-            freeing: generator.chance(30) ? 1 << 20 : 0, isCommitting: generator.chance(3))
+            checked: planned.map { try CheckedChange($0.change, asOf: now) }, asOf: now,
+            freeing: generator.chance(30) ? 1 << 20 : 0)
         try expect(outcomes.count == planned.count, "\(outcomes.count) outcomes")
         for (one, outcome) in zip(planned, outcomes) { try one.check(outcome) }
+        // Some changes come while what was there before is being committed.
+        if generator.chance(5) { try store.beginCheckpoint() }
+        if generator.chance(5) { try store.checkpoint() }
+        if generator.chance(2) { try store.commitPending() }
     }
 
     private mutating func plan(in store: BlobStore) throws -> Planned {

@@ -265,13 +265,19 @@ extension World {
         let before = store.lastSequence
         let outcomes: [Outcome]
         do {
-            let isCommitting = swarm.has(.commits) && (host.wantsCommit || chance.chance(10))
-            if isCommitting { host.wantsCommit = false }
             outcomes = try store.apply(
-                planned.map { (plan) throws(StoreError) in
+                checked: planned.map { (plan) throws(StoreError) in
                     try CheckedChange(plan.change, asOf: now)
                 }, asOf: now, freeing: chance.chance(30) ? 8 << 20 : 0,
-                bootMilliseconds: clock, isCommitting: isCommitting)
+                bootMilliseconds: clock)
+            if swarm.has(.commits) {
+                // What follows comes while what was there before is being committed.
+                if chance.chance(10) { try store.beginCheckpoint() }
+                if host.wantsCommit || chance.chance(10) {
+                    host.wantsCommit = false
+                    try store.checkpoint()
+                }
+            }
         } catch {
             trace("\(host.name) a change fails: \(error)")
             host.kill()

@@ -60,7 +60,16 @@ enum Logged {
         let store = open(directory)
         for number in 0..<count {
             _ = tell("batch \(number)") { () throws(StoreError) in try apply(number, store) }
-            if number % 5 == 4 {
+            // What comes next is recorded while that is being committed.
+            if number % 5 == 2 {
+                do throws(StoreError) { try store.beginCheckpoint() } catch {
+                    StoreTorture.say("failed freeze: \(error)")
+                }
+            }
+            if number % 10 == 4 {
+                _ = tell("commit") { () throws(StoreError) in try store.checkpoint() }
+            }
+            if number % 10 == 9 {
                 _ = tell("commit") { () throws(StoreError) in try store.commitPending() }
             }
         }

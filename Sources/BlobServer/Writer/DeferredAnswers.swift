@@ -5,8 +5,8 @@ import Logging
 struct CommitWaiters {
     private struct Waiter {
         let connection: ConnectionAddress
-        /// The number of commits at the time of the request.
-        let commitCount: UInt64
+        /// The commit that has what was acknowledged before the request; 0: all was committed.
+        let transaction: UInt64
     }
 
     private var waiters: [Waiter] = []
@@ -14,20 +14,19 @@ struct CommitWaiters {
     var isEmpty: Bool { waiters.isEmpty }
 
     /// Adds the waiters of a batch. They wait for earlier changes, not for those of the batch.
-    mutating func add(from batch: ChangeBatch, commitCount: UInt64) {
+    mutating func add(from batch: ChangeBatch, transaction: UInt64) {
         for waiter in batch.waiters {
             guard case .waitForCommit = waiter.completion else { continue }
-            waiters.append(Waiter(connection: waiter.connection, commitCount: commitCount))
+            waiters.append(Waiter(connection: waiter.connection, transaction: transaction))
         }
     }
 
-    /// Completes the waiters that asked before the last commit or, if nothing is pending, all of them.
-    mutating func completeCommitted(in pendingCounts: PendingCounts) {
+    /// Completes the waiters whose changes are committed or, if nothing is pending, all of them.
+    mutating func completeCommitted(in store: BlobStore) {
         guard !waiters.isEmpty else { return }
-        // If the count is unchanged since the request, what it asked for is pending, unless nothing is.
-        let commitCount = pendingCounts.commitCount
-        let isEmpty = pendingCounts.isEmpty
-        complete(with: .committed) { isEmpty || $0.commitCount != commitCount }
+        let last = store.lastCommit
+        let isEmpty = store.pendingCounts.isEmpty
+        complete(with: .committed) { isEmpty || $0.transaction <= last }
     }
 
     mutating func completeAll(with result: ChangeResult) {

@@ -13,7 +13,6 @@ struct WriterLoop {
     private let writer: WriterThread
     private let context: DaemonContext
     private let store: BlobStore
-    private var commitClock = CommitClock()
     private var commitWaiters = CommitWaiters()
     private var edits: CategoryAnnouncements
     private var readiness: StoreReadiness
@@ -50,39 +49,20 @@ struct WriterLoop {
             }
             if !batch.isEmpty {
                 try apply(batch)
-                noteCommits()
                 // Lets clients that immediately send another change join the next batch: half as many syncs if they
                 // share a core.
                 sched_yield()
             } else if isClosing {
                 return try end()
-            } else if commitClock.isDue(asOf: .now, commitDemand) {
-                try commitPending()
-                noteCommits()
             }
             let hasAdvanced = try advanceLongOperation()
             let hasAnnounced = try edits.announce(in: store)
             let now = Instant.now
             if maintenance.isDue(asOf: now) { try maintenance.run(asOf: now) }
-            commitWaiters.completeCommitted(in: store.pendingCounts)
+            commitWaiters.completeCommitted(in: store)
+            if !commitWaiters.isEmpty { writer.checkpoints.ask() }
             // After the last step of a long change, another one may be queued.
             if batch.isEmpty, !hasAdvanced, !hasAnnounced { wait(asOf: now) }
-        }
-    }
-
-    /// Where it cannot be committed it stays in the log, and readable; the clock has it tried again.
-    private func commitPending() throws(StoreError) {
-        do throws(StoreError) {
-            try store.commitPending()
-        } catch {
-            switch error {
-            case .outcomeUnknown: throw error
-            // Publishes are refused meanwhile, which is logged.
-            case .full: break
-            default:
-                context.log.error(
-                    "Cannot commit what is in changes.log, and tries again: \(error)")
-            }
         }
     }
 
@@ -110,19 +90,15 @@ struct WriterLoop {
             failure = task(given) ?? failure
         }
         if let failure { throw failure }
-        noteCommits()
     }
 
     private func wait(asOf now: Instant) {
-        writer.thread.wait(
-            milliseconds: min(
-                maintenance.pause(asOf: now),
-                commitClock.pause(asOf: now, hasWaiters: !commitWaiters.isEmpty)))
+        writer.thread.wait(milliseconds: maintenance.pause(asOf: now))
     }
 
     private mutating func apply(_ batch: ChangeBatch) throws(StoreError) {
         if batch.hasCommitWaiters {
-            commitWaiters.add(from: batch, commitCount: store.pendingCounts.commitCount)
+            commitWaiters.add(from: batch, transaction: store.pendingCounts.lastTransaction)
         }
         var outcomes: [Outcome] = []
         if !batch.changes.isEmpty {
@@ -132,9 +108,8 @@ struct WriterLoop {
             do throws(StoreError) {
                 // Changes that replace others orphan about as many bytes, which are freed in the same commits.
                 outcomes = try store.apply(
-                    batch.changes, asOf: .now, freeing: Self.freedWithChangesByteCountMax,
-                    bootMilliseconds: .bootMilliseconds,
-                    isCommitting: commitClock.isOverdue(asOf: .now, commitDemand))
+                    checked: batch.changes, asOf: .now, freeing: Self.freedWithChangesByteCountMax,
+                    bootMilliseconds: .bootMilliseconds)
             } catch {
                 batch.refuse(with: .failed(error))
                 throw error
@@ -210,19 +185,6 @@ struct WriterLoop {
         return .applied(outcome)
     }
 
-    private var commitDemand: CommitClock.Demand {
-        CommitClock.Demand(
-            hasWaiters: !commitWaiters.isEmpty,
-            requestCount: store.pendingCounts.commitRequestCount)
-    }
-
-    private mutating func noteCommits() {
-        commitClock.note(
-            store.pendingChanges, commitCount: store.pendingCounts.commitCount, asOf: .now)
-        // Committed changes can be shipped.
-        if context.replica.role == .leader { context.replica.signal.notify() }
-    }
-
     /// Does one step of the long change, so that no other change waits longer than a step takes.
     private mutating func advanceLongOperation() throws(StoreError) -> Bool {
         guard var current = longOperation.take() else { return false }
@@ -261,8 +223,9 @@ struct WriterLoop {
         if let position = context.scrub.takePosition() {
             try ignoringFull { () throws(StoreError) in try store.write(position) }
         }
+        writer.checkpoints.close()
         try store.endLogging()
-        commitWaiters.completeCommitted(in: store.pendingCounts)
+        commitWaiters.completeCommitted(in: store)
     }
 
     private func ignoringFull(_ body: () throws(StoreError) -> Void) throws(StoreError) {

@@ -36,6 +36,8 @@ final class WriterThread: Sendable {
     let context: DaemonContext
     let state = Mutex(State())
     let thread: ServiceThread
+    /// Commits what this thread's changes have left in the log.
+    let checkpoints: CheckpointThread
     /// Called once, when a sync has failed. Nothing may be synced again in this process.
     let onOutcomeUnknown: @Sendable () -> Void
 
@@ -45,9 +47,11 @@ final class WriterThread: Sendable {
         self.context = context
         self.onOutcomeUnknown = onOutcomeUnknown
         thread = try ServiceThread()
+        checkpoints = try CheckpointThread(context)
     }
 
     func start() throws(SystemError) {
+        try checkpoints.start(for: self)
         try thread.start("blobd-writer") { [self] in
             var loop = WriterLoop(self)
             loop.run()
@@ -101,7 +105,10 @@ final class WriterThread: Sendable {
     }
 
     /// Applies queued changes. A long change ends after its current step, and the client may repeat its request.
-    func close() { thread.close() }
+    func close() {
+        thread.close()
+        checkpoints.close()
+    }
 }
 
 private final class TaskOutcome<Value: Sendable>: Sendable {

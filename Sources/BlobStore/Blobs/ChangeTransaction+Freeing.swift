@@ -98,10 +98,10 @@ extension ChangeTransaction {
             counters.bytesStored / StoreLimits.freedWithChangesPart)
         guard counters.orphanBytes >= enough, progress.waiting != transaction.id else { return }
         if progress.nextNumber == 0 { progress.fruitless = transaction.id }
-        // A view that is opened before the commit can still find what this very transaction made
-        // an orphan.
+        // A view that is opened before the commit can still find what this very transaction, or one that is being
+        // committed, made an orphan.
         var rule = rule
-        rule.oldestViewed = min(rule.oldestViewed, transaction.id - 1)
+        rule.oldestViewed = min(rule.oldestViewed, transaction.lastCommit)
         let found = try orphans(
             allowedBy: rule, except: quarantine, from: progress.nextNumber,
             byteCountMax: byteCountMax, lookingAt: StoreLimits.freedWithChangesCountMax)

@@ -13,15 +13,17 @@ extension CommitPipeline {
         try transaction.putCounters()
         let byteCount = transaction.transaction.operations.bytes.byteCount
         guard !transaction.transaction.operations.isOverfull,
-            byteCount <= StoreLimits.logRecordByteCountMax, log.hasRoom(byteCount)
-        else {
-            return false
-        }
+            byteCount <= StoreLimits.logRecordByteCountMax
+        else { return false }
+        log.begin(transaction.transaction.id)
+        guard log.hasRoom(byteCount) else { return false }
         let start = clinux_monotonic_ns()
         let head = LogRecord(
             logID: log.id, transaction: transaction.transaction.id, index: log.recordCount,
             operationCount: UInt32(transaction.transaction.operations.operationCount),
-            operationByteCount: byteCount - LogRecord.byteCount, changeCount: UInt32(changeCount))
+            operationByteCount: byteCount - LogRecord.byteCount,
+            recordCountBefore: uncommitted.frozen?.recordCount ?? 0,
+            changeCount: UInt32(changeCount))
         transaction.transaction.operations.finish(alignment: LogRecord.alignment) { bytes in
             head.write(into: &bytes)
         }
@@ -40,7 +42,7 @@ extension CommitPipeline {
         }
         pending.noteSynced()
         core.durations.log.note(nanoseconds: clinux_monotonic_ns() - start)
-        logByteCount.store(log.offset, ordering: .relaxed)
+        logByteCount.store(uncommitted.batches.byteCount, ordering: .relaxed)
         core.memtables.publish()
         // Who is woken looks at once, and finds it.
         if !transaction.touchedOwners.isEmpty {

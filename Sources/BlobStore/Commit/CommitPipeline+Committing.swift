@@ -8,7 +8,6 @@ extension CommitPipeline {
     /// Commits what is in the log. Only inside ``whileWriting(committing:_:)``. Where there is no room it stays there,
     /// and readable; so does ``StoreError/full`` say then.
     func commitPending() throws(StoreError) {
-        guard uncommitted.isPending else { return }
         do throws(StoreError) {
             try commitWhatIsThere()
         } catch {
@@ -21,19 +20,25 @@ extension CommitPipeline {
 
     /// Like ``commitPending()``, but where that has just failed for want of room it is not tried again.
     func commitPendingUnlessStuck() throws(StoreError) {
-        if uncommitted.isPending, uncommitted.isStuck { throw .full }
+        if uncommitted.isStuck { throw .full }
         try commitPending()
     }
 
     private func commitWhatIsThere() throws(StoreError) {
+        try settle()
+        guard uncommitted.isPending else { return }
         let transaction = try ChangeTransaction(core, asOf: Timestamp(milliseconds: 0))
         try commit(transaction, growth: uncommitted.growth.total)
     }
 
     /// Commits what is pending, and what `transaction` did, which is taken back where it throws. After that all that was
-    /// pending still is.
+    /// pending still is, but for what was frozen.
     func commit(_ changed: consuming ChangeTransaction, growth: Int) throws(StoreError) {
         var transaction = changed
+        do throws(StoreError) { try settle() } catch {
+            transaction.rollBack()
+            throw error
+        }
         let commit = Commit(transaction)
         var saved: ReplicationState?
         var state: LogState?
@@ -42,22 +47,26 @@ extension CommitPipeline {
             if !uncommitted.isPending || transaction.isDirty { try transaction.putCounters() }
             if uncommitted.isPending, let log = uncommitted.log {
                 saved = try saveShipped(in: &transaction)
-                // What the log begins with from now on, until the next transaction's first record.
-                state = LogState(id: log.id, isInUse: true, firstTransaction: commit.number)
+                // What the areas begin with from now on, until the next transaction's first record.
+                var first = log.first
+                first[commit.number] = commit.number
+                state = LogState(id: log.id, isInUse: true, first: first)
             }
-            try write(transaction.transaction.memtable, state, growth: growth)
+            try core.tree.locking { () throws(StoreError) in
+                try write(transaction.transaction.memtable, state, growth: growth)
+            }
         } catch {
             transaction.rollBack()
             throw error
         }
-        if let state { uncommitted.log?.expectedFirst = state.firstTransaction }
+        if let state { uncommitted.log?.first = state.first }
         if let saved { core.replication.noteSaved(saved, core.leases) }
         finish(commit)
     }
 
     /// Writes down how far shipping is, on the way. Damage to what waits to be shipped keeps nothing from being
     /// committed.
-    private func saveShipped(
+    func saveShipped(
         in transaction: inout ChangeTransaction
     ) throws(StoreError) -> ReplicationState? {
         let begin = transaction.mark
@@ -74,7 +83,7 @@ extension CommitPipeline {
 
     /// Puts all that a memtable has into `data.mdb`, and commits. A change that meets a damaged page is refused as long as
     /// it can be: what is acknowledged is left out alone, and named, since all others would wait for it for ever.
-    private func write(
+    func write(
         _ memtable: Memtable, _ state: LogState?, growth: Int
     ) throws(StoreError) {
         var leftOut: [UInt: StoreError] = [:]
@@ -107,7 +116,7 @@ extension CommitPipeline {
         var tree = try StoreError.converting { () throws(LMDBError) in
             try core.environment.beginWrite()
         }
-        try memtable.ownView.forEachNewest { (entry) throws(StoreError) in
+        try memtable.ownList.forEachNewest { (entry) throws(StoreError) in
             guard leftOut.isEmpty || leftOut[entry.address] == nil else { return }
             current = entry
             let table = tables[Int(entry.table)]
@@ -152,7 +161,7 @@ extension CommitPipeline {
         ) { (transaction) throws(StoreError) in
             try body(&transaction)
             let number = transaction.transaction.id
-            let state = LogState(id: id, isInUse: isInUse, firstTransaction: number)
+            let state = LogState(id: id, isInUse: isInUse, first: LogFirst(number))
             try transaction.set(state)
             return number
         }

@@ -4,7 +4,7 @@ internal import Synchronization
 
 extension CommitPipeline {
     /// Runs `body` as the only writer, unless a sync has failed before. `committing`: whether what is pending is
-    /// committed first.
+    /// committed first; where there was no room for that, it is not tried again here.
     func whileWriting<Result>(
         committing: Bool = true, _ body: () throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
@@ -12,7 +12,7 @@ extension CommitPipeline {
         return try writing.locking { () throws(StoreError) in
             do throws(StoreError) {
                 try checkSyncs()
-                if committing { try commitPending() }
+                if committing { try commitPendingUnlessStuck() }
                 return try body()
             } catch {
                 if case .outcomeUnknown(let why) = error { syncFailure.withLock { $0 = why } }
@@ -36,17 +36,18 @@ extension CommitPipeline {
         }
     }
 
-    /// Like ``change(growth:asOf:isPublishing:_:)``, for a change that can be done in part: where there is no room
-    /// for `count` of it, less is tried.
+    /// Runs `body` in a batch as the only writer, for a change that can be done in part: where there is no room for
+    /// `count` of it, less is tried. It is acknowledged as any other change.
     func changeInSteps<Result>(
         of count: Int, growth: (Int) throws(StoreError) -> Int = { (_) throws(StoreError) in 0 },
         asOf now: Timestamp = Timestamp(milliseconds: 0), isPublishing: Bool,
         _ body: (inout ChangeTransaction, Int) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
-        try whileWriting { () throws(StoreError) in
+        try whileWriting(committing: false) { () throws(StoreError) in
             try inShrinkingSteps(of: count) { (count) throws(StoreError) in
-                try inTransaction(
-                    growth: try growth(count), asOf: now, isPublishing: isPublishing
+                try inBatch(
+                    BatchPlan(growth: try growth(count), core), asOf: now,
+                    isPublishing: isPublishing
                 ) { (transaction) throws(StoreError) in
                     try body(&transaction, count)
                 }
@@ -64,7 +65,9 @@ extension CommitPipeline {
         growth: Int = 0, asOf now: Timestamp = Timestamp(milliseconds: 0), isPublishing: Bool,
         _ body: (inout ChangeTransaction) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
-        precondition(!uncommitted.isPending, "what is pending is committed before")
+        precondition(
+            !uncommitted.isPending && uncommitted.frozen == nil,
+            "what is pending is committed before")
         var remembersRemovals = true
         if isPublishing {
             if try space.prepare(growth: growth) == .inFreePages { try commitNothing(asOf: now) }
@@ -117,8 +120,10 @@ extension CommitPipeline {
 
     /// Gives the file system space for holes that are written again: the end of the file, and free pages.
     func makeRoom() {
-        space.releaseEnd()
-        reclaimer.reclaimForWriting(byteCount: 4 * space.reserveByteCount)
+        core.tree.withLock { _ in
+            space.releaseEnd()
+            reclaimer.reclaimForWriting(byteCount: 4 * space.reserveByteCount)
+        }
     }
 
     /// Calls `body` with `count`, and with a quarter of it as long as there is no space for so many at once.

@@ -4,14 +4,14 @@ internal import Synchronization
 /// How changes get to disk, one batch at a time.
 ///
 /// 1. Take a batch: the changes that fit one transaction
-/// (``apply(_:asOf:freeing:bootMilliseconds:isCommitting:)``). 2. Budget its space: what it may add to the file is
+/// (``apply(_:asOf:freeing:bootMilliseconds:)``). 2. Budget its space: what it may add to the file is
 /// allocated before it begins (`Space/`). 3. Apply it (``ChangeTransaction``): what it puts and deletes is in the
 /// memtable, seen by nobody else. 4. Append what it did to the write-ahead log (`Log/`) and publish it, or commit it
 /// with all that is pending. 5. Tell those who wait.
 ///
-/// A commit puts the memtable into `data.mdb` in the order of the keys, and the log begins again at its start
-/// (`CommitPipeline+Committing.swift`). After a crash the memtable is made again from the log
-/// (`CommitPipeline+Recovery.swift`).
+/// A commit puts the memtable into `data.mdb` in the order of the keys (`CommitPipeline+Committing.swift`). It is frozen
+/// for that, so that changes go on in another one (`CommitPipeline+Freezing.swift`). After a crash it is made again
+/// from the log (`CommitPipeline+Recovery.swift`).
 final class CommitPipeline: Sendable {
     let core: StoreCore
     let space: SpaceReserve
@@ -60,7 +60,7 @@ final class CommitPipeline: Sendable {
 
     /// See ``BlobStore/apply(_:asOf:freeing:bootMilliseconds:)``.
     func apply(
-        _ changes: [CheckedChange], asOf now: Timestamp, _ side: SideFreeing, isCommitting: Bool
+        _ changes: [CheckedChange], asOf now: Timestamp, _ side: SideFreeing
     ) throws(StoreError) -> [Outcome] {
         try whileWriting(committing: false) { () throws(StoreError) in
             var outcomes: [Outcome] = []
@@ -72,8 +72,7 @@ final class CommitPipeline: Sendable {
                     continue
                 }
                 let batch = BatchPlan(of: changes, from: index, core)
-                let together = try applyTogether(
-                    changes, batch, isCommitting: isCommitting, asOf: now, side)
+                let together = try applyTogether(changes, batch, asOf: now, side)
                 // Most often they are all, and need not be copied.
                 if outcomes.isEmpty { outcomes = together } else { outcomes += together }
                 index = batch.range.upperBound
@@ -84,8 +83,7 @@ final class CommitPipeline: Sendable {
 
     /// Applies a batch together; where that fails as a whole, one by one, so that only those are refused that must be.
     private func applyTogether(
-        _ changes: [CheckedChange], _ batch: BatchPlan, isCommitting: Bool, asOf now: Timestamp,
-        _ side: SideFreeing
+        _ changes: [CheckedChange], _ batch: BatchPlan, asOf now: Timestamp, _ side: SideFreeing
     ) throws(StoreError) -> [Outcome] {
         var progress = freeing.withLock { $0 }
         do throws(StoreError) {
@@ -93,7 +91,7 @@ final class CommitPipeline: Sendable {
                 side.byteCountMax > 0
                 ? freeingRule(bootMilliseconds: side.bootMilliseconds) : nil
             let outcomes = try inBatch(
-                batch, isCommitting: isCommitting, asOf: now,
+                batch, asOf: now,
                 isPublishing: batch.range.contains { changes[$0].change.needsRoom }
             ) { (transaction) throws(StoreError) in
                 var outcomes: [Outcome] = []
@@ -126,8 +124,7 @@ final class CommitPipeline: Sendable {
         var outcomes: [Outcome] = []
         for index in batch.range {
             let alone = BatchPlan(of: changes, from: index, countMax: 1, core)
-            outcomes += try applyTogether(
-                changes, alone, isCommitting: isCommitting, asOf: now, .none)
+            outcomes += try applyTogether(changes, alone, asOf: now, .none)
         }
         return outcomes
     }
@@ -136,21 +133,24 @@ final class CommitPipeline: Sendable {
 
     /// Runs `body` in a batch, and appends what it did to the log or commits it with all that is pending. Only inside
     /// `whileWriting(committing: false)`. What `body` throws leaves nothing changed.
-    private func inBatch<Result>(
-        _ batch: BatchPlan, isCommitting: Bool, asOf now: Timestamp, isPublishing: Bool,
+    func inBatch<Result>(
+        _ batch: BatchPlan, asOf now: Timestamp, isPublishing: Bool,
         _ body: (inout ChangeTransaction) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
-        var growth = uncommitted.growth
-        if !uncommitted.isPending, uncommitted.log != nil {
-            growth.tableByteCount = (try? tableByteCount()) ?? .max
-        }
-        growth.add(batch)
-        if isPublishing, core.memtables.byteCount > StoreLimits.memtableByteCountMax {
-            try commitPendingUnlessStuck()
+        var growth = growth(with: batch)
+        if uncommitted.isPending, isTooMuch(growth, batch) {
+            do throws(StoreError) {
+                try makeWay()
+                growth = self.growth(with: batch)
+            } catch {
+                guard case .full = error, !isPublishing else { throw error }
+            }
         }
         let mayBeLogged =
-            uncommitted.log != nil && !isCommitting && !batch.isLong && space.mayBePending(growth)
-        let hasRoom = (mayBeLogged || uncommitted.isPending) && space.hasRoomAtEnd(growth.total)
+            uncommitted.log != nil && !batch.isLong && space.mayBePending(growth)
+        let hasRoom =
+            (mayBeLogged || uncommitted.isPending)
+            && space.hasRoomAtEnd(growth.total + (uncommitted.frozen?.growth.total ?? 0))
         if !hasRoom {
             // Without room each batch is committed by itself, so that it is known what fits.
             do throws(StoreError) {
@@ -170,13 +170,8 @@ final class CommitPipeline: Sendable {
         do throws(StoreError) {
             try transaction.beginBatch(mayBeLogged ? .log : .checkpoint, of: core.replication)
             result = try body(&transaction)
-            guard transaction.isDirty else {
-                // What changed nothing costs no sync, but for those who wait for what was changed before.
-                if isCommitting {
-                    try ignoringFull { () throws(StoreError) in try commitPending() }
-                }
-                return result
-            }
+            // What changed nothing costs no sync.
+            guard transaction.isDirty else { return result }
             captured = try transaction.capture()
         } catch {
             transaction.rollBack()
@@ -190,11 +185,52 @@ final class CommitPipeline: Sendable {
             removedLongValueCount: transaction.transaction.removedLongValueCount)
         if try append(&transaction, changeCount: batch.range.count) {
             uncommitted.growth = growth
+            notePending()
         } else {
             try commit(transaction, growth: growth.total)
         }
         if let captured { core.replication.note(captured, core.leases) }
         return result
+    }
+
+    /// What is pending may add to the file with a batch.
+    private func growth(with batch: BatchPlan) -> PendingGrowth {
+        var growth = uncommitted.growth
+        if !uncommitted.isPending, uncommitted.log != nil {
+            let (sum, isTooLong) = ((try? tableByteCount()) ?? .max).addingReportingOverflow(
+                uncommitted.frozen?.growth.lastingByteCount ?? 0)
+            growth.tableByteCount = isTooLong ? .max : sum
+        }
+        growth.add(batch)
+        return growth
+    }
+
+    /// Whether a batch does not come into the memtable and the log's area as they are.
+    private func isTooMuch(_ growth: PendingGrowth, _ batch: BatchPlan) -> Bool {
+        let byteCount = batch.byteCount + batch.range.count * Change.loggedByteCount
+        return !space.mayBePending(growth)
+            || core.memtables.byteCount > StoreLimits.memtableByteCountMax
+            || uncommitted.log?.hasRoom(byteCount) == false
+    }
+
+    /// Has what follows come into an empty memtable and an empty area of the log.
+    private func makeWay() throws(StoreError) {
+        guard uncommitted.onPending != nil else { return try commitPendingUnlessStuck() }
+        if uncommitted.isStuck { throw .full }
+        try settle()
+        _ = try freeze()
+        notePending(isMuch: true)
+    }
+
+    /// Tells who commits what is pending, where somebody does.
+    private func notePending(isMuch: Bool = false) {
+        guard let onPending = uncommitted.onPending else { return }
+        var batches = uncommitted.batches
+        batches.isMuch =
+            isMuch || (uncommitted.log?.byteCount ?? 0) > StoreLimits.logAreaByteCount / 2
+            || core.memtables.byteCount > StoreLimits.memtableByteCountMax / 2
+            || !space.mayBePending(uncommitted.growth, part: 2)
+        onPending(batches)
     }
 
     /// Bytes of the pages that a change may copy: those of all tables but the chunks'.
@@ -226,18 +262,16 @@ final class CommitPipeline: Sendable {
         core.memtables.retire()
         // Only then: who finds nothing pending finds the commit.
         // The marks are other processes' to write, too: the log does not depend on them.
-        if uncommitted.isPending || !pending.isEmpty { noteAllCommitted() }
+        if uncommitted.isPending || !pending.isEmpty {
+            uncommitted.log?.restart()
+            logByteCount.store(0, ordering: .relaxed)
+            pending.clear()
+        }
         uncommitted.growth = PendingGrowth()
         uncommitted.isStuck = false
         space.coverLastPage()
         // Not before: who is woken looks at once, and must find it.
         if !commit.owners.isEmpty { feedWatch.notify(commit.owners, at: commit.revision) }
-    }
-
-    func noteAllCommitted() {
-        uncommitted.log?.restart()
-        logByteCount.store(0, ordering: .relaxed)
-        pending.clear()
     }
 }
 

@@ -32,6 +32,13 @@ extension ChangeTransaction {
         }
     }
 
+    /// Begins a batch of what is this store's own, of which nothing is shipped.
+    mutating func beginOwnBatch() {
+        destination = .log
+        transaction.operations.restart(
+            prefixByteCount: LogRecord.byteCount, byteCountMax: StoreLimits.logRecordByteCountMax)
+    }
+
     /// Begins the revisions and assigned ids of a leader that was started without its bucket after a random gap:
     /// another copy of its store gives others, so that no cursor and no link is good for both.
     private mutating func skipNumbers(of replication: Replication) throws(StoreError) {

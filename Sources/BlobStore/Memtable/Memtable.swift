@@ -10,6 +10,7 @@ internal import Synchronization
 /// It is a skip list, ordered by table, then key, newest first. Nothing in it changes once it is published, so a reader
 /// that knows how many operations were acknowledged when it began (``MemtableView``) sees just those, and values are
 /// read in place. It is made for one commit, its base, and is of no use to a view of a later one, which has all of it.
+/// While it is written to `data.mdb`, frozen, the changes that follow come into the next one, which lies over it.
 @safe final class Memtable: @unchecked Sendable {
     // Sendable: all that changes it is called under `CommitPipeline.writing`. What readers follow, the links and the
     // numbers, is atomic; a link is written once its entry is complete.
@@ -37,11 +38,13 @@ internal import Synchronization
     private var places = InlineArray<8, InsertionPlace>(repeating: InsertionPlace())
     private var random: UInt64 = 0x9E37_79B9_7F4A_7C15
 
-    /// - Parameter base: the commit that the first batch is on top of.
-    init(base: UInt64, memory: MemtableBlocks = MemtableBlocks()) {
+    /// - Parameters:
+    ///   - base: the commit that the first batch is on top of.
+    ///   - older: what that commit is being made of; nil: it is there.
+    init(base: UInt64, over older: Memtable? = nil, memory: MemtableBlocks = MemtableBlocks()) {
         self.memory = memory
         let head = UnsafeMutablePointer<MemtableHead>.allocate(capacity: 1)
-        head.initialize(to: MemtableHead(base: base))
+        head.initialize(to: MemtableHead(base: base, older: older?.address ?? 0))
         address = UInt(bitPattern: head)
     }
 
@@ -121,8 +124,8 @@ internal import Synchronization
     }
 
     /// What the writer sees: also what is not published.
-    var ownView: MemtableView {
-        MemtableView(address: address, operationCount: MemtableEntry.takenBack - 1)
+    var ownList: MemtableList {
+        MemtableList(address: address, operationCount: MemtableEntry.takenBack - 1)
     }
 
     private func allocate(_ key: RawSpan, _ length: Int, in table: UInt8) -> MemtableEntry {
@@ -171,9 +174,9 @@ internal import Synchronization
         {
             place = InsertionPlace()
         }
-        ownView.findBefore(entry.table, entry.key, entry.number, &place.before)
+        ownList.findBefore(entry.table, entry.key, entry.number, &place.before)
         for level in 0..<entry.height {
-            let links = ownView.links(of: place.before[level])
+            let links = ownList.links(of: place.before[level])
             entry.links[level].store(links[level].load(ordering: .relaxed), ordering: .relaxed)
             links[level].store(entry.address, ordering: .releasing)
             place.before[level] = entry.address
@@ -195,14 +198,17 @@ struct MemtableHead: ~Copyable {
 
     /// The commit that it is on top of.
     let base: UInt64
+    /// The memtable that this commit is being made of; 0: it was there.
+    let older: UInt
     /// The operations up to this number are acknowledged.
     let published = Atomic<UInt64>(0)
     /// The first entry of each level; 0: none.
     let links: UnsafeMutablePointer<Atomic<UInt>>
     let filter = KeyFilter()
 
-    init(base: UInt64) {
+    init(base: UInt64, older: UInt) {
         self.base = base
+        self.older = older
         links = .allocate(capacity: Self.heightMax)
         for level in 0..<Self.heightMax { (links + level).initialize(to: Atomic(0)) }
     }

@@ -40,6 +40,8 @@ final class StoreCore: Sendable {
     let lastCommit = Atomic<UInt64>(0)
     /// What is acknowledged and not committed.
     let memtables: Memtables
+    /// Held while `data.mdb` is written. Taken alone, or inside of `CommitPipeline.writing`.
+    let tree = Mutex<Void>(())
     /// Keeps other daemons out; nil when read-only. The last to go.
     private let directoryLock: DirectoryLock?
 

@@ -5,6 +5,9 @@ internal import LMDB
 /// published or committed. What it reads is what is acknowledged with its own changes.
 struct TableWriter: ~Copyable {
     let memtable: Memtable
+    /// The one below it, kept: it may be settled meanwhile.
+    private let frozen: Memtable?
+    private let view: MemtableView
     /// What is put and deleted from now on, as far as it is asked for.
     var operations = OperationBuffer()
     /// Entries that were put or removed, but for chunks, and their bytes.
@@ -19,17 +22,25 @@ struct TableWriter: ~Copyable {
     init(_ store: StoreCore) throws(StoreError) {
         let snapshot = try Snapshot(store, isKept: true, isCommitted: true)
         let counters = try snapshot.soundCounters()
-        memtable = store.memtables.current(over: snapshot.transaction.viewedCommit)
+        let commit = snapshot.transaction.viewedCommit
+        memtable = store.memtables.current(over: commit)
+        // Between the commit of what is frozen and the note of it the snapshot has it already.
+        frozen = store.memtables.frozen
+        view = MemtableView(
+            memtable.ownList, over: frozen.map { MemtableList(address: $0.address) })
         firstUncommittedBlobNumber = counters.nextBlobNumber
         self.snapshot = snapshot
     }
 
     /// The number of the commit that will have these changes.
-    var id: UInt64 { snapshot.transaction.viewedCommit + 1 }
+    var id: UInt64 { memtable.base + 1 }
+
+    /// The last commit: the one before, or, while that is being made, the one before it.
+    var lastCommit: UInt64 { snapshot.transaction.viewedCommit }
 
     @_lifetime(borrow self)
     borrowing func get(_ key: RawSpan, in table: Table) throws(StoreError) -> RawSpan? {
-        switch memtable.ownView.find(key, in: table.number) {
+        switch view.find(key, in: table.number) {
         case .nothing: break
         case .deleted: return nil
         case .value(let bytes):
@@ -45,7 +56,7 @@ struct TableWriter: ~Copyable {
 
     @_lifetime(borrow self)
     borrowing func cursor(in table: Table) throws(StoreError) -> TableCursor {
-        TableCursor(try snapshot.transaction.cursor(in: table), over: memtable.ownView)
+        TableCursor(try snapshot.transaction.cursor(in: table), over: view)
     }
 
     /// Throws ``StoreError/corrupt(_:)`` for a key that no table can have: a batch of another host says any.

@@ -173,7 +173,9 @@ public enum StoreLimits {
     /// Orphans that freeing by itself looks at in one step.
     static let freedCountMax = 32_768
     /// Bytes of the log (`changes.log`), which are written once when it is made.
-    public static let logByteCount = 8 << 20
+    public static let logByteCount = 2 * logAreaByteCount
+    /// Bytes of each of its two areas: one has what is being committed, the other what follows.
+    static let logAreaByteCount = 16 << 20
     /// A batch with more stored bytes than this is committed, and not logged, where its payloads have more than
     /// ``loggedPayloadByteCountMax`` on average: they would be written twice, while a commit has few pages besides.
     public static let loggedBatchByteCountMax = 256 << 10

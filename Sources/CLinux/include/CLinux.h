@@ -126,6 +126,9 @@ pid_t clinux_start_program(char *const arguments[], int output);
 /// ioprio_set(2) with the idle class). What the system refuses stays as it was.
 void clinux_idle_priority(void);
 
+/// Lowers the priority of the calling thread, for good: others come first where the processor is short.
+void clinux_lower_priority(void);
+
 // Clocks: clock_gettime(2), in nanoseconds.
 
 /// Gives free memory back to the system (malloc_trim).

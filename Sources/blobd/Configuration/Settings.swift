@@ -40,7 +40,7 @@ extension Setting {
             "write-ahead-log", .flag, \.limits.isLogging, .atStart,
             """
             Acknowledge short changes when they are in the write-ahead log (changes.log), and commit them \
-            within 100 ms. Without it, each batch is committed first.
+            within a second. Without it, each batch is committed first.
             """),
         .one(
             "keep-free", .size(0...byteCountMax), \.store.freeAllocatedByteCountMin, .live,

@@ -17,7 +17,7 @@ import Testing
     func disk(byteCount: Int, hasOwners: Bool, isLogging: Bool) throws {
         // An eighth of it is left to payloads on their way in, which eight of the longest fit with
         // more to spare than tmpfs miscounts by.
-        let disk = try SmallDisk(byteCount: (isLogging ? 26 : 16) << 20)
+        let disk = try SmallDisk(byteCount: (isLogging ? 50 : 16) << 20)
         let path = disk.path + "/data"
         // It opens again, and goes on.
         for _ in 0..<2 {

@@ -144,7 +144,7 @@ import Testing
         try store.pipeline.space.prepare(growth: 2 * growth)
         let grown = store.pipeline.space.fileByteCount
         // Room for what was asked for lately is kept.
-        for _ in 0..<3 { store.pipeline.space.trim() }
+        for _ in 0..<3 { store.pipeline.space.trim(keeping: 0) }
         #expect(store.pipeline.space.fileByteCount < grown - growth)
         try store.pipeline.space.prepare(growth: growth)
         let needed = store.core.environment.usedByteCount + growth + StoreLimits.reserveByteCount

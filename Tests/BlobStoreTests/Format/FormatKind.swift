@@ -276,7 +276,7 @@ extension FormatKind {
     private static let ofTheLog = [
         FormatKind(
             "log state",
-            LogState(id: logID, isInUse: true, firstTransaction: 0x2122_2324),
+            LogState(id: logID, isInUse: true, first: LogFirst(0x2122_2324)),
             is: FormatDocument.bytes("Write-ahead log"), unread: 4,
             write: { value, _ in value.value },
             read: { try LogState($1.span.bytes) }),
@@ -285,13 +285,13 @@ extension FormatKind {
             "record of the log",
             LogRecord(
                 logID: logID, transaction: 0x2122_2324, index: 0x31, operationCount: 2,
-                operationByteCount: 21, changeCount: 0x41),
+                operationByteCount: 21, recordCountBefore: 0x51, changeCount: 0x41),
             is: hex(
                 """
-                62 6c 6f 62 64 6c 6f 67 01 00 00 00 a3 b5 4f fb
+                62 6c 6f 62 64 6c 6f 67 03 00 00 00 a8 24 b8 c5
                 08 07 06 05 04 03 02 01 18 17 16 15 14 13 12 11
                 24 23 22 21 00 00 00 00 31 00 00 00 02 00 00 00
-                15 00 00 00 00 00 00 00 41 00 00 00 00 00 00 00
+                15 00 00 00 51 00 00 00 41 00 00 00 00 00 00 00
                 01 00 01 00 01 00 00 00 6b 76
                 02 05 03 00 00 00 00 00 6b 65 79
                 """), mayBeLonger: true,
@@ -306,7 +306,9 @@ extension FormatKind {
             read: { _, bytes in
                 let head = try unwrap(LogRecord(bytes.span.bytes, byteCountMax: bytes.count))
                 let end = LogRecord.byteCount + head.operationByteCount
-                guard LogRecord.isWhole(bytes.span.bytes.extracting(0..<end)) else {
+                guard !head.isOfEarlierVersion,
+                    LogRecord.isWhole(bytes.span.bytes.extracting(0..<end))
+                else {
                     throw Refused()
                 }
                 return head

@@ -19,7 +19,15 @@ import Testing
     }
 
     private static func find(_ key: Key, in view: MemtableView) -> [UInt8]?? {
-        switch view.find(key.bytes.span.bytes, in: key.table) {
+        value(view.find(key.bytes.span.bytes, in: key.table))
+    }
+
+    private static func find(_ key: Key, in list: MemtableList) -> [UInt8]?? {
+        value(list.find(key.bytes.span.bytes, in: key.table))
+    }
+
+    private static func value(_ finding: MemtableList.Finding) -> [UInt8]?? {
+        switch finding {
         case .nothing: nil
         case .deleted: .some(nil)
         case .value(let bytes): Array(bytes)
@@ -42,14 +50,24 @@ import Testing
         return found
     }
 
-    @Test("Each reader finds the operations that were published when it began")
-    func againstDictionary() throws {
+    @Test(
+        "Each reader finds the operations that were published when it began, and those of a frozen memtable below, where its commit has not got them",
+        arguments: [false, true])
+    func againstDictionary(isOverFrozen: Bool) throws {
         var generator = SeededGenerator(seed: testSeed(1))
-        let memtable = Memtable(base: 7)
+        let first = Memtable(base: 7)
+        var memtable = first
         var model: [Key: [UInt8]?] = [:]
         var earlier: [(MemtableView, [Key: [UInt8]?])] = []
+        // Without what the memtable below has.
+        var alone: [Key: [UInt8]?] = [:]
         #expect(MemtableView(address: memtable.address, over: 8) == nil)
-        for _ in 0..<testRounds(60) {
+        let rounds = testRounds(60)
+        for round in 0..<rounds {
+            if isOverFrozen, round == rounds / 2 {
+                memtable = Memtable(base: 8, over: first)
+                alone = [:]
+            }
             for _ in 0..<40 {
                 let table = UInt8(generator.below(3))
                 let length = 1 + generator.below(3)
@@ -58,15 +76,22 @@ import Testing
                 if generator.below(3) == 0 {
                     memtable.delete(key.bytes.span.bytes, in: table)
                     model[key] = .some(nil)
+                    alone[key] = .some(nil)
                 } else {
                     let value = (0..<generator.below(40)).map { _ in UInt8(generator.below(256)) }
                     memtable.put(key.bytes.span.bytes, value.span.bytes, in: table)
                     model[key] = .some(value)
+                    alone[key] = .some(value)
                 }
             }
             memtable.publish()
             let view = try #require(MemtableView(address: memtable.address, over: 7))
             earlier.append((view, model))
+            guard memtable !== first else { continue }
+            // What is below is committed: it is not looked into.
+            let above = try #require(MemtableView(address: memtable.address, over: 8))
+            earlier.append((above, alone))
+            #expect(MemtableView(address: memtable.address, over: 9) == nil)
         }
         let keys = Array(model.keys)
         for (view, model) in earlier {
@@ -80,6 +105,7 @@ import Testing
                 #expect(backward.map(\.0) == expected.reversed().map(\.bytes))
             }
         }
+        withExtendedLifetime((first, memtable)) {}
     }
 
     /// What a random walk of a table finds: the same steps lead to the same entries, wherever they lie.
@@ -263,7 +289,7 @@ import Testing
                 }
             }
             for key in changed.keys {
-                #expect(Self.find(key, in: memtable.ownView) == changed[key], "the writer")
+                #expect(Self.find(key, in: memtable.ownList) == changed[key], "the writer")
             }
             if generator.below(2) == 0 {
                 memtable.rollBack(to: mark)
@@ -275,11 +301,11 @@ import Testing
             guard let view = MemtableView(address: memtable.address, over: 1) else { continue }
             for key in changed.keys {
                 #expect(Self.find(key, in: view) == model[key])
-                #expect(Self.find(key, in: memtable.ownView) == model[key])
+                #expect(Self.find(key, in: memtable.ownList) == model[key])
             }
             var newest: [Key: [UInt8]?] = [:]
             var count = 0
-            memtable.ownView.forEachNewest { entry in
+            memtable.ownList.forEachNewest { entry in
                 let key = Key(table: entry.table, bytes: entry.key.array())
                 newest[key] = .some(entry.length < 0 ? nil : entry.bytes.array())
                 count += 1
@@ -314,7 +340,7 @@ import Testing
                     while !run.isOver.load(ordering: .acquiring) {
                         let atLeast = run.published.load(ordering: .acquiring)
                         guard let view = MemtableView(address: address, over: 1) else { break }
-                        let atMost = view.versionCount
+                        let atMost = MemtableList(address: address).operationCount / 2
                         let found = number(view) ?? 0
                         if found < atLeast || found > atMost { faults += 1 }
                         looks += 1
@@ -344,9 +370,4 @@ import Testing
         withExtendedLifetime(memtable) {}
         #expect(faults.looks > 100 && faults.faults == 0, "\(faults)")
     }
-}
-
-extension MemtableView {
-    /// How many versions a reader may see, with two operations each.
-    fileprivate var versionCount: UInt64 { operationCount / 2 }
 }

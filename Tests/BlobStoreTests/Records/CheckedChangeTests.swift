@@ -153,12 +153,12 @@ import Testing
         ]
         let checked = try changes.map { try CheckedChange($0, asOf: noon) }
         let before = try store.counters()
-        let late = try store.apply(checked, asOf: end, isCommitting: false)
+        let late = try store.apply(checked: checked, asOf: end)
         let fields = late.map { $0.error?.field }
         #expect(fields == [InvalidInput.Field?](repeating: .expiry, count: changes.count))
         let after = try store.counters()
         #expect(after == before)
-        let inTime = try store.apply(checked, asOf: end.adding(seconds: -1), isCommitting: false)
+        let inTime = try store.apply(checked: checked, asOf: end.adding(seconds: -1))
         #expect(inTime.allSatisfy { $0.error == nil })
     }
 
@@ -175,7 +175,7 @@ import Testing
         #expect(throws: StoreError.self) { try checked.with([part]) }
         part.name = "payload"
         let record = try store.apply(
-            [try checked.with([part])], asOf: noon, isCommitting: false)[0].record
+            checked: [try checked.with([part])], asOf: noon)[0].record
         #expect(record?.parts.map(\.name) == ["payload"])
     }
 }

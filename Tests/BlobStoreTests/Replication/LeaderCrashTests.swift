@@ -31,6 +31,7 @@ import Testing
         #expect(try store.outboxCount() < 10)
         try log.ship(store)
         try store.saveShipped()
+        try store.commitPending()
         #expect(try store.outboxCount() == 0)
         let state = try #require(store.replicationState)
         #expect(state.sequence == store.lastSequence)
@@ -94,10 +95,9 @@ import Testing
             }
         }
         try folder.afterKill(expectAll)
-        // So is a batch that is committed with them.
+        // So is a batch after which all are committed.
         let outcome = try store.apply(
-            [try CheckedChange(.publish(try store.publication("d", [4])), asOf: noon)],
-            asOf: noon, isCommitting: true)
+            [.publish(try store.publication("d", [4]))], asOf: noon, isCommitting: true)
         #expect(outcome.map(\.isDone) == [true] && !store.pendingChanges.isPending)
         try expectAll(store)
         #expect(try store.lookUp("d") == .found)

@@ -78,9 +78,11 @@ extension BlobStore {
     func apply(
         _ changes: [Change], asOf now: Timestamp, freeing byteCountMax: Int = 0, isCommitting: Bool
     ) throws -> [Outcome] {
-        try apply(
-            changes.map { try CheckedChange($0, asOf: now) }, asOf: now, freeing: byteCountMax,
-            isCommitting: isCommitting)
+        let outcomes = try apply(
+            checked: changes.map { try CheckedChange($0, asOf: now) }, asOf: now,
+            freeing: byteCountMax)
+        if isCommitting { try commitPending() }
+        return outcomes
     }
 
     /// Applies one change.

@@ -8,25 +8,24 @@ struct LogReader: Sendable {
     let core: StoreCore
     let pending: PendingCounts
 
-    /// Whether the log has what `data.mdb` has not: the first record of a transaction takes the place of that of
-    /// the last one, which is committed by then.
-    private func hasUncommittedLog() throws(StoreError) -> Bool {
+    /// The last transaction that the log has something of and `data.mdb` has not; nil: `data.mdb` has all.
+    private func uncommittedTransaction() throws(StoreError) -> UInt64? {
         let state = try stateNow().state
         guard let state, state.isInUse,
             let log = try WriteAheadLog(core.directory, of: state.id, .reading),
-            let transaction = try log.firstTransaction()
-        else { return false }
-        return transaction > (try stateNow().last)
+            let transaction = try log.lastTransaction(), transaction > (try stateNow().last)
+        else { return nil }
+        return transaction
     }
 
     /// Refuses a store whose log has what nobody is about to commit: its daemon died.
     func requireCommitted() throws(StoreError) {
-        let before = pending.commitCount
+        guard let awaited = try uncommittedTransaction() else { return }
         for look in 0..<StoreLimits.commitIntervalMillisecondsMax {
-            guard try hasUncommittedLog() else { return }
+            // What follows meanwhile is not waited for.
+            if try stateNow().last >= awaited { return }
             // A writer that is at work sets the mark before it writes a record, clears it after the
             // commit, and commits when it is asked.
-            if pending.commitCount != before { return }
             if !pending.isEmpty {
                 pending.requestCommit()
             } else if look >= Self.unmarkedLookCountMax {
@@ -91,7 +90,7 @@ struct LogReader: Sendable {
     func lostChanges(_ reason: String, _ last: UInt64) -> String {
         let mark = pending.mark
         let lost =
-            mark.transaction == last + 1
+            mark.last.transaction > last
             ? "up to \(mark.changeCount) acknowledged changes may be missing"
             : "an unknown number of acknowledged changes may be missing"
         return
@@ -118,33 +117,47 @@ extension WriteAheadLog {
             throw .corrupt("\(directory)/\(fileName) is missing")
         }
         guard try log.beginsAs(state, after: last) else { return LogContents() }
-        var contents = LogContents(records: try log.records(of: last + 1))
+        var contents = LogContents(records: try log.records(after: last))
+        var counts: [UInt64: Int] = [:]
         for record in contents.records {
             let head = LogRecord(record.span.bytes, byteCountMax: record.count)
             contents.changeCount += Int(head?.changeCount ?? 0)
+            counts[head?.transaction ?? 0, default: 0] += 1
         }
         // The last batch may not have been acknowledged: it is counted before it is written.
-        let count = contents.records.count
-        let isOfMark = mark.transaction == last + 1
-        let missing = isOfMark ? mark.batchCount - count : 0
-        guard missing <= 1, !isOfMark || count >= mark.syncedBatchCount else {
-            throw .corrupt(
-                "\(log.path) has \(count) of the \(max(mark.batchCount - 1, mark.syncedBatchCount)) batches in \(PendingCounts.fileName)"
-            )
+        for counted in [mark.last, mark.before] where counted.transaction > last {
+            let count = counts[counted.transaction] ?? 0
+            let missing = counted.batchCount - count
+            guard missing <= 1, count >= counted.syncedBatchCount else {
+                throw .corrupt(
+                    "\(log.path) has \(count) of the \(max(counted.batchCount - 1, counted.syncedBatchCount)) batches in \(PendingCounts.fileName)"
+                )
+            }
+            if missing == 1 { contents.isLastDropped = true }
         }
-        if missing == 1 {
-            contents.isLastDropped = true
-        } else {
-            contents.isLastDropped = try log.hasPart(of: last + 1, after: contents.records)
+        if !contents.isLastDropped {
+            let transaction = (counts[last + 2] ?? 0) > 0 ? last + 2 : last + 1
+            let records = contents.records.suffix(counts[transaction] ?? 0)
+            contents.isLastDropped = try log.hasPart(of: transaction, after: Array(records))
         }
         return contents
     }
 
-    /// Whether the log begins as `data.mdb` says: with a record of the next transaction, or with the last that it
-    /// had before. A write that was cut off leaves one of them, since a head is in one sector. Returns false when
-    /// the log was ended in order.
+    /// Whether each area of the log begins as `data.mdb` says: with a record of the next transaction, or with the last
+    /// that it had before. A write that was cut off leaves one of them, since a head is in one sector. Returns false
+    /// when the log was ended in order.
     private func beginsAs(_ state: LogState, after last: UInt64) throws(StoreError) -> Bool {
-        let byteCount = try byteCount()
+        let begins = try begins()
+        if let head = begins[0].head, head.logID == id {
+            if head.kind == .ended { return false }
+            guard !head.isOfEarlierVersion else {
+                throw .cannotOpen(
+                    path: path,
+                    reason:
+                        "blobd 0.2.0 has left changes in it; start that version once, and stop it")
+            }
+        }
+        let byteCount = try fileByteCount()
         guard byteCount >= StoreLimits.logByteCount else {
             throw .corrupt(
                 byteCount == 0
@@ -152,30 +165,22 @@ extension WriteAheadLog {
                     : "\(path) is truncated: it has \(byteCount) of \(StoreLimits.logByteCount) bytes"
             )
         }
-        guard let head = try anyHead(at: 0) else {
-            throw .corrupt("\(path) does not begin with a record: it was emptied or overwritten")
-        }
-        guard head.logID == id else {
-            throw .corrupt("\(path) belongs to another store or to an earlier run")
-        }
-        if head.kind == .ended { return false }
-        if head.transaction > last + 1 { throw tooOld(head, last + 1) }
-        guard head.transaction == last + 1 || head.transaction == state.firstTransaction else {
-            throw .corrupt(
-                "\(path) is too old: it begins with transaction \(head.transaction); \(DataFile.name) expects \(state.firstTransaction)"
-            )
+        for (area, head) in begins {
+            guard let head else {
+                throw .corrupt(
+                    "\(path) does not begin with a record: it was emptied or overwritten")
+            }
+            guard head.logID == id else {
+                throw .corrupt("\(path) belongs to another store or to an earlier run")
+            }
+            let next = (last + 1) % 2 == area ? last + 1 : last + 2
+            if head.transaction > next { throw tooOld(head, next) }
+            guard state.first.allows(head.transaction, before: next) else {
+                throw .corrupt(
+                    "\(path) is too old: it begins with transaction \(head.transaction); \(DataFile.name) expects \(state.first[next])"
+                )
+            }
         }
         return true
-    }
-
-    private func hasPart(of transaction: UInt64, after records: [[UInt8]]) throws(StoreError)
-        -> Bool
-    {
-        let offset = records.reduce(0) { $0 + LogRecord.padded($1.count) }
-        guard let head = try anyHead(at: offset) else {
-            return false
-        }
-        return head.logID == id && head.transaction == transaction
-            && head.index == UInt32(records.count)
     }
 }

@@ -2,16 +2,15 @@ internal import Bytes
 internal import LMDB
 
 /// The head of a record of the log (`docs/FORMAT.md`). After it come the operations of one batch
-/// (``OperationBuffer``), and zeros up to the next page. A record counts while its transaction is the one after
+/// (``OperationBuffer``), and zeros up to the next page. A record counts while its transaction is one of the two after
 /// the last commit.
 struct LogRecord: Equatable {
     static let byteCount = 64
     /// Records begin at multiples of this, so that writing one never touches bytes of another.
     static let alignment = 4_096
     static let magic = Array("blobdlog".utf8)
-    /// The version of the layout; and that of records of blobd 0.2.0, of which long values are elsewhere.
-    private static let version: UInt32 = 1
-    private static let versionWithPlaces: UInt32 = 2
+    /// The version of the layout. Earlier ones are blobd 0.2.0's, which is to read them.
+    private static let version: UInt32 = 3
     private static let checkedFrom = 16
 
     /// Which log it is in. A log has a new one whenever a process begins to log, and nobody is told it: bytes that
@@ -23,6 +22,9 @@ struct LogRecord: Equatable {
     var index: UInt32
     var operationCount: UInt32
     var operationByteCount: Int
+    /// How many records there are of the transaction before, where that was not committed when this was written: in
+    /// the other area, whole, since it is written after them.
+    var recordCountBefore: UInt32 = 0
     /// The changes that were acknowledged with it.
     var changeCount: UInt32 = 0
     var kind = Kind.changes
@@ -52,19 +54,20 @@ extension LogRecord {
         guard bytes.byteCount >= Self.byteCount,
             bytes.extracting(first: 8).equals(Self.magic.span.bytes),
             case let version = bytes.integer(8, as: UInt32.self),
-            version == Self.version || version == Self.versionWithPlaces,
-            let count = Int(exactly: bytes.integer(48, as: UInt64.self)),
+            1...Self.version ~= version,
+            case let count = Int(bytes.integer(48, as: UInt32.self)),
             count <= byteCountMax - Self.byteCount,
             let kind = Kind(rawValue: bytes.integer(60))
         else { return nil }
         changeCount = bytes.integer(56)
         self.kind = kind
-        isOfEarlierVersion = version == Self.versionWithPlaces
+        isOfEarlierVersion = version < Self.version
         logID = bytes.words(16)
         transaction = bytes.integer(32)
         index = bytes.integer(40)
         operationCount = bytes.integer(44)
         operationByteCount = count
+        recordCountBefore = bytes.integer(52)
     }
 
     /// Whether `record`, head and operations, is what was written.
@@ -84,7 +87,8 @@ extension LogRecord {
         target.store(transaction, at: 32)
         target.store(index, at: 40)
         target.store(operationCount, at: 44)
-        target.store(UInt64(operationByteCount), at: 48)
+        target.store(UInt32(operationByteCount), at: 48)
+        target.store(recordCountBefore, at: 52)
         target.store(changeCount, at: 56)
         target.store(kind.rawValue, at: 60)
         let checksum = Checksum(target.bytes.extracting(Self.checkedFrom..<end))
@@ -93,13 +97,43 @@ extension LogRecord {
 }
 
 /// The value `log` of the table `meta`. Each commit of what is in the log writes it, so it says with which record
-/// the log must begin. One that does not was removed, emptied, or is another one.
+/// each area of the log must begin. One that does not was removed, emptied, or is another one.
 struct LogState: Equatable {
     var id: Nonce
     /// Whether the log may have changes that `data.mdb` has not.
     var isInUse: Bool
-    /// The transaction of the record at the log's start; the next transaction's may have replaced it.
-    var firstTransaction: UInt64
+    /// The transaction of the record at the start of each area; a later one's may have replaced it.
+    var first: LogFirst
+}
+
+/// The transactions of the records that the areas of a log begin with. A transaction's records are in the first area
+/// where its number is even, else in the second.
+struct LogFirst: Equatable {
+    private var even: UInt64
+    private var odd: UInt64
+
+    /// Both areas begin with the same one, which has no records yet.
+    init(_ transaction: UInt64) { (even, odd) = (transaction, transaction) }
+
+    fileprivate init(last: UInt64, distance: UInt32) {
+        self.init(last)
+        if distance > 0 { self[last + 1] = last &- UInt64(distance) }
+    }
+
+    /// Of the area that the records of a transaction come into.
+    subscript(transaction: UInt64) -> UInt64 {
+        get { transaction % 2 == 0 ? even : odd }
+        set { if transaction % 2 == 0 { even = newValue } else { odd = newValue } }
+    }
+
+    /// Whether an area may begin with a record of `begin` while the next record in it is to be one of `next`. One that
+    /// no record has come into for 2³² transactions may begin with anything earlier.
+    func allows(_ begin: UInt64, before next: UInt64) -> Bool {
+        begin == next || begin == self[next] || begin < self[next] && distance == .max
+    }
+
+    fileprivate var last: UInt64 { max(even, odd) }
+    fileprivate var distance: UInt32 { UInt32(clamping: last - min(even, odd)) }
 }
 
 extension LogState: MetaValue {
@@ -111,7 +145,7 @@ extension LogState: MetaValue {
     init(_ value: RawSpan) throws(StoreError) {
         try Self.form.check(value, key: Self.name.utf8.span.bytes)
         id = value.words(0)
-        firstTransaction = value.integer(16)
+        first = LogFirst(last: value.integer(16), distance: value.integer(28))
         switch value.integer(24, as: UInt32.self) {
         case 0: isInUse = false
         case 1: isInUse = true
@@ -122,9 +156,10 @@ extension LogState: MetaValue {
     var value: [UInt8] {
         var bytes: [UInt8] = []
         bytes.append(words: id)
-        bytes.append(littleEndian: firstTransaction)
+        bytes.append(littleEndian: first.last)
         bytes.append(littleEndian: UInt32(isInUse ? 1 : 0))
-        bytes.appendZeros(12)
+        bytes.append(littleEndian: first.distance)
+        bytes.appendZeros(8)
         Self.form.seal(&bytes, key: Self.name.utf8.span.bytes)
         return bytes
     }

@@ -8,10 +8,11 @@ internal import Synchronization
 ///
 ///     word 0     how many batches are not committed; 0: all is
 ///     word 1     how often somebody has asked the writer for a commit
-///     word 2     how often all was committed
-///     word 3     the transaction of those batches, and in the last 16 bits how many there are
-///     word 4     how many changes are in them
+///     word 2     how often what was in the log was committed
+///     word 3     the last transaction of those batches, and in the last 16 bits how many there are of it
+///     word 4     how many changes are in all of them
 ///     word 5     like word 3, but of the batches that are synced
+///     word 6     like word 5, of the transaction before
 @safe package struct PendingCounts: @unchecked Sendable {
     // Sendable: the pointers never change, and what they point to is atomic.
     /// In the process that writes its own, which the file gets a copy of; in others those of the file.
@@ -26,7 +27,7 @@ internal import Synchronization
     static var fileName: String { DataFile.pendingName }
 
     private static let byteCount = 4 << 10
-    private static let wordCount = 6
+    private static let wordCount = 7
     private static let wordByteCount = MemoryLayout<UInt64>.size
 
     /// Maps the file of a store. What an earlier writer left in it stays until ``clear()``. A reader that finds no
@@ -104,7 +105,7 @@ internal import Synchronization
     /// How many batches were acknowledged and are not in `data.mdb`.
     package var batchCount: UInt64 { words[0].load(ordering: .acquiring) }
 
-    /// How often all was committed: where this has changed, all that was acknowledged before is.
+    /// How often what was in the log was committed.
     package var commitCount: UInt64 { words[2].load(ordering: .acquiring) }
 
     /// Only in processes that read. A request that another one overwrites is not missed: each asks until the commit.
@@ -135,9 +136,13 @@ internal import Synchronization
     /// room to say so: the batch must not come into the log then, and ``removeBatch(after:)`` takes it back.
     func addBatch(of transaction: UInt64, changeCount: Int) -> Bool {
         let mark = mark
-        let isFirst = mark.transaction != transaction
-        let batchCount = isFirst ? 1 : UInt64(mark.batchCount) + 1
-        let changes = (isFirst ? 0 : mark.changeCount) + changeCount
+        let isFirst = mark.last.transaction != transaction
+        let batchCount = isFirst ? 1 : UInt64(mark.last.batchCount) + 1
+        let changes = (isEmpty ? 0 : mark.changeCount) + changeCount
+        if isFirst {
+            // All of them are synced.
+            words[6].store(words[5].load(ordering: .relaxed), ordering: .relaxed)
+        }
         words[4].store(UInt64(changes), ordering: .relaxed)
         words[3].store(
             transaction << Self.batchCountBits | min(batchCount, Self.batchCountMax),
@@ -150,7 +155,8 @@ internal import Synchronization
     func removeBatch(after mark: Mark) {
         words[4].store(UInt64(mark.changeCount), ordering: .relaxed)
         words[3].store(
-            mark.transaction << Self.batchCountBits | UInt64(mark.batchCount), ordering: .relaxed)
+            mark.last.transaction << Self.batchCountBits | UInt64(mark.last.batchCount),
+            ordering: .relaxed)
         words[0].wrappingSubtract(1, ordering: .releasing)
         publish()
     }
@@ -164,12 +170,18 @@ internal import Synchronization
 
     /// It outlives the process that counted, though not always the machine: it may be of any time before.
     struct Mark: Equatable {
-        /// Which transaction the batches are part of.
-        var transaction: UInt64 = 0
-        /// Batches, the last of which may have been in writing.
-        var batchCount = 0
-        /// Batches of the same transaction that were synced.
-        var syncedBatchCount = 0
+        /// The batches of one transaction.
+        struct Batches: Equatable {
+            var transaction: UInt64 = 0
+            /// The last of them may have been in writing.
+            var batchCount = 0
+            /// Those that were synced.
+            var syncedBatchCount = 0
+        }
+
+        var last = Batches()
+        /// Of the transaction before that of the last ones; it may be committed.
+        var before = Batches()
         /// Changes in all batches.
         var changeCount = 0
     }
@@ -177,25 +189,41 @@ internal import Synchronization
     /// What was last counted. One word has what must agree, so a page that was written to the disk
     /// in the middle of a change makes nothing up.
     var mark: Mark {
-        let word = words[3].load(ordering: .relaxed)
-        let synced = words[5].load(ordering: .relaxed)
-        let isSame = synced >> Self.batchCountBits == word >> Self.batchCountBits
+        func batches(_ index: Int) -> (transaction: UInt64, count: Int) {
+            let word = words[index].load(ordering: .relaxed)
+            return (word >> Self.batchCountBits, Int(word & Self.batchCountMax))
+        }
+        let (last, synced, before) = (batches(3), batches(5), batches(6))
         return Mark(
-            transaction: word >> Self.batchCountBits,
-            batchCount: Int(word & Self.batchCountMax),
-            syncedBatchCount: isSame ? Int(synced & Self.batchCountMax) : 0,
+            last: Mark.Batches(
+                transaction: last.transaction, batchCount: last.count,
+                syncedBatchCount: synced.transaction == last.transaction ? synced.count : 0),
+            before: Mark.Batches(
+                transaction: before.transaction == last.transaction ? 0 : before.transaction,
+                batchCount: before.count, syncedBatchCount: before.count),
             changeCount: Int(truncatingIfNeeded: words[4].load(ordering: .relaxed) & 0xFFFF_FFFF))
+    }
+
+    /// The transaction of the batch that was counted last; 0: all is committed.
+    package var lastTransaction: UInt64 {
+        words[3].load(ordering: .relaxed) >> Self.batchCountBits
     }
 
     private static let batchCountBits: UInt64 = 16
     /// More than the log has room for.
     private static let batchCountMax: UInt64 = 0xFFFF
 
+    /// Some of the batches are committed, and others are not.
+    func noteCommitted(batchCount: UInt64) {
+        words[0].wrappingSubtract(
+            min(batchCount, words[0].load(ordering: .relaxed)), ordering: .releasing)
+        words[2].wrappingAdd(1, ordering: .releasing)
+        publish()
+    }
+
     func clear() {
-        // The count first: a filter that is half empty must not be asked.
         words[0].store(0, ordering: .releasing)
-        words[3].store(0, ordering: .relaxed)
-        words[5].store(0, ordering: .relaxed)
+        for index in [3, 5, 6] { words[index].store(0, ordering: .relaxed) }
         words[2].wrappingAdd(1, ordering: .releasing)
         // Where the disk has no room others wait until the next commit.
         publish()

@@ -1,8 +1,8 @@
 internal import Glibc
 
 /// The file `changes.log`: changes that were acknowledged and are not in `data.mdb` yet. It is written with zeros
-/// once, so that a record is on disk with one sync of its own blocks. It has room for the records of one LMDB
-/// transaction, and begins again at its start with the next, when those are committed.
+/// once, so that a record is on disk with one sync of its own blocks. It has two areas. The records of one LMDB
+/// transaction are in one; while that is being committed, those of the next one come into the other.
 final class WriteAheadLog {
     static let fileName = "changes.log"
 
@@ -11,10 +11,13 @@ final class WriteAheadLog {
     private var direct: DirectFile?
     let path: String
     let id: Nonce
-    /// The transaction that `data.mdb` says the log begins with.
-    var expectedFirst: UInt64 = 0
-    private(set) var offset = 0
-    /// How many records there are of the next transaction.
+    /// The transactions that `data.mdb` says its areas begin with.
+    var first = LogFirst(0)
+    /// The transaction that records are appended to.
+    private(set) var transaction: UInt64 = 0
+    /// Bytes of its records.
+    private(set) var byteCount = 0
+    /// How many records there are of it.
     private(set) var recordCount: UInt32 = 0
 
     enum Use {
@@ -53,7 +56,7 @@ final class WriteAheadLog {
 
     deinit { close(descriptor) }
 
-    func byteCount() throws(StoreError) -> Int {
+    func fileByteCount() throws(StoreError) -> Int {
         var status = stat()
         guard fstat(descriptor, &status) == 0 else { throw .system("fstat \(path)") }
         return Int(status.st_size)
@@ -61,14 +64,28 @@ final class WriteAheadLog {
 
     /// Writes zeros to what is missing of its full size.
     private func allocate() throws(StoreError) {
-        let size = try byteCount()
+        let size = try fileByteCount()
         guard size < StoreLimits.logByteCount else { return }
         let zeros = [UInt8](repeating: 0, count: StoreLimits.logByteCount - size)
         try write(zeros.span.bytes, at: size)
         try sync()
     }
 
-    func hasRoom(_ byteCount: Int) -> Bool { byteCount <= StoreLimits.logByteCount - offset }
+    func hasRoom(_ byteCount: Int) -> Bool {
+        byteCount <= StoreLimits.logAreaByteCount - self.byteCount
+    }
+
+    /// The area that the records of a transaction come into begins here.
+    private static func start(of transaction: UInt64) -> Int {
+        transaction % 2 == 0 ? 0 : StoreLimits.logAreaByteCount
+    }
+
+    /// From now on records are appended to `transaction`, at the start of its area: what that has is committed.
+    func begin(_ transaction: UInt64) {
+        guard transaction != self.transaction else { return }
+        self.transaction = transaction
+        restart()
+    }
 
     /// Writes a record of a multiple of ``LogRecord/alignment`` that fits, and syncs it. Returns false, with its
     /// place empty, when the disk has no room for it.
@@ -80,7 +97,7 @@ final class WriteAheadLog {
         } catch {
             throw .outcomeUnknown("\(path): \(error)")
         }
-        offset += record.byteCount
+        byteCount += record.byteCount
         recordCount += 1
         return true
     }
@@ -88,6 +105,7 @@ final class WriteAheadLog {
     /// The log is allocated, but not every file system (btrfs, ZFS) writes where it allocated. Returns false
     /// when the disk has no room.
     private func writeUnlessFull(_ record: RawSpan) throws(StoreError) -> Bool {
+        let offset = Self.start(of: transaction) + byteCount
         if direct?.write(record, at: offset) == true { return true }
         direct = nil
         do throws(StoreError) {
@@ -96,9 +114,9 @@ final class WriteAheadLog {
         } catch {
             guard case .full = error else { throw error }
         }
-        // Only the head says whether there is a record, and may be there. The log begins as it must all the same.
+        // Only the head says whether there is a record, and may be there. The area begins as it must all the same.
         var begins = false
-        if offset == 0 { begins = try beginsAgain() }
+        if byteCount == 0 { begins = try beginsAgain() }
         if !begins {
             let nothing = [UInt8](repeating: 0, count: LogRecord.alignment)
             try write(nothing.span.bytes, at: offset)
@@ -107,10 +125,10 @@ final class WriteAheadLog {
         return false
     }
 
-    /// Writes what the log begins with while it has no record. Returns false when the disk has no room.
+    /// Writes what the area begins with while it has no record. Returns false when the disk has no room.
     private func beginsAgain() throws(StoreError) -> Bool {
         do throws(StoreError) {
-            try writeSign(.begun, expectedFirst)
+            try writeSign(.begun, first[transaction], at: Self.start(of: transaction))
             return true
         } catch {
             guard case .full = error else { throw error }
@@ -118,32 +136,36 @@ final class WriteAheadLog {
         }
     }
 
-    /// Begins at the start again: the transaction that its records belong to is committed.
+    /// The transaction that its records belong to is committed, or frozen: the next record is another one's.
     func restart() {
-        offset = 0
+        byteCount = 0
         recordCount = 0
     }
 
-    /// Writes what a log begins with before `data.mdb` says, in `transaction`, that it is in use.
-    func begin(in transaction: UInt64) throws(StoreError) {
-        try writeSign(.begun, transaction)
+    /// Writes what the areas begin with before `data.mdb` says, in `transaction`, that the log is in use.
+    func writeBegin(in transaction: UInt64) throws(StoreError) {
+        for next in [transaction, transaction + 1] {
+            try writeSign(.begun, transaction, at: Self.start(of: next))
+        }
         try sync()
-        expectedFirst = transaction
+        first = LogFirst(transaction)
     }
 
     /// Makes all that is there unreadable, and says so at the start, so that its `data.mdb` can be replaced by a
     /// copy of another time: records of earlier transactions would be ahead of an older one.
     func end(in transaction: UInt64) throws(StoreError) {
-        let count = try byteCount() - LogRecord.alignment
+        let count = try fileByteCount() - LogRecord.alignment
         if count > 0 {
             let zeros = [UInt8](repeating: 0, count: count)
             try write(zeros.span.bytes, at: LogRecord.alignment)
         }
-        try writeSign(.ended, transaction)
+        try writeSign(.ended, transaction, at: 0)
         try sync()
     }
 
-    private func writeSign(_ kind: LogRecord.Kind, _ transaction: UInt64) throws(StoreError) {
+    private func writeSign(
+        _ kind: LogRecord.Kind, _ transaction: UInt64, at offset: Int
+    ) throws(StoreError) {
         var record = [UInt8](repeating: 0, count: LogRecord.alignment)
         let head = LogRecord(
             logID: id, transaction: transaction, index: 0, operationCount: 0,
@@ -151,13 +173,30 @@ final class WriteAheadLog {
         var span = record.mutableSpan
         var target = span.mutableBytes
         head.write(into: &target)
-        try write(record.span.bytes, at: 0)
+        try write(record.span.bytes, at: offset)
     }
 
-    /// The transaction of the changes that it begins with; nil when there are none that are whole.
-    func firstTransaction() throws(StoreError) -> UInt64? {
-        let first = try record(at: 0, upTo: byteCount())?.head
-        return first?.kind == .changes ? first?.transaction : nil
+    /// The last transaction of which there are whole records; nil when there is none.
+    func lastTransaction() throws(StoreError) -> UInt64? {
+        let end = try fileByteCount()
+        var last: UInt64?
+        for area in [0, 1] as [UInt64] {
+            let head = try record(at: Self.start(of: area), upTo: end)?.head
+            guard let head, head.kind == .changes else { continue }
+            last = max(last ?? 0, head.transaction)
+        }
+        return last
+    }
+
+    /// The records of the two transactions after the commit `last`.
+    func records(after last: UInt64) throws(StoreError) -> [[UInt8]] {
+        let first = try records(of: last + 1)
+        let second = try records(of: last + 2)
+        for record in second {
+            let head = LogRecord(record.span.bytes, byteCountMax: record.count)
+            guard head?.recordCountBefore == UInt32(first.count) else { throw missing(first) }
+        }
+        return first + second
     }
 
     /// The records of a transaction, whole ones in their order. One that was being written when the power went is
@@ -165,13 +204,12 @@ final class WriteAheadLog {
     /// transaction means that `data.mdb` was restored from an older copy.
     func records(of transaction: UInt64) throws(StoreError) -> [[UInt8]] {
         var records: [[UInt8]] = []
-        var offset = 0
-        let end = try byteCount()
+        var offset = Self.start(of: transaction)
+        let end = try min(fileByteCount(), offset + StoreLimits.logAreaByteCount)
         while let record = try record(at: offset, upTo: end),
             record.head.transaction == transaction, record.head.index == records.count,
             record.head.kind == .changes
         {
-            try refuseEarlierVersion(record.head)
             records.append(record.bytes)
             offset += record.head.paddedByteCount
         }
@@ -189,11 +227,21 @@ final class WriteAheadLog {
         return records
     }
 
-    private func refuseEarlierVersion(_ head: LogRecord) throws(StoreError) {
-        guard head.isOfEarlierVersion else { return }
-        throw .cannotOpen(
-            path: path,
-            reason: "blobd 0.2.0 has left changes in it; start that version once, and stop it")
+    /// What the areas begin with, of whichever log; nil where that is no record.
+    func begins() throws(StoreError) -> [(next: UInt64, head: LogRecord?)] {
+        try [0, 1].map { (area: UInt64) throws(StoreError) in
+            (area, try anyHead(at: Self.start(of: area)))
+        }
+    }
+
+    /// Whether a record of a transaction was begun after its whole ones.
+    func hasPart(of transaction: UInt64, after records: [[UInt8]]) throws(StoreError) -> Bool {
+        let offset = records.reduce(0) { $0 + LogRecord.padded($1.count) }
+        guard offset < StoreLimits.logAreaByteCount,
+            let head = try anyHead(at: Self.start(of: transaction) + offset)
+        else { return false }
+        return head.logID == id && head.transaction == transaction
+            && head.index == UInt32(records.count)
     }
 
     func tooOld(_ head: LogRecord, _ transaction: UInt64) -> StoreError {
@@ -213,14 +261,16 @@ final class WriteAheadLog {
 
     /// The head at a place; nil when there is none of this log.
     private func head(at offset: Int, upTo end: Int) throws(StoreError) -> LogRecord? {
-        guard let head = try anyHead(at: offset, upTo: end), head.logID == id else { return nil }
+        guard let head = try anyHead(at: offset, upTo: end), head.logID == id,
+            !head.isOfEarlierVersion
+        else { return nil }
         return head
     }
 
     /// The head at a place, of whichever log; nil when there is none.
-    func anyHead(at offset: Int, upTo end: Int? = nil) throws(StoreError) -> LogRecord? {
+    private func anyHead(at offset: Int, upTo end: Int? = nil) throws(StoreError) -> LogRecord? {
         var byteCountMax = end ?? 0
-        if end == nil { byteCountMax = try byteCount() }
+        if end == nil { byteCountMax = try fileByteCount() }
         guard byteCountMax - offset >= LogRecord.alignment else { return nil }
         let bytes = try read(LogRecord.byteCount, at: offset)
         return LogRecord(bytes.span.bytes, byteCountMax: byteCountMax - offset)

@@ -24,6 +24,13 @@ struct BatchPlan {
         self.pageByteCount = pageByteCount
     }
 
+    /// One change that may copy and add pages of so many bytes.
+    init(growth: Int, _ core: StoreCore) {
+        self.init(from: 0, pageByteCount: core.environment.pageByteCount)
+        range = 0..<1
+        bookkeepingGrowth = growth + Change.addedByteCount * pageScale
+    }
+
     /// The batch of `changes` that begins at `start`: up to the limits of a transaction, or to a change that is
     /// written ahead. A blob that is stored, or comes twice, adds its bytes once or not at all.
     init(of changes: [CheckedChange], from start: Int, countMax: Int = .max, _ core: StoreCore) {

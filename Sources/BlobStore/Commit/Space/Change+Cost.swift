@@ -11,6 +11,8 @@ extension Change {
     /// How many of these bytes are not copies of pages that are there.
     static let addedByteCount = 8 << 10
     private static let bookkeepingPutCount = 8
+    /// What the log has of a change besides its payload, about.
+    static let loggedByteCount = 1 << 10
     /// Of an owner's entries: its leaf and those of the group, of the tombstone and of what it has, with
     /// branches.
     private static let ownerByteCount = 20 << 10

@@ -71,11 +71,21 @@ final class SpaceReserve: Sendable {
             var step = Self.step(used)
             let isWritten = growth <= Self.writtenGrowthByteCountMax
             if isWritten { step = min(step, Self.writtenStepByteCountMax) }
-            let before = fileByteCount
-            let end =
-                allocate(to: needed + step, from: used) ?? allocate(to: needed, from: used) ?? 0
+            func allocate() -> Int {
+                self.allocate(to: needed + step, from: used)
+                    ?? self.allocate(to: needed, from: used) ?? 0
+            }
+            // Not over pages that a commit is writing.
+            let written =
+                isWritten
+                ? core.tree.withLockIfAvailable { _ in
+                    let before = fileByteCount
+                    let end = allocate()
+                    writeZeros(from: before, to: end)
+                    return end
+                } : nil
+            let end = written ?? allocate()
             state.allocated = max(state.allocated, end)
-            if isWritten { writeZeros(from: before, to: end) }
             return end > 0
         }
         if isThere { return .atEnd }
@@ -95,10 +105,12 @@ final class SpaceReserve: Sendable {
 
     /// Whether what is in the log may add so much to the file. Room for it is had ahead, and counts as
     /// the file's, so a small file has less.
-    func mayBePending(_ growth: PendingGrowth) -> Bool {
+    ///
+    /// - Parameter divisor: of the bounds.
+    func mayBePending(_ growth: PendingGrowth, part divisor: Int = 1) -> Bool {
         let part = environment.usedByteCount / StoreLimits.pendingPart
         func byteCountMax(_ range: ClosedRange<Int>) -> Int {
-            min(max(part, range.lowerBound), range.upperBound)
+            min(max(part, range.lowerBound), range.upperBound) / divisor
         }
         return growth.lastingByteCount <= byteCountMax(StoreLimits.pendingGrowthRange)
             && growth.copiedByteCount <= byteCountMax(StoreLimits.pendingCopiesRange)
@@ -132,10 +144,12 @@ final class SpaceReserve: Sendable {
 
     /// Gives back room at the end of the file that changes have not asked for lately. Only while
     /// nothing is written.
-    func trim() {
+    ///
+    /// - Parameter pending: bytes that the next commit may add.
+    func trim(keeping pending: Int) {
         let used = environment.usedByteCount
         state.withLock { state in
-            let growth = max(state.growthMax, state.growthMaxBefore)
+            let growth = max(pending, state.growthMax, state.growthMaxBefore)
             state.growthMaxBefore = state.growthMax
             state.growthMax = 0
             let kept = used + growth + reserveByteCount

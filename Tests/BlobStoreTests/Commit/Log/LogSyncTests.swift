@@ -58,10 +58,10 @@ import Testing
         #expect(status == .exited(0))
         #expect(lines == ["opened"] + (0..<4).map { "ok batch \($0)" } + ["ok end"])
         // One of the folder's when the log is opened, one of its first record, and a commit that it
-        // is in use: a sync and a meta page. Four batches, then their commit. At the end a commit
-        // that no log is in use; and the log is cleared.
+        // is in use: a sync and a meta page. Four batches, then the commits of those that were frozen and
+        // of the last one. At the end a commit that no log is in use; and the log is cleared.
         let calls = String(decoding: try Files.read(log), as: UTF8.self)
-        #expect(calls == "ss" + "sm" + "ssss" + "sm" + "sm" + "s")
+        #expect(calls == "ss" + "sm" + "ssss" + "sm" + "sm" + "sm" + "s")
         try Self.check(folder, lines, "sound")
     }
 

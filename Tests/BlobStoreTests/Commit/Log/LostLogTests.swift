@@ -81,6 +81,19 @@ import Testing
         return names
     }
 
+    @Test("A log that blobd 0.2.0 did not end is refused by name, and left as it is")
+    func earlierVersion() throws {
+        let (folder, _) = try Self.killed(withMarks: false)
+        let path = folder.path + "/changes.log"
+        try Files.overwrite([2], at: 8, in: path)
+        let before = try Files.read(path)
+        for discards in [false, true] {
+            let error = try failure { _ = try folder.open { $0.discardsLog = discards } }
+            #expect(error.openReason?.contains("blobd 0.2.0 has left changes in it") == true)
+        }
+        #expect(try Files.read(path) == before)
+    }
+
     // They are in links: one led to what another owner got later.
     @Test("Ids that were assigned in a log that is gone are not assigned again")
     func assignedIDs() throws {

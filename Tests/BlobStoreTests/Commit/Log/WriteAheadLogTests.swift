@@ -46,7 +46,7 @@ import Testing
     private func log(_ transactions: [(UInt64, pages: [Int])]) throws -> WriteAheadLog {
         let log = try open()
         for (transaction, pages) in transactions {
-            log.restart()
+            log.begin(transaction)
             for (index, count) in pages.enumerated() {
                 let record = Self.record(transaction, UInt32(index), pages: count)
                 #expect(try log.append(record.span.bytes))
@@ -58,20 +58,20 @@ import Testing
     @Test("Records of a transaction are found, in their order, and those of committed ones not")
     func found() throws {
         // Longer ones first, so that what is left of them stands behind the later ones.
-        let log = try log([(5, [3, 2, 4]), (6, [1, 2]), (7, [2, 1, 1])])
+        let log = try log([(3, [3, 2, 4]), (5, [1, 2]), (7, [2, 1, 1])])
         #expect(log.recordCount == 3)
-        #expect(log.offset == 4 * LogRecord.alignment)
+        #expect(log.byteCount == 4 * LogRecord.alignment)
         let records = try log.records(of: 7)
         #expect(
             records
                 == [(0, 2), (1, 1), (2, 1)].map {
                     Self.whole(Self.record(7, $0.0, pages: $0.1))
                 })
-        #expect(try log.firstTransaction() == 7)
+        #expect(try log.lastTransaction() == 7)
         // Of another log it has nothing.
         for id in [Nonce(high: 7, low: 8), Nonce(high: 9, low: 9)] {
             let other = try #require(try WriteAheadLog(folder.path, of: id, .writing))
-            #expect(try other.records(of: 7).isEmpty && other.firstTransaction() == nil)
+            #expect(try other.records(of: 7).isEmpty && other.lastTransaction() == nil)
         }
         // Opened by another, later on.
         let again = try open(.writing)
@@ -85,7 +85,7 @@ import Testing
         for transaction in UInt64(1)...9 {
             #expect(try log.records(of: transaction).isEmpty, "\(transaction)")
         }
-        #expect(try log.firstTransaction() == nil)
+        #expect(try log.lastTransaction() == nil)
     }
 
     @Test(
@@ -100,12 +100,14 @@ import Testing
             #expect((parsed() != nil) == (kind <= 2), "\(kind)")
         }
         bytes[60] = 0
-        for count in [4_033, 4_096, Int(Int32.max), Int.max, -1] as [Int] {
-            withUnsafeBytes(of: count.littleEndian) { bytes.replaceSubrange(48..<56, with: $0) }
+        for count in [4_033, 4_096, UInt32(Int32.max), .max] {
+            withUnsafeBytes(of: count.littleEndian) { bytes.replaceSubrange(48..<52, with: $0) }
             #expect(parsed() == nil, "\(count)")
         }
         for (count, padded) in [(0, 4_096), (1, 4_096), (4_032, 4_096), (4_033, 8_192)] {
-            withUnsafeBytes(of: count.littleEndian) { bytes.replaceSubrange(48..<56, with: $0) }
+            withUnsafeBytes(of: UInt32(count).littleEndian) {
+                bytes.replaceSubrange(48..<52, with: $0)
+            }
             #expect(parsed(8_192)?.paddedByteCount == padded)
         }
         #expect(parsed(63) == nil && parsed(0) == nil && parsed(first: 63) == nil)
@@ -132,8 +134,8 @@ import Testing
     @Test(
         "A last record that is not whole is left out, wherever it ends", arguments: Rest.allCases)
     func torn(rest: Rest) throws {
-        let log = try log([(8, [2, 1, 1, 2, 1, 1]), (9, [1, 1])])
-        let last = Self.record(9, 2, pages: 3)
+        let log = try log([(6, [2, 1, 1, 2, 1, 1]), (8, [1, 1])])
+        let last = Self.record(8, 2, pages: 3)
         let place = 2 * LogRecord.alignment
         let end = last.count - 40
         var generator = SeededGenerator(seed: 12)
@@ -146,10 +148,10 @@ import Testing
         for cut in stride(from: 0, through: last.count, by: 512) {
             try Files.overwrite(
                 Array(last.prefix(cut)) + before.suffix(last.count - cut), at: place, in: path)
-            let records = try log.records(of: 9)
+            let records = try log.records(of: 8)
             // The zeros that fill its last page do not count.
             #expect(records.count == (cut >= end ? 3 : 2), "cut at \(cut)")
-            #expect(records.first == Self.whole(Self.record(9, 0)))
+            #expect(records.first == Self.whole(Self.record(8, 0)))
         }
         // Blocks reach the disk in any order.
         for missing in stride(from: 0, to: end, by: 512) {
@@ -157,52 +159,52 @@ import Testing
             bytes.replaceSubrange(missing..<missing + 512, with: before[missing..<missing + 512])
             guard bytes != last else { continue }
             try Files.overwrite(bytes, at: place, in: path)
-            let records = try log.records(of: 9)
+            let records = try log.records(of: 8)
             #expect(records.count == 2, "without the block at \(missing)")
         }
     }
 
     @Test("A first record that is not whole leaves none, though older ones stand behind it")
     func tornFirst() throws {
-        let log = try log([(8, [1, 1, 1, 1]), (9, [1])])
+        let log = try log([(6, [1, 1, 1, 1]), (8, [1])])
         try Files.overwrite([0xFF], at: 300, in: path)
-        let records = try log.records(of: 9)
+        let records = try log.records(of: 8)
         #expect(records.isEmpty)
     }
 
     @Test("A damaged record before a whole one is damage, and is named", arguments: 0..<3)
     func damaged(index: Int) throws {
         let pages = [1, 3, 2, 1]
-        let log = try log([(9, pages)])
+        let log = try log([(8, pages)])
         let place = pages.prefix(index).reduce(0, +) * LogRecord.alignment
         for offset in [0, 9, 13, 20, 33, 41, 49, 64, pages[index] * 4_096 - 41] {
-            let bytes = Self.record(9, UInt32(index), pages: pages[index])
+            let bytes = Self.record(8, UInt32(index), pages: pages[index])
             try Files.overwrite([bytes[offset] ^ 4], at: place + offset, in: path)
-            let error = try failure { _ = try log.records(of: 9) }
+            let error = try failure { _ = try log.records(of: 8) }
             #expect(error.isCorrupt, "byte \(offset)")
             #expect("\(error)".contains("record \(index) of "), "\(error)")
             try Files.overwrite([bytes[offset]], at: place + offset, in: path)
         }
-        let records = try log.records(of: 9)
+        let records = try log.records(of: 8)
         #expect(records.count == 4)
     }
 
     @Test(
         "A record of a later transaction is refused, and it is said what to do", arguments: [0, 1])
     func later(isFirstDamaged: Int) throws {
-        let log = try log([(9, [1, 1])])
+        let log = try log([(8, [1, 1])])
         if isFirstDamaged == 1 { try Files.overwrite([0], at: 0, in: path) }
-        for transaction in [UInt64(1), 8] {
+        for transaction in [UInt64(2), 6] {
             let error = try failure { _ = try log.records(of: transaction) }
             #expect(error.isCorrupt)
-            #expect("\(error)".contains("changes of transaction 9"), "\(error)")
+            #expect("\(error)".contains("changes of transaction 8"), "\(error)")
             #expect("\(error)".contains("ends with \(transaction - 1)"), "\(error)")
             #expect("\(error)".contains("restored from an older copy"), "\(error)")
         }
         // Also behind some of this one.
-        _ = try self.log([(9, [1, 1, 1]), (8, [1])])
-        let error = try failure { _ = try open(.writing).records(of: 8) }
-        #expect("\(error)".contains("changes of transaction 9"), "\(error)")
+        _ = try self.log([(8, [1, 1, 1]), (6, [1])])
+        let error = try failure { _ = try open(.writing).records(of: 6) }
+        #expect("\(error)".contains("changes of transaction 8"), "\(error)")
     }
 
     @Test("A log that was cut has what is whole of it, and gets its size again")
@@ -216,33 +218,35 @@ import Testing
         ]
         for (byteCount, count, countAfterwards) in cuts {
             Files.remove(path)
-            _ = try log([(9, [1, 2, 1])])
+            _ = try log([(8, [1, 2, 1])])
             #expect(truncate(path, off_t(byteCount)) == 0)
             let log = try open(.writing)
-            let records = try log.records(of: 9)
+            let records = try log.records(of: 8)
             #expect(records.count == count, "\(byteCount)")
             let again = try open()
             #expect(try Files.byteCount(path) == StoreLimits.logByteCount)
-            #expect(try again.records(of: 9).count == countAfterwards, "\(byteCount)")
+            #expect(try again.records(of: 8).count == countAfterwards, "\(byteCount)")
         }
     }
 
     @Test("It is full to the byte, and begins again when its transaction is committed")
     func full() throws {
         let log = try open()
+        log.begin(3)
         let pages = 256
         var count: UInt32 = 0
         while log.hasRoom(pages * 4_096) {
             #expect(try log.append(Self.record(3, count, pages: pages).span.bytes))
             count += 1
         }
-        #expect(Int(count) == StoreLimits.logByteCount / (pages * 4_096))
-        #expect(log.offset == StoreLimits.logByteCount)
+        #expect(Int(count) == StoreLimits.logAreaByteCount / (pages * 4_096))
+        #expect(log.byteCount == StoreLimits.logAreaByteCount)
         #expect(!log.hasRoom(1) && log.hasRoom(0))
         let records = try log.records(of: 3)
         #expect(records.count == Int(count))
         log.restart()
-        #expect(log.hasRoom(StoreLimits.logByteCount) && !log.hasRoom(StoreLimits.logByteCount + 1))
+        let size = StoreLimits.logAreaByteCount
+        #expect(log.hasRoom(size) && !log.hasRoom(size + 1))
         #expect(try Files.byteCount(path) == StoreLimits.logByteCount)
     }
 

@@ -1,0 +1,98 @@
+import BlobStore
+import Testing
+
+@testable import BlobServer
+
+/// When what is only in the log is committed.
+@Suite final class CheckpointClockTests {
+    private typealias Demand = CheckpointClock.Demand
+
+    private var clock = CheckpointClock()
+    private static let start: Int64 = 7_000_000_000
+    private let interval = CheckpointClock.intervalMicroseconds
+    private let early = CheckpointClock.earlyMicrosecondsMin
+
+    /// So many microseconds after the start.
+    private func at(_ microseconds: Int) -> Instant {
+        Instant(nanoseconds: Self.start + Int64(microseconds) * 1_000)
+    }
+
+    private func pause(
+        _ microseconds: Int, isPending: Bool = true, _ demand: Demand = Demand()
+    ) -> Int? {
+        clock.pause(asOf: at(microseconds), isPending: isPending, demand)
+    }
+
+    private func commit(_ microseconds: Int, _ demand: Demand = Demand(), hasFailed: Bool = false) {
+        clock.noteBegin(demand)
+        clock.noteEnd(asOf: at(microseconds), hasFailed: hasFailed)
+    }
+
+    @Test("Without anything in the log it never commits, whoever asks")
+    func nothing() {
+        let demand = Demand(isMuch: true, hasWaiters: true, requestCount: 3, isShipped: true)
+        for time in [0, early, interval, 100 * interval] {
+            #expect(pause(time, isPending: false, demand) == nil)
+        }
+        // Nor is what was committed counted.
+        #expect(pause(0) == interval)
+        #expect(pause(1, isPending: false) == nil)
+        #expect(pause(interval) == interval)
+    }
+
+    @Test("It commits a second after the first change, sooner where changes are shipped")
+    func regular() {
+        #expect(pause(0) == interval)
+        #expect(pause(interval - 1) == 1)
+        #expect(pause(interval) == 0)
+        commit(interval)
+        #expect(pause(3 * interval) == interval)
+        let shipped = Demand(isShipped: true)
+        #expect(
+            pause(3 * interval, shipped) == CheckpointClock.shippedIntervalMicroseconds)
+        #expect(pause(4 * interval, shipped) ?? 1 <= 0)
+    }
+
+    @Test("It commits at once when there is much")
+    func much() {
+        #expect(pause(0, Demand(isMuch: true)) == 0)
+        commit(1)
+        #expect(pause(2, Demand(isMuch: true)) == 0)
+    }
+
+    @Test(
+        "It commits when a reader asks, once for each asking, and not each batch for one that asks in a loop"
+    )
+    func requested() {
+        let asked = Demand(requestCount: 1)
+        #expect(pause(0, asked) == 0)
+        commit(1, asked)
+        // It was served.
+        #expect(pause(2, asked) == interval)
+        let again = Demand(requestCount: 2)
+        #expect(pause(3, again) == early - 2)
+        #expect(pause(1 + early, again) == 0)
+        commit(2 + early, again)
+        let waiting = Demand(hasWaiters: true, requestCount: 2)
+        #expect(pause(2 + early, waiting) == early)
+    }
+
+    /// A full store was tried again every two milliseconds.
+    @Test("After a commit for which there was no room it waits, twice as long after each")
+    func noRoom() {
+        #expect(pause(0) == interval)
+        var time = interval
+        var wait = CheckpointClock.failureMicrosecondsMin
+        let demand = Demand(isMuch: true, hasWaiters: true, requestCount: 9)
+        for _ in 0..<6 {
+            commit(time, hasFailed: true)
+            #expect(pause(time, demand) == wait)
+            time += wait
+            #expect(pause(time, demand) == 0)
+            wait = min(2 * wait, CheckpointClock.failureMicrosecondsMax)
+        }
+        // Once there is room it is as quick as ever.
+        commit(time)
+        #expect(pause(time + 1, Demand(isMuch: true)) == 0)
+    }
+}
