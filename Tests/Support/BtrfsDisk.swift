@@ -53,7 +53,7 @@ public final class BtrfsDisk: Sendable {
         if bound == .quota {
             // What the store has, and a little.
             try writeBack()
-            try Self.call("btrfs", "qgroup", "limit", "32M", path)
+            try Self.call("btrfs", "qgroup", "limit", "56M", path)
         }
         let filler = bound == .quota ? path : mounted.path
         for (index, byteCount) in [1 << 20, 4 << 10, 512].enumerated() {

@@ -1,14 +1,16 @@
 /// Decides when changes that are acknowledged and only in the write-ahead log and in memory are committed to
 /// `data.mdb`.
 ///
-/// * A second after the first of them: the more share a commit, the fewer pages it writes for each. Sooner where they
-///   are shipped, which takes what is committed.
+/// * A moment after the last of them.
+/// * While they keep coming, a second after the first: the more share a commit, the fewer pages it writes for each.
+///   Sooner where they are shipped, which takes what is committed.
 /// * When there is so much that changes would soon have to wait.
 /// * When a backup or another process asks, which read what is committed, but some time after the last commit, so that
 ///   those that read in a loop do not make every batch a commit.
 struct CheckpointClock {
+    static let quietMicroseconds = 10_000
     static let intervalMicroseconds = 1_000_000
-    static let shippedIntervalMicroseconds = 20_000
+    static let shippedIntervalMicroseconds = 50_000
     static let earlyMicrosecondsMin = 10_000
     /// How often it is looked whether another process asks, while something is pending.
     static let lookMicroseconds = 5_000
@@ -18,6 +20,8 @@ struct CheckpointClock {
 
     /// What is known of what is pending.
     struct Demand {
+        /// Batches that are pending; 0: none is.
+        var batchCount: UInt64 = 0
         var isMuch = false
         /// Whether somebody in this process waits for a commit.
         var hasWaiters = false
@@ -29,6 +33,9 @@ struct CheckpointClock {
 
     /// When it was first seen that something is pending; nil: nothing is.
     private var begin: Instant?
+    /// How many batches were pending when their number was last seen to change, and when that was.
+    private var batchCount: UInt64 = 0
+    private var lastBatch = Instant(nanoseconds: 0)
     /// When the last commit ended; nil: there was none.
     private var lastCommit: Instant?
     private var requestCount: UInt64 = 0
@@ -36,8 +43,9 @@ struct CheckpointClock {
     private var pauseAfterFailure = Self.failureMicrosecondsMin
 
     /// How long to wait before a commit, in microseconds: 0 or less: not at all; nil: until something is pending.
-    mutating func pause(asOf now: Instant, isPending: Bool, _ demand: Demand) -> Int? {
-        guard isPending else {
+    mutating func pause(asOf now: Instant, _ demand: Demand) -> Int? {
+        if demand.batchCount != batchCount { (batchCount, lastBatch) = (demand.batchCount, now) }
+        guard demand.batchCount > 0 else {
             begin = nil
             return nil
         }
@@ -47,7 +55,9 @@ struct CheckpointClock {
         if demand.isMuch { return 0 }
         let interval =
             demand.isShipped ? Self.shippedIntervalMicroseconds : Self.intervalMicroseconds
-        let rest = interval - now.microseconds(since: begin)
+        let rest = min(
+            interval - now.microseconds(since: begin),
+            Self.quietMicroseconds - now.microseconds(since: lastBatch))
         guard demand.hasWaiters || demand.requestCount != requestCount else { return rest }
         guard let lastCommit else { return 0 }
         return min(rest, Self.earlyMicrosecondsMin - now.microseconds(since: lastCommit))

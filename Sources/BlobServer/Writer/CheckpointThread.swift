@@ -47,11 +47,12 @@ final class CheckpointThread: Sendable {
         let counts = context.store.pendingCounts
         while !thread.isClosing {
             let demand = CheckpointClock.Demand(
+                batchCount: counts.batchCount,
                 isMuch: isMuch.load(ordering: .relaxed),
                 hasWaiters: hasWaiters.load(ordering: .relaxed),
                 requestCount: counts.commitRequestCount,
                 isShipped: context.replica.role == .leader)
-            guard let pause = clock.pause(asOf: .now, isPending: !counts.isEmpty, demand) else {
+            guard let pause = clock.pause(asOf: .now, demand) else {
                 thread.wait(milliseconds: -1)
                 continue
             }

@@ -8,9 +8,12 @@ import Testing
     private typealias Demand = CheckpointClock.Demand
 
     private var clock = CheckpointClock()
+    /// Rises with each look, unless it is quiet.
+    private var batchCount: UInt64 = 0
     private static let start: Int64 = 7_000_000_000
     private let interval = CheckpointClock.intervalMicroseconds
     private let early = CheckpointClock.earlyMicrosecondsMin
+    private let quiet = CheckpointClock.quietMicroseconds
 
     /// So many microseconds after the start.
     private func at(_ microseconds: Int) -> Instant {
@@ -18,9 +21,13 @@ import Testing
     }
 
     private func pause(
-        _ microseconds: Int, isPending: Bool = true, _ demand: Demand = Demand()
+        _ microseconds: Int, isPending: Bool = true, isQuiet: Bool = false,
+        _ demand: Demand = Demand()
     ) -> Int? {
-        clock.pause(asOf: at(microseconds), isPending: isPending, demand)
+        var demand = demand
+        if !isQuiet { batchCount += 1 }
+        demand.batchCount = isPending ? batchCount : 0
+        return clock.pause(asOf: at(microseconds), demand)
     }
 
     private func commit(_ microseconds: Int, _ demand: Demand = Demand(), hasFailed: Bool = false) {
@@ -35,22 +42,37 @@ import Testing
             #expect(pause(time, isPending: false, demand) == nil)
         }
         // Nor is what was committed counted.
-        #expect(pause(0) == interval)
+        #expect(pause(0) == quiet)
         #expect(pause(1, isPending: false) == nil)
-        #expect(pause(interval) == interval)
+        #expect(pause(interval) == quiet)
     }
 
-    @Test("It commits a second after the first change, sooner where changes are shipped")
+    @Test("It commits when nothing has come for a moment, counted from the last batch")
+    func moment() {
+        #expect(pause(0) == quiet)
+        #expect(pause(quiet - 1, isQuiet: true) == 1)
+        #expect(pause(quiet - 1) == quiet)
+        #expect(pause(2 * quiet - 2, isQuiet: true) == 1)
+        #expect(pause(2 * quiet - 1, isQuiet: true) == 0)
+    }
+
+    @Test(
+        "While changes keep coming it commits a second after the first, sooner where they are shipped"
+    )
     func regular() {
-        #expect(pause(0) == interval)
+        var time = 0
+        while time < interval - quiet {
+            #expect(pause(time) == quiet)
+            time += quiet / 2
+        }
         #expect(pause(interval - 1) == 1)
         #expect(pause(interval) == 0)
         commit(interval)
-        #expect(pause(3 * interval) == interval)
+        #expect(pause(3 * interval) == quiet)
         let shipped = Demand(isShipped: true)
-        #expect(
-            pause(3 * interval, shipped) == CheckpointClock.shippedIntervalMicroseconds)
-        #expect(pause(4 * interval, shipped) ?? 1 <= 0)
+        let soon = CheckpointClock.shippedIntervalMicroseconds
+        #expect(pause(3 * interval + soon - 1, shipped) == 1)
+        #expect(pause(3 * interval + soon, shipped) == 0)
     }
 
     @Test("It commits at once when there is much")
@@ -68,7 +90,7 @@ import Testing
         #expect(pause(0, asked) == 0)
         commit(1, asked)
         // It was served.
-        #expect(pause(2, asked) == interval)
+        #expect(pause(2, asked) == quiet)
         let again = Demand(requestCount: 2)
         #expect(pause(3, again) == early - 2)
         #expect(pause(1 + early, again) == 0)
@@ -80,7 +102,7 @@ import Testing
     /// A full store was tried again every two milliseconds.
     @Test("After a commit for which there was no room it waits, twice as long after each")
     func noRoom() {
-        #expect(pause(0) == interval)
+        #expect(pause(0) == quiet)
         var time = interval
         var wait = CheckpointClock.failureMicrosecondsMin
         let demand = Demand(isMuch: true, hasWaiters: true, requestCount: 9)
