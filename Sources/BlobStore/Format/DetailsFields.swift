@@ -4,7 +4,6 @@ internal import Notifications
 
 /// The fields of a record: its texts, and what else its details have.
 enum DetailsFields {
-    private static let stateByteCount = 8
     private static let responseHeaderByteCount = 20
     /// The bit of a response's flags that says so; above it stands the content extension's answer.
     private static let staysOnScreen: UInt8 = 1
@@ -13,43 +12,56 @@ enum DetailsFields {
 
     /// Appends what `record` says, in the order of the tags. What says nothing is left out.
     static func append(_ record: Record, to bytes: inout [UInt8]) {
-        let details = record.box?.value
+        append(record.owner, .owner, to: &bytes)
+        append(record.message, .message, to: &bytes)
+        append(record.richType, .richType, to: &bytes)
+        // Most records say nothing more.
+        guard let details = record.box?.value else { return appendSequence(record, to: &bytes) }
         for tag in RecordField.tags {
             if let field = TextField(rawValue: tag) {
-                guard let text = record[field] else { continue }
-                appendHeader(tag, byteCount: text.utf8.count, to: &bytes)
-                bytes.append(contentsOf: text.utf8)
-            } else if let details, let field = RecordField(rawValue: tag),
-                let value = value(of: field, details, revision: record.revision)
+                append(details[field], field, to: &bytes)
+            } else if tag == RecordField.sequenceTag {
+                appendSequence(record, to: &bytes)
+            } else if let field = RecordField(rawValue: tag),
+                let value = value(of: field, details)
             {
-                appendHeader(tag, byteCount: value.count, to: &bytes)
-                bytes.append(contentsOf: value)
+                append(tag, value.span.bytes, to: &bytes)
             }
         }
     }
 
-    private static func appendHeader(_ tag: UInt16, byteCount: Int, to bytes: inout [UInt8]) {
-        bytes.append(littleEndian: tag)
-        bytes.append(littleEndian: UInt16(0))
-        bytes.append(littleEndian: UInt32(byteCount))
+    private static func append(_ text: String?, _ field: TextField, to bytes: inout [UInt8]) {
+        if let text { append(field.rawValue, text.utf8.span.bytes, to: &bytes) }
     }
 
-    /// - Parameter revision: the record's; a sequence that is the same is not written.
+    private static func append(_ tag: UInt16, _ value: RawSpan, to bytes: inout [UInt8]) {
+        let header = UInt64(tag) | UInt64(value.byteCount) << 32
+        bytes.append(addingCapacity: RecordField.headerByteCount + value.byteCount) { room in
+            room.append(first: RecordField.headerByteCount, of: header)
+            room.append(value)
+        }
+    }
+
+    /// One that is the record's revision is not written.
+    private static func appendSequence(_ record: Record, to bytes: inout [UInt8]) {
+        guard record.arrival != 0, record.arrival != record.revision else { return }
+        let value: InlineArray<1, UInt64> = [record.arrival.littleEndian]
+        append(RecordField.sequenceTag, value.span.bytes, to: &bytes)
+    }
+
     private static func value(
-        of field: RecordField, _ details: NotificationDetails, revision: UInt64
+        of field: RecordField, _ details: NotificationDetails
     ) -> [UInt8]? {
         var bytes: [UInt8] = []
         switch field {
         case .state:
-            bytes = state(details)
-            guard bytes.contains(where: { $0 != 0 }) else { return nil }
+            let word = state(details)
+            guard word != 0 else { return nil }
+            bytes.append(littleEndian: word)
         case .actions:
             guard let actions = details.actions else { return nil }
             ActionList.append(actions, to: &bytes)
         case .data: return details.data?.bytes
-        case .sequence:
-            guard details.sequence != 0, details.sequence != revision else { return nil }
-            bytes.append(littleEndian: details.sequence)
         case .responses:
             guard !details.responses.isEmpty else { return nil }
             bytes = responses(details.responses)
@@ -63,12 +75,10 @@ enum DetailsFields {
         return bytes
     }
 
-    private static func state(_ details: NotificationDetails) -> [UInt8] {
-        var bytes: [UInt8] = [
-            details.isRead ? 1 : 0, details.actionState.rawValue, details.priority.rawValue, 0,
-        ]
-        bytes.append(littleEndian: details.displayTTLSeconds)
-        return bytes
+    /// Four bytes, of which the last is reserved, and the seconds; 0: nothing of it is said.
+    private static func state(_ details: NotificationDetails) -> UInt64 {
+        (details.isRead ? 1 : 0) | UInt64(details.actionState.rawValue) << 8
+            | UInt64(details.priority.rawValue) << 16 | UInt64(details.displayTTLSeconds) << 32
     }
 
     private static func responses(_ responses: [RecordedResponse]) -> [UInt8] {
@@ -122,10 +132,6 @@ enum DetailsFields {
             }
             details.data = JSONFragment(checked: value.array())
             return true
-        case .sequence:
-            guard value.byteCount == 8 else { return false }
-            details.sequence = value.integer(0)
-            return details.sequence > 0 && details.sequence <= revision
         case .responses: return readResponses(value, into: &details)
         case .platforms: return readPlatforms(value, into: &details)
         case .categoryRevision:
@@ -154,7 +160,7 @@ enum DetailsFields {
     private static func readState(
         _ value: RawSpan, into details: inout NotificationDetails
     ) -> Bool {
-        guard value.byteCount == stateByteCount, value.byte(0) <= 1,
+        guard value.byteCount == 8, value.byte(0) <= 1,
             let actionState = ActionState(rawValue: value.byte(1)),
             let priority = NotificationPriority(rawValue: value.byte(2))
         else { return false }

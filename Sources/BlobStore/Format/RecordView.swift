@@ -127,6 +127,12 @@ struct RecordView: ~Escapable {
                     }
                     details[field] = text
                 }
+            } else if tag == RecordField.sequenceTag {
+                let sequence: UInt64 = count == 8 ? value.integer(0) : 0
+                guard sequence > 0, sequence <= revision else {
+                    throw .corrupt("field \(tag) of notification \(id)")
+                }
+                record.arrival = sequence
             } else if let field = RecordField(rawValue: tag) {
                 hasDetails = true
                 guard DetailsFields.read(field, value, revision: revision, into: &details) else {
@@ -148,15 +154,17 @@ enum RecordField: UInt16, CaseIterable {
     case state = 6
     case actions = 7
     case data = 8
-    case sequence = 10
     case responses = 11
     case platforms = 14
     case categoryRevision = 16
 
     static let headerByteCount = 8
-    /// All tags, those of texts too.
+    /// That of ``Record/arrival``, which is no detail.
+    static let sequenceTag: UInt16 = 10
+    /// The tags of what is in details, and that one.
     static let tags: [UInt16] =
-        (TextField.allCases.map(\.rawValue) + allCases.map(\.rawValue)).sorted()
+        ([sequenceTag] + TextField.allCases.map(\.rawValue) + allCases.map(\.rawValue))
+        .filter { $0 > TextField.richType.rawValue }.sorted()
 }
 
 struct PartView: ~Escapable {

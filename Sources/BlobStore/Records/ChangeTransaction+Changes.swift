@@ -72,7 +72,7 @@ extension ChangeTransaction {
             for part in old.parts { try release(part.blob) }
         }
         try replace(old, by: &record)
-        return .published(record, created: replaced == nil)
+        return .published(consume record, created: replaced == nil)
     }
 }
 
@@ -122,8 +122,8 @@ extension Publication {
             expiresAt: expiry.moment(keeping: isLive ? old?.expiresAt : nil, asOf: now),
             revision: 0, parts: [])
         guard isLive, let old else {
-            record.title = title
-            record.app = app
+            if let title { record.title = title }
+            if let app { record.app = app }
             return record
         }
         if owner == nil { record.owner = old.owner }

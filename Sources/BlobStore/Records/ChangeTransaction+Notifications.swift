@@ -172,12 +172,6 @@ extension Record {
         guard (box?.value.categoryRevision ?? 0) != revision else { return }
         details.categoryRevision = revision
     }
-
-    /// Sets ``details``' sequence likewise; 0: the record's own revision.
-    mutating func setSequence(_ sequence: UInt64) {
-        guard (box?.value.sequence ?? 0) != sequence else { return }
-        details.sequence = sequence
-    }
 }
 
 extension ChangeTransaction {

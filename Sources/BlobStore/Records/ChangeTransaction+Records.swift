@@ -7,7 +7,7 @@ extension ChangeTransaction {
     mutating func replace(_ old: Record?, by record: inout Record) throws(StoreError) {
         counters.revision += 1
         record.revision = counters.revision
-        record.parts = RecordEncoder.sorted(record.parts)
+        if record.parts.count > 1 { record.parts = RecordEncoder.sorted(record.parts) }
         record.setCategoryRevision(categoryRevision(of: record))
         try moveInIndex(old, to: &record)
         let oldExpiry = old?.expiresAt
@@ -67,17 +67,17 @@ extension ChangeTransaction {
         _ old: Record?, to record: inout Record
     ) throws(StoreError) {
         guard let owner = record.owner else {
-            record.setSequence(0)
+            record.arrival = 0
             if old?.owner != nil, let old { try noteMove(of: old, by: record) }
             return
         }
         let staysWithOwner = old?.owner.map { $0.isSame(as: owner) } ?? false
         let stays = staysWithOwner && old?.app.isSame(as: record.app) ?? false
         if stays, let old, old.expiresAt > now {
-            record.setSequence(old.sequence)
+            record.arrival = old.sequence
             return try noteChange(old, to: record)
         }
-        record.setSequence(0)
+        record.arrival = 0
         if let old, old.owner != nil, !stays {
             try noteMove(of: old, by: record)
             if staysWithOwner {

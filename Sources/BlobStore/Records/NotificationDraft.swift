@@ -121,7 +121,6 @@ extension NotificationDraft {
         var details = details
         details.responses = []
         details.device = device
-        details.sequence = 0
         record.details = details
         return record
     }

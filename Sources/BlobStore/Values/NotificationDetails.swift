@@ -36,8 +36,6 @@ public struct NotificationDetails: Sendable, Hashable {
     public internal(set) var device: String?
     /// What its owner chose, oldest first, the 32 latest. The store keeps them.
     public internal(set) var responses: [RecordedResponse] = []
-    /// The revision at which it came to its owner; 0: the record's own.
-    var sequence: UInt64 = 0
 
     /// Nothing said.
     public init() {}
@@ -143,8 +141,5 @@ extension Record {
     }
 
     /// The revision at which it came to its owner: its place in the history.
-    public var sequence: UInt64 {
-        guard let sequence = box?.value.sequence, sequence > 0 else { return revision }
-        return sequence
-    }
+    public var sequence: UInt64 { arrival > 0 ? arrival : revision }
 }

@@ -20,6 +20,8 @@ public struct Record: Sendable, Hashable {
     public var revision: UInt64
     /// Its payloads; the one called `payload` first, the others by name.
     public var parts: [Part]
+    /// The revision at which it came to its owner; 0: the record's own. See ``sequence``.
+    var arrival: UInt64 = 0
     var box: DetailsBox?
 
     /// The part of that name, or nil. Names are compared as bytes, not as Swift compares texts: é

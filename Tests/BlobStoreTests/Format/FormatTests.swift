@@ -272,9 +272,10 @@ import Testing
         ]
         #expect(texts.map(\.rawValue) == [1, 2, 3, 4, 5, 9, 12, 13, 15])
         let others: [RecordField] = [
-            .state, .actions, .data, .sequence, .responses, .platforms, .categoryRevision,
+            .state, .actions, .data, .responses, .platforms, .categoryRevision,
         ]
-        #expect(others.map(\.rawValue) == [6, 7, 8, 10, 11, 14, 16])
+        #expect(others.map(\.rawValue) == [6, 7, 8, 11, 14, 16])
+        #expect(RecordField.sequenceTag == 10)
         for text in [
             "0b7d6d0c-7b9f-4c1e-9d2a-5d3f0f2f6a0", "0b7d6d0c-7b9f-4c1e-9d2a-5d3f0f2f6a01f",
             "0b7d6d0c-7b9f-4c1e-9d2a-5d3f0f2f6a0x",

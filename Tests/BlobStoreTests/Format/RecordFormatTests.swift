@@ -16,7 +16,7 @@ import Testing
         var record = RecordSamples.parts
         let bytes = RecordEncoder.bytes(record)
         // A place in the history that is the record's own revision says nothing, either.
-        record.details.sequence = record.revision
+        record.arrival = record.revision
         #expect(RecordEncoder.bytes(record) == bytes)
         let read = try RecordSamples.read(bytes, key: nil, id: "42")
         #expect(read.details == NotificationDetails() && read.sequence == read.revision)
@@ -127,7 +127,6 @@ import Testing
             ),
             (.actions, [[0, 1, 0], [0, 0, 0, 0], [8, 1, 0, 0, 65], [0, 1, 1, 0, 65]]),
             (.data, [[], [UInt8](repeating: 0x30, count: 16_385)]),
-            (.sequence, [[0, 0, 0, 0, 0, 0, 0, 0], [14, 0, 0, 0, 0, 0, 0, 0], [1]]),
             (
                 .responses,
                 [
@@ -145,6 +144,11 @@ import Testing
             (.categoryRevision, [[1, 0, 0, 0, 0, 0, 0, 0]]),
         ]
         var wrong = texts.map { ($0.0.rawValue, $0.1) } + others.map { ($0.0.rawValue, $0.1) }
+        wrong.append(
+            (
+                RecordField.sequenceTag,
+                [[0, 0, 0, 0, 0, 0, 0, 0], [14, 0, 0, 0, 0, 0, 0, 0], [1]]
+            ))
         // Fields that nobody knows.
         wrong += [17, 0x7000, 0x8001].map { ($0, [[1, 2, 3]]) }
         for (tag, values) in wrong {

@@ -38,7 +38,6 @@ enum RecordSamples {
         ]
         details.data = JSONFragment(checked: Array(#"{"n":1}"#.utf8))
         details.device = "phone"
-        details.sequence = 12
         details.responses = [
             RecordedResponse(
                 action: "reply", key: "k1", device: "phone", at: noon.adding(seconds: 60),
@@ -47,6 +46,7 @@ enum RecordSamples {
         var record = Record(
             id: "43", owner: "anna", message: "Hi", createdAt: noon,
             expiresAt: Golden.expiry, revision: 13, parts: [])
+        record.arrival = 12
         record.details = details
         return record
     }
