@@ -62,7 +62,8 @@ enum IndexKeys {
     /// What finds the tombstone of an id in an app's feed. By a hash: owner and id would be too long for a key.
     static func finder(_ owner: String, id: String, app: String? = nil) -> [UInt8] {
         var key = prefix(.finder, owner.utf8.span.bytes)
-        key.append(contentsOf: finderHash(id, app: app))
+        let hash = hash(id, app: app)
+        key.append(contentsOf: hash.span.bytes.extracting(first: finderHashByteCount))
         return key
     }
 
@@ -74,8 +75,12 @@ enum IndexKeys {
 
     /// The first 16 bytes of the SHA-256 of an id, or of an id, 00 and an app.
     static func finderHash(_ id: String, app: String? = nil) -> [UInt8] {
-        let hash = SHA256.digest(of: text(id, app).span.bytes)
-        return hash.span.bytes.extracting(first: finderHashByteCount).array()
+        hash(id, app: app).span.bytes.extracting(first: finderHashByteCount).array()
+    }
+
+    private static func hash(_ id: String, app: String?) -> InlineArray<32, UInt8> {
+        guard let app else { return SHA256.digest(of: id.utf8.span.bytes) }
+        return SHA256.digest(of: text(id, app).span.bytes)
     }
 
     private static func text(_ name: String, _ app: String?) -> [UInt8] {

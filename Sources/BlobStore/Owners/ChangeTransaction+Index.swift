@@ -145,7 +145,10 @@ extension ChangeTransaction {
     private mutating func removeTombstone(
         of id: String, _ app: String?, _ owner: String
     ) throws(StoreError) {
-        guard let revision = try tombstoneRevision(of: id, app, owner) else { return }
+        // Without tombstones there is none to be found.
+        guard counters.tombstones > 0,
+            let revision = try tombstoneRevision(of: id, app, owner)
+        else { return }
         try removeIndex(IndexKeys.finder(owner, id: id, app: app))
         guard let tombstone = try tombstone(owner, revision) else { return }
         try remove(tombstone, owner, revision)
