@@ -218,7 +218,8 @@ extension BlobStore {
         try pipeline.change(growth: growth, isPublishing: true) {
             (transaction) throws(StoreError) in
             for (owner, usage) in usages {
-                try transaction.set(usage, of: String(decoding: owner, as: UTF8.self))
+                try transaction.put(
+                    usage, at: IndexKeys.usage(String(decoding: owner, as: UTF8.self)))
             }
             try transaction.requireFormat(FormatRecord.version)
         }

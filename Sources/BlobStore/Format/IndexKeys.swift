@@ -24,14 +24,20 @@ enum IndexKeys {
     static let finderHashByteCount = 16
 
     /// An owner's keys of one kind begin with this.
-    static func prefix(_ kind: OwnerKey.Kind, _ owner: RawSpan) -> [UInt8] {
-        var key: [UInt8] = []
-        key.reserveCapacity(owner.byteCount + 11)
-        key.append(ownersPrefix)
-        key.append(contentsOf: owner)
-        key.append(0)
-        key.append(kind.rawValue)
-        return key
+    ///
+    /// - Parameter memory: what is there is replaced, in its memory where that is enough. Here and below.
+    static func prefix(
+        _ kind: OwnerKey.Kind, _ owner: RawSpan, in memory: consuming [UInt8] = []
+    ) -> [UInt8] {
+        memory.removeAll(keepingCapacity: true)
+        // With room for what follows in most of them.
+        memory.append(addingCapacity: owner.byteCount + 3 + finderHashByteCount) { room in
+            room.append(ownersPrefix)
+            room.append(owner)
+            room.append(0)
+            room.append(kind.rawValue)
+        }
+        return memory
     }
 
     /// A group's members begin with this.
@@ -50,8 +56,12 @@ enum IndexKeys {
     }
 
     /// A place in an owner's history, in the feed, or both.
-    static func sequence(_ owner: String, _ revision: UInt64) -> [UInt8] {
-        key(prefix(.sequence, owner.utf8.span.bytes), revision)
+    static func sequence(
+        _ owner: String, _ revision: UInt64, in memory: consuming [UInt8] = []
+    ) -> [UInt8] {
+        var key = prefix(.sequence, owner.utf8.span.bytes, in: memory)
+        key.append(bigEndian: revision)
+        return key
     }
 
     /// A member of a group, by its place in the history.
@@ -89,7 +99,9 @@ enum IndexKeys {
 
     static func mark(_ owner: String) -> [UInt8] { prefix(.mark, owner.utf8.span.bytes) }
 
-    static func usage(_ owner: String) -> [UInt8] { prefix(.usage, owner.utf8.span.bytes) }
+    static func usage(_ owner: String, in memory: consuming [UInt8] = []) -> [UInt8] {
+        prefix(.usage, owner.utf8.span.bytes, in: memory)
+    }
 
     /// A category, whose name is at most 64 bytes long, of all apps or of one.
     static func category(_ name: String, app: String? = nil) -> [UInt8] {
@@ -221,9 +233,12 @@ enum Keys {
     /// - Parameter key: what is there is replaced, in its memory where that is enough.
     static func expiry(_ expiresAt: Timestamp, _ id: String, into key: inout [UInt8]) {
         key.removeAll(keepingCapacity: true)
-        key.reserveCapacity(IndexKeys.timeByteCount + id.utf8.count)
-        key.append(bigEndian: expiresAt.milliseconds)
-        key.append(contentsOf: id.utf8.span.bytes)
+        let id = id.utf8.span.bytes
+        key.append(addingCapacity: IndexKeys.timeByteCount + id.byteCount) { room in
+            let time = UInt64(bitPattern: expiresAt.milliseconds).byteSwapped
+            room.append(first: IndexKeys.timeByteCount, of: time)
+            room.append(id)
+        }
     }
 
     /// `orphans`: the queue, two bits, then the blob's number.

@@ -90,15 +90,20 @@ struct SequenceEntry: Equatable, IndexValue {
     /// checked when they came in.
     func bytes(key: [UInt8]) -> [UInt8] {
         let device = device ?? ""
+        let (idBytes, deviceBytes) = (id.utf8.span.bytes, device.utf8.span.bytes)
         var bytes: [UInt8] = []
-        bytes.reserveCapacity(Self.headerByteCount + id.utf8.count + device.utf8.count + 8)
-        bytes.append(indexes.rawValue)
-        bytes.append(kind.rawValue)
-        bytes.append(UInt8(id.utf8.count))
-        bytes.append(UInt8(device.utf8.count))
-        bytes.append(littleEndian: UInt32(0))
-        bytes.append(contentsOf: id.utf8)
-        bytes.append(contentsOf: device.utf8)
+        bytes.append(
+            addingCapacity: Self.headerByteCount + idBytes.byteCount + deviceBytes.byteCount
+        ) { room in
+            room.append(indexes.rawValue)
+            room.append(kind.rawValue)
+            room.append(UInt8(idBytes.byteCount))
+            room.append(UInt8(deviceBytes.byteCount))
+            // For the checksum.
+            room.append(repeating: 0, count: 4)
+            room.append(idBytes)
+            room.append(deviceBytes)
+        }
         if let end { bytes.append(littleEndian: end.milliseconds) }
         if let app { bytes.append(contentsOf: app.utf8) }
         Self.form.seal(&bytes, key: key.span.bytes)

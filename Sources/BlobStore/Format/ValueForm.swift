@@ -31,26 +31,32 @@ extension WordsValue {
         guard isSound else { throw Self.form.damaged }
     }
 
-    fileprivate func words(key: RawSpan) -> [UInt8] {
-        var bytes: [UInt8] = []
-        bytes.reserveCapacity(Self.form.byteCountMin)
-        bytes.append(words: self)
-        bytes.appendZeros(Self.form.byteCountMin - bytes.count)
+    /// As it stands in the file, in the first ``ValueForm/byteCountMin`` bytes.
+    func words(key: RawSpan) -> InlineArray<16, UInt64> {
+        var words = InlineArray<16, UInt64>(repeating: 0)
+        var span = words.mutableSpan
+        // Every byte pattern is words.
+        var bytes = span.mutableBytes
+        bytes.storeBytes(of: self, as: Self.self)
         Self.form.seal(&bytes, key: key)
-        return bytes
+        return words
+    }
+
+    fileprivate func bytes(key: RawSpan) -> [UInt8] {
+        words(key: key).span.bytes.extracting(first: Self.form.byteCountMin).array()
     }
 }
 
 extension MetaValue where Self: WordsValue {
     init(_ value: RawSpan) throws(StoreError) { try self.init(words: value, key: RawSpan()) }
-    var value: [UInt8] { words(key: RawSpan()) }
+    var value: [UInt8] { bytes(key: RawSpan()) }
 }
 
 extension IndexValue where Self: WordsValue {
     init(_ value: RawSpan, key: RawSpan) throws(StoreError) {
         try self.init(words: value, key: key)
     }
-    func bytes(key: [UInt8]) -> [UInt8] { words(key: key.span.bytes) }
+    func bytes(key: [UInt8]) -> [UInt8] { bytes(key: key.span.bytes) }
 }
 
 /// How a value of a table is guarded: its length, and the place of its checksum, a CRC-32 of the key (where that is
@@ -101,6 +107,12 @@ struct ValueForm: Sendable {
     func seal(_ value: inout [UInt8], key: RawSpan = RawSpan()) {
         let checksum = checksum(of: value.span.bytes, key: key)
         value.replace(at: offset(in: value.span.bytes), littleEndian: checksum)
+    }
+
+    /// Of a value of a fixed length, at the beginning of `value`.
+    func seal(_ value: inout MutableRawSpan, key: RawSpan) {
+        let checksum = checksum(of: value.bytes.extracting(first: byteCountMin), key: key)
+        value.store(checksum, at: checksumOffset)
     }
 
     /// The error of a value that is not as it was written.

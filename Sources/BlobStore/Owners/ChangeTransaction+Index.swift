@@ -175,13 +175,17 @@ extension ChangeTransaction {
     private mutating func put(
         _ entry: SequenceEntry, _ owner: String, _ revision: UInt64
     ) throws(StoreError) {
-        try set(entry, at: IndexKeys.sequence(owner, revision))
+        let key = IndexKeys.sequence(owner, revision, in: takeSpareKey())
+        try set(entry, at: key)
+        spareKey = key
     }
 
     private mutating func removeSequence(
         _ owner: String, _ revision: UInt64
     ) throws(StoreError) {
-        try removeIndex(IndexKeys.sequence(owner, revision))
+        let key = IndexKeys.sequence(owner, revision, in: takeSpareKey())
+        try removeIndex(key)
+        spareKey = key
     }
 
     private mutating func putGroup(of record: Record, _ owner: String) throws(StoreError) {
@@ -211,7 +215,10 @@ extension Record {
 extension ChangeTransaction {
     /// What an owner has. One that is damaged counts as none; `verify` names it.
     borrowing func usage(of owner: String) throws(StoreError) -> OwnerUsage {
-        let key = IndexKeys.usage(owner)
+        try usage(at: IndexKeys.usage(owner))
+    }
+
+    private borrowing func usage(at key: [UInt8]) throws(StoreError) -> OwnerUsage {
         guard let value = try get(key.span.bytes, in: tables.index) else { return OwnerUsage() }
         return (try? OwnerUsage(value, key: key.span.bytes)) ?? OwnerUsage()
     }
@@ -236,13 +243,14 @@ extension ChangeTransaction {
         of owner: String, notifications: Int, bytes: Int
     ) throws(StoreError) {
         guard notifications != 0 || bytes != 0 else { return }
-        let usage = try usage(of: owner).changed(notifications: notifications, bytes: bytes)
-        try set(usage, of: owner)
+        let key = IndexKeys.usage(owner, in: takeSpareKey())
+        try put(
+            try usage(at: key).changed(notifications: notifications, bytes: bytes), at: key)
+        spareKey = key
     }
 
-    /// Stores what an owner has; an owner without notifications has no entry.
-    mutating func set(_ usage: OwnerUsage, of owner: String) throws(StoreError) {
-        let key = IndexKeys.usage(owner)
+    /// Stores what an owner has, under ``IndexKeys/usage(_:in:)``; an owner without notifications has no entry.
+    mutating func put(_ usage: OwnerUsage, at key: [UInt8]) throws(StoreError) {
         guard usage.notifications == 0 else { return try set(usage, at: key) }
         try removeIndex(key)
     }

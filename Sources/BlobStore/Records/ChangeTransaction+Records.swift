@@ -12,15 +12,14 @@ extension ChangeTransaction {
         try moveInIndex(old, to: &record)
         let oldExpiry = old?.expiresAt
         if oldExpiry != record.expiresAt {
-            var key: [UInt8] = []
-            swap(&key, &spareKey)
+            var key = takeSpareKey()
             if let oldExpiry {
                 Keys.expiry(oldExpiry, record.id, into: &key)
                 try transaction.remove(key.span.bytes, in: tables.index)
             }
             Keys.expiry(record.expiresAt, record.id, into: &key)
             try transaction.set(key.span.bytes, to: RawSpan(), in: tables.index)
-            swap(&key, &spareKey)
+            spareKey = key
         }
         let value = RecordEncoder.bytes(record)
         guard value.count <= StoreLimits.recordByteCountMax else {

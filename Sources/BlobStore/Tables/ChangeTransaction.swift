@@ -41,7 +41,7 @@ struct ChangeTransaction: ~Copyable, TableReader {
     let isReplicated: Bool
     let quarantine: Quarantine
     let core: StoreCore
-    /// Memory for one key after the other, taken out while it is used.
+    /// Memory for one key after the other: taken while it is used, then put back.
     var spareKey: [UInt8] = []
     private(set) var quotas = Quotas()
     /// What the file system has free; nil where nobody asks, or it is not known.
@@ -83,6 +83,12 @@ struct ChangeTransaction: ~Copyable, TableReader {
     /// Whether anything was put or deleted in this batch.
     var isDirty: Bool { transaction.operations.operationCount > 0 }
 
+    mutating func takeSpareKey() -> [UInt8] {
+        var key: [UInt8] = []
+        swap(&key, &spareKey)
+        return key
+    }
+
     @_lifetime(borrow self)
     borrowing func get(_ key: RawSpan, in table: Table) throws(StoreError) -> RawSpan? {
         try transaction.get(key, in: table)
@@ -101,6 +107,16 @@ struct ChangeTransaction: ~Copyable, TableReader {
     mutating func set(_ value: some IndexValue, at key: [UInt8]) throws(StoreError) {
         try transaction.set(
             key.span.bytes, to: value.bytes(key: key).span.bytes, in: tables.index)
+    }
+
+    /// Without memory for the value.
+    mutating func set<Value: IndexValue & WordsValue>(
+        _ value: Value, at key: [UInt8]
+    ) throws(StoreError) {
+        let words = value.words(key: key.span.bytes)
+        try transaction.set(
+            key.span.bytes, to: words.span.bytes.extracting(first: Value.form.byteCountMin),
+            in: tables.index)
     }
 
     /// Stores a key of the table `index` that says all by itself.

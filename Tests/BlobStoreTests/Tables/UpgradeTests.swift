@@ -105,7 +105,7 @@ import Testing
             (transaction) throws(StoreError) in
             var usage = OwnerUsage()
             usage.add(3)
-            try transaction.set(usage, of: "anna")
+            try transaction.put(usage, at: IndexKeys.usage("anna"))
         }
         #expect(
             try store.verify().problems
