@@ -23,6 +23,7 @@ struct OperationBuffer {
     private(set) var prefixByteCount = 0
 
     static let operationHeaderByteCount = 8
+    private static let usualByteCount = 128 << 10
 
     /// The operations, after as many bytes as were asked for in front of them.
     var bytes: RawSpan {
@@ -45,6 +46,8 @@ struct OperationBuffer {
         isOverfull = byteCountMax == 0
         self.byteCountMax = byteCountMax
         all.removeAll(keepingCapacity: true)
+        // What most batches take, so that it is not copied as it grows.
+        all.reserveCapacity(min(byteCountMax, Self.usualByteCount))
         if !isOverfull { all.append(contentsOf: repeatElement(0, count: prefixByteCount)) }
     }
 
@@ -110,10 +113,12 @@ struct OperationBuffer {
         let header =
             UInt64(kind.rawValue) | UInt64(table) << 8 | UInt64(key.byteCount) << 16
             | UInt64(valueByteCount) << 32
-        all.append(littleEndian: header)
-        all.append(contentsOf: key)
-        all.append(contentsOf: first)
-        all.append(contentsOf: second)
+        all.append(addingCapacity: added) { room in
+            room.append(first: Self.operationHeaderByteCount, of: header)
+            room.append(key)
+            room.append(first)
+            room.append(second)
+        }
     }
 }
 
