@@ -46,7 +46,7 @@ public struct Publication: Sendable {
     /// When it ends.
     public var expiry: Expiry
     /// What must hold of the part that is there.
-    public var condition = Condition.none
+    public var condition: Condition
     /// The most bytes it may have; nil: as many as the store takes.
     public var limit: PartLimit?
 
@@ -54,7 +54,7 @@ public struct Publication: Sendable {
     public init(
         id: String?, part: String = "payload", payload: PreparedPayload, owner: String? = nil,
         app: String? = nil, title: String? = nil, message: String? = nil, richType: String? = nil,
-        expiry: Expiry
+        expiry: Expiry, condition: Condition = .none, limit: PartLimit? = nil
     ) {
         self.id = id
         self.part = part
@@ -66,6 +66,8 @@ public struct Publication: Sendable {
         self.message = message
         self.richType = richType
         self.expiry = expiry
+        self.condition = condition
+        self.limit = limit
     }
 }
 

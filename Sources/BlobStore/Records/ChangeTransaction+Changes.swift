@@ -104,11 +104,14 @@ extension Publication {
         try TextKind.message.check(message)
         try TextKind.title.check(title)
         try TextKind.app.check(app)
-        try checkExpiryAndLimit(asOf: now)
+        try Self.check(payload, as: part, mediaType, expiry: expiry, limit: limit, asOf: now)
     }
 
     /// The rules of all but texts.
-    func checkExpiryAndLimit(asOf now: Timestamp) throws(StoreError) {
+    static func check(
+        _ payload: PreparedPayload, as part: String, _ mediaType: String, expiry: Expiry,
+        limit: PartLimit?, asOf now: Timestamp
+    ) throws(StoreError) {
         try Rules.check(expiry, asOf: now)
         try limit?.check(byteCount: payload.byteCount, part: part, mediaType: mediaType)
     }

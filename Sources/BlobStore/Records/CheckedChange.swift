@@ -27,14 +27,15 @@ package struct CheckedChange: Sendable {
         _ payload: PreparedPayload, as part: PartName, of texts: NotificationTexts, expiry: Expiry,
         condition: Condition, limit: PartLimit?, asOf now: Timestamp
     ) throws(StoreError) -> CheckedChange {
-        var publication = Publication(
-            id: texts.id?.text, part: part.text, payload: payload, owner: texts.owner?.text,
-            app: texts.app?.text, title: texts.title?.text, message: texts.message?.text,
-            richType: texts.richType?.text, expiry: expiry)
-        publication.condition = condition
-        publication.limit = limit
-        try publication.checkExpiryAndLimit(asOf: now)
-        return CheckedChange(unchecked: .publish(publication))
+        try Publication.check(
+            payload, as: part.text, payload.mediaType, expiry: expiry, limit: limit, asOf: now)
+        return CheckedChange(
+            unchecked: .publish(
+                Publication(
+                    id: texts.id?.text, part: part.text, payload: payload,
+                    owner: texts.owner?.text, app: texts.app?.text, title: texts.title?.text,
+                    message: texts.message?.text, richType: texts.richType?.text, expiry: expiry,
+                    condition: condition, limit: limit)))
     }
 
     package func with(_ parts: [DraftPart]) throws(StoreError) -> CheckedChange {
