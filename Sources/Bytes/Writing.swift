@@ -3,11 +3,7 @@
 extension [UInt8] {
     @inlinable
     package mutating func append<T: FixedWidthInteger & BitwiseCopyable>(littleEndian value: T) {
-        append(addingCapacity: MemoryLayout<T>.size) { room in
-            for index in 0..<MemoryLayout<T>.size {
-                room.append(UInt8(truncatingIfNeeded: value >> (8 * index)))
-            }
-        }
+        append(words: value.littleEndian)
     }
 
     /// Appends a big-endian integer, for a key whose order is that of the numbers.
@@ -19,7 +15,9 @@ extension [UInt8] {
     /// Appends words for ``Swift/RawSpan/words(_:as:)``.
     @inlinable
     package mutating func append<Value: BitwiseCopyable>(words value: Value) {
-        Swift.withUnsafeBytes(of: value) { append(contentsOf: $0) }
+        append(addingCapacity: MemoryLayout<Value>.size) { room in
+            Swift.withUnsafeBytes(of: value) { room.append(RawSpan(_unsafeBytes: $0)) }
+        }
     }
 
     /// Appends a copy of a span's bytes.

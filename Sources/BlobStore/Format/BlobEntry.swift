@@ -139,18 +139,20 @@ struct BlobStateEntry: Equatable {
 
     /// Its checksum covers its key too: freeing by a key that was damaged would take another blob's chunks.
     init(_ value: RawSpan, number: UInt64) throws(StoreError) {
-        let damaged = StoreError.corrupt("the state of blob \(number)")
-        guard value.byteCount == Self.byteCount, let state = State(rawValue: value.byte(48))
-        else { throw damaged }
-        let key = Keys.state(number, state.queue)
-        guard Self.form.isWhole(value, key: key.span.bytes),
+        guard value.byteCount == Self.byteCount, let state = State(rawValue: value.byte(48)),
+            Self.isWhole(value, number, state),
             value.integer(40, as: UInt64.self) <= StoreLimits.payloadByteCountMax,
             number < StoreLimits.counterMax
-        else { throw damaged }
+        else { throw .corrupt("the state of blob \(number)") }
         digest = Digest(value, at: 0)
         transaction = value.integer(32)
         storedByteCount = value.integer(40)
         self.state = state
+    }
+
+    private static func isWhole(_ value: RawSpan, _ number: UInt64, _ state: State) -> Bool {
+        let key = Keys.state(number, state.queue)
+        return form.isWhole(value, key: key.span.bytes)
     }
 
     func words(number: UInt64) -> InlineArray<7, UInt64> {

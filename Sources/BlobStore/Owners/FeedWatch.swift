@@ -1,3 +1,4 @@
+internal import Bytes
 internal import Synchronization
 
 /// Who waits for which owner's changes. Only commits of this process are heard. A waiter costs an entry in a
@@ -117,7 +118,7 @@ public final class FeedWatch: Sendable {
         let woken: [Wake] = state.withLock { state in
             var woken: [Wake] = []
             for owner in owners {
-                state.revisions[Self.bucket(owner.utf8)] = revision
+                state.revisions[Self.bucket(owner.utf8.span.bytes)] = revision
                 guard !state.waiting.isEmpty,
                     let waiters = state.waiting.removeValue(forKey: Array(owner.utf8))
                 else { continue }
@@ -146,10 +147,10 @@ public final class FeedWatch: Sendable {
     public var wakeCount: Int { state.withLock { $0.wakeCount } }
 
     fileprivate func wait(_ registration: FeedRegistration, after revision: UInt64) -> Bool {
-        state.withLock { state in
-            guard state.revisions[Self.bucket(registration.owner)] <= revision else { return false }
-            state.waiting[registration.owner, default: [:]][registration.number] =
-                registration.wake
+        let owner = registration.owner
+        return state.withLock { state in
+            guard state.revisions[Self.bucket(owner.span.bytes)] <= revision else { return false }
+            state.waiting[owner, default: [:]][registration.number] = registration.wake
             return true
         }
     }
@@ -185,9 +186,11 @@ public final class FeedWatch: Sendable {
     }
 
     /// FNV-1a: no allocation, and nothing to gain from names that fall together.
-    private static func bucket(_ owner: some Sequence<UInt8>) -> Int {
+    private static func bucket(_ owner: RawSpan) -> Int {
         var hash: UInt64 = 0xcbf2_9ce4_8422_2325
-        for byte in owner { hash = (hash ^ UInt64(byte)) &* 0x0000_0100_0000_01b3 }
+        for index in 0..<owner.byteCount {
+            hash = (hash ^ UInt64(owner.byte(index))) &* 0x0000_0100_0000_01b3
+        }
         return Int((hash ^ hash >> 32) % UInt64(bucketCount))
     }
 }
