@@ -106,9 +106,10 @@ extension ChangeTransaction {
         }
     }
 
+    /// Removes the entry of a blob that has one.
     mutating func removeEntry(of blob: BlobReference) throws(StoreError) {
         let key = blob.digest.rawWords
-        try transaction.remove(key.span.bytes, in: tables.blobs)
+        transaction.removeFound(key.span.bytes, in: tables.blobs)
         try count(blob, -1)
     }
 

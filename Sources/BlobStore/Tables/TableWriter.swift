@@ -87,10 +87,15 @@ struct TableWriter: ~Copyable {
     @discardableResult
     mutating func remove(_ key: RawSpan, in table: Table) throws(StoreError) -> Bool {
         guard try get(key, in: table) != nil else { return false }
+        removeFound(key, in: table)
+        return true
+    }
+
+    /// Removes what was found there.
+    mutating func removeFound(_ key: RawSpan, in table: Table) {
         memtable.delete(key, in: table.number)
         operations.noteDelete(key, in: table.number)
         if table.isWrittenOnce { removedLongValueCount += 1 } else { count(key.byteCount) }
-        return true
     }
 
     /// Does an operation again.
