@@ -13,7 +13,7 @@ internal import Synchronization
 /// While it is written to `data.mdb`, frozen, the changes that follow come into the next one, which lies over it.
 @safe final class Memtable: @unchecked Sendable {
     // Sendable: all that changes it is called under `CommitPipeline.writing`. What readers follow, the links and the
-    // numbers, is atomic; a link is written once its entry is complete.
+    // numbers, is atomic; a link is written once its entry is complete. So nothing is checked for exclusive access.
 
     /// The address of ``MemtableHead``, by which readers find it. Valid as long as this.
     let address: UInt
@@ -22,21 +22,22 @@ internal import Synchronization
         UnsafeMutablePointer(bitPattern: address)!
     }
     /// Memory that entries are cut from, and how much of the last block is used.
-    private var blocks: [UnsafeMutableRawPointer] = []
-    private var usedByteCount = 0
+    @exclusivity(unchecked) private var blocks: [UnsafeMutableRawPointer] = []
+    @exclusivity(unchecked) private var usedByteCount = 0
     /// Memory of entries that are longer than a block.
-    private var longEntries: [UnsafeMutableRawPointer] = []
+    @exclusivity(unchecked) private var longEntries: [UnsafeMutableRawPointer] = []
     private let memory: MemtableBlocks
     /// Bytes of all entries.
-    private(set) var byteCount = 0
+    @exclusivity(unchecked) private(set) var byteCount = 0
     /// The number of the last operation that was added.
-    private(set) var operationCount: UInt64 = 0
+    @exclusivity(unchecked) private(set) var operationCount: UInt64 = 0
     /// The entries that were added since the last publishing, in their order.
-    private var unpublished: [MemtableEntry] = []
+    @exclusivity(unchecked) private var unpublished: [MemtableEntry] = []
     /// The second parts of values that are not copied, by the addresses of their entries.
-    private var references: [UInt: ArraySlice<UInt8>] = [:]
-    private var places = InlineArray<8, InsertionPlace>(repeating: InsertionPlace())
-    private var random: UInt64 = 0x9E37_79B9_7F4A_7C15
+    @exclusivity(unchecked) private var references: [UInt: ArraySlice<UInt8>] = [:]
+    @exclusivity(unchecked) private var places = InlineArray<8, InsertionPlace>(
+        repeating: InsertionPlace())
+    @exclusivity(unchecked) private var random: UInt64 = 0x9E37_79B9_7F4A_7C15
 
     /// - Parameters:
     ///   - base: the commit that the first batch is on top of.
