@@ -39,7 +39,10 @@ package final class CredentialsProvider: Sendable, CustomStringConvertible {
     /// What to do about credentials that a server refuses, after these were read again.
     var remedy: String {
         let failure = state.withLock { $0.failure }
-        return "Renew them: all sources but the environment are read again by themselves"
+        guard !(chosen.source is EnvironmentSource) else {
+            return "Renew them: the environment needs a restart"
+        }
+        return "Renew them: they are read again by themselves"
             + (failure.map { ". That failed: \($0)" } ?? "")
     }
 
