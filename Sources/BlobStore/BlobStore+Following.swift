@@ -44,7 +44,7 @@ extension BlobStore {
             state = applied.1
         }
         guard state.position != position else { return }
-        // A fence, or a heartbeat: nothing needs to be written for it.
+        // A fence, or an empty segment: nothing needs to be written for it.
         state.position = position
         state.epoch = epoch
         replication.shard.withLock { $0.state = state }

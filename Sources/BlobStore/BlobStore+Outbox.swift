@@ -55,7 +55,7 @@ extension BlobStore {
         let replication = core.replication
         let (now, saved) = replication.shard.withLock { ($0.state, $0.saved) }
         guard let now, let saved else { return }
-        // Heartbeats move the position only, and a start can read some of them again.
+        // Empty segments move the position only, and a start can read some of them again.
         var hasMore =
             now.sequence != saved.sequence
             || now.position.number >= saved.position.number + StoreLimits.unsavedPositionCountMax

@@ -94,6 +94,8 @@ final class MemoryBucket: Bucket {
     /// Asked with the number of each request, from 0.
     var cut: (Int) -> Cut = { _ in .none }
     private(set) var requestCount = 0
+    /// How many requests were sent together, each time.
+    private(set) var widths: [Int] = []
 
     init(_ shared: MemoryObjects) {
         self.shared = shared
@@ -149,4 +151,9 @@ final class MemoryBucket: Bucket {
     }
 
     func pause(beforeRetrying attempt: Int) throws(ReplicationError) {}
+
+    func forEach(_ count: Int, _ body: @Sendable (Int, any Bucket) throws -> Void) throws {
+        widths.append(count)
+        for index in 0..<count { try body(index, self) }
+    }
 }

@@ -22,6 +22,10 @@ final class ReplicaUnderTest: ReplicaHost, @unchecked Sendable {
     var promotion: TestPromotion?
     var newestEpoch: UInt64?
     var hasWaiters = false
+    var isFailing = false
+    var aliveEpoch: UInt64? { activity.epoch }
+    private var alive: AliveWriter!
+    private var nextBeat: Int64 = 0
     /// Whether a client waits for a segment that is begun after it asked.
     var awaitsSegment = false
     var isShardChecked = false
@@ -49,11 +53,14 @@ final class ReplicaUnderTest: ReplicaHost, @unchecked Sendable {
             try BlobStore.open(at: path, options: Member.options)
         }.run(on: bucket)
         replica = Replica(store, self)
+        alive = AliveWriter(store, self)
+        nextBeat = uptime
     }
 
     /// Ends as a process does that is killed.
     func kill() {
         replica = nil
+        alive = nil
         store = nil
         isShardChecked = false
         activity = .starts
@@ -61,11 +68,19 @@ final class ReplicaUnderTest: ReplicaHost, @unchecked Sendable {
 
     /// One step. Where that says to wait, the clock is moved by so much.
     func step() throws {
+        try? beat()
         switch try replica.step(on: bucket) {
         case .again: break
         case .wait(let milliseconds): uptime += Int64(milliseconds)
         case .mustRestart(let why): restartReason = why
         }
+    }
+
+    /// What another thread does, when it is due.
+    func beat(on other: MemoryBucket? = nil) throws {
+        guard activity.epoch != nil, uptime >= nextBeat else { return }
+        nextBeat = uptime + 1_000
+        nextBeat = uptime + Int64(try alive.step(on: other ?? bucket))
     }
 
     /// Steps until something is so.
@@ -113,6 +128,14 @@ final class ReplicaUnderTest: ReplicaHost, @unchecked Sendable {
             store, after: state.position, of: state.epoch, uploadsAllBlobs: true)
         try writer.upload(on: bucket) { self.now }
         #expect(try writer.finish(on: bucket) == .finished)
+    }
+
+    /// Whether it takes no changes for a moment.
+    var isChanging: Bool {
+        switch activity {
+        case .changes, .holds: true
+        default: false
+        }
     }
 
     var isLeading: Bool { if case .ships = activity { true } else { false } }

@@ -168,7 +168,7 @@ struct RoleTests {
     @Test("A planned promotion hands over")
     func planned() throws {
         let (a, b, promotion) = try askedLeader()
-        try ReplicaUnderTest.run([a, b]) { a.activity == .changes }
+        try ReplicaUnderTest.run([a, b]) { a.isChanging }
         let askedAt = a.uptime
         try ReplicaUnderTest.run([a, b]) { a.activity == .follows }
         #expect(a.uptime == askedAt, "nothing was shipped, and it waited")
@@ -229,7 +229,7 @@ struct RoleTests {
             if operation == .create { throw ReplicationError.bucket("late") }
         }
         a.uptime += 1_000
-        try a.run { a.activity == .changes }
+        try a.run { a.isChanging }
         try b.run { promotion.answer != nil }
         a.uptime += 11_000
         a.bucket.onRequest = { _, _ in }
@@ -245,7 +245,7 @@ struct RoleTests {
         let (a, b, promotion) = try askedLeader()
         try b.step()
         a.uptime += 1_000
-        try a.run { a.activity == .changes }
+        try a.run { a.isChanging }
         a.bucket.onRequest = { (operation, _) throws(ReplicationError) in
             if operation == .create { throw ReplicationError.bucket("403 AccessDenied") }
         }

@@ -35,6 +35,7 @@ extension Host {
             activity = leads ? .leads : .follows
             startedAt = world.clock
             replica = Replica(store, self)
+            alive = AliveWriter(store, self)
             errors = [:]
         } catch let finding as Finding {
             throw finding

@@ -30,6 +30,10 @@ final class Host: ReplicaHost, @unchecked Sendable {
     var activity = ReplicaActivity.changes
     var promotion: Promotion?
     var newestEpoch: UInt64?
+    var alive: AliveWriter?
+    var isFailing = false
+    /// Whether a base waits for a segment.
+    var wantsSegment = false
     var isShardChecked = false
     var startedAt: Int64 = 0
     /// From then to then it cannot reach the bucket.
@@ -106,7 +110,7 @@ final class Host: ReplicaHost, @unchecked Sendable {
         case .leads, .ships: isUp
         // Clients wait that long until it is known whether it still leads.
         case .starts: isUp && world.clock >= startedAt + 10_000
-        case .follows, .changes: false
+        case .follows, .changes, .holds: false
         }
     }
 
@@ -153,6 +157,7 @@ final class Host: ReplicaHost, @unchecked Sendable {
 
     func noteLeader(_ host: String) {}
     func noteMoved(at uptime: Int64) {}
+    var aliveEpoch: UInt64? { activity.epoch }
     var hasWaiters: Bool { !waiters.isEmpty }
 
     func complete(upTo sequence: UInt64) {
@@ -163,10 +168,11 @@ final class Host: ReplicaHost, @unchecked Sendable {
     }
 
     func beginSegment() -> Bool {
+        defer { wantsSegment = false }
         for index in waiters.indices where waiters[index].segment == .next {
             waiters[index].segment = .begun
         }
-        return waiters.contains { $0.segment == .begun }
+        return wantsSegment || waiters.contains { $0.segment == .begun }
     }
 
     func noteSegmentAppended() {
@@ -208,6 +214,9 @@ final class Host: ReplicaHost, @unchecked Sendable {
     func bury() {
         precondition(frames == 0)
         replica = nil
+        alive = nil
+        isFailing = false
+        wantsSegment = false
         maintenance = nil
         readers = []
         store = nil

@@ -27,6 +27,7 @@ final class HostTask {
     static func all(_ swarm: Swarm) -> [HostTask] {
         var tasks = [
             HostTask("replica") { try $0.stepReplica() },
+            HostTask("alive") { try $0.stepAlive() },
             HostTask("writer") { try $0.stepWriter() },
             HostTask("commits") { try $0.stepCommits() },
             HostTask("upkeep", isInterruptible: true) { try $0.stepUpkeep() },
@@ -91,6 +92,7 @@ extension Host {
         do {
             let step = try replica.step(on: bucket)
             failureCount = 0
+            if case .wait = step { isFailing = false }
             complete(upTo: replica.reachedSequence)
             switch step {
             case .again: return 0
@@ -113,12 +115,26 @@ extension Host {
         } catch {
             guard life == .up, !disk.isFrozen else { throw error }
             errors["replica"] = "\(error)"
+            isFailing = true
             world.trace("\(name) replica: \(error)")
             if case .outcomeUnknown? = error as? StoreError { throw error }
             takePromotion()?.refuse("\(error)")
             complete(upTo: replica.reachedSequence)
             failureCount += 1
             return 125 << min(failureCount, 6)
+        }
+    }
+
+    func stepAlive() throws -> Int {
+        guard aliveEpoch != nil, var writer = alive else { return 500 }
+        do {
+            let pause = try writer.step(on: bucket)
+            alive = writer
+            return pause
+        } catch {
+            guard life == .up, !disk.isFrozen else { throw error }
+            world.sometimes("alive failed")
+            return 1_000
         }
     }
 
@@ -140,6 +156,10 @@ extension Host {
             // Another thread may have ended it.
             if maintenance != nil { maintenance = current }
             switch step {
+            case .needsSegment:
+                wantsSegment = true
+                wake("replica")
+                return 1_000
             case .nothing, .unknown, .read(0), .deletedSegments(0): return 1_000
             default:
                 world.sometimes("upkeep: \("\(step)".prefix { $0 != "(" })")

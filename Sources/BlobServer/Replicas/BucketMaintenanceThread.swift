@@ -37,6 +37,10 @@ final class BucketMaintenanceThread: Sendable {
                 if let step = try maintenance?.step(on: bucket) {
                     isFailing = false
                     if step.isSomething { pause = 0 }
+                    if step == .needsSegment {
+                        context.replica.wantsSegment.store(true, ordering: .relaxed)
+                        context.replica.signal.notify()
+                    }
                     if case .lostSegment(let number) = step {
                         context.log.critical(
                             "Segment \(number) of the log is missing from the bucket: making a base, so that followers do not need it. The store cannot be restored to moments between that segment and the base"
@@ -98,7 +102,7 @@ final class BucketMaintenanceThread: Sendable {
 extension BucketMaintenance.Step {
     fileprivate var isSomething: Bool {
         switch self {
-        case .nothing, .unknown, .read(0), .deletedSegments(0): false
+        case .nothing, .needsSegment, .unknown, .read(0), .deletedSegments(0): false
         default: true
         }
     }

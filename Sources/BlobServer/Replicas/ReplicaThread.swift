@@ -48,6 +48,7 @@ final class ReplicaThread: Sendable {
             do {
                 let step = try replica.step(on: bucket)
                 failures.noteSuccess()
+                if case .wait = step { host.isFailing = false }
                 host.complete(upTo: replica.reachedSequence)
                 switch step {
                 case .again: continue
@@ -62,6 +63,7 @@ final class ReplicaThread: Sendable {
             } catch {
                 if error as? ReplicationError == .stopped { continue }
                 let pause = failures.note(error)
+                host.isFailing = true
                 refusePromotion(because: error)
                 host.complete(upTo: replica.reachedSequence)
                 wait(milliseconds: pause)
@@ -133,13 +135,14 @@ final class DaemonReplica: ReplicaHost {
         var epoch: UInt64 = 0
         if case .ships(let number) = activity { epoch = number }
         status.leadingEpoch.store(epoch, ordering: .releasing)
+        status.aliveEpoch.store(activity.epoch ?? 0, ordering: .releasing)
         if activity != .starts { status.noteStarted() }
         switch activity {
         // At the start, no client is connected yet, or clients have waited long enough.
         case .starts: break
         case .leads, .ships: status.role = .leader
         case .follows: status.role = .follower
-        case .changes: status.role = .changing
+        case .changes, .holds: status.role = .changing
         }
     }
 
@@ -147,6 +150,16 @@ final class DaemonReplica: ReplicaHost {
 
     func noteMoved(at uptime: Int64) {
         status.movedAt.store(uptime * 1_000_000, ordering: .relaxed)
+    }
+
+    var aliveEpoch: UInt64? {
+        let epoch = status.aliveEpoch.load(ordering: .acquiring)
+        return epoch == 0 ? nil : epoch
+    }
+
+    var isFailing: Bool {
+        get { status.isFailing.load(ordering: .relaxed) }
+        set { status.isFailing.store(newValue, ordering: .relaxed) }
     }
 
     var hasWaiters: Bool { status.hasWaiters }
@@ -157,7 +170,10 @@ final class DaemonReplica: ReplicaHost {
         status.complete(upTo: sequence, asOf: .now)
     }
 
-    func beginSegment() -> Bool { status.beginSegment() }
+    func beginSegment() -> Bool {
+        let isWanted = status.wantsSegment.exchange(false, ordering: .relaxed)
+        return status.beginSegment() || isWanted
+    }
 
     func noteSegmentAppended() { status.noteSegmentAppended() }
 

@@ -33,6 +33,10 @@ final class ShardAccess: ShardHost {
 
     func makeBucket() throws -> any Bucket { try S3Bucket(bucket, stop: stopSignal) }
 
+    /// A client whose requests take a few seconds at the most, are sent once, and are not held back by those of others
+    /// that fail.
+    func makeQuickBucket() throws -> any Bucket { try S3Bucket(bucket.quick(), stop: stopSignal) }
+
     /// Stops all waits of the clients.
     func stop() { stopSignal.stop() }
 
@@ -113,12 +117,14 @@ struct ShardThreads: Sendable {
     private let bucket: BucketMaintenanceThread
     private let fetches: FetchThreads
     private let eviction: EvictionThread?
+    private let alive: AliveThread
 
     /// `onDeposed` is called once, if this daemon must be started again.
     init(
         _ context: ShardContext, onDeposed: @escaping @Sendable () -> Void
     ) throws(SystemError) {
         replica = try ReplicaThread(context, onDeposed: onDeposed)
+        alive = try AliveThread(context)
         bucket = try BucketMaintenanceThread(context)
         fetches = try FetchThreads(context)
         if let byteCountMax = context.replica.options.localByteCountMax {
@@ -131,6 +137,7 @@ struct ShardThreads: Sendable {
     /// Ends the threads. Unfinished work continues after the next start.
     func close() {
         replica.close()
+        alive.close()
         bucket.close()
         eviction?.close()
         fetches.close()

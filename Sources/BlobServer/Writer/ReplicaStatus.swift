@@ -65,6 +65,12 @@ final class ReplicaStatus: Sendable {
     private let promotion = Mutex<Promotion?>(nil)
     /// The epoch in which this daemon ships; 0: it does not.
     let leadingEpoch = Atomic<UInt64>(0)
+    /// The epoch of which this daemon says that its leader is alive; 0: of none.
+    let aliveEpoch = Atomic<UInt64>(0)
+    /// Whether what it ships or applies fails.
+    let isFailing = Atomic(false)
+    /// Whether bucket maintenance waits for another name of the log.
+    let wantsSegment = Atomic(false)
     /// The highest epoch that bucket maintenance found; 0: none.
     let newestEpoch = Atomic<UInt64>(0)
     /// Signalled when it is known whether this daemon leads, or that the bucket cannot tell.

@@ -5,17 +5,19 @@ package final class ObjectBucket: Sendable {
     package let access: ObjectStoreAccess
     package let limits: ObjectStoreLimits
     package let clock: SigningClock
-    package let counters = ObjectStoreCounters()
+    package let counters: ObjectStoreCounters
     private let breakers: CircuitBreakers
 
     package init(
         _ url: ObjectStoreURL, access: ObjectStoreAccess,
-        limits: ObjectStoreLimits = ObjectStoreLimits(), clock: SigningClock = SigningClock()
+        limits: ObjectStoreLimits = ObjectStoreLimits(), clock: SigningClock = SigningClock(),
+        counters: ObjectStoreCounters = ObjectStoreCounters()
     ) {
         self.url = url
         self.access = access
         self.limits = limits
         self.clock = clock
+        self.counters = counters
         breakers = CircuitBreakers(limits)
     }
 
@@ -39,6 +41,16 @@ package final class ObjectBucket: Sendable {
         -> ObjectClient
     {
         try ObjectClient(self, breakers, stop: stop)
+    }
+
+    /// The same bucket for short requests that are of no use when they come late: they are sent once, and are not held back
+    /// when others fail.
+    package func quick() -> ObjectBucket {
+        var limits = limits
+        limits.connectMilliseconds = min(limits.connectMilliseconds, 2_000)
+        limits.requestMilliseconds = min(limits.requestMilliseconds, 3_000)
+        limits.attemptCountMax = 1
+        return ObjectBucket(url, access: access, limits: limits, clock: clock, counters: counters)
     }
 
     /// One that is not held back when another one's requests fail: for a race.

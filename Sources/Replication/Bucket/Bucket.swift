@@ -37,13 +37,16 @@ extension Bucket {
 
     /// All names that begin with a text, in order. A request for each 1,000.
     ///
-    /// - Parameter end: names from here on may be left out; nil: none are.
+    /// - Parameters:
+    ///   - end: names from here on may be left out; nil: none are.
+    ///   - grows: whether it ends with a page that is shorter than the one before: names may be added more quickly than
+    ///     they are listed.
     /// - Throws: also where a page does not move on: such a listing would never end.
     package func names(
-        _ prefix: String, after name: String = "", upTo end: String? = nil
+        _ prefix: String, after name: String = "", upTo end: String? = nil, grows: Bool = false
     ) throws(ReplicationError) -> [String] {
         var all: [String] = []
-        var last = name
+        var (last, count) = (name, 0)
         while end.map({ last < $0 }) != false {
             let page = try list(prefix, after: last)
             guard let next = page.last else { break }
@@ -52,6 +55,8 @@ extension Bucket {
             }
             all += page
             last = next
+            if grows, page.count < count { break }
+            count = page.count
         }
         return all
     }

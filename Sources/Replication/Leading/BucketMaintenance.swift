@@ -21,6 +21,8 @@ package struct BucketMaintenance {
         case lostSegment(UInt64)
         /// The wall clock was set by so many milliseconds: nothing is deleted for ten minutes.
         case clockJumped(milliseconds: Int64)
+        /// A base is due, and needs a name of the log that no base was begun after.
+        case needsSegment
         case unknown(String)
         case nothing
     }
@@ -116,7 +118,8 @@ package struct BucketMaintenance {
         }
         if let step = try beginBase(after: position, on: bucket) { return step }
         let step = deletes ? try collect(on: bucket) : .nothing
-        return step == .nothing ? read : step
+        guard step == .nothing, read == .nothing else { return step == .nothing ? read : step }
+        return isBaseDue(asOf: clock()) ? .needsSegment : .nothing
     }
 
     /// Finds out whether a segment that cannot be packed is lost: the bucket said so several times, and lists
@@ -137,14 +140,18 @@ package struct BucketMaintenance {
         return number
     }
 
+    private func isBaseDue(asOf now: Timestamp) -> Bool {
+        base == nil
+            && (isBaseDue
+                || schedule.isDue(
+                    after: catalog.bases.last,
+                    packedByteCount: packer.packedByteCount - packedBefore, asOf: now))
+    }
+
     private mutating func beginBase(
         after position: LogPosition, on bucket: some Bucket
     ) throws -> Step? {
-        guard self.base == nil,
-            isBaseDue
-                || schedule.isDue(
-                    after: catalog.bases.last,
-                    packedByteCount: packer.packedByteCount - packedBefore, asOf: clock()),
+        guard isBaseDue(asOf: clock()),
             // A name never has other bytes: after a base that was begun there, the next segment is waited
             // for.
             !catalog.hasNames(position.number)

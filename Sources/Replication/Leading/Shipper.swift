@@ -30,6 +30,14 @@ package struct Shipper {
     /// Whether a segment was begun that may not be in the log yet.
     package var isPending: Bool { writer.isPending }
 
+    /// What somebody else has written after this leader; nil: nothing. One request.
+    func taken(on bucket: some Bucket) throws(ReplicationError) -> Segment.Head? {
+        precondition(!isPending)
+        let head = try Segment.read(position.number + 1, on: bucket)?.head
+        try head?.require(of: store.id)
+        return head
+    }
+
     /// Does one step: ships what waits, up to a segment. With nothing to ship it appends an empty segment
     /// where it is asked to, or one that ends the epoch.
     package mutating func step(

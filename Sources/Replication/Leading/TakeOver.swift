@@ -7,6 +7,8 @@ package import BlobStore
 package struct TakeOver {
     package enum Outcome: Sendable {
         case leads(LogWriter)
+        /// Its fence is in the log, after a segment that this store has not applied yet: it leads when it has.
+        case fenced(LogWriter, after: LogPosition)
         case lost(epoch: UInt64, host: String)
         /// The fence may be in the log, or get there: take over again, until that is known.
         case unknown(any Error)
@@ -27,15 +29,18 @@ package struct TakeOver {
     ///     this gives up: somebody leads.
     ///   - log: after what this store has applied. It is moved on.
     ///   - knownEpoch: the highest epoch that this store has seen: the new one is higher.
+    ///   - isLate: whether this took so long that the fence is put first: the leader goes on, and this store never has
+    ///     all that it wrote.
     ///   - apply: does what a segment says; false: this store cannot, and does not take over.
     package func run(
         deposes: Bool, _ log: inout LogFollower, knownEpoch: UInt64, on bucket: some Bucket,
-        sequence: () -> UInt64, asOf now: Timestamp, apply: (Segment) throws -> Bool
+        sequence: () -> UInt64, asOf now: Timestamp, isLate: () -> Bool = { false },
+        apply: (Segment) throws -> Bool
     ) throws -> Outcome {
         func lost() throws -> Outcome? {
             var ahead = log
             // Packs are looked at, too: a name that is free may have been packed and deleted.
-            while let segment = try ahead.next(on: bucket, looksAtPacks: true) {
+            while !isLate(), let segment = try ahead.next(on: bucket, looksAtPacks: true) {
                 let found = segment.head.epoch
                 guard deposes || segment.head.nonce == nonce, found <= epoch, try apply(segment)
                 else { return .lost(epoch: found, host: Epochs.host(of: found, on: bucket)) }
@@ -49,16 +54,91 @@ package struct TakeOver {
         epoch = try createEpoch(above: knownEpoch, on: bucket, asOf: now)
         while true {
             if let lost = try lost() { return lost }
-            let fence = Segment(
-                Segment.Head(
-                    kind: .fence, storeID: storeID, epoch: epoch, nonce: nonce,
-                    previous: log.position, sequence: sequence(), time: now))
+            if isLate() {
+                do {
+                    return try fenceFirst(
+                        after: log.position, epoch, on: bucket, sequence: sequence(), asOf: now)
+                } catch let error as ReplicationError {
+                    guard case .bucket = error else { throw error }
+                    return .unknown(error)
+                }
+            }
+            let fence = fence(of: epoch, after: log.position, sequence: sequence(), asOf: now)
             // The place of the fence decides alone. A store that has created a newer epoch finds this fence.
             do {
                 guard try isCreated(fence, on: bucket) else { continue }
             } catch { return .unknown(error) }
             return .leads(
                 LogWriter(storeID: storeID, epoch: epoch, nonce: nonce, after: fence.position))
+        }
+    }
+
+    private static let askAttemptCount = 3
+    private static let attemptCountMax = 500
+
+    /// Puts the fence after what was written last, whether this store has all of that or not. Where the leader is quicker
+    /// than the way to the bucket and back, it is asked to hand over.
+    private func fenceFirst(
+        after applied: LogPosition, _ epoch: UInt64, on bucket: some Bucket, sequence: UInt64,
+        asOf now: Timestamp
+    ) throws -> Outcome {
+        let end = try LogEnd.find(after: applied, on: bucket)
+        var (position, last) = (end?.position ?? applied, end?.head.sequence ?? sequence)
+        var head = end?.head
+        var asked: UInt64?
+        // Nobody answers it after the fence, whoever asked.
+        defer { if let asked { try? bucket.delete(ShardNames.handover(asked)) } }
+        for attempt in 1...Self.attemptCountMax {
+            if let head, head.epoch > epoch {
+                return .lost(epoch: head.epoch, host: Epochs.host(of: head.epoch, on: bucket))
+            }
+            let fence = fence(of: epoch, after: position, sequence: last, asOf: now)
+            guard let other = try other(than: fence, on: bucket) else {
+                // A lost segment in the middle of the log looks like its end.
+                guard try LogEnd.find(after: fence.position, on: bucket) == nil,
+                    try !isPacked(fence.head.number, on: bucket)
+                else {
+                    throw ReplicationError.damaged(
+                        name: ShardNames.log(fence.head.number),
+                        why: "was missing, but later segments exist")
+                }
+                let writer = LogWriter(
+                    storeID: storeID, epoch: epoch, nonce: nonce, after: fence.position)
+                return position == applied ? .leads(writer) : .fenced(writer, after: position)
+            }
+            try other.require(of: storeID, after: position)
+            (position, last, head) = (other.position, other.head.sequence, other.head)
+            guard attempt == Self.askAttemptCount else { continue }
+            let document = HandoverDocument(
+                storeID: storeID.description, epoch: other.head.epoch, host: host, nonce: .random())
+            asked = document.epoch
+            _ = try? bucket.createUntilKnown(
+                ShardNames.handover(document.epoch), document.bytes,
+                byteCountMax: ReplicationLimits.handoverByteCountMax, attemptCountMax: 1)
+        }
+        throw ReplicationError.deposed(
+            epoch: head?.epoch ?? 0, leader: Epochs.host(of: head?.epoch ?? 0, on: bucket))
+    }
+
+    private func fence(
+        of epoch: UInt64, after position: LogPosition, sequence: UInt64, asOf now: Timestamp
+    ) -> Segment {
+        Segment(
+            Segment.Head(
+                kind: .fence, storeID: storeID, epoch: epoch, nonce: nonce, previous: position,
+                sequence: sequence, time: now))
+    }
+
+    /// Creates a fence, or reads what is there instead.
+    private func other(
+        than fence: Segment, on bucket: some Bucket
+    ) throws(ReplicationError) -> Segment? {
+        let name = ShardNames.log(fence.head.number)
+        let found = try bucket.createUntilKnown(
+            name, fence.bytes, byteCountMax: ReplicationLimits.segmentByteCountMax)
+        guard let found else { return nil }
+        do throws(DamagedObject) { return try Segment(found) } catch {
+            throw .damaged(name: name, why: error.description)
         }
     }
 

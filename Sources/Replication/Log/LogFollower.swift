@@ -1,6 +1,7 @@
 package import BlobStore
 
-/// Reads the log of a shard, segment by segment: from its names, and from packs where those are deleted.
+/// Reads the log of a shard, segment by segment: from its names, and from packs where those are deleted. While it
+/// finds one after the other it reads ahead, several names at once.
 ///
 /// A value: a copy reads the same segments again. A caller that must apply a segment before it counts as read reads
 /// with a copy, and keeps the copy afterwards.
@@ -9,9 +10,12 @@ package struct LogFollower {
     package private(set) var position: LogPosition
     /// Kept from look to look: a restore reads thousands of them.
     private var packs: [ClosedRange<UInt64>] = []
-    /// Segments of a pack that are read next. A slice: a copy of this reader shares it, and taking the first
-    /// one moves nothing.
-    private var packed: ArraySlice<Segment> = []
+    /// What follows, as far as it is read. A slice: a copy of this reader shares it, and taking the first one moves
+    /// nothing.
+    private var ahead: ArraySlice<Segment> = []
+    /// How many segments were found since there was none, and the longest of those that were read last.
+    private var foundCount = 0
+    private var byteCount = 0
 
     package init(storeID: StoreID, after position: LogPosition) {
         self.storeID = storeID
@@ -28,22 +32,50 @@ package struct LogFollower {
     package mutating func next(
         on bucket: some Bucket, looksAtPacks: Bool
     ) throws(ReplicationError) -> Segment? {
-        guard let segment = try read(on: bucket, looksAtPacks: looksAtPacks) else { return nil }
+        guard let segment = try peek(on: bucket, looksAtPacks: looksAtPacks) else { return nil }
         try segment.require(of: storeID, after: position)
+        ahead.removeFirst()
         position = segment.position
         return segment
     }
 
+    /// Whether there is more than one segment after another: their reader is behind.
+    package var isBehind: Bool { foundCount > 1 }
+
+    /// The segment that ``next(on:looksAtPacks:)`` gives next. It is not read again then.
+    mutating func peek(
+        on bucket: some Bucket, looksAtPacks: Bool
+    ) throws(ReplicationError) -> Segment? {
+        if let segment = ahead.first { return segment }
+        ahead = try read(on: bucket, looksAtPacks: looksAtPacks)
+        foundCount = ahead.isEmpty ? 0 : foundCount + ahead.count
+        byteCount = ahead.map(\.bytes.count).max() ?? byteCount
+        return ahead.first
+    }
+
     private var wanted: UInt64 { position.number + 1 }
+
+    /// As many names as were found in a row are asked for together: one that comes alone costs no more than the look
+    /// for the next.
+    private var width: UInt64 {
+        let fitting = ReplicationLimits.heldBlobByteCount / max(byteCount, 1)
+        return UInt64(max(1, min(foundCount, fitting, ReplicationLimits.readAheadCountMax)))
+    }
 
     private mutating func read(
         on bucket: some Bucket, looksAtPacks: Bool
-    ) throws(ReplicationError) -> Segment? {
-        if let segment = try readPacked(on: bucket) { return segment }
-        let found = try Segment.read(wanted, on: bucket)
+    ) throws(ReplicationError) -> ArraySlice<Segment> {
+        if let segments = try readPacked(on: bucket) { return segments }
+        let names = try Segment.read(wanted..<wanted + width, on: bucket)
+        let found = try names[0].get()
         // A fence may have been put where the name was free because it had been packed. The pack is the history
         // then.
-        guard found?.head.kind == .fence || (found == nil && looksAtPacks) else { return found }
+        guard found?.head.kind == .fence || (found == nil && looksAtPacks) else {
+            // What is wrong with a later one is found out when it is the next. A fence is looked at alone.
+            let segments = names.lazy.map { try? $0.get() }.prefix { $0?.head.kind == .batches }
+            return found.map { $0.head.kind == .batches ? segments.compactMap(\.self)[...] : [$0] }
+                ?? []
+        }
         var listed: ClosedRange<UInt64>?
         // A pack may be replaced by a longer one after it was listed. What is listed again is there, whatever a GET
         // says of it.
@@ -51,7 +83,7 @@ package struct LogFollower {
             packs = try Pack.ranges(reaching: wanted, on: bucket)
             listed = packs.last { $0.contains(wanted) }
             if listed == nil { break }
-            if let segment = try readPacked(on: bucket) { return segment }
+            if let segments = try readPacked(on: bucket) { return segments }
         }
         if let listed {
             throw .damaged(name: ShardNames.pack(listed), why: "is listed but cannot be read")
@@ -59,19 +91,19 @@ package struct LogFollower {
         if packs.contains(where: { $0.upperBound >= wanted }) {
             throw .tooOld(position: position.number)
         }
-        if let found { return found }
-        return try readLate(on: bucket)
+        if let found { return [found] }
+        return try readLate(on: bucket).map { [$0] } ?? []
     }
 
-    private mutating func readPacked(on bucket: some Bucket) throws(ReplicationError) -> Segment? {
-        if let segment = packed.popFirst() { return segment }
+    private mutating func readPacked(
+        on bucket: some Bucket
+    ) throws(ReplicationError) -> ArraySlice<Segment>? {
         guard let index = packs.lastIndex(where: { $0.contains(wanted) }) else { return nil }
         guard let segments = try Pack.segments(packs[index], on: bucket) else {
             packs.remove(at: index)
             return nil
         }
-        packed = segments.drop { $0.head.number < wanted }
-        return packed.popFirst()
+        return segments.drop { $0.head.number < wanted }
     }
 
     /// Finds out whether a name that is in no pack is the end of the log: nil, or a gap. It may have been appended

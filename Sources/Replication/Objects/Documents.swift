@@ -106,6 +106,52 @@ extension HandoverDocument {
     }
 }
 
+/// `alive/…`: that the leader of an epoch is alive. It is overwritten every few seconds.
+package struct AliveDocument: Sendable, Hashable {
+    package var storeID: String
+    package var epoch: UInt64
+    /// How often it was written.
+    package var counter: UInt64
+    /// The last segment in the log.
+    package var segment: UInt64
+    /// When it was written, by its writer's clock.
+    package var time: Timestamp
+}
+
+extension AliveDocument {
+    package init(_ bytes: [UInt8]) throws(DamagedObject) {
+        let value = try Document.parse(bytes)
+        storeID = try value.text("store")
+        epoch = try value.integer("epoch")
+        counter = try value.integer("counter")
+        segment = try value.integer("segment")
+        time = Timestamp(milliseconds: try value.integer("milliseconds"))
+    }
+
+    package var bytes: [UInt8] {
+        Document.bytes([
+            ("store", .string(storeID)), ("epoch", .integer(epoch)),
+            ("counter", .integer(counter)), ("segment", .integer(segment)),
+            ("milliseconds", .integer(time.milliseconds)),
+        ])
+    }
+
+    /// Reads that of an epoch; nil where its leader has not written one yet. One request.
+    package static func read(
+        _ epoch: UInt64, of storeID: String, on bucket: some Bucket
+    ) throws(ReplicationError) -> AliveDocument? {
+        try bucket.read(
+            ShardNames.alive(epoch), byteCountMax: ReplicationLimits.handoverByteCountMax
+        ) { (bytes) throws(DamagedObject) in
+            let document = try AliveDocument(bytes)
+            guard document.storeID == storeID, document.epoch == epoch else {
+                throw DamagedObject("belongs to the leader of another store or epoch")
+            }
+            return document
+        }
+    }
+}
+
 /// What short documents are read and written with: JSON objects, whose last member `sha256` is the SHA-256 of the same
 /// object without it, so that no changed byte is taken for something that was written.
 enum Document {

@@ -1,6 +1,7 @@
 package import BlobStore
 internal import Bytes
 internal import Hashing
+internal import Synchronization
 
 /// One name of the log: batches that follow one another, or a mark of who leads.
 ///
@@ -24,7 +25,7 @@ internal import Hashing
 /// Integers are little-endian. The SHA-256 at the end is what the segment after it names.
 package struct Segment: Sendable {
     package enum Kind: UInt8, Sendable {
-        /// It has batches; none where it only says that its leader is alive.
+        /// It has batches; none where it only shows that its leader leads.
         case batches = 0
         /// A new leader begins here. What the leader before writes cannot come after it.
         case fence = 1
@@ -183,6 +184,25 @@ extension Segment {
             }
             return segment
         }
+    }
+
+    /// What is under several names, each with its own error. A request for each, several at the same time.
+    static func read(
+        _ numbers: Range<UInt64>, on bucket: some Bucket
+    ) throws(ReplicationError) -> [Result<Segment?, ReplicationError>] {
+        let found = Mutex(
+            [Result<Segment?, ReplicationError>](
+                repeating: .success(nil), count: numbers.count))
+        do {
+            try bucket.forEach(numbers.count) { index, bucket in
+                let number = numbers.lowerBound + UInt64(index)
+                let result = Result { () throws(ReplicationError) in
+                    try read(number, on: bucket)
+                }
+                found.withLock { $0[index] = result }
+            }
+        } catch { throw error as? ReplicationError ?? .bucket("\(error)") }
+        return found.withLock { $0 }
     }
 
     /// - Throws: ``ReplicationError/damaged(name:why:)`` for one of another store,

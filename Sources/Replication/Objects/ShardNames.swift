@@ -1,7 +1,7 @@
 package import BlobStore
 
 /// The names of a shard's objects, below its prefix. A name always has the same bytes, and is never used
-/// again. Numbers have leading zeros, so that names sort by them.
+/// again, but for those of `alive/`. Numbers have leading zeros, so that names sort by them.
 package enum ShardNames {
     /// Which store it is. Created once, kept permanently.
     package static let store = "store.json"
@@ -11,6 +11,7 @@ package enum ShardNames {
     package static let basePrefix = "base/"
     package static let blobPrefix = "blob/"
     package static let handoverPrefix = "handover/"
+    package static let alivePrefix = "alive/"
 
     package static func epoch(_ number: UInt64) -> String {
         epochPrefix + padded(number, digitCount: 10)
@@ -66,6 +67,10 @@ package enum ShardNames {
 
     package static func handover(_ epoch: UInt64) -> String {
         handoverPrefix + padded(epoch, digitCount: 10)
+    }
+
+    package static func alive(_ epoch: UInt64) -> String {
+        alivePrefix + padded(epoch, digitCount: 10)
     }
 
     package static func number(_ name: String, after prefix: String) -> UInt64? {

@@ -131,6 +131,8 @@ package struct BucketVerifier {
 
         // MARK: - The log
 
+        private static let width = UInt64(ReplicationLimits.readAheadCountMax)
+
         /// Reads each segment, from its pack where it has one. Where one is damaged or missing, the chain is
         /// followed again from the next one on.
         private mutating func verifyLog(
@@ -138,10 +140,13 @@ package struct BucketVerifier {
         ) throws {
             var packs = try Pack.ranges(on: bucket)
             let begin = oldest.position.number
-            let numbers = try bucket.names(ShardNames.logPrefix, after: ShardNames.log(begin))
-                .compactMap { ShardNames.number($0, after: ShardNames.logPrefix) }
+            let names = try bucket.names(
+                ShardNames.logPrefix, after: ShardNames.log(begin), grows: true)
+            let numbers = names.compactMap { ShardNames.number($0, after: ShardNames.logPrefix) }
             let end = max(numbers.last ?? 0, packs.map(\.upperBound).max() ?? 0)
             var chain = Chain(storeID: storeID, last: oldest.position)
+            // What was read after `chain.next`, several names at once.
+            var ahead: ArraySlice<Result<Segment?, ReplicationError>> = []
             while chain.next <= end {
                 progress(
                     BucketProgress(
@@ -152,13 +157,17 @@ package struct BucketVerifier {
                     try verify(range, &chain, of: oldest, on: bucket)
                     continue
                 }
-                let segment = try noting { () throws(ReplicationError) in
-                    try Segment.read(next, on: bucket)
+                let following = packs.map(\.lowerBound).filter { $0 > next }.min() ?? .max
+                let last = min(following, end + 1, next + Self.width)
+                if ahead.isEmpty {
+                    ahead = try Segment.read(next..<last, on: bucket)[...]
                 }
-                switch segment {
+                let found = ahead.removeFirst()
+                switch try noting({ () throws(ReplicationError) in try found.get() }) {
                 case .some(let segment?): add(segment, &chain, of: oldest)
                 case nil: chain.skip(to: next + 1)
                 case .some(nil):
+                    ahead = []
                     packs = try Pack.ranges(on: bucket)
                     if packs.contains(where: { $0.contains(next) }) { continue }
                     let later = numbers + packs.map(\.lowerBound)

@@ -29,7 +29,6 @@ struct Follower {
     private var log: LogFollower
     private var lastSegment: Int64
     private var lastPackLook: Int64
-    private var isBehind = false
     private var knownEpoch: UInt64 = 0
     private var leader = ""
     private var asked: Asked?
@@ -37,12 +36,18 @@ struct Follower {
     private var withdrawn: HandoverDocument?
     /// For whom this store takes the lead, while its fence may be in the log: what is refused never comes true.
     private var taking: (any PromotionRequest)??
+    /// The fence of this store that is in the log, until all before it is applied.
+    private var fenced: (writer: LogWriter, after: LogPosition, request: (any PromotionRequest)?)?
     /// Whether the last look at the log failed.
     private var isAway = false
     private var nonce: Nonce?
     private var hasEnded = false
-    /// When this store takes the lead, unless somebody is seen to lead before that.
-    private var claimsAt: Int64?
+    /// How long nobody is seen to lead before this store takes the lead; nil: it does not.
+    private var claimsAfter: Int64?
+    private var silence = Silence()
+    private var nextAliveLook: Int64 = 0
+    /// How far the log is, as the leader said last.
+    private var leadersSegment: UInt64 = 0
     private var hasCaughtUp = false
 
     init(_ store: BlobStore, _ host: any ReplicaHost, _ past: Past = .nothing) {
@@ -53,10 +58,10 @@ struct Follower {
         // A host that led, or may begin a shard, leads where nobody else does: the one that it was handed over to
         // may have died, and so may the run of this store that was about to lead.
         switch past {
-        case .nothing: claimsAt = host.settings.mayBegin ? Self.claim(at: now) : nil
-        case .deposed: claimsAt = Self.claim(at: now)
+        case .nothing: claimsAfter = host.settings.mayBegin ? Self.claimMilliseconds : nil
+        case .deposed: claimsAfter = Self.claimMilliseconds
         case .handedOver, .handedOverToNobody:
-            claimsAt = past == .handedOver ? Self.claim(at: now) : now
+            claimsAfter = past == .handedOver ? Self.claimMilliseconds : 0
             // With the end that it wrote itself.
             (hasEnded, hasCaughtUp) = (true, true)
         }
@@ -69,9 +74,7 @@ struct Follower {
     /// How often it is tried to ask the leader, where the answer is lost.
     private static let askingCountMax = 2
 
-    private static func claim(at now: Int64) -> Int64 {
-        now + 2 * Int64(ReplicationLimits.handoverMilliseconds)
-    }
+    private static let claimMilliseconds = 2 * Int64(ReplicationLimits.handoverMilliseconds)
 
     mutating func step(on bucket: any Bucket) throws -> Replica.Outcome {
         try ShardCheck.run(store, host, on: bucket)
@@ -91,6 +94,7 @@ struct Follower {
     private mutating func followingStep(on bucket: any Bucket) throws -> Replica.Outcome {
         if let taking { return try takeOver(taking, on: bucket) }
         let now = host.uptime
+        if fenced != nil { return try leadWhenApplied(on: bucket) }
         if let request = host.takePromotion() {
             if request.isForced || (hasEnded && asked == nil) {
                 giveUp("superseded by a later request with --force")
@@ -103,9 +107,11 @@ struct Follower {
                 request.refuse("the leader \(leader) has already been asked to hand over")
             }
         }
+        // Only where the name should be there, or nobody says that it should not.
         let isQuiet =
-            now - lastSegment >= Int64(ReplicationLimits.packLookMilliseconds)
-            && now - lastPackLook >= Int64(ReplicationLimits.packLookMilliseconds)
+            now - max(lastSegment, lastPackLook) >= Int64(ReplicationLimits.packLookMilliseconds)
+            && (leadersSegment > log.position.number
+                || silence.milliseconds >= Int64(ReplicationLimits.packLookMilliseconds))
         if isQuiet { lastPackLook = now }
         // While the bucket is away nobody is kept waiting for another answer of it.
         if isAway, isLate { giveUp(lateness) }
@@ -114,6 +120,7 @@ struct Follower {
         do {
             last = try applyNext(on: bucket, looksAtPacks: isQuiet)
         } catch {
+            silence.interrupt()
             if isLate { giveUp(lateness) }
             throw error
         }
@@ -122,6 +129,7 @@ struct Follower {
         deleteWithdrawn(on: bucket)
         if let last {
             lastSegment = host.uptime
+            silence.end()
             // A fence of this store's own: an earlier run took the lead and died before it knew.
             let isOwnFence =
                 last.kind == .fence && store.replicationState?.isOwn(last.nonce) == true
@@ -130,7 +138,7 @@ struct Follower {
             // Who asked for the lead may have died since. What was read of another leader may be long ago, and only
             // who may begin a shard takes the lead after that.
             let isArmed = hasEnded || isOwnFence || (host.settings.mayBegin && !hasCaughtUp)
-            claimsAt = isArmed ? Self.claim(at: lastSegment) : nil
+            claimsAfter = isArmed ? Self.claimMilliseconds : nil
             noteAnswer(of: last)
         } else {
             hasCaughtUp = true
@@ -142,15 +150,39 @@ struct Follower {
             if asked.document == nil, hasCaughtUp { try askLeader(on: bucket) }
         }
         if last != nil { return .next(.again) }
-        if let claimsAt, now >= claimsAt {
+        try lookForLeader(at: now, on: bucket)
+        if let claimsAfter, silence.milliseconds >= claimsAfter {
             host.log(
                 .warning, "\(host.settings.shardName) has no leader: this daemon takes the lead")
             return try takeOver(asked?.request, on: bucket)
         }
-        if let after = host.settings.autoPromoteMilliseconds, now - lastSegment >= Int64(after) {
+        if let after = host.settings.autoPromoteMilliseconds,
+            silence.milliseconds >= Int64(after)
+        {
             return try takeOver(asked?.request, on: bucket)
         }
         return .next(.wait(milliseconds: ReplicationLimits.pollMilliseconds))
+    }
+
+    /// Looks whether the leader is alive, now and then.
+    private mutating func lookForLeader(
+        at now: Int64, on bucket: any Bucket
+    ) throws(ReplicationError) {
+        guard now >= nextAliveLook, let epoch = store.replicationState?.epoch else { return }
+        let pause = min(
+            ReplicationLimits.aliveLookMilliseconds,
+            (host.settings.autoPromoteMilliseconds ?? .max) / 4)
+        nextAliveLook = now + Int64(pause)
+        do throws(ReplicationError) {
+            let found = try AliveDocument.read(epoch, of: store.id.description, on: bucket)
+            guard silence.note(found, at: host.uptime), let found else { return }
+            leadersSegment = found.segment
+            if found.segment <= log.position.number { host.noteMoved(at: now) }
+        } catch {
+            // Neither a bucket that is away nor what a proxy says is silence.
+            silence.interrupt()
+            guard case .damaged = error else { throw error }
+        }
     }
 
     /// Applies what is there after the last segment: several together, in one commit, where there are more.
@@ -160,27 +192,24 @@ struct Follower {
         var ahead = log
         let end = host.uptime + ReplicationLimits.readAheadMilliseconds
         guard let first = try ahead.next(on: bucket, looksAtPacks: looksAtPacks) else {
-            isBehind = false
+            log = ahead
             return nil
         }
         var foundAt = host.uptime
         var (last, items, byteCount) = (first, first.items, first.bytes.count)
-        // One that comes alone does not wait for the answer that there is no other.
-        while isBehind, last.head.kind == .batches, byteCount < ReplicationLimits.appliedByteCount,
-            host.uptime < end
+        // One that comes alone does not wait for the answer that there is no other. What is wrong with the next one is
+        // found again when these are applied.
+        while ahead.isBehind, last.head.kind == .batches,
+            byteCount < ReplicationLimits.appliedByteCount, host.uptime < end,
+            let next = (try? ahead.peek(on: bucket, looksAtPacks: false)) ?? nil,
+            next.head.kind == .batches, next.head.epoch == last.head.epoch,
+            (try? ahead.next(on: bucket, looksAtPacks: false)) != nil
         {
-            var further = ahead
-            // What is wrong with the next one is found again when these are applied.
-            guard let next = (try? further.next(on: bucket, looksAtPacks: false)) ?? nil,
-                next.head.kind == .batches, next.head.epoch == last.head.epoch
-            else { break }
-            ahead = further
             items += next.items
             byteCount += next.bytes.count
             last = next
             foundAt = host.uptime
         }
-        isBehind = true
         try applier.apply(items, of: last.head.epoch, at: last.position, on: bucket)
         log = ahead
         try noteApplied(last.head, foundAt: foundAt, on: bucket)
@@ -297,9 +326,11 @@ struct Follower {
         do {
             let nonce = try self.nonce ?? host.prepareToLead()
             self.nonce = nonce
+            let end = host.uptime + ReplicationLimits.applyBeforeFenceMilliseconds
             let outcome = try host.takeOver(
                 store, nonce, deposes: deposes, &log, on: bucket,
-                beginsLogging: host.settings.isLogging, sequence: { store.lastSequence }
+                beginsLogging: host.settings.isLogging, sequence: { store.lastSequence },
+                isLate: { [host] in deposes && host.uptime >= end }
             ) { segment in
                 try applier.apply(segment, on: bucket)
                 return true
@@ -308,7 +339,8 @@ struct Follower {
             case .lost(let epoch, let leader):
                 host.become(.follows)
                 lastSegment = host.uptime
-                if claimsAt != nil { claimsAt = Self.claim(at: lastSegment) }
+                silence.end()
+                if claimsAfter != nil { claimsAfter = Self.claimMilliseconds }
                 withdrawn = asked?.document ?? withdrawn
                 (asked, taking) = (nil, nil)
                 request?.refuse("\(leader) took the lead in the meantime (epoch \(epoch))")
@@ -316,6 +348,15 @@ struct Follower {
             case .leads(let writer):
                 request?.succeed(epoch: writer.epoch)
                 return .leads(writer)
+            case .fenced(let writer, let position):
+                host.log(
+                    .notice,
+                    "Taking the lead: no other daemon can add to the log after segment \(position.number); applying \(position.number - log.position.number) segments before it"
+                )
+                host.become(.holds(epoch: writer.epoch))
+                fenced = (writer, position, request)
+                (asked, taking) = (nil, nil)
+                return .next(.again)
             case .unknown(let error):
                 asked = nil
                 taking = .some(request)
@@ -327,5 +368,24 @@ struct Follower {
             if taking == nil, asked == nil { request?.refuse("cannot take the lead: \(error)") }
             throw error
         }
+    }
+
+    /// Applies what lies before the fence of this store, and leads then.
+    private mutating func leadWhenApplied(on bucket: any Bucket) throws -> Replica.Outcome {
+        guard let fenced, let nonce else { return .next(.again) }
+        host.takePromotion()?.refuse("this daemon is taking the lead already")
+        if log.position.number < fenced.after.number {
+            guard try applyNext(on: bucket, looksAtPacks: true) != nil else {
+                throw ReplicationError.damaged(
+                    name: ShardNames.log(log.position.number + 1), why: "is missing")
+            }
+            return .next(.again)
+        }
+        guard log.position == fenced.after else {
+            throw ReplicationError.forked(number: fenced.writer.position.number)
+        }
+        try host.lead(fenced.writer, nonce, beginsLogging: host.settings.isLogging)
+        fenced.request?.succeed(epoch: fenced.writer.epoch)
+        return .leads(fenced.writer)
     }
 }

@@ -1,6 +1,6 @@
 internal import BlobStore
 
-/// Leading: ships what was committed, says that it is alive, and hands over when it is asked to.
+/// Leading: ships what was committed, looks whether somebody else leads, and hands over when it is asked to.
 struct Leader {
     private let store: BlobStore
     private let host: any ReplicaHost
@@ -10,7 +10,8 @@ struct Leader {
     /// Whether no other copy of this store gives the revisions that this run gives.
     private var hasOwnRevisions: Bool
     private var nonce: Nonce?
-    private var nextHeartbeat: Int64
+    /// When the next name is looked for, unless one is created before. The log of an idle shard does not grow.
+    private var nextLook: Int64
     private var attempts = 0
     /// One lost answer is not worth a line in the log; so many in a row are.
     private static let saidAttemptCount = 3
@@ -28,7 +29,7 @@ struct Leader {
         shipper = writer.map { Shipper(store, $0) }
         hasOwnRevisions = writer != nil
         epoch = store.replicationState?.epoch ?? 0
-        nextHeartbeat = host.uptime
+        nextLook = host.uptime
         host.noteLeader(host.settings.hostName)
         host.become(shipper == nil ? .starts : .ships(epoch: epoch))
     }
@@ -78,7 +79,7 @@ struct Leader {
         switch outcome {
         case .lost(let epoch, let leader): return try stepDown(because: leader, leads: epoch)
         case .unknown(let error): throw error
-        case .leads(let writer):
+        case .leads(let writer), .fenced(let writer, _):
             epoch = writer.epoch
             hasOwnRevisions = true
             shipper = Shipper(store, writer)
@@ -122,13 +123,14 @@ struct Leader {
         // One that is sent again may be in the log already, from before they asked.
         let isAwaited = shipper.isPending ? false : host.beginSegment()
         switch try shipper.step(
-            on: bucket, asOf: host.now, appendsEmpty: isAwaited || begun >= nextHeartbeat,
+            on: bucket, asOf: host.now, appendsEmpty: isAwaited,
             ends: wasHandingOver && isHandingOver && isAllShipped)
         {
         case .shipped:
             if attempts >= Self.saidAttemptCount { host.log(.notice, "Replication continues") }
             attempts = 0
-            nextHeartbeat = begun + Int64(ReplicationLimits.heartbeatMilliseconds)
+            host.isFailing = false
+            nextLook = begun + Int64(ReplicationLimits.beatMilliseconds)
             host.noteMoved(at: begun)
             host.noteSegmentAppended()
             host.complete(upTo: replicatedSequence)
@@ -138,6 +140,7 @@ struct Leader {
             if attempts == 1 { host.log(.debug, "Sending a segment again: \(why)") }
             if attempts == Self.saidAttemptCount {
                 host.log(.error, "Replication is paused: \(why)")
+                host.isFailing = true
             }
             try bucket.pause(beforeRetrying: attempts)
             return .next(.again)
@@ -145,8 +148,15 @@ struct Leader {
             return try stepDown(because: Epochs.host(of: epoch, on: bucket), leads: epoch)
         case .nothing where isHandingOver: return .next(.again)
         case .nothing:
+            if begun >= nextLook {
+                if let head = try shipper.taken(on: bucket) {
+                    return try stepDown(
+                        because: Epochs.host(of: head.epoch, on: bucket), leads: head.epoch)
+                }
+                nextLook = begun + Int64(ReplicationLimits.beatMilliseconds)
+            }
             let next = min(
-                nextHeartbeat, nextHandoverLook, hasBase || !host.hasWaiters ? .max : nextBaseLook)
+                nextLook, nextHandoverLook, hasBase || !host.hasWaiters ? .max : nextBaseLook)
             return .next(.wait(milliseconds: Int(max(1, next - begun + 1))))
         }
     }
@@ -200,7 +210,7 @@ struct Leader {
         isHandingOver = isAsked
         if isAsked {
             host.log(.notice, "Handing over: changes are refused until another daemon leads")
-            host.become(.changes)
+            host.become(.holds(epoch: epoch))
         } else {
             host.log(
                 .notice, "The request to hand over was withdrawn: this daemon continues to lead")
@@ -258,28 +268,34 @@ extension ReplicaHost {
         }
     }
 
-    /// Takes the lead with a store, which leads then.
+    /// Takes the lead with a store, which leads then, unless it has to apply something before.
     func takeOver(
         _ store: BlobStore, _ nonce: Nonce, deposes: Bool, _ log: inout LogFollower,
         on bucket: any Bucket, beginsLogging: Bool, sequence: () -> UInt64,
-        apply: (Segment) throws -> Bool
+        isLate: () -> Bool = { false }, apply: (Segment) throws -> Bool
     ) throws -> TakeOver.Outcome {
         let now = now
         let outcome = try TakeOver(storeID: store.id, nonce: nonce, host: settings.hostName).run(
             deposes: deposes, &log, knownEpoch: store.replicationState?.epoch ?? 0, on: bucket,
-            sequence: sequence, asOf: now, apply: apply)
+            sequence: sequence, asOf: now, isLate: isLate, apply: apply)
         guard case .leads(let writer) = outcome else { return outcome }
-        do {
-            try write { (store) throws(StoreError) in
-                try store.lead(
-                    epoch: writer.epoch, nonce: nonce, after: writer.position, isFirst: false,
-                    asOf: now)
-                if beginsLogging { try? store.beginLogging() }
-            }
-        } catch { return .unknown(error) }
+        do { try lead(writer, nonce, beginsLogging: beginsLogging) } catch {
+            return .unknown(error)
+        }
+        return outcome
+    }
+
+    /// Makes the store lead, when it has all before its fence.
+    func lead(_ writer: LogWriter, _ nonce: Nonce, beginsLogging: Bool) throws(StoreError) {
+        let now = now
+        try write { (store) throws(StoreError) in
+            try store.lead(
+                epoch: writer.epoch, nonce: nonce, after: writer.position, isFirst: false,
+                asOf: now)
+            if beginsLogging { try? store.beginLogging() }
+        }
         self.log(.notice, "Leading epoch \(writer.epoch) of \(settings.shardName)")
         noteLeader(settings.hostName)
         become(.ships(epoch: writer.epoch))
-        return outcome
     }
 }

@@ -32,14 +32,23 @@ package protocol ReplicaHost: ShardHost, StoreWriter {
 
     func noteMoved(at uptime: Int64)
 
+    // MARK: Signs of life
+
+    /// The epoch of which it is said that its leader is alive; nil: of none.
+    var aliveEpoch: UInt64? { get }
+
+    /// Whether what it ships, or applies, fails.
+    var isFailing: Bool { get set }
+
     // MARK: Who waits
 
     var hasWaiters: Bool { get }
 
     func complete(upTo sequence: UInt64)
 
-    /// A segment is about to be begun. Returns whether clients wait for one that is begun after they asked, even if
-    /// there is nothing to ship: only that shows that this host led when it answered them.
+    /// A segment is about to be begun. Returns whether one is, even if there is nothing to ship: clients wait for one that
+    /// is begun after they asked, since only that shows that this host led when it answered them, or a base does, which
+    /// needs a new name.
     func beginSegment() -> Bool
 
     /// The segment that was begun last is in the log.
@@ -80,6 +89,16 @@ package enum ReplicaActivity: Sendable, Hashable {
     case follows
     /// It takes no changes for a moment: the lead is changing.
     case changes
+    /// So, and it is the leader of an epoch all the same: it hands over, or applies what lies before its fence.
+    case holds(epoch: UInt64)
+
+    /// The epoch whose leader it is.
+    package var epoch: UInt64? {
+        switch self {
+        case .ships(let epoch), .holds(let epoch): epoch
+        case .starts, .leads, .follows, .changes: nil
+        }
+    }
 }
 
 package enum ReplicaLogLevel: Sendable {

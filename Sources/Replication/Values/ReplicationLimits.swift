@@ -4,9 +4,13 @@ package enum ReplicationLimits {
     /// batch is shipped however long it is. One segment is on its way at a time: with answers that are 5 s late
     /// this is 3 MiB a second.
     package static let segmentByteCount = 16 << 20
+    /// Names of the log that are read together.
+    package static let readAheadCountMax = 16
     package static let appliedByteCount = 4 << 20
     /// How long a follower reads segments before it applies those that it has, in milliseconds.
     package static let readAheadMilliseconds: Int64 = 500
+    /// How long one that takes the lead by force applies what is there before it puts its fence first, in milliseconds.
+    package static let applyBeforeFenceMilliseconds: Int64 = 2_000
     package static let segmentByteCountMax = 256 << 20
     /// Bytes of long blobs that are held in memory: by a leader that uploads them together, and by a follower that
     /// stores them with their batches. One blob is, however long it is.
@@ -32,11 +36,18 @@ package enum ReplicationLimits {
     /// How often a leader looks for what may be deleted, in milliseconds, also where it makes no base.
     package static let collectMilliseconds: Int64 = 86_400_000
     package static let unfinishedBaseMilliseconds: Int64 = 86_400_000
-    /// How long a leader that has nothing to ship waits before it says that it is alive, in milliseconds:
-    /// at most 720 names an hour, with packs.
-    package static let heartbeatMilliseconds = 5_200
-    /// How long a follower waits before it looks for the next name again, in milliseconds: with another look
-    /// after each sign of life at most 14,400 GET an hour.
+    /// How often a leader says that it is alive, and one that has nothing to ship looks whether somebody else leads, in
+    /// milliseconds: less than 720 of each an hour.
+    package static let beatMilliseconds = 5_200
+    /// How often it is said while nothing can be shipped.
+    package static let failingBeatCountMax = 6
+    /// How often a follower looks whether its leader is alive, in milliseconds; one that takes the lead by itself looks
+    /// more often. It must be less than ``aliveGapMilliseconds``.
+    package static let aliveLookMilliseconds = 5_000
+    /// What lies between two looks that are further apart is no silence, in milliseconds.
+    package static let aliveGapMilliseconds: Int64 = 10_000
+    /// How long a follower waits before it looks for the next name again, in milliseconds: with the looks for signs of
+    /// life at most 14,400 GET an hour.
     package static let pollMilliseconds = 265
     /// How long a follower finds no name before it looks whether the log was packed, in milliseconds.
     package static let packLookMilliseconds = 12_000

@@ -10,14 +10,14 @@ struct ReplicasCommand: ParsableCommand {
         abstract: "Show who leads a replicated store, and what its bucket contains.",
         discussion: """
             Prints the newest epoch and its host, the newest segment of the log and its age, the bases from \
-            which a restore can start, and the size of the objects of each kind. A leader writes a segment \
-            at least every 5.2 s: if the newest is much older, no leader reaches the bucket.
+            which a restore can start, and the size of the objects of each kind. A leader says every 5.2 s \
+            that it is alive: if it did so last much longer ago, no leader reaches the bucket.
 
             The cost is estimated at the list prices of AWS S3 in us-east-1 and the average rate since the \
             oldest base. Reads only the bucket.
 
               blobd replicas s3://bucket/blobd
-              blobd replicas s3://bucket/blobd --json | jq .log.age_seconds
+              blobd replicas s3://bucket/blobd --json | jq .alive.age_seconds
             """)
 
     @Argument(help: .named("url", "The bucket and prefix: s3://bucket/prefix."))
@@ -99,6 +99,7 @@ private struct ReplicaReport {
         }
         let head = try inventory.logNumbers.max().flatMap { try Segment.read($0, on: bucket)?.head }
         addLog(head, asOf: now)
+        try addAlive(head?.epoch ?? 0, of: storeID, on: bucket, asOf: now)
         var catalog = BaseCatalog(of: storeID)
         try catalog.refresh(on: bucket)
         addBases(catalog)
@@ -146,6 +147,26 @@ private struct ReplicaReport {
         line(
             "log",
             "batch \(HumanText.count(head.sequence)) in segment \(head.number) of \(time), \(HumanText.duration(milliseconds: age)) ago\(hasEnded ? ", and the leader has stepped down" : "")"
+        )
+    }
+
+    private mutating func addAlive(
+        _ epoch: UInt64, of storeID: String, on bucket: S3Bucket, asOf now: Timestamp
+    ) throws(ReplicationError) {
+        let found: AliveDocument?
+        do throws(ReplicationError) {
+            found = try AliveDocument.read(epoch, of: storeID, on: bucket)
+        } catch {
+            guard case .damaged(_, let why) = error else { throw error }
+            return line("alive", "unknown: its object \(why)")
+        }
+        guard let found else { return line("alive", "no leader of epoch \(epoch) has said so yet") }
+        let age = now.milliseconds - found.time.milliseconds
+        members["alive"] =
+            ["epoch": epoch, "age_seconds": Double(age) / 1_000, "segment": found.segment]
+            as JSONObject
+        line(
+            "alive", "\(HumanText.duration(milliseconds: age)) ago, as the leader of epoch \(epoch)"
         )
     }
 

@@ -202,7 +202,7 @@ extension Setting {
             "Refuse changes while more bytes than this are not in the bucket."),
         .optional(
             "auto-promote", .time(10_000...day), \.replica.autoPromoteMilliseconds, .atStart,
-            "As a follower, take the lead after finding nothing new for this long; local changes may be lost. An idle leader writes every 5.2 s."
+            "As a follower, take the lead when the leader has given no sign of life for this long; local changes may be lost. A leader gives one every 5.2 s."
         ),
         .one(
             "base-interval", .time(60_000...365 * day), \.replica.baseIntervalMilliseconds,

@@ -1,0 +1,175 @@
+import BlobStore
+import TestSupport
+import Testing
+
+@testable import Replication
+
+/// Followers and hosts that take the lead while they are behind.
+@Suite struct ReadAheadTests {
+    private let objects = MemoryObjects()
+
+    private func leader() throws -> ReplicaUnderTest {
+        let host = ReplicaUnderTest("a", objects)
+        try host.start()
+        try host.lead()
+        try host.writeBase()
+        return host
+    }
+
+    private func write(_ count: Int, _ host: ReplicaUnderTest) throws {
+        for _ in 0..<count {
+            try host.store.put("n\(host.store.lastSequence)", [1])
+            try host.run { host.store.shippedSequence == host.store.lastSequence }
+        }
+    }
+
+    private func follower(_ name: String) throws -> ReplicaUnderTest {
+        let host = ReplicaUnderTest(name, objects, mayBegin: false)
+        try host.start()
+        return host
+    }
+
+    // It read one name after the other: 29 a second where a GET takes 34 ms. A leader whose PUTs are quicker was never
+    // reached.
+    @Test("A follower that is behind reads sixteen names at once, and one that is not asks for one")
+    func ahead() throws {
+        let a = try leader()
+        try write(300, a)
+        let b = try follower("b")
+        let first = b.bucket.widths.count
+        try b.run { b.store.lastSequence == a.store.lastSequence }
+        let widths = b.bucket.widths[first...]
+        #expect(widths.max() == ReplicationLimits.readAheadCountMax)
+        #expect(widths.count < 30)
+        #expect(try b.store.get("n200") == a.store.get("n200"))
+        // At the end.
+        for _ in 0..<3 { try b.step() }
+        var count = b.bucket.requestCount
+        for _ in 0..<10 { try b.step() }
+        #expect(b.bucket.requestCount == count + 10)
+        count = b.bucket.requestCount
+        try write(1, a)
+        for _ in 0..<2 { try b.step() }
+        #expect(b.store.lastSequence == a.store.lastSequence)
+        #expect(b.bucket.requestCount == count + 2)
+    }
+
+    @Test("A restore and a verification read sixteen names at once")
+    func restored() throws {
+        let a = try leader()
+        try write(200, a)
+        let (bucket, folder) = (MemoryBucket(objects), TemporaryFolder())
+        let restored = try Restorer(.end, asOf: noon).restore(to: folder.path, from: bucket)
+        #expect(restored.sequence == a.store.lastSequence)
+        #expect(bucket.widths.max() == ReplicationLimits.readAheadCountMax)
+        let verifier = MemoryBucket(objects)
+        #expect(try BucketVerifier().run(on: verifier).segmentCount >= 200)
+        #expect(verifier.widths.max() == ReplicationLimits.readAheadCountMax)
+    }
+
+    // The leader was quicker than the way to the bucket and back: each name was taken when the fence came. It went on,
+    // and took the lead back.
+    @Test(
+        "The lead is taken by force from a leader that writes without a pause, and nothing is lost")
+    func busyLeader() throws {
+        let a = try leader()
+        let b = try follower("b")
+        try b.run { b.store.lastSequence == a.store.lastSequence }
+        let promotion = TestPromotion(isForced: true)
+        b.promotion = promotion
+        var acknowledged: [String] = []
+        let first = b.bucket.requestCount
+        b.bucket.onRequest = { [unowned b] (_, _) throws(ReplicationError) in
+            b.uptime += 25
+            if b.bucket.requestCount > first + 2_000 { throw .stopped }
+            do {
+                // As a follower it would wait: only b has the time of this.
+                for _ in 0..<2 where a.activity != .follows {
+                    a.uptime += 12
+                    if a.isLeading {
+                        acknowledged.append("n\(a.store.lastSequence)")
+                        try a.store.put(acknowledged.last!, [1])
+                    }
+                    try a.step()
+                }
+            } catch { Issue.record(error) }
+        }
+        let begun = b.uptime
+        try b.run { promotion.answer != nil }
+        #expect(promotion.answer == .leads(b.store.replicationState!.epoch))
+        #expect(b.uptime - begun < 10_000)
+        #expect(acknowledged.count > 50)
+        #expect(try acknowledged.filter { try b.store.get($0) != [1] } == [])
+        #expect(a.failedWaiters.isEmpty)
+        #expect(!objects.names.contains { $0.hasPrefix(ShardNames.handoverPrefix) })
+        b.bucket.onRequest = { _, _ in }
+        try ReplicaUnderTest.run([a, b]) { a.activity == .follows && b.isLeading }
+    }
+
+    /// A follower that is far behind, whose requests take long.
+    private func lateFollower(of a: ReplicaUnderTest) throws -> (ReplicaUnderTest, TestPromotion) {
+        let b = try follower("b")
+        try write(400, a)
+        let promotion = TestPromotion(isForced: true)
+        b.promotion = promotion
+        b.bucket.onRequest = { [unowned b] _, _ in b.uptime += 100 }
+        return (b, promotion)
+    }
+
+    @Test(
+        "One that is far behind puts its fence first, and leads when it has applied what is before it"
+    )
+    func fenceFirst() throws {
+        let a = try leader()
+        let (b, promotion) = try lateFollower(of: a)
+        try b.step()
+        #expect(b.isChanging)
+        #expect(b.store.lastSequence < a.store.lastSequence)
+        let fence = try #require(
+            try Segment.read(
+                a.store.replicationState!.position.number + 1, on: a.bucket)?.head)
+        #expect(fence.kind == .fence)
+        #expect(fence.sequence == a.store.lastSequence)
+        // The leader is none from here on.
+        try a.store.put("late", [1])
+        for _ in 0..<3 where a.restartReason == nil { try a.step() }
+        #expect(a.restartReason != nil)
+        let last = fence.sequence
+        try b.run { promotion.answer != nil }
+        #expect(promotion.answer == .leads(fence.epoch))
+        #expect(b.isLeading && b.store.lastSequence == last + 1)
+        #expect(try b.store.get("late") == nil)
+        try write(3, b)
+        try ReplicaUnderTest.run([a, b]) { a.store.lastSequence == b.store.lastSequence }
+    }
+
+    @Test("One that died between its fence and the lead takes it when it is started again")
+    func interrupted() throws {
+        let a = try leader()
+        let (b, _) = try lateFollower(of: a)
+        try b.step()
+        #expect(b.isChanging)
+        let last = a.store.lastSequence
+        a.kill()
+        b.kill()
+        try b.start()
+        try b.run(5_000) { b.isLeading }
+        #expect(b.store.lastSequence > last)
+        #expect(try b.store.get("n300") == [1])
+    }
+
+    @Test("No fence is put behind a segment that is missing")
+    func hole() throws {
+        let a = try leader()
+        let (b, promotion) = try lateFollower(of: a)
+        let missing = ShardNames.log(a.store.replicationState!.position.number - 20)
+        objects[missing] = nil
+        let names = objects.names.filter { $0.hasPrefix(ShardNames.logPrefix) }
+        #expect(
+            throws: ReplicationError.damaged(
+                name: missing, why: "is missing, but later segments exist")
+        ) { try b.step() }
+        guard case .refused = promotion.answer else { throw TestFailure("not refused") }
+        #expect(objects.names.filter { $0.hasPrefix(ShardNames.logPrefix) } == names)
+    }
+}
