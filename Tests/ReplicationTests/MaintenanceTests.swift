@@ -138,8 +138,11 @@ import Testing
 struct LostSegmentTests {
     // A proxy answered 200 to a segment that it did not store: followers waited without a word, and a forced
     // promotion lost what came later.
-    @Test("A leader whose bucket lost a segment makes a base, and a follower begins with it")
-    func base() throws {
+    // One that was damaged and still listed ended packs, bases and collection for good.
+    @Test(
+        "A leader whose bucket lost or damaged a segment makes a base, and a follower begins with it",
+        arguments: [false, true])
+    func base(isDamaged: Bool) throws {
         let objects = MemoryObjects()
         let leader = try Member("leader", objects)
         try leader.begin()
@@ -149,17 +152,78 @@ struct LostSegmentTests {
         try leader.store.put("lost", [1])
         try leader.ship()
         let number = try #require(leader.store.replicationState).position.number
-        objects[ShardNames.log(number)] = nil
+        objects[ShardNames.log(number)] = isDamaged ? [1, 2, 3] : nil
         try leader.store.put("later", [2])
         try leader.ship()
         #expect(throws: ReplicationError.self) { try follower.follow() }
         for _ in 0..<2 { #expect(throws: ReplicationError.self) { try leader.maintain() } }
         let steps = try leader.maintain()
         #expect(steps.contains(.lostSegment(number)))
-        #expect(throws: ReplicationError.tooOld(position: number - 1)) { try follower.follow() }
+        if !isDamaged {
+            #expect(throws: ReplicationError.tooOld(position: number - 1)) { try follower.follow() }
+        }
         let seeded = try Member("seeded", seededFrom: objects, clock: leader.clock)
         try seeded.follow()
         #expect(try seeded.contents() == leader.contents())
         #expect(try seeded.store.get("lost") == [1])
+    }
+
+    @Test("A follower at a damaged segment is rebuilt from the base after it")
+    func rebuilt() throws {
+        let objects = MemoryObjects()
+        let a = ReplicaUnderTest("a", objects)
+        try a.start()
+        try a.lead()
+        try a.writeBase()
+        let b = ReplicaUnderTest("b", objects, mayBegin: false)
+        try b.start()
+        try a.store.put("damaged", [1])
+        try a.lead()
+        let name = ShardNames.log(a.store.replicationState!.position.number)
+        objects[name]![20] ^= 1
+        for _ in 0..<5 { #expect(throws: ReplicationError.self) { try b.step() } }
+        #expect(b.restartReason == nil)
+        try a.store.put("later", [2])
+        try a.lead()
+        try a.writeBase()
+        try b.step()
+        #expect(b.restartReason != nil)
+        try b.stepOrRestart()
+        try b.run { b.store.lastSequence == a.store.lastSequence }
+        #expect(try b.store.get("damaged") == [1])
+    }
+
+    // Maintenance was one chain, which its first error ended.
+    @Test(
+        "Bases are made and old ones deleted where packs cannot be, or nothing can be packed",
+        arguments: [false, true])
+    func jobs(isRefused: Bool) throws {
+        let (objects, clock) = (MemoryObjects(), TestClock())
+        let leader = try Member("leader", objects, clock: clock)
+        leader.schedule = BaseSchedule(
+            intervalMilliseconds: 3_600_000, retentionMilliseconds: 3_600_000)
+        try leader.begin()
+        try leader.ship()
+        try leader.maintain()
+        let first = objects.names.filter { $0.hasPrefix("base/") }
+        leader.upkeep.onRequest = { (operation, name) throws(ReplicationError) in
+            guard
+                isRefused
+                    ? operation == .create && name.hasPrefix("pack/")
+                    : operation == .get && name.hasPrefix("log/")
+            else { return }
+            throw ReplicationError.bucket("403 AccessDenied", isLasting: true)
+        }
+        for number in 0..<6 {
+            clock.advance(milliseconds: 1_800_000)
+            try leader.store.put("n\(number)", [1])
+            try leader.ship()
+            for _ in 0..<40 { _ = try? leader.maintenance?.step(on: leader.upkeep) }
+            try leader.ship()
+            for _ in 0..<40 { _ = try? leader.maintenance?.step(on: leader.upkeep) }
+        }
+        if isRefused { #expect(objects.count("pack/") == 0) }
+        #expect(try #require(BaseManifest.numbers(on: leader.bucket).last) > 3)
+        #expect(!objects.names.contains { first.contains($0) })
     }
 }

@@ -21,7 +21,7 @@ final class BucketMaintenanceThread: Sendable {
 
     private func run() {
         guard let bucket = try? context.access.makeBucket() else { return }
-        var isFailing = false
+        var failures = FailureLog(context.log)
         var maintenance: BucketMaintenance?
         var epoch: UInt64 = 0
         var damaged: [ObjectProblem] = []
@@ -35,7 +35,6 @@ final class BucketMaintenanceThread: Sendable {
                     epoch = leading
                 }
                 if let step = try maintenance?.step(on: bucket) {
-                    isFailing = false
                     if step.isSomething { pause = 0 }
                     if step == .needsSegment {
                         context.replica.wantsSegment.store(true, ordering: .relaxed)
@@ -43,7 +42,7 @@ final class BucketMaintenanceThread: Sendable {
                     }
                     if case .lostSegment(let number) = step {
                         context.log.critical(
-                            "Segment \(number) of the log is missing from the bucket: making a base, so that followers do not need it. The store cannot be restored to moments between that segment and the base"
+                            "Segment \(number) of the log is missing from the bucket, or damaged: making a base, so that followers do not need it. The store cannot be restored to moments between that segment and the base"
                         )
                     }
                     if case .restoredBlobs(let count) = step, count > 0 {
@@ -63,11 +62,8 @@ final class BucketMaintenanceThread: Sendable {
                 context.replica.newestEpoch.store(newest, ordering: .releasing)
                 maintenance = nil
             } catch {
-                // Logged once for consecutive failures.
-                context.log.log(
-                    level: isFailing ? .debug : .warning, "Bucket maintenance failed: \(error)"
-                )
-                isFailing = true
+                failures.note(
+                    .warning, of: "maintenance", "Bucket maintenance failed: \(error)")
                 pause = Self.failurePauseMilliseconds
             }
             note(maintenance?.damagedBases ?? [], known: &damaged)

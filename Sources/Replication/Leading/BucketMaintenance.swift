@@ -17,7 +17,7 @@ package struct BucketMaintenance {
         /// The bucket has lost so many objects of long blobs, which were uploaded again.
         case restoredBlobs(Int)
         case prunedRetired(Int)
-        /// The bucket has lost a segment that this leader wrote. A base after it is made.
+        /// The bucket has lost or damaged a segment that this leader wrote. A base after it is made.
         case lostSegment(UInt64)
         /// The wall clock was set by so many milliseconds: nothing is deleted for ten minutes.
         case clockJumped(milliseconds: Int64)
@@ -50,6 +50,8 @@ package struct BucketMaintenance {
     private var isBaseDue = false
     private var collecting: Collecting?
     private var collectedAt: Timestamp
+    /// The first job that failed in this step.
+    private var failure: (any Error)?
 
     /// The maintenance of a leader's bucket. Lists the packs, the log and the bases.
     ///
@@ -93,48 +95,72 @@ package struct BucketMaintenance {
     package var firstUnpacked: UInt64 { packer.firstUnpacked }
 
     /// Does what comes next, if anything does: a piece of it, but for the upload of a base, which is one step
-    /// however long it takes.
+    /// however long it takes. A job that fails keeps none of the others: what it throws is thrown when there is nothing
+    /// else to do.
     package mutating func step(on bucket: some Bucket) throws -> Step {
         let verdict = deletions.tick(wall: clock().milliseconds, boot: bootMilliseconds())
         if case .jumped(let milliseconds) = verdict {
             return .clockJumped(milliseconds: milliseconds)
         }
         let deletes = verdict == .steady
-        if let step = try finishBase(on: bucket) { return step }
+        failure = nil
+        if let step = try job({ try $0.finishBase(on: bucket) }) { return step }
         guard let position = store.replicationState?.position else { return .nothing }
-        let packed: Step
+        let packed =
+            try job { try $0.pack(upTo: position, on: bucket, deletes: deletes) } ?? .nothing
+        // Under constant changes there is always something to read: nothing else waits for that.
+        var read = Step.nothing
+        switch packed {
+        case .read, .unknown: read = packed
+        case .nothing: break
+        default: return packed
+        }
+        if let step = try job({ try $0.beginBase(after: position, on: bucket) }) { return step }
+        let step = deletes ? try job { try $0.collect(on: bucket) } ?? .nothing : .nothing
+        guard step == .nothing, read == .nothing else { return step == .nothing ? read : step }
+        if let failure { throw failure }
+        return isBaseDue(asOf: clock()) ? .needsSegment : .nothing
+    }
+
+    /// Runs a job; nil where it has failed. A bucket that is away keeps them all.
+    private mutating func job(_ body: (inout Self) throws -> Step?) throws -> Step? {
+        do { return try body(&self) } catch let error as ReplicationError {
+            switch error {
+            case .stopped, .deposed, .bucket(_, isLasting: false): throw error
+            default: failure = failure ?? error
+            }
+        } catch { failure = failure ?? error }
+        return nil
+    }
+
+    private mutating func pack(
+        upTo position: LogPosition, on bucket: some Bucket, deletes: Bool
+    ) throws(ReplicationError) -> Step {
         do throws(ReplicationError) {
-            packed = try packer.step(upTo: position, on: bucket, asOf: clock(), deletes: deletes)
+            return try packer.step(upTo: position, on: bucket, asOf: clock(), deletes: deletes)
         } catch {
             guard let number = try lostSegment(error, on: bucket) else { throw error }
             return .lostSegment(number)
         }
-        // Under constant changes there is always something to read: nothing else waits for that.
-        var read = Step.nothing
-        switch packed {
-        case .read: read = packed
-        case .nothing: break
-        default: return packed
-        }
-        if let step = try beginBase(after: position, on: bucket) { return step }
-        let step = deletes ? try collect(on: bucket) : .nothing
-        guard step == .nothing, read == .nothing else { return step == .nothing ? read : step }
-        return isBaseDue(asOf: clock()) ? .needsSegment : .nothing
     }
 
-    /// Finds out whether a segment that cannot be packed is lost: the bucket said so several times, and lists
-    /// later ones. This store has all that it had: with a base after it neither a follower nor a restore needs
+    /// Finds out whether a segment that cannot be packed is lost: the bucket said several times that it is missing, and
+    /// lists later ones, or gave something else. This store has all that it had: with a base after it neither a follower nor a restore needs
     /// it, but for a restore to a moment before that base.
     private mutating func lostSegment(
         _ error: ReplicationError, on bucket: some Bucket
     ) throws(ReplicationError) -> UInt64? {
         let number = packer.nextNumber
         let name = ShardNames.log(number)
-        guard case .damaged(name, _) = error else { return nil }
+        switch error {
+        case .damaged(name, _), .forked(number): break
+        default: return nil
+        }
         missing = (number, missing.number == number ? missing.lookCount + 1 : 1)
         guard missing.lookCount >= ReplicationLimits.lostSegmentLookCount else { return nil }
         let listed = try bucket.list(ShardNames.logPrefix, after: ShardNames.log(number - 1))
-        guard let first = listed.first, first != name else { return nil }
+        guard let first = listed.first else { return nil }
+        if first == name, try packer.canRead(number, on: bucket) { return nil }
         packer.skip(number)
         isBaseDue = (catalog.bases.last?.position.number ?? 0) < number
         return number
@@ -177,7 +203,13 @@ package struct BucketMaintenance {
 
     private mutating func finishBase(on bucket: some Bucket) throws(ReplicationError) -> Step? {
         guard let base, let manifest = base.manifest else { return nil }
-        switch try base.finish(on: bucket) {
+        let outcome: BaseWriter.Outcome
+        do throws(ReplicationError) { outcome = try base.finish(on: bucket) } catch {
+            // Its name has something else: another one is made.
+            if case .damaged = error { self.base = nil }
+            throw error
+        }
+        switch outcome {
         case .waits: return nil
         case .unknown(let why): return .unknown(why)
         case .finished:

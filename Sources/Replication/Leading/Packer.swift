@@ -58,6 +58,17 @@ package struct Packer {
 
     var nextNumber: UInt64 { next }
 
+    /// Whether a name is not known to have something else than its segment.
+    func canRead(_ number: UInt64, on bucket: some Bucket) throws(ReplicationError) -> Bool {
+        do throws(ReplicationError) {
+            guard let segment = try Segment.read(number, on: bucket) else { return true }
+            return segment.head.storeID == storeID && (last == nil || last == segment.head.previous)
+        } catch {
+            if case .damaged = error { return false }
+            throw error
+        }
+    }
+
     /// Leaves a segment out that the bucket has lost. What was read before it stays under its names.
     mutating func skip(_ number: UInt64) {
         guard number == next else { return }
@@ -150,7 +161,15 @@ package struct Packer {
             numbers = known
         } else {
             // What is a fence is said by the pack. A fence that was put where a pack is already is none.
-            guard let segments = try Pack.segments(cleanup.range, on: bucket) else {
+            let found: [Segment]?
+            do throws(ReplicationError) {
+                found = try Pack.segments(cleanup.range, on: bucket)
+            } catch {
+                // Its names stay: they are what is left of it.
+                if case .damaged = error { cleanups.removeFirst() }
+                throw error
+            }
+            guard let segments = found else {
                 cleanups.removeFirst()
                 return .deletedSegments(0)
             }

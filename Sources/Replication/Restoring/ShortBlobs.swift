@@ -18,7 +18,17 @@ package enum ShortBlobs {
             try found(blob, bytes)
         }
         var end = UInt64.max
+        var damage: ReplicationError?
         for number in try BaseManifest.numbers(on: bucket).reversed() where !wanted.isEmpty {
+            // What is damaged of one base, or after it, is left out: an older one may have the same.
+            do { try look(number) } catch let error as ReplicationError {
+                guard case .damaged = error else { throw error }
+                damage = damage ?? error
+            }
+            end = number
+        }
+        if !wanted.isEmpty, let damage { throw damage }
+        func look(_ number: UInt64) throws {
             let manifest = try BaseManifest.read(number, on: bucket)
             if wanted.keys.contains(where: { $0 < manifest.nextBlobNumber }) {
                 var parts = BaseReader(manifest)
@@ -39,7 +49,6 @@ package enum ShortBlobs {
                     }
                 }
             }
-            end = manifest.position.number
         }
     }
 }

@@ -49,6 +49,8 @@ struct Follower {
     /// How far the log is, as the leader said last.
     private var leadersSegment: UInt64 = 0
     private var hasCaughtUp = false
+    /// How often the next segment was found damaged.
+    private var damaged: (number: UInt64, lookCount: Int) = (0, 0)
 
     init(_ store: BlobStore, _ host: any ReplicaHost, _ past: Past = .nothing) {
         self.store = store
@@ -79,7 +81,9 @@ struct Follower {
     mutating func step(on bucket: any Bucket) throws -> Replica.Outcome {
         try ShardCheck.run(store, host, on: bucket)
         do {
-            return try followingStep(on: bucket)
+            do { return try followingStep(on: bucket) } catch let error as ReplicationError {
+                throw try steppedOver(error, on: bucket)
+            }
         } catch let error as ReplicationError {
             switch error {
             case .tooOld, .forked:
@@ -89,6 +93,23 @@ struct Follower {
             }
             throw error
         }
+    }
+
+    /// What a damaged object of the log means: where there is a base after it, this store is rebuilt from that, as where
+    /// it is missing. Not before several looks: it may have been the answer that was damaged.
+    private mutating func steppedOver(
+        _ error: ReplicationError, on bucket: any Bucket
+    ) throws(ReplicationError) -> ReplicationError {
+        guard case .damaged(let name, _) = error,
+            name.hasPrefix(ShardNames.logPrefix) || name.hasPrefix(ShardNames.packPrefix)
+        else { return error }
+        let number = log.position.number + 1
+        damaged = (number, damaged.number == number ? damaged.lookCount + 1 : 1)
+        guard damaged.lookCount >= ReplicationLimits.lostSegmentLookCount,
+            let newest = try BaseManifest.numbers(on: bucket).last, newest >= number
+        else { return error }
+        host.log(.warning, "\(error): continuing from the base after segment \(newest)")
+        return .tooOld(position: log.position.number)
     }
 
     private mutating func followingStep(on bucket: any Bucket) throws -> Replica.Outcome {
