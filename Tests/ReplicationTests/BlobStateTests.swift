@@ -416,13 +416,14 @@ import Testing
         #expect(throws: (any Error).self) { try Member("two", seededFrom: objects).follow() }
         leader.clock.advance(milliseconds: leader.schedule.intervalMilliseconds)
         let steps = try leader.maintain()
-        #expect(steps.contains(.restoredBlobs(3)), "\(steps)")
+        let lost = try blob("id-8", of: leader.store).digest
+        #expect(steps.contains(.restoredBlobs(3, lost: [lost])), "\(steps)")
         for number in [0, 7, 8, 15, 19] {
             let isWhole = objects[names[number]] == whole[names[number]]
             #expect(isWhole == (number != 8 && number != 15), "id-\(number)")
         }
         leader.clock.advance(milliseconds: leader.schedule.intervalMilliseconds)
-        #expect(try leader.maintain().contains(.restoredBlobs(0)))
+        #expect(try leader.maintain().contains(.restoredBlobs(0, lost: [lost])))
     }
 
     @Test("States are exclusive: what no blob becomes is refused, and verify names what is not so")

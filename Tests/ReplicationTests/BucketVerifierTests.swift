@@ -135,4 +135,20 @@ import Testing
         #expect(report.problems == [])
         #expect(report.batches?.upperBound == history.leader.store.shippedSequence)
     }
+
+    // One of 29 runs called a healthy bucket damaged.
+    @Test("A base that expires between its name and its bytes does not make a bucket damaged")
+    func expiredMeanwhile() throws {
+        let history = try history()
+        let oldest = try #require(try BaseManifest.numbers(on: history.leader.bucket).first)
+        let bucket = MemoryBucket(history.objects)
+        bucket.onRequest = { (operation, name) throws(ReplicationError) in
+            guard operation == .get, name == ShardNames.manifest(oldest) else { return }
+            bucket.onRequest = { _, _ in }
+            for name in history.objects.names where name.hasPrefix(ShardNames.base(oldest)) {
+                history.objects[name] = nil
+            }
+        }
+        #expect(try BucketVerifier().run(on: bucket).problems == [])
+    }
 }

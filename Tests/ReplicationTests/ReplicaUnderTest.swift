@@ -19,6 +19,8 @@ final class ReplicaUnderTest: ReplicaHost, @unchecked Sendable {
     private(set) var activity = ReplicaActivity.starts
     private(set) var lines: [String] = []
     private(set) var failedWaiters: [String] = []
+    /// Up to which batch clients were told that it is replicated.
+    private(set) var completed: UInt64 = 0
     var promotion: TestPromotion?
     var newestEpoch: UInt64?
     var hasWaiters = false
@@ -160,10 +162,10 @@ final class ReplicaUnderTest: ReplicaHost, @unchecked Sendable {
     func become(_ activity: ReplicaActivity) { self.activity = activity }
     func noteLeader(_ host: String) {}
     func noteMoved(at uptime: Int64) {}
-    func complete(upTo sequence: UInt64) {}
+    func complete(upTo sequence: UInt64) { completed = sequence }
     func beginSegment() -> Bool { awaitsSegment }
     func noteSegmentAppended() { awaitsSegment = false }
-    func failWaiters(_ why: String) { failedWaiters.append(why) }
+    func failWaiters(_ why: String, upTo sequence: UInt64) { failedWaiters.append(why) }
     func takePromotion() -> (any PromotionRequest)? {
         defer { promotion = nil }
         return promotion

@@ -181,7 +181,9 @@ final class Host: ReplicaHost, @unchecked Sendable {
         }
     }
 
-    func failWaiters(_ why: String) { waiters = [] }
+    func failWaiters(_ why: String, upTo sequence: UInt64) {
+        waiters.removeAll { $0.sequence <= sequence }
+    }
 
     func takePromotion() -> (any PromotionRequest)? {
         defer { promotion = nil }

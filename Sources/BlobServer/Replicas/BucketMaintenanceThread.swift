@@ -45,9 +45,17 @@ final class BucketMaintenanceThread: Sendable {
                             "Segment \(number) of the log is missing from the bucket, or damaged: making a base, so that followers do not need it. The store cannot be restored to moments between that segment and the base"
                         )
                     }
-                    if case .restoredBlobs(let count) = step, count > 0 {
-                        context.log.warning(
-                            "\(count) payloads were missing from the bucket: uploaded them again")
+                    if case .restoredBlobs(let count, let lost) = step {
+                        if count > 0 {
+                            context.log.warning(
+                                "\(count) payloads were missing from the bucket: uploaded them again"
+                            )
+                        }
+                        for digest in lost {
+                            context.log.critical(
+                                "The bytes of \(digest) are neither in the bucket nor on this host: publish the payload itself again"
+                            )
+                        }
                     }
                     if case .clockJumped(let milliseconds) = step {
                         context.log.warning(

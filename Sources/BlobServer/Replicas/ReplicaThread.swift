@@ -57,7 +57,8 @@ final class ReplicaThread: Sendable {
                 case .mustRestart(let why):
                     context.log.critical("\(why); start the daemon again")
                     host.become(.changes)
-                    host.failWaiters("stored here, but another daemon leads: it is not replicated")
+                    host.failWaiters(
+                        "stored here, but another daemon leads: it is not replicated", upTo: .max)
                     return onDeposed()
                 }
             } catch {
@@ -177,7 +178,9 @@ final class DaemonReplica: ReplicaHost {
 
     func noteSegmentAppended() { status.noteSegmentAppended() }
 
-    func failWaiters(_ why: String) { status.failAll(ProtocolError(.unreplicated, why)) }
+    func failWaiters(_ why: String, upTo sequence: UInt64) {
+        status.failAll(ProtocolError(.unreplicated, why), upTo: sequence)
+    }
 
     func takePromotion() -> (any PromotionRequest)? { status.takePromotion() }
 

@@ -254,8 +254,8 @@ final class ReplicaStatus: Sendable {
         }
     }
 
-    func failAll(_ error: ProtocolError) {
-        tell(takeWaiters { _ in true }) { _ in .refused(error) }
+    func failAll(_ error: ProtocolError, upTo sequence: UInt64 = .max) {
+        tell(takeWaiters { $0.sequence <= sequence }) { _ in .refused(error) }
     }
 
     private func takeWaiters(_ isTaken: (Waiter) -> Bool) -> [Waiter] {

@@ -14,8 +14,9 @@ package struct BucketMaintenance {
         case finishedBase(BaseManifest)
         case deletedHistory(Int)
         case deletedBlobs(Int)
-        /// The bucket has lost so many objects of long blobs, which were uploaded again.
-        case restoredBlobs(Int)
+        /// The bucket has lost so many objects of long blobs, which were uploaded again; and others, which this store does
+        /// not have either.
+        case restoredBlobs(Int, lost: [Digest])
         case prunedRetired(Int)
         /// The bucket has lost or damaged a segment that this leader wrote. A base after it is made.
         case lostSegment(UInt64)
@@ -50,6 +51,7 @@ package struct BucketMaintenance {
     private var isBaseDue = false
     private var collecting: Collecting?
     private var collectedAt: Timestamp
+    private var lookedAt: Timestamp
     /// The first job that failed in this step.
     private var failure: (any Error)?
 
@@ -72,7 +74,7 @@ package struct BucketMaintenance {
         self.writer = writer
         packer = try Packer(storeID: store.id, epoch: epoch, on: bucket, asOf: clock())
         history = HistoryCollector(epoch: epoch, schedule: schedule)
-        collectedAt = clock()
+        (collectedAt, lookedAt) = (clock(), clock())
         catalog = BaseCatalog(of: store.id.description)
         try catalog.refresh(on: bucket)
         noteNewestBase()
@@ -104,6 +106,7 @@ package struct BucketMaintenance {
         }
         let deletes = verdict == .steady
         failure = nil
+        _ = try job { try $0.lookAtBases(on: bucket) }
         if let step = try job({ try $0.finishBase(on: bucket) }) { return step }
         guard let position = store.replicationState?.position else { return .nothing }
         let packed =
@@ -130,6 +133,18 @@ package struct BucketMaintenance {
             default: failure = failure ?? error
             }
         } catch { failure = failure ?? error }
+        return nil
+    }
+
+    /// Finds out now and then whether the bases are there still: where none is, one is made.
+    private mutating func lookAtBases(on bucket: some Bucket) throws(ReplicationError) -> Step? {
+        let now = clock()
+        guard
+            (now.milliseconds - lookedAt.milliseconds).magnitude
+                >= ReplicationLimits.lostBaseLookMilliseconds.magnitude
+        else { return nil }
+        lookedAt = now
+        try catalog.refresh(on: bucket)
         return nil
     }
 
@@ -250,15 +265,17 @@ package struct BucketMaintenance {
                 ? .blobs(collector, upTo: sequence) : .missing(collector.missing, upTo: sequence)
             return .deletedBlobs(collector.deletedCount - before)
         case .missing(let numbers, let sequence):
-            var count = 0
+            var (count, lost) = (0, [Digest]())
             if !numbers.isEmpty {
                 try store.forEachLongBlobs { blobs in
                     let missing = blobs.filter { numbers.contains($0.number) }
-                    count += try LongBlobs.restore(missing, of: store, on: bucket)
+                    let found = try LongBlobs.restore(missing, of: store, on: bucket)
+                    count += found.count
+                    lost += found.lost.map(\.digest)
                 }
             }
             collecting = .retired(upTo: sequence)
-            return .restoredBlobs(count)
+            return .restoredBlobs(count, lost: lost)
         case .retired(let sequence):
             let count = try writer.write { (store) throws(StoreError) in
                 try store.pruneRetired(upTo: sequence, asOf: now)

@@ -15,6 +15,8 @@ package struct Shipper {
     private var pending: (sequence: UInt64, batchCount: Int, byteCount: Int)
     private var seen = SeenBlobs()
     package private(set) var hasEnded = false
+    /// Payloads that the segment which was begun last uses again, and that neither the bucket nor this store has.
+    package private(set) var lost: [BlobReference] = []
     /// Whether the end of the epoch is being appended, or is in the log: it may be there already where nobody
     /// knows yet.
     package private(set) var isEnding = false
@@ -51,8 +53,9 @@ package struct Shipper {
             guard !batches.isEmpty || appendsEmpty || ends else { return .nothing }
             let items = try items(of: batches, on: bucket)
             // Whoever published their bytes again is told that the bucket has them.
-            _ = try LongBlobs.restore(usedAgain, of: store, on: bucket)
-            seen.note(batches.flatMap(\.longBlobs) + usedAgain, asOf: now)
+            lost = try LongBlobs.restore(usedAgain, of: store, on: bucket).lost
+            let found = usedAgain.filter { !lost.contains($0) }
+            seen.note(batches.flatMap(\.longBlobs) + found, asOf: now)
             let byteCount = batches.reduce(0) { $0 + $1.byteCountWithBlobs }
             pending = (batches.last?.sequence ?? last, batches.count, byteCount)
             isEnding = batches.isEmpty && ends

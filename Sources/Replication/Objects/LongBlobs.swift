@@ -47,11 +47,12 @@ package enum LongBlobs {
 
     /// Reads blobs' objects, and puts those again that the bucket has lost or damaged, where the store has the bytes.
     ///
-    /// - Returns: how many were put.
+    /// - Returns: how many were put, and which are lost: the store has them no more than the bucket.
     static func restore(
         _ blobs: [BlobReference], of store: BlobStore, on bucket: some Bucket
-    ) throws -> Int {
+    ) throws -> (count: Int, lost: [BlobReference]) {
         let count = Atomic(0)
+        let lost = Mutex<[BlobReference]>([])
         try inGroups(blobs) { group in
             try bucket.forEach(group.count) { index, bucket in
                 let blob = group[index]
@@ -61,12 +62,20 @@ package enum LongBlobs {
                 } catch ReplicationError.damaged, ReplicationError.bucket(_, isLasting: true) {
                     // What is there instead does not become the blob by itself: it is too long, say.
                 }
-                guard let stored = try store.storedBytes(ofLive: blob) else { return }
+                guard let stored = try store.storedBytes(ofLive: blob) else {
+                    // What nothing refers to any more is no loss.
+                    if try store.isStored(blob.digest, number: blob.number) {
+                        lost.withLock { $0.append(blob) }
+                    }
+                    return
+                }
                 try bucket.put(ShardNames.blob(blob), BlobObject.bytes(blob, stored, store.id))
                 count.add(1, ordering: .relaxed)
             }
         }
-        return count.load(ordering: .relaxed)
+        return (
+            count.load(ordering: .relaxed), lost.withLock { $0.sorted { $0.number < $1.number } }
+        )
     }
 
     package static func bytes(

@@ -72,10 +72,11 @@ package struct BucketVerifier {
             try verifyBlobs(on: bucket)
         }
 
-        /// Whether the oldest base was deleted meanwhile: what was after it may be, too.
+        /// Whether a base was deleted meanwhile, also between its LIST and its GET: what was after it may be, too.
         func isOutdated(on bucket: some Bucket) throws -> Bool {
-            guard let oldest = catalog.bases.first?.position.number else { return false }
-            return try !BaseManifest.numbers(on: bucket).contains(oldest)
+            let listed = catalog.bases.map(\.position.number) + catalog.damaged.keys
+            let now = Set(try BaseManifest.numbers(on: bucket))
+            return !listed.allSatisfy(now.contains)
         }
 
         private mutating func noting<Result>(

@@ -108,7 +108,7 @@ struct Leader {
             try host.write { (store) throws(StoreError) in try store.commitPending() }
         }
         let begun = host.uptime
-        if !hasBase, host.hasWaiters, begun >= nextBaseLook { lookForBase(on: bucket, at: begun) }
+        if host.hasWaiters, begun >= nextBaseLook { lookForBase(on: bucket, at: begun) }
         let isAllShipped = store.shippedSequence == store.lastSequence
         // Before the epoch ends, too. The follower may have given up meanwhile: nobody would lead. Once its end may
         // be in the log there is no way back: a host that finds it takes the lead, without what was changed here since.
@@ -133,6 +133,7 @@ struct Leader {
             nextLook = begun + Int64(ReplicationLimits.beatMilliseconds)
             host.noteMoved(at: begun)
             host.noteSegmentAppended()
+            sayLost(shipper.lost, upTo: store.shippedSequence)
             host.complete(upTo: replicatedSequence)
             return shipper.hasEnded ? try handOver(on: bucket) : .next(.again)
         case .unknown(let why):
@@ -161,6 +162,20 @@ struct Leader {
         }
     }
 
+    /// What was shipped is in the bucket, and of no use: the payload that it refers to is nowhere.
+    private func sayLost(_ lost: [BlobReference], upTo sequence: UInt64) {
+        guard let first = lost.first else { return }
+        for blob in lost {
+            host.log(
+                .critical,
+                "The bytes of \(blob.digest) are neither in the bucket nor on this host, and a notification refers to them: publish the payload itself again"
+            )
+        }
+        host.failWaiters(
+            "stored here, but not replicated: the bytes of \(first.digest) are neither in the bucket nor on this host",
+            upTo: sequence)
+    }
+
     private mutating func lookForBase(on bucket: any Bucket, at now: Int64) {
         // Shipping finds out what is wrong with the bucket.
         guard let bases = try? BaseManifest.numbers(on: bucket) else { return }
@@ -170,7 +185,11 @@ struct Leader {
                 .notice,
                 "Changes are acknowledged as replicated when the first base is in the bucket")
         }
-        nextBaseLook = now + ReplicationLimits.baseLookMilliseconds
+        nextBaseLook =
+            now
+            + (hasBase
+                ? ReplicationLimits.lostBaseLookMilliseconds
+                : ReplicationLimits.baseLookMilliseconds)
     }
 
     /// Whether a newer epoch has been there for so long that its host has given it up: it left no fence, and
@@ -238,7 +257,8 @@ struct Leader {
     private func stepDown(because leader: String, leads epoch: UInt64) throws -> Replica.Outcome {
         host.become(.changes)
         host.failWaiters(
-            "stored here, but \(leader) has led since epoch \(epoch): it is not replicated")
+            "stored here, but \(leader) has led since epoch \(epoch): it is not replicated",
+            upTo: .max)
         let isLogging = host.settings.isLogging
         // After this no batch is applied here: each is refused before.
         try host.write { (store) throws(StoreError) in

@@ -9,7 +9,14 @@ enum LostChanges {
         guard let state = store.replicationState, store.lastSequence > state.sequence else {
             return false
         }
-        let folder = "\(store.directory)/unreplicated-epoch-\(state.epoch)"
+        // Never over what an earlier rollback of the same epoch saved.
+        let first = "\(store.directory)/unreplicated-epoch-\(state.epoch)"
+        var folder = first
+        var number = 1
+        while access(folder, F_OK) == 0 {
+            number += 1
+            folder = "\(first)-\(number)"
+        }
         let files = try LostFiles(folder)
         var position = state.position
         var last = state.sequence

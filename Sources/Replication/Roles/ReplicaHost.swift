@@ -54,8 +54,8 @@ package protocol ReplicaHost: ShardHost, StoreWriter {
     /// The segment that was begun last is in the log.
     func noteSegmentAppended()
 
-    /// Answers all clients that wait: what they wait for is not in the shard.
-    func failWaiters(_ why: String)
+    /// Answers the clients that wait for a batch up to this one: what they wait for is not in the shard.
+    func failWaiters(_ why: String, upTo sequence: UInt64)
 
     // MARK: Requests for the lead
 

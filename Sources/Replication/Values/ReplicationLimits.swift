@@ -54,6 +54,8 @@ package enum ReplicationLimits {
     package static let handoverLookMilliseconds = 1_000
     /// How often a leader looks for the first base while clients wait for it, in milliseconds.
     package static let baseLookMilliseconds: Int64 = 1_000
+    /// How often it looks whether they are there still.
+    package static let lostBaseLookMilliseconds: Int64 = 600_000
     package static let handoverMilliseconds = 10_000
     package static let firstBaseMilliseconds = 60_000
     package static let documentByteCountMax = 16 << 20
