@@ -27,6 +27,7 @@ import Testing
     private func run(_ hosts: [ReplicaUnderTest], milliseconds: Int64) throws {
         let end = hosts.map(\.uptime).max()! + milliseconds
         while let next = hosts.min(by: { $0.uptime < $1.uptime }), next.uptime < end {
+            guard hosts.allSatisfy({ $0.restartReason == nil }) else { return }
             let before = next.uptime
             do { try next.step() } catch is ReplicationError { next.uptime += 1_000 }
             // Work takes some time.
