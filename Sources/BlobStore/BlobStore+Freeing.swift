@@ -17,14 +17,7 @@ extension BlobStore {
         let isThere = try makeSnapshot().hasOrphan()
         guard isThere else { return FreeResult() }
         return try pipeline.whileWriting(committing: false) { () throws(StoreError) in
-            let snapshot = try makeSnapshot()
-            var rule = pipeline.freeingRule(bootMilliseconds: bootMilliseconds)
-            // A view of what is committed can still find what is not committed as an orphan.
-            rule.oldestViewed = min(rule.oldestViewed, snapshot.transaction.viewedCommit)
-            let first = pipeline.freeing.withLock { $0.nextNumberAlone }
-            let found = try snapshot.orphans(
-                allowedBy: rule, except: core.quarantine, from: first,
-                byteCountMax: byteCountMax, lookingAt: StoreLimits.freedCountMax)
+            let found = try findOrphans(byteCountMax, bootMilliseconds)
             // Where many have to wait, each step looks at some of them.
             let isCutShort = found.lookedAt >= StoreLimits.freedCountMax && !found.isAll
             pipeline.freeing.withLock { $0.nextNumberAlone = isCutShort ? found.nextNumber : 0 }
@@ -41,6 +34,19 @@ extension BlobStore {
             if !found.isAll { result.more = true }
             return result
         }
+    }
+
+    private func findOrphans(
+        _ byteCountMax: Int, _ bootMilliseconds: Int64?
+    ) throws(StoreError) -> ReadyOrphans {
+        let snapshot = try makeSnapshot()
+        var rule = pipeline.freeingRule(bootMilliseconds: bootMilliseconds)
+        // A view of what is committed can still find what is not committed as an orphan.
+        rule.oldestViewed = min(rule.oldestViewed, snapshot.transaction.viewedCommit)
+        let first = pipeline.freeing.withLock { $0.nextNumberAlone }
+        return try snapshot.orphans(
+            allowedBy: rule, except: core.quarantine, from: first,
+            byteCountMax: byteCountMax, lookingAt: StoreLimits.freedCountMax)
     }
 
     /// Gives back what is allocated at the file's end and was not needed between the last two calls. Once a second.

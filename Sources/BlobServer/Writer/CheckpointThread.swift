@@ -53,6 +53,8 @@ final class CheckpointThread: Sendable {
                 requestCount: counts.commitRequestCount,
                 isShipped: context.replica.role == .leader)
             guard let pause = clock.pause(asOf: .now, demand) else {
+                // What it was set for is committed: the next batch wakes this thread.
+                isMuch.store(false, ordering: .relaxed)
                 thread.wait(milliseconds: -1)
                 continue
             }

@@ -5,7 +5,7 @@ import Replication
 
 /// The writer's work between batches, in bounded steps.
 struct WriterMaintenance {
-    private static let sweepCountMax = 1_024
+    private static let sweepCountMax = 256
     private static let freedByteCountMax = 32 << 20
     /// About how long free pages are returned to the file system before the writer looks for changes.
     private static let reclaimMicrosecondsMax = 5_000

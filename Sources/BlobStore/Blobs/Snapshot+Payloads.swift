@@ -158,7 +158,7 @@ extension Snapshot {
 extension StoreCore {
     /// Whether a publish of these bytes would not store them: see ``ChangeTransaction/hasBytes(of:)``.
     func contains(_ digest: Digest) throws(StoreError) -> Bool {
-        let snapshot = try snapshot()
+        let snapshot = try Snapshot(self, isKept: true, isCommitted: false)
         guard let blob = try snapshot.blobEntry(digest)?.blob else { return false }
         if replication.isReplicated.load(ordering: .relaxed), !blob.isShippedWithBatch,
             try snapshot.state(of: blob.number, in: .inBucket) != nil
@@ -168,7 +168,7 @@ extension StoreCore {
         return try isWhole(blob)
     }
 
-    /// Whether all bytes of a blob that is committed are here, as they were stored. Checksums are computed as for a
+    /// Whether all bytes of a blob are here, as they were stored. Checksums are computed as for a
     /// reader: once while the store is open, and not where too many snapshots are open for that.
     func isWhole(_ blob: BlobReference) throws(StoreError) -> Bool {
         guard !quarantine.isDamaged(blob.number) else { return false }
@@ -177,10 +177,9 @@ extension StoreCore {
         }
         guard !unread.isEmpty else { return true }
         do throws(StoreError) {
-            try withSnapshot { (snapshot) throws(StoreError) in
-                let reader = ChunkReader(snapshot)
-                for index in unread { _ = try reader.chunk(of: blob, at: index) }
-            }
+            let snapshot = try Snapshot(self, isKept: true, isCommitted: false)
+            let reader = ChunkReader(snapshot)
+            for index in unread { _ = try reader.chunk(of: blob, at: index) }
             return true
         } catch {
             switch error {

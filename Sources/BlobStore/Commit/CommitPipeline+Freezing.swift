@@ -39,7 +39,14 @@ extension CommitPipeline {
         var transaction = try ChangeTransaction(core, asOf: Timestamp(milliseconds: 0))
         transaction.beginOwnBatch()
         guard let state = try saveShipped(in: &transaction) else { return transaction.rollBack() }
-        guard try append(&transaction, changeCount: 0) else { return transaction.rollBack() }
+        var growth = uncommitted.growth
+        growth.settle(
+            entryCount: transaction.transaction.entryCount,
+            entryByteCount: transaction.transaction.entryByteCount, removedLongValueCount: 0)
+        guard space.hasRoomAtEnd(growth.total), try append(&transaction, changeCount: 0) else {
+            return transaction.rollBack()
+        }
+        uncommitted.growth = growth
         core.replication.noteSaved(state, core.leases)
     }
 
@@ -60,6 +67,8 @@ extension CommitPipeline {
         do throws(StoreError) {
             try core.tree.withLock { _ in frozen.result ?? .success(()) }.get()
         } catch {
+            // After a failed sync nothing is written again.
+            if case .outcomeUnknown = error { throw error }
             if case .full = error { uncommitted.isStuck = true }
             core.tree.withLock { _ in frozen.result = nil }
             throw error

@@ -87,21 +87,20 @@ final class CommitPipeline: Sendable {
     ) throws(StoreError) -> [Outcome] {
         var progress = freeing.withLock { $0 }
         do throws(StoreError) {
-            let rule =
-                side.byteCountMax > 0
-                ? freeingRule(bootMilliseconds: side.bootMilliseconds) : nil
+            let isPublishing = batch.range.contains { changes[$0].change.needsRoom }
             let outcomes = try inBatch(
-                batch, asOf: now,
-                isPublishing: batch.range.contains { changes[$0].change.needsRoom }
+                batch, asOf: now, isPublishing: isPublishing, mayLackRoom: !isPublishing
             ) { (transaction) throws(StoreError) in
                 var outcomes: [Outcome] = []
                 outcomes.reserveCapacity(batch.range.count)
                 let span = changes.span
                 for index in batch.range { outcomes.append(try transaction.attempt(span[index])) }
                 if transaction.hasCategoryEdit { categoryEdits.store(true, ordering: .relaxed) }
-                if let rule {
+                if side.byteCountMax > 0 {
+                    // Only now: views that are opened from here on see what the transaction does, or later.
                     try transaction.attemptFreeing(
-                        rule, byteCountMax: side.byteCountMax, &progress)
+                        freeingRule(bootMilliseconds: side.bootMilliseconds),
+                        byteCountMax: side.byteCountMax, &progress)
                 }
                 return outcomes
             }
@@ -133,8 +132,10 @@ final class CommitPipeline: Sendable {
 
     /// Runs `body` in a batch, and appends what it did to the log or commits it with all that is pending. Only inside
     /// `whileWriting(committing: false)`. What `body` throws leaves nothing changed.
+    ///
+    /// - Parameter mayLackRoom: whether what removes is logged even where `data.mdb` has no room for it.
     func inBatch<Result>(
-        _ batch: BatchPlan, asOf now: Timestamp, isPublishing: Bool,
+        _ batch: BatchPlan, asOf now: Timestamp, isPublishing: Bool, mayLackRoom: Bool = false,
         _ body: (inout ChangeTransaction) throws(StoreError) -> Result
     ) throws(StoreError) -> Result {
         var growth = growth(with: batch)
@@ -159,7 +160,7 @@ final class CommitPipeline: Sendable {
                     growth: batch.growth, asOf: now, isPublishing: isPublishing, body)
             } catch {
                 // What removes is not refused for want of room as long as the log has some.
-                guard case .full = error, mayBeLogged, !isPublishing else { throw error }
+                guard case .full = error, mayBeLogged, mayLackRoom else { throw error }
             }
         }
 
@@ -179,11 +180,17 @@ final class CommitPipeline: Sendable {
         }
 
         // 4. Append it to the log, or commit.
+        let expected = growth.total
         growth.settle(
             entryCount: transaction.transaction.entryCount,
             entryByteCount: transaction.transaction.entryByteCount,
             removedLongValueCount: transaction.transaction.removedLongValueCount)
-        if try append(&transaction, changeCount: batch.range.count) {
+        // What it did may be more than it seemed: only what can be committed is acknowledged.
+        let fits =
+            mayLackRoom || growth.total <= expected
+            || space.mayBePending(growth)
+                && space.hasRoomAtEnd(growth.total + (uncommitted.frozen?.growth.total ?? 0))
+        if fits, try append(&transaction, changeCount: batch.range.count) {
             uncommitted.growth = growth
             notePending()
         } else {

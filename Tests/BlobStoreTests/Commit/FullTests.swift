@@ -101,6 +101,36 @@ import Testing
         #expect(try store.apply(change(count), asOf: noon).isDone)
     }
 
+    /// A sweep was acknowledged by what one removal takes, and then had no room for its commit.
+    @Test(
+        "What goes from a full store in many steps can be committed, and a kill loses none of it",
+        .enabled(if: SmallDisk.isPossible, "only root can mount a small disk"))
+    func loggedSweep() throws {
+        let disk = try SmallDisk(byteCount: 128 << 20)
+        let folder = disk.folder
+        let store = try folder.open { $0.mapByteCountMax = 8 << 20 }
+        try store.beginLogging()
+        let count = try fill(store) { index in
+            .notification(
+                "\(index)", owner: "\(index * 7_919 % 100_003)", end: noon.adding(seconds: 10))
+        }
+        try store.commitPending()
+        var expired = 0
+        while expired < count {
+            let result = try store.sweepExpired(asOf: noon.adding(seconds: 10), limit: 1_024)
+            try #require(result.expired > 0)
+            expired += result.expired
+            if expired % 3 == 0 {
+                let left = try folder.withCopy { try $0.counters().notifications }
+                #expect(Int(left) == count - expired)
+            }
+            if expired % 2 == 0 { try store.commitPending() }
+        }
+        try store.commitPending()
+        #expect(try store.verify().problems == [])
+        try store.endLogging()
+    }
+
     @Test("A group goes from a full store as a whole, and its owner hears of each or begins anew")
     func group() throws {
         let store = try folder.open { $0.mapByteCountMax = 8 << 20 }

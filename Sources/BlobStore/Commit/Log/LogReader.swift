@@ -135,10 +135,13 @@ extension WriteAheadLog {
             }
             if missing == 1 { contents.isLastDropped = true }
         }
-        if !contents.isLastDropped {
-            let transaction = (counts[last + 2] ?? 0) > 0 ? last + 2 : last + 1
-            let records = contents.records.suffix(counts[transaction] ?? 0)
-            contents.isLastDropped = try log.hasPart(of: transaction, after: Array(records))
+        let (first, second) = (counts[last + 1] ?? 0, counts[last + 2] ?? 0)
+        if !contents.isLastDropped, second == 0 {
+            contents.isLastDropped = try log.hasPart(of: last + 1, after: contents.records)
+        }
+        if !contents.isLastDropped, first > 0 {
+            contents.isLastDropped = try log.hasPart(
+                of: last + 2, after: Array(contents.records.suffix(second)))
         }
         return contents
     }

@@ -19,6 +19,8 @@ final class WriteAheadLog {
     private(set) var byteCount = 0
     /// How many records there are of it.
     private(set) var recordCount: UInt32 = 0
+    /// How far each area was written to. What follows is another log's, or zeros.
+    private var writtenByteCounts = InlineArray<2, Int>(repeating: 0)
 
     enum Use {
         case reading
@@ -106,6 +108,8 @@ final class WriteAheadLog {
     /// when the disk has no room.
     private func writeUnlessFull(_ record: RawSpan) throws(StoreError) -> Bool {
         let offset = Self.start(of: transaction) + byteCount
+        let area = Int(transaction % 2)
+        writtenByteCounts[area] = max(writtenByteCounts[area], byteCount + record.byteCount)
         if direct?.write(record, at: offset) == true { return true }
         direct = nil
         do throws(StoreError) {
@@ -151,13 +155,13 @@ final class WriteAheadLog {
         first = LogFirst(transaction)
     }
 
-    /// Makes all that is there unreadable, and says so at the start, so that its `data.mdb` can be replaced by a
+    /// Makes all of its records unreadable, and says so at the start, so that its `data.mdb` can be replaced by a
     /// copy of another time: records of earlier transactions would be ahead of an older one.
     func end(in transaction: UInt64) throws(StoreError) {
-        let count = try fileByteCount() - LogRecord.alignment
-        if count > 0 {
+        for area in 0..<2 {
+            let count = max(LogRecord.alignment, writtenByteCounts[area])
             let zeros = [UInt8](repeating: 0, count: count)
-            try write(zeros.span.bytes, at: LogRecord.alignment)
+            try write(zeros.span.bytes, at: Self.start(of: UInt64(area)))
         }
         try writeSign(.ended, transaction, at: 0)
         try sync()
@@ -192,6 +196,12 @@ final class WriteAheadLog {
     func records(after last: UInt64) throws(StoreError) -> [[UInt8]] {
         let first = try records(of: last + 1)
         let second = try records(of: last + 2)
+        // While the next one was not committed, what came after it was not begun before it had a record.
+        if first.isEmpty, let record = second.first,
+            let head = LogRecord(record.span.bytes, byteCountMax: record.count)
+        {
+            throw tooOld(head, last + 1)
+        }
         for record in second {
             let head = LogRecord(record.span.bytes, byteCountMax: record.count)
             guard head?.recordCountBefore == UInt32(first.count) else { throw missing(first) }

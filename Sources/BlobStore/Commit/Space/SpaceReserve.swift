@@ -217,12 +217,10 @@ final class SpaceReserve: Sendable {
     /// that a file shorter than its last page is always one that was cut.
     func coverLastPage() {
         let used = environment.usedByteCount
-        let isCovered = state.withLock { $0.allocated >= used }
-        guard !isCovered else { return }
-        guard let file = FileExtent(environment.dataDescriptor), file.byteCount < used else {
-            return
+        state.withLock { state in
+            guard state.allocated < used, fileByteCount < used else { return }
+            ftruncate(environment.dataDescriptor, off_t(used))
         }
-        ftruncate(environment.dataDescriptor, off_t(used))
     }
 
     /// Whether the disk, or the size a file may have, leaves so little room that a commit of

@@ -14,7 +14,7 @@ import Testing
 
     /// A record of so many pages, with bytes that say whose it is.
     private static func record(
-        _ transaction: UInt64, _ index: UInt32, pages: Int = 1
+        _ transaction: UInt64, _ index: UInt32, pages: Int = 1, before: UInt32 = 0
     ) -> [UInt8] {
         var bytes = [UInt8](repeating: 0, count: pages * LogRecord.alignment)
         let count = bytes.count - LogRecord.byteCount - missing
@@ -24,7 +24,7 @@ import Testing
         }
         let head = LogRecord(
             logID: logID, transaction: transaction, index: index, operationCount: 1,
-            operationByteCount: count)
+            operationByteCount: count, recordCountBefore: before)
         var span = bytes.mutableSpan
         var target = span.mutableBytes
         head.write(into: &target)
@@ -205,6 +205,27 @@ import Testing
         _ = try self.log([(8, [1, 1, 1]), (6, [1])])
         let error = try failure { _ = try open(.writing).records(of: 6) }
         #expect("\(error)".contains("changes of transaction 8"), "\(error)")
+    }
+
+    /// A data.mdb of one commit before was taken for the right one where that commit had had nothing in the log.
+    @Test(
+        "Records of the transaction after next count only after those of the next one, and all of them"
+    )
+    func areas() throws {
+        func records(_ before: UInt32, first: [Int]) throws -> [[UInt8]] {
+            Files.remove(path)
+            let log = try log([(8, first)])
+            log.begin(9)
+            #expect(try log.append(Self.record(9, 0, before: before).span.bytes))
+            return try log.records(after: 7)
+        }
+        #expect(try records(2, first: [1, 3]).count == 3)
+        for (before, first) in [(0, []), (1, []), (1, [1, 1]), (3, [1, 1]), (0, [1])]
+            as [(UInt32, [Int])]
+        {
+            let error = try failure { _ = try records(before, first: first) }
+            #expect(error.isCorrupt, "\(before) of \(first.count)")
+        }
     }
 
     @Test("A log that was cut has what is whole of it, and gets its size again")
