@@ -54,6 +54,28 @@ import Testing
         #expect(b.bucket.requestCount == count + 2)
     }
 
+    /// It was kept, and the follower paused for good.
+    @Test(
+        "An object that does not continue the log, and was read ahead, is read again when it is another"
+    )
+    func foreignAhead() throws {
+        let (a, other) = (try leader(), MemoryObjects())
+        try write(60, a)
+        let host = ReplicaUnderTest("o", other)
+        try host.start()
+        try host.lead()
+        try write(60, host)
+        let name = ShardNames.log(40)
+        let right = try #require(objects[name])
+        objects[name] = other[name]
+        let b = try follower("b")
+        #expect(throws: ReplicationError.self) {
+            try b.run { b.store.lastSequence == a.store.lastSequence }
+        }
+        objects[name] = right
+        try b.run { b.store.lastSequence == a.store.lastSequence }
+    }
+
     @Test("A restore and a verification read sixteen names at once")
     func restored() throws {
         let a = try leader()

@@ -443,7 +443,8 @@ class DeviceTests(unittest.TestCase):
             done = subprocess.run([sys.executable, "-c", small, *command], env=self.variables, capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stderr)
             most[notification] = int(done.stdout)
-        self.assertLess(most["long"] - most["short"], 6_000, most)
+        # A part of the difference in length, which is 24 MB: on a busy machine some of it is there at a time.
+        self.assertLess(most["long"] - most["short"], 12_000, most)
 
     def test_a_device_reads_marks_and_responds_with_its_token(self):
         self.put_document("notifications/2", '{"owner":"ann","message":"Dinner?","actions":[{"identifier":"yes","title":"Yes"}]}')

@@ -47,10 +47,16 @@ package struct LogFollower {
         on bucket: some Bucket, looksAtPacks: Bool
     ) throws(ReplicationError) -> Segment? {
         if let segment = ahead.first { return segment }
-        ahead = try read(on: bucket, looksAtPacks: looksAtPacks)
-        foundCount = ahead.isEmpty ? 0 : foundCount + ahead.count
-        byteCount = ahead.map(\.bytes.count).max() ?? byteCount
-        return ahead.first
+        let found = try read(on: bucket, looksAtPacks: looksAtPacks)
+        foundCount = found.isEmpty ? 0 : foundCount + found.count
+        byteCount = found.map(\.bytes.count).max() ?? byteCount
+        // What does not continue what was read is not kept: another object may come under its name.
+        var last = position
+        ahead = found.prefix { segment in
+            defer { last = segment.position }
+            return (try? segment.require(of: storeID, after: last)) != nil
+        }
+        return found.first
     }
 
     private var wanted: UInt64 { position.number + 1 }
