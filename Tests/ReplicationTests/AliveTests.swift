@@ -99,20 +99,114 @@ import Testing
     @Test("One that reaches the bucket and can ship nothing is none after half a minute")
     func failing() throws {
         let a = try leader()
-        a.isFailing = true
+        a.bucket.onRequest = { (operation, name) throws(ReplicationError) in
+            guard operation == .create, name.hasPrefix(ShardNames.logPrefix) else { return }
+            throw .bucket("503")
+        }
+        try a.store.put("n", [1])
         for _ in 0..<40 {
             a.uptime += 1_000
-            try a.beat()
+            try a.step()
         }
         let name = ShardNames.alive(a.store.replicationState!.epoch)
         let last = objects[name]
         a.uptime += 6_000
         try a.beat()
         #expect(objects[name] == last)
-        a.isFailing = false
+        a.bucket.onRequest = { _, _ in }
+        a.uptime += 6_000
+        try a.step()
         a.uptime += 6_000
         try a.beat()
         #expect(objects[name] != last)
+    }
+
+    // Its other thread said for ever that it is alive: it had not failed.
+    @Test("A leader whose shipping stands still is silent soon, also where beats fail")
+    func hung() throws {
+        let a = try leader()
+        let name = ShardNames.alive(a.store.replicationState!.epoch)
+        let begun = a.uptime
+        var failureCount = 0
+        var last = objects[name]
+        var saidAt = begun
+        for number in 0..<120 {
+            a.uptime += 1_000
+            // Now and then one does not get there.
+            a.bucket.cut = { _ in (20..<27).contains(number % 30) ? .before : .none }
+            do { try a.beat() } catch { failureCount += 1 }
+            if objects[name] != last { (last, saidAt) = (objects[name], a.uptime) }
+        }
+        #expect(failureCount > 0)
+        #expect(saidAt - begun >= 20_000 && saidAt - begun < 90_000)
+    }
+
+    // It was silent after an outage while its first upload took long.
+    @Test("A leader is alive while an upload goes on well, not while it is begun again and again")
+    func slowUpload() throws {
+        let a = try leader()
+        let name = ShardNames.alive(a.store.replicationState!.epoch)
+        // Away for all.
+        a.bucket.cut = { _ in .before }
+        try a.store.put("n", [1])
+        for _ in 0..<60 {
+            a.uptime += 1_000
+            try? a.step()
+        }
+        let other = MemoryBucket(objects)
+        func isSaid() throws -> Bool {
+            let last = objects[name]
+            a.uptime += 6_000
+            try a.beat(on: other)
+            return objects[name] != last
+        }
+        for _ in 0..<30 {
+            for _ in 0..<10 { a.progress.noteMoved(16 << 10) }
+            #expect(try isSaid())
+        }
+        // It fails at its end, and does so each time.
+        var saidCount = 0
+        for _ in 0..<30 {
+            try? a.step()
+            for _ in 0..<10 { a.progress.noteMoved(16 << 10) }
+            saidCount += try isSaid() ? 1 : 0
+        }
+        #expect(saidCount < 10)
+    }
+
+    @Test("A sign of life may take longer where all of them do, and no longer than needed")
+    func timeout() {
+        var settings = ReplicaSettings()
+        var timeout = BeatTimeout(settings)
+        #expect(timeout.milliseconds == 3_000)
+        timeout.noteFailure(after: 10)
+        #expect(timeout.milliseconds == 3_000)
+        timeout.noteFailure(after: 3_001)
+        #expect(timeout.milliseconds == 6_000)
+        timeout.noteSuccess(after: 4_800)
+        #expect(timeout.milliseconds == 6_000)
+        timeout.noteSuccess(after: 100)
+        #expect(timeout.milliseconds == 3_000)
+        for _ in 0..<5 { timeout.noteFailure(after: timeout.milliseconds) }
+        #expect(timeout.milliseconds == ReplicationLimits.beatTimeoutMillisecondsMax)
+        settings.autoPromoteMilliseconds = 30_000
+        #expect(BeatTimeout(settings).milliseconds == 10_000)
+    }
+
+    // What the looks took was counted as silence.
+    @Test("A leader is not deposed where each request of both takes long, and one that is gone is")
+    func slowRequests() throws {
+        let a = try leader()
+        let b = try follower(autoPromoteMilliseconds: 10_000)
+        for host in [a, b] {
+            host.bucket.onRequest = { [unowned host] _, _ in host.uptime += 4_800 }
+        }
+        try run([a, b], milliseconds: 600_000)
+        #expect(a.isLeading && b.activity == .follows)
+        a.kill()
+        let died = b.uptime
+        try b.run { b.isLeading }
+        #expect(b.uptime - died <= 240_000)
     }
 
     // It found out with its next segment alone, or with a sign of life.

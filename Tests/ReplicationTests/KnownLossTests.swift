@@ -23,11 +23,7 @@ import Testing
         let payload = [UInt8](repeating: 7, count: 300_000)
         let blob = try a.store.put("first", payload).parts[0].blob
         try a.lead()
-        try a.store.saveShipped()
-        let found = try a.store.evictableBlobs(from: 0, byteCountMax: .max, lookingAt: .max).blobs
-        #expect(try a.store.beginEvicting(found, bootMilliseconds: nil) == 1)
-        while try a.store.advanceEviction() == .continues {}
-        objects[ShardNames.blob(blob)] = nil
+        try evict(blob, of: a)
         // Later than it remembers its upload; and again, at once.
         a.uptime += Int64(ReplicationLimits.seenBlobMilliseconds) + 1_000
         for round in 1...2 {
@@ -44,12 +40,67 @@ import Testing
         }
         #expect(a.failedWaiters.last?.contains("\(blob.digest)") == true)
         #expect(a.lines.contains { $0.contains("\(blob.digest)") })
+        #expect(a.refusedSequences == [a.store.lastSequence - 1, a.store.lastSequence])
         // Other changes are.
         try a.store.put("other", [1])
         a.hasWaiters = true
         try a.lead()
         #expect(a.failedWaiters.count == 2)
         #expect(a.completed == a.store.lastSequence)
+    }
+
+    // All that waited for the segment was refused.
+    @Test("Of a segment only the batches are refused that refer to lost bytes")
+    func lostAmongOthers() throws {
+        let a = try leader()
+        let payload = [UInt8](repeating: 7, count: 300_000)
+        let blob = try a.store.put("first", payload).parts[0].blob
+        try a.lead()
+        try evict(blob, of: a)
+        a.uptime += Int64(ReplicationLimits.seenBlobMilliseconds) + 1_000
+        let last = a.store.lastSequence
+        try a.store.put("before", [1])
+        for number in 1...2 {
+            var draft = NotificationDraft(
+                id: "again-\(number)", expiry: .at(noon.adding(seconds: 3_600)))
+            draft.parts = [
+                DraftPart(name: "p", mediaType: "image/png", content: .stored(blob.digest))
+            ]
+            _ = try a.store.apply([.publishNotification(draft)], asOf: noon)
+            try a.store.put("between-\(number)", [1])
+        }
+        try a.lead()
+        #expect(a.refusedSequences == [last + 2, last + 4])
+    }
+
+    /// Makes a payload a lost one.
+    private func evict(_ blob: BlobReference, of a: ReplicaUnderTest) throws {
+        try a.store.saveShipped()
+        let found = try a.store.evictableBlobs(from: 0, byteCountMax: .max, lookingAt: .max).blobs
+        #expect(try a.store.beginEvicting(found, bootMilliseconds: nil) == 1)
+        while try a.store.advanceEviction() == .continues {}
+        objects[ShardNames.blob(blob)] = nil
+    }
+
+    // It was said to be lost, and the client was refused.
+    @Test("A payload that may not be read is not lost")
+    func refusedRead() throws {
+        let a = try leader()
+        let payload = [UInt8](repeating: 7, count: 300_000)
+        let blob = try a.store.put("first", payload).parts[0].blob
+        try a.lead()
+        let bytes = objects[ShardNames.blob(blob)]
+        try evict(blob, of: a)
+        objects[ShardNames.blob(blob)] = bytes
+        a.bucket.onRequest = { (operation, name) throws(ReplicationError) in
+            guard operation == .get, name.hasPrefix(ShardNames.blobPrefix) else { return }
+            throw .bucket("403 AccessDenied", isLasting: true)
+        }
+        #expect(throws: ReplicationError.bucket("403 AccessDenied", isLasting: true)) {
+            try LongBlobs.restore([blob], of: a.store, on: a.bucket)
+        }
+        a.bucket.onRequest = { _, _ in }
+        #expect(try LongBlobs.restore([blob], of: a.store, on: a.bucket).lost.isEmpty)
     }
 
     // It was known to have a base for as long as it led.

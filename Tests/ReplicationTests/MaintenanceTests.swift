@@ -168,7 +168,7 @@ struct LostSegmentTests {
         #expect(try seeded.store.get("lost") == [1])
     }
 
-    @Test("A follower at a damaged segment is rebuilt from the base after it")
+    @Test("A follower at a damaged segment is rebuilt from the base after it, not at once")
     func rebuilt() throws {
         let objects = MemoryObjects()
         let a = ReplicaUnderTest("a", objects)
@@ -182,10 +182,21 @@ struct LostSegmentTests {
         let name = ShardNames.log(a.store.replicationState!.position.number)
         objects[name]![20] ^= 1
         for _ in 0..<5 { #expect(throws: ReplicationError.self) { try b.step() } }
+        for _ in 0..<5 {
+            b.uptime += 4_000
+            #expect(throws: ReplicationError.self) { try b.step() }
+        }
         #expect(b.restartReason == nil)
         try a.store.put("later", [2])
         try a.lead()
         try a.writeBase()
+        // One that cannot be used is none: it was rebuilt from an older one, and stood here again.
+        let base = try #require(BaseManifest.numbers(on: b.bucket).last)
+        let manifest = objects[ShardNames.manifest(base)]
+        objects[ShardNames.manifest(base)] = [1]
+        #expect(throws: ReplicationError.self) { try b.step() }
+        #expect(b.restartReason == nil)
+        objects[ShardNames.manifest(base)] = manifest
         try b.step()
         #expect(b.restartReason != nil)
         try b.stepOrRestart()

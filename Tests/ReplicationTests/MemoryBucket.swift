@@ -135,7 +135,7 @@ final class MemoryBucket: Bucket {
     func get(_ name: String, byteCountMax: Int) throws(ReplicationError) -> [UInt8]? {
         let found = try request(.get, name) { shared[name] }
         guard (found?.count ?? 0) <= byteCountMax else {
-            throw .bucket("\(name) is too long", isLasting: true)
+            throw .damaged(name: name, why: "has more than \(byteCountMax) bytes")
         }
         return found
     }

@@ -180,6 +180,26 @@ import Testing
         #expect(try b.store.get("n300") == [1])
     }
 
+    // It took over without force, and found its own fence: somebody else had been quicker, it said.
+    @Test("One whose bucket goes away after its fence is put leads when it is back")
+    func awayAfterFence() throws {
+        let a = try leader()
+        let (b, promotion) = try lateFollower(of: a)
+        let fence = ShardNames.log(a.store.replicationState!.position.number + 1)
+        b.bucket.onRequest = { [unowned b, objects] (operation, _) throws(ReplicationError) in
+            b.uptime += 100
+            if operation == .list, objects[fence] != nil { throw .bucket("away") }
+        }
+        #expect(throws: ReplicationError.bucket("away")) { try b.step() }
+        #expect(objects[fence] != nil && promotion.answer == nil)
+        let last = a.store.lastSequence
+        a.kill()
+        b.bucket.onRequest = { [unowned b] _, _ in b.uptime += 100 }
+        try b.run { promotion.answer != nil }
+        #expect(promotion.answer == .leads(b.store.replicationState!.epoch))
+        #expect(b.isLeading && b.store.lastSequence > last)
+    }
+
     @Test("No fence is put behind a segment that is missing")
     func hole() throws {
         let a = try leader()

@@ -24,7 +24,11 @@ final class ReplicaUnderTest: ReplicaHost, @unchecked Sendable {
     var promotion: TestPromotion?
     var newestEpoch: UInt64?
     var hasWaiters = false
-    var isFailing = false
+    let progress = ReplicaProgress()
+    /// The batches that were said to refer to what is lost.
+    private(set) var refusedSequences: [UInt64] = []
+    /// Called before what the writer's thread does.
+    var onWrite: () throws(StoreError) -> Void = {}
     var aliveEpoch: UInt64? { activity.epoch }
     private var alive: AliveWriter!
     private var nextBeat: Int64 = 0
@@ -158,14 +162,21 @@ final class ReplicaUnderTest: ReplicaHost, @unchecked Sendable {
     }
     func write<Value: Sendable>(
         _ body: @escaping @Sendable (BlobStore) throws(StoreError) -> Value
-    ) throws(StoreError) -> Value { try body(store) }
+    ) throws(StoreError) -> Value {
+        try onWrite()
+        return try body(store)
+    }
     func become(_ activity: ReplicaActivity) { self.activity = activity }
     func noteLeader(_ host: String) {}
     func noteMoved(at uptime: Int64) {}
     func complete(upTo sequence: UInt64) { completed = sequence }
     func beginSegment() -> Bool { awaitsSegment }
     func noteSegmentAppended() { awaitsSegment = false }
-    func failWaiters(_ why: String, upTo sequence: UInt64) { failedWaiters.append(why) }
+    func failWaiters(_ why: String) { failedWaiters.append(why) }
+    func refuseWaiters(_ why: String, of sequences: [UInt64]) {
+        failedWaiters.append(why)
+        refusedSequences += sequences
+    }
     func takePromotion() -> (any PromotionRequest)? {
         defer { promotion = nil }
         return promotion

@@ -150,6 +150,32 @@ struct RoleTests {
         #expect(try a.store.get("1") == [1])
     }
 
+    // It saved them again and again, each time to another folder.
+    @Test("A leader that is deposed while its disk is full saves its changes once")
+    func savedOnce() throws {
+        let a = try leader()
+        try a.store.put("1", [1])
+        try ship(a)
+        let b = try follower("b", of: a)
+        try a.store.put("lost", [9])
+        b.promotion = TestPromotion(isForced: true)
+        try b.lead()
+        func saved() -> [String] { a.folder.names.filter { $0.hasPrefix("unreplicated-epoch-") } }
+        a.onWrite = { () throws(StoreError) in
+            if a.activity == .changes, !saved().isEmpty { throw .full }
+        }
+        for _ in 0..<20 {
+            #expect(throws: StoreError.self) {
+                for _ in 0..<5 { try a.step() }
+            }
+        }
+        #expect(saved().count == 1)
+        #expect(a.activity == .changes)
+        a.onWrite = {}
+        try a.run { a.activity == .follows && a.store.lastSequence == b.store.lastSequence }
+        #expect(saved().count == 1)
+    }
+
     // The first epoch was there, and the store did not know that it was its own: the prefix was refused
     // permanently.
     @Test("A start that is killed between the first epoch and the lead begins again")

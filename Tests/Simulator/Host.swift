@@ -31,7 +31,7 @@ final class Host: ReplicaHost, @unchecked Sendable {
     var promotion: Promotion?
     var newestEpoch: UInt64?
     var alive: AliveWriter?
-    var isFailing = false
+    var progress = ReplicaProgress()
     /// Whether a base waits for a segment.
     var wantsSegment = false
     var isShardChecked = false
@@ -181,8 +181,10 @@ final class Host: ReplicaHost, @unchecked Sendable {
         }
     }
 
-    func failWaiters(_ why: String, upTo sequence: UInt64) {
-        waiters.removeAll { $0.sequence <= sequence }
+    func failWaiters(_ why: String) { waiters = [] }
+
+    func refuseWaiters(_ why: String, of sequences: [UInt64]) {
+        waiters.removeAll { sequences.contains($0.sequence) }
     }
 
     func takePromotion() -> (any PromotionRequest)? {
@@ -217,7 +219,7 @@ final class Host: ReplicaHost, @unchecked Sendable {
         precondition(frames == 0)
         replica = nil
         alive = nil
-        isFailing = false
+        progress = ReplicaProgress()
         wantsSegment = false
         maintenance = nil
         readers = []

@@ -92,7 +92,6 @@ extension Host {
         do {
             let step = try replica.step(on: bucket)
             failureCount = 0
-            if case .wait = step { isFailing = false }
             complete(upTo: replica.reachedSequence)
             switch step {
             case .again: return 0
@@ -115,7 +114,6 @@ extension Host {
         } catch {
             guard life == .up, !disk.isFrozen else { throw error }
             errors["replica"] = "\(error)"
-            isFailing = true
             world.trace("\(name) replica: \(error)")
             if case .outcomeUnknown? = error as? StoreError { throw error }
             takePromotion()?.refuse("\(error)")

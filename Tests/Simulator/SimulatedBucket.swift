@@ -148,7 +148,7 @@ final class SimulatedBucket: Bucket {
             return world.objects[name]
         }
         guard (found?.count ?? 0) <= byteCountMax else {
-            throw .bucket("\(name) is too long", isLasting: true)
+            throw .damaged(name: name, why: "has more than \(byteCountMax) bytes")
         }
         return found
     }

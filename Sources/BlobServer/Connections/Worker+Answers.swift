@@ -28,8 +28,8 @@ extension Worker {
         _ connection: Connection, after message: WorkerMessage.Content, _ batch: inout AnswerBatch
     ) -> Bool {
         switch message {
-        case .changed(let result):
-            guard let result = awaitReplication(connection, result) else { return false }
+        case .changed(let result, let span):
+            guard let result = awaitReplication(connection, result, span) else { return false }
             return finishChange(connection, result, &batch)
         case .replicated(let result): return finishChange(connection, result, &batch)
         case .feedChanged:
@@ -51,14 +51,13 @@ extension Worker {
     /// Lets a connection wait until its change is in the bucket, if it asked for that. Returns the answer if it is
     /// known; nil: the connection waits.
     private func awaitReplication(
-        _ connection: Connection, _ result: ChangeResult
+        _ connection: Connection, _ result: ChangeResult, _ span: BatchSpan
     ) -> ChangeResult? {
         guard case .awaitingChange(let reply) = connection.state.phase,
             reply.form.acknowledgement == .replicated, result.tellsState
         else { return result }
         return environment.context.replica.awaitBucket(
-            result, last: environment.context.store.lastSequence, for: connection.address, asOf: now
-        )
+            result, in: span, for: connection.address, asOf: now)
     }
 
     private func accept(_ number: Int32, _ peer: Peer, isDevice: Bool) {

@@ -91,7 +91,7 @@ extension Worker {
         case .retryBehind(let sequence):
             connection.state.enter(.awaitingCommit)
             let waiter = ReplicaStatus.Waiter(
-                sequence: sequence, connection: connection.address, result: nil,
+                batches: BatchSpan(sequence), connection: connection.address, result: nil,
                 end: now.after(milliseconds: Self.sequenceWaitMilliseconds))
             // If too many wait, the request is looked at again at once, and told that it is too early.
             if !environment.context.replica.wait(waiter) {

@@ -22,6 +22,7 @@ final class AliveThread: Sendable {
         let host = DaemonReplica(context)
         var writer = AliveWriter(context.store, host)
         var bucket: (any Bucket)?
+        var timeout = BeatTimeout(host.settings)
         var failures = FailureLog(context.log)
         while !thread.isClosing {
             guard host.aliveEpoch != nil else {
@@ -29,15 +30,19 @@ final class AliveThread: Sendable {
                 continue
             }
             var pause = Self.failurePauseMilliseconds
+            let begun = host.uptime
             do {
-                let reached = try bucket ?? context.access.makeQuickBucket()
+                let reached =
+                    try bucket ?? context.access.makeQuickBucket(milliseconds: timeout.milliseconds)
                 bucket = reached
                 pause = try writer.step(on: reached)
+                timeout.noteSuccess(after: Int(host.uptime - begun))
             } catch ReplicationError.stopped {
                 continue
             } catch {
                 // The next attempt takes another connection.
                 bucket = nil
+                timeout.noteFailure(after: Int(host.uptime - begun))
                 failures.note(
                     .warning, of: "alive", "Cannot say that this leader is alive: \(error)")
             }

@@ -35,7 +35,11 @@ final class ReplicaThread: Sendable {
 
     private func run() {
         let bucket: any Bucket
-        do { bucket = try context.access.makeBucket() } catch {
+        do {
+            bucket = try context.access.makeBucket { [progress = context.replica.progress] in
+                progress.noteMoved($0)
+            }
+        } catch {
             context.log.critical("Cannot reach \(context.access.name): \(error)")
             return onDeposed()
         }
@@ -48,7 +52,6 @@ final class ReplicaThread: Sendable {
             do {
                 let step = try replica.step(on: bucket)
                 failures.noteSuccess()
-                if case .wait = step { host.isFailing = false }
                 host.complete(upTo: replica.reachedSequence)
                 switch step {
                 case .again: continue
@@ -58,13 +61,12 @@ final class ReplicaThread: Sendable {
                     context.log.critical("\(why); start the daemon again")
                     host.become(.changes)
                     host.failWaiters(
-                        "stored here, but another daemon leads: it is not replicated", upTo: .max)
+                        "stored here, but another daemon leads: it is not replicated")
                     return onDeposed()
                 }
             } catch {
                 if error as? ReplicationError == .stopped { continue }
                 let pause = failures.note(error)
-                host.isFailing = true
                 refusePromotion(because: error)
                 host.complete(upTo: replica.reachedSequence)
                 wait(milliseconds: pause)
@@ -158,10 +160,7 @@ final class DaemonReplica: ReplicaHost {
         return epoch == 0 ? nil : epoch
     }
 
-    var isFailing: Bool {
-        get { status.isFailing.load(ordering: .relaxed) }
-        set { status.isFailing.store(newValue, ordering: .relaxed) }
-    }
+    var progress: ReplicaProgress { status.progress }
 
     var hasWaiters: Bool { status.hasWaiters }
 
@@ -178,8 +177,10 @@ final class DaemonReplica: ReplicaHost {
 
     func noteSegmentAppended() { status.noteSegmentAppended() }
 
-    func failWaiters(_ why: String, upTo sequence: UInt64) {
-        status.failAll(ProtocolError(.unreplicated, why), upTo: sequence)
+    func failWaiters(_ why: String) { status.failAll(ProtocolError(.unreplicated, why)) }
+
+    func refuseWaiters(_ why: String, of sequences: [UInt64]) {
+        status.refuse(ProtocolError(.unreplicated, why), of: sequences)
     }
 
     func takePromotion() -> (any PromotionRequest)? { status.takePromotion() }

@@ -31,11 +31,16 @@ final class ShardAccess: ShardHost {
 
     var name: String { settings.shardName }
 
-    func makeBucket() throws -> any Bucket { try S3Bucket(bucket, stop: stopSignal) }
+    /// - Parameter onMoved: is told of the bytes that are sent and received.
+    func makeBucket(onMoved: (@Sendable (Int) -> Void)? = nil) throws -> any Bucket {
+        try S3Bucket(bucket, stop: stopSignal, onMoved: onMoved)
+    }
 
-    /// A client whose requests take a few seconds at the most, are sent once, and are not held back by those of others
+    /// A client whose requests take so long at the most, are sent once, and are not held back by those of others
     /// that fail.
-    func makeQuickBucket() throws -> any Bucket { try S3Bucket(bucket.quick(), stop: stopSignal) }
+    func makeQuickBucket(milliseconds: Int) throws -> any Bucket {
+        try S3Bucket(bucket.quick(milliseconds: milliseconds), stop: stopSignal)
+    }
 
     /// Stops all waits of the clients.
     func stop() { stopSignal.stop() }

@@ -50,6 +50,25 @@ enum ChangeResult: Sendable {
     }
 }
 
+/// The store's batches that a change is in, or after which it had no effect.
+struct BatchSpan: Sendable, Equatable {
+    var first: UInt64
+    var last: UInt64
+
+    static let none = BatchSpan(first: 0, last: 0)
+
+    init(first: UInt64, last: UInt64) { (self.first, self.last) = (first, last) }
+
+    init(_ sequence: UInt64) { self.init(first: sequence, last: sequence) }
+
+    func contains(_ sequence: UInt64) -> Bool { first <= sequence && sequence <= last }
+
+    mutating func formUnion(_ other: BatchSpan) {
+        guard self != .none else { return self = other }
+        (first, last) = (min(first, other.first), max(last, other.last))
+    }
+}
+
 struct BatchLine: Sendable {
     /// The notification's id, if the line has one.
     var id: String?
@@ -170,16 +189,18 @@ struct ChangeBatch {
         }
     }
 
-    /// Calls `result` for each waiter, in order; nil: the waiter is answered later.
-    func complete(_ result: (_ waiter: Waiter) -> ChangeResult?) {
+    /// Calls `result` for each waiter, in order; nil: the waiter is answered later. `span`: where the changes are in the
+    /// store.
+    func complete(in span: BatchSpan = .none, _ result: (_ waiter: Waiter) -> ChangeResult?) {
         var inboxes = InboxWakes()
         for waiter in waiters {
             guard var result = result(waiter) else { continue }
+            var span = span
             if case .lines(let lines, let results) = waiter.completion {
-                guard let whole = results.add(result, of: lines) else { continue }
-                result = whole
+                guard let whole = results.add(result, of: lines, in: span) else { continue }
+                (result, span) = whole
             }
-            inboxes.leave(.changed(result), for: waiter.connection)
+            inboxes.leave(.changed(result, in: span), for: waiter.connection)
         }
         inboxes.wakeAll()
     }
@@ -191,6 +212,7 @@ final class BatchResults: Sendable {
         var lines: [BatchLine.Answered] = []
         var pieceCount: Int
         var isApplied = false
+        var span = BatchSpan.none
     }
 
     private let state: Mutex<State>
@@ -199,12 +221,15 @@ final class BatchResults: Sendable {
 
     /// Adds the result of a piece. With the last piece, returns the result of the batch: one for each line or, if no
     /// piece was applied, one for all.
-    func add(_ result: ChangeResult, of lines: [BatchLine]) -> ChangeResult? {
+    func add(
+        _ result: ChangeResult, of lines: [BatchLine], in span: BatchSpan = .none
+    ) -> (result: ChangeResult, span: BatchSpan)? {
         state.withLock { state in
             state.pieceCount -= 1
             if case .lines(let answered) = result {
                 state.lines += answered
                 state.isApplied = true
+                state.span.formUnion(span)
             } else {
                 state.lines += lines.map { line in
                     BatchLine.Answered(
@@ -212,7 +237,7 @@ final class BatchResults: Sendable {
                 }
             }
             guard state.pieceCount == 0 else { return nil }
-            return state.isApplied ? .lines(state.lines) : result
+            return (state.isApplied ? .lines(state.lines) : result, state.span)
         }
     }
 }

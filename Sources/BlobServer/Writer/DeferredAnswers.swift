@@ -44,16 +44,19 @@ struct CommitWaiters {
 /// changes, it finds them.
 struct CategoryAnnouncements {
     private var hasEdits = false
-    private var editors: [(connection: ConnectionAddress, result: ChangeResult)] = []
+    private var editors: [(connection: ConnectionAddress, result: ChangeResult, span: BatchSpan)] =
+        []
     private var errorLog: RateLimitedLog
 
     init(_ log: Logger) {
         errorLog = RateLimitedLog(log)
     }
 
-    mutating func complete(_ connection: ConnectionAddress, with result: ChangeResult) {
+    mutating func complete(
+        _ connection: ConnectionAddress, with result: ChangeResult, in span: BatchSpan
+    ) {
         hasEdits = true
-        editors.append((connection, result))
+        editors.append((connection, result, span))
     }
 
     /// Does one step. Only throws ``StoreError/outcomeUnknown(_:)``.
@@ -72,7 +75,9 @@ struct CategoryAnnouncements {
     }
 
     mutating func completeAll() {
-        for editor in editors { editor.connection.post(.changed(editor.result)) }
+        for editor in editors {
+            editor.connection.post(.changed(editor.result, in: editor.span))
+        }
         editors = []
     }
 }

@@ -33,7 +33,8 @@ final class ReplicaStatus: Sendable {
         /// A segment that must be in the log: none, one that is not begun yet, or the one that was begun last.
         enum Segment { case none, next, begun }
 
-        let sequence: UInt64
+        /// The store's batches that have what it waits for.
+        let batches: BatchSpan
         let connection: ConnectionAddress
         /// The answer; nil: the connection may continue.
         let result: ChangeResult?
@@ -41,7 +42,7 @@ final class ReplicaStatus: Sendable {
         var segment = Segment.none
 
         func isFulfilled(by sequence: UInt64) -> Bool {
-            self.sequence <= sequence && segment == .none
+            batches.last <= sequence && segment == .none
         }
     }
 
@@ -62,13 +63,15 @@ final class ReplicaStatus: Sendable {
     private let leaderName = Mutex("")
     private let waiters = Mutex<[Waiter]>([])
     private let waiterCount = Atomic(0)
+    /// Batches that refer to a payload which is lost, in order, and what is said of them.
+    private let lost = Mutex<[(sequence: UInt64, error: ProtocolError)]>([])
     private let promotion = Mutex<Promotion?>(nil)
     /// The epoch in which this daemon ships; 0: it does not.
     let leadingEpoch = Atomic<UInt64>(0)
     /// The epoch of which this daemon says that its leader is alive; 0: of none.
     let aliveEpoch = Atomic<UInt64>(0)
-    /// Whether what it ships or applies fails.
-    let isFailing = Atomic(false)
+    /// Whether what it ships or applies gets on.
+    let progress = ReplicaProgress()
     /// Whether bucket maintenance waits for another name of the log.
     let wantsSegment = Atomic(false)
     /// The highest epoch that bucket maintenance found; 0: none.
@@ -178,14 +181,23 @@ final class ReplicaStatus: Sendable {
     /// Whether a request waits for the bucket. Costs one load.
     var hasWaiters: Bool { waiterCount.load(ordering: .acquiring) > 0 }
 
+    /// Returns whether the connection will be told.
     func wait(_ waiter: Waiter) -> Bool {
+        var loss: ProtocolError?
         let isAdded = waiters.withLock { waiters in
+            // What is found lost after this ends its wait.
+            loss = self.loss(of: waiter)
+            guard loss == nil else { return true }
             guard waiters.count < Self.waiterCountMax else { return false }
             waiters.append(waiter)
             waiterCount.store(waiters.count, ordering: .releasing)
             return true
         }
-        if isAdded { signal.notify() }
+        if let loss {
+            waiter.connection.post(.replicated(.refused(loss)))
+        } else if isAdded {
+            signal.notify()
+        }
         return isAdded
     }
 
@@ -194,10 +206,11 @@ final class ReplicaStatus: Sendable {
     /// begun after it, since nothing else shows that this daemon still leads. Returns an immediate answer; nil: the
     /// connection waits.
     func awaitBucket(
-        _ result: ChangeResult, last: UInt64, for connection: ConnectionAddress, asOf now: Instant
+        _ result: ChangeResult, in batches: BatchSpan, for connection: ConnectionAddress,
+        asOf now: Instant
     ) -> ChangeResult? {
         let waiter = Waiter(
-            sequence: last, connection: connection, result: result,
+            batches: batches, connection: connection, result: result,
             end: now.after(milliseconds: options.unreplicatedMillisecondsMax),
             segment: result.mayLackEffect ? .next : .none)
         if wait(waiter) { return nil }
@@ -247,15 +260,32 @@ final class ReplicaStatus: Sendable {
             return .refused(
                 ProtocolError(
                     .unreplicated,
-                    waiter.sequence > sequence
+                    waiter.batches.last > sequence
                         ? "stored here, but not in the bucket within \(seconds) s: it may be lost with this host"
                         : "nothing was changed, and the bucket did not confirm within \(seconds) s that this daemon leads"
                 ))
         }
     }
 
-    func failAll(_ error: ProtocolError, upTo sequence: UInt64 = .max) {
-        tell(takeWaiters { $0.sequence <= sequence }) { _ in .refused(error) }
+    func failAll(_ error: ProtocolError) {
+        tell(takeWaiters { _ in true }) { _ in .refused(error) }
+    }
+
+    /// Ends the waits for some batches, also those that begin later.
+    func refuse(_ error: ProtocolError, of sequences: [UInt64]) {
+        lost.withLock { lost in
+            lost += sequences.map { ($0, error) }
+            lost.removeFirst(max(0, lost.count - ReplicationLimits.lostSequenceCountMax))
+        }
+        tell(takeWaiters { loss(of: $0) != nil }) { _ in .refused(error) }
+    }
+
+    /// Why a waiter waits in vain; nil: it does not, or is about what it reads.
+    private func loss(of waiter: Waiter) -> ProtocolError? {
+        guard waiter.result != nil else { return nil }
+        return lost.withLock { lost in
+            lost.first { waiter.batches.contains($0.sequence) }?.error
+        }
     }
 
     private func takeWaiters(_ isTaken: (Waiter) -> Bool) -> [Waiter] {

@@ -4,7 +4,8 @@ struct WorkerMessage: Sendable {
     enum Content: Sendable {
         /// A descriptor, which the worker owns from now on.
         case accepted(Int32, Peer, isDevice: Bool)
-        case changed(ChangeResult)
+        /// With where it is in the store.
+        case changed(ChangeResult, in: BatchSpan = .none)
         /// What a connection waits for is replicated, or has reached this follower.
         case replicated(ChangeResult)
         case memoryGranted

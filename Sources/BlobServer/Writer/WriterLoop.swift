@@ -126,7 +126,9 @@ struct WriterLoop {
         var next = 0
         // Outcomes are removed from the end, which copies none.
         outcomes.reverse()
-        batch.complete { waiter in
+        // Nothing else is applied meanwhile: this thread does that.
+        let span = BatchSpan(store.lastSequence)
+        batch.complete(in: span) { waiter in
             switch waiter.completion {
             case .waitForCommit: return nil
             case .check:
@@ -139,7 +141,7 @@ struct WriterLoop {
                 guard store.hasCategoryEdits, result.isChange,
                     batch.changes.span[next].change.isCategoryEdit
                 else { return result }
-                edits.complete(waiter.connection, with: result)
+                edits.complete(waiter.connection, with: result, in: span)
                 return nil
             case .lines(let lines, _):
                 return .lines(
@@ -203,12 +205,15 @@ struct WriterLoop {
                         "A change of many has left \(done.damaged) damaged notifications as they were (\(ids)). Run blobd verify"
                     )
                 }
-                current.connection.post(.changed(.long(current.change.change)))
+                current.connection.post(
+                    .changed(.long(current.change.change), in: BatchSpan(store.lastSequence)))
             } else {
                 longOperation = current
             }
         } catch {
-            current.connection.post(.changed(.stopped(current.change.change, error)))
+            current.connection.post(
+                .changed(
+                    .stopped(current.change.change, error), in: BatchSpan(store.lastSequence)))
             if case .outcomeUnknown = error { throw error }
         }
         return true

@@ -37,18 +37,20 @@ package final class ObjectBucket: Sendable {
     }
 
     /// A client for one thread. The first of a process loads libcurl.
-    package func makeClient(stop: StopSignal = StopSignal()) throws(ObjectStoreError)
-        -> ObjectClient
-    {
-        try ObjectClient(self, breakers, stop: stop)
+    ///
+    /// - Parameter onMoved: is called with how many bytes of a body were sent or received, now and then.
+    package func makeClient(
+        stop: StopSignal = StopSignal(), onMoved: (@Sendable (Int) -> Void)? = nil
+    ) throws(ObjectStoreError) -> ObjectClient {
+        try ObjectClient(self, breakers, stop: stop, onMoved: onMoved)
     }
 
     /// The same bucket for short requests that are of no use when they come late: they are sent once, and are not held back
     /// when others fail.
-    package func quick() -> ObjectBucket {
+    package func quick(milliseconds: Int) -> ObjectBucket {
         var limits = limits
-        limits.connectMilliseconds = min(limits.connectMilliseconds, 2_000)
-        limits.requestMilliseconds = min(limits.requestMilliseconds, 3_000)
+        limits.connectMilliseconds = min(limits.connectMilliseconds, milliseconds * 2 / 3)
+        limits.requestMilliseconds = min(limits.requestMilliseconds, milliseconds)
         limits.attemptCountMax = 1
         return ObjectBucket(url, access: access, limits: limits, clock: clock, counters: counters)
     }

@@ -11,13 +11,16 @@ package final class ObjectClient {
     let stop: StopSignal
     private let breakers: CircuitBreakers
     private let handle: CurlHandle
+    private let onMoved: (@Sendable (Int) -> Void)?
 
     init(
-        _ bucket: ObjectBucket, _ breakers: CircuitBreakers, stop: StopSignal
+        _ bucket: ObjectBucket, _ breakers: CircuitBreakers, stop: StopSignal,
+        onMoved: (@Sendable (Int) -> Void)? = nil
     ) throws(ObjectStoreError) {
         self.bucket = bucket
         self.breakers = breakers
         self.stop = stop
+        self.onMoved = onMoved
         handle = try CurlHandle(
             bucket.limits, certificatesPath: bucket.access.certificatesPath)
     }
@@ -98,9 +101,11 @@ package final class ObjectClient {
         let counters = bucket.counters
         counters.add(to: \.requests, of: question.operation)
         let failure: TransportFailure?
+        answer.onMoved = onMoved
+        defer { answer.onMoved = nil }
         if let body {
             failure = body.withUnsafeBytes {
-                let upload = HTTPUpload($0)
+                let upload = HTTPUpload($0, onMoved: onMoved)
                 let failure = handle.perform(request, body: upload, answer: answer, stop: stop)
                 counters.add(upload.sentByteCount, to: \.bytesUp, of: question.operation)
                 return failure

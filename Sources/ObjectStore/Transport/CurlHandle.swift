@@ -235,8 +235,12 @@ enum TransportFailure: Error, Equatable {
 final class HTTPUpload {
     private let bytes: UnsafeRawBufferPointer
     private(set) var sentByteCount = 0
+    private let onMoved: ((Int) -> Void)?
 
-    init(_ bytes: UnsafeRawBufferPointer) { self.bytes = bytes }
+    init(_ bytes: UnsafeRawBufferPointer, onMoved: ((Int) -> Void)? = nil) {
+        self.bytes = bytes
+        self.onMoved = onMoved
+    }
 
     var byteCount: Int { bytes.count }
 
@@ -248,6 +252,7 @@ final class HTTPUpload {
             rebasing: bytes[sentByteCount..<sentByteCount + count])
         target.copyMemory(from: piece)
         sentByteCount += count
+        onMoved?(count)
         return count
     }
 }

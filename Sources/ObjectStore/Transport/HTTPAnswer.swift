@@ -21,6 +21,8 @@ final class HTTPAnswer {
     private var headerByteCount = 0
     private var isInBody = false
     var headEnded: (() -> Void)?
+    /// Called with the bytes of each piece of the body.
+    var onMoved: ((Int) -> Void)?
     /// Whether the head has come to its end. libcurl takes the end of a connection for it.
     private(set) var isHeadWhole = false
 
@@ -128,6 +130,7 @@ final class HTTPAnswer {
     func receive(body piece: RawSpan) -> Bool {
         isInBody = true
         bodyByteCount += piece.byteCount
+        onMoved?(piece.byteCount)
         if let sink, isForSink {
             guard bodyByteCount <= byteCountMax else {
                 fault = .tooLarge

@@ -13,6 +13,8 @@ package protocol Bucket: AnyObject {
     func put(_ name: String, _ bytes: [UInt8]) throws(ReplicationError)
 
     /// The bytes of a name; nil when there is none. Tried again where that may help.
+    ///
+    /// - Throws: ``ReplicationError/damaged(name:why:)`` where there are more than `byteCountMax`.
     func get(_ name: String, byteCountMax: Int) throws(ReplicationError) -> [UInt8]?
 
     /// Names that begin with a text, in order, after one of them: at most about 1,000, and none at the end.

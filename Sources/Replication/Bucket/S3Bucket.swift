@@ -9,14 +9,22 @@ package final class S3Bucket: Bucket {
     private let client: ObjectClient
     private var helpers: [S3Bucket] = []
     private let stop: StopSignal
+    private let onMoved: (@Sendable (Int) -> Void)?
 
     /// Pages without names that are followed to the next one.
     private static let emptyPageCountMax = 100
 
-    package init(_ bucket: ObjectBucket, stop: StopSignal) throws(ReplicationError) {
+    /// - Parameter onMoved: is called with how many bytes of a body were sent or received, now and then: by this thread, or
+    ///   by several at the same time.
+    package init(
+        _ bucket: ObjectBucket, stop: StopSignal, onMoved: (@Sendable (Int) -> Void)? = nil
+    ) throws(ReplicationError) {
+        self.onMoved = onMoved
         self.bucket = bucket
         self.stop = stop
-        do throws(ObjectStoreError) { client = try bucket.makeClient(stop: stop) } catch {
+        do throws(ObjectStoreError) {
+            client = try bucket.makeClient(stop: stop, onMoved: onMoved)
+        } catch {
             throw ReplicationError(error)
         }
     }
@@ -34,7 +42,12 @@ package final class S3Bucket: Bucket {
     package func get(
         _ name: String, byteCountMax: Int
     ) throws(ReplicationError) -> [UInt8]? {
-        try ask { () throws(ObjectStoreError) in try client.get(name, byteCountMax: byteCountMax) }
+        do throws(ObjectStoreError) {
+            return try client.get(name, byteCountMax: byteCountMax)
+        } catch {
+            guard error.kind == .tooLarge else { throw ReplicationError(error) }
+            throw .damaged(name: name, why: "has more than \(byteCountMax) bytes")
+        }
     }
 
     package func list(_ prefix: String, after name: String) throws(ReplicationError) -> [String] {
@@ -61,7 +74,9 @@ package final class S3Bucket: Bucket {
 
     package func forEach(_ count: Int, _ body: @Sendable (Int, any Bucket) throws -> Void) throws {
         let helperCount = min(count, ObjectStoreLimits.connectionCountMax) - 1
-        while helpers.count < helperCount, let helper = try? S3Bucket(bucket, stop: stop) {
+        while helpers.count < helperCount,
+            let helper = try? S3Bucket(bucket, stop: stop, onMoved: onMoved)
+        {
             helpers.append(helper)
         }
         let round = SharedRound(count: count)

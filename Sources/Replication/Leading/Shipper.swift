@@ -17,6 +17,8 @@ package struct Shipper {
     package private(set) var hasEnded = false
     /// Payloads that the segment which was begun last uses again, and that neither the bucket nor this store has.
     package private(set) var lost: [BlobReference] = []
+    /// The batches of that segment which refer to one of them.
+    package private(set) var lostSequences: [UInt64] = []
     /// Whether the end of the epoch is being appended, or is in the log: it may be there already where nobody
     /// knows yet.
     package private(set) var isEnding = false
@@ -54,6 +56,13 @@ package struct Shipper {
             let items = try items(of: batches, on: bucket)
             // Whoever published their bytes again is told that the bucket has them.
             lost = try LongBlobs.restore(usedAgain, of: store, on: bucket).lost
+            let lostNumbers = Set(lost.map(\.number))
+            lostSequences =
+                try lost.isEmpty
+                ? []
+                : batches.filter {
+                    try !store.longBlobs(usedAgainBy: $0, where: lostNumbers.contains).isEmpty
+                }.map(\.sequence)
             let found = usedAgain.filter { !lost.contains($0) }
             seen.note(batches.flatMap(\.longBlobs) + found, asOf: now)
             let byteCount = batches.reduce(0) { $0 + $1.byteCountWithBlobs }

@@ -87,6 +87,19 @@ extension BaseManifest {
         }
     }
 
+    /// The newest base after a segment, or with it, whose manifest can be read; nil: there is none. A LIST, and a GET for
+    /// each that is looked at.
+    static func newestReadable(
+        from number: UInt64, on bucket: some Bucket
+    ) throws(ReplicationError) -> BaseManifest? {
+        for found in try numbers(on: bucket).reversed() where found >= number {
+            do throws(ReplicationError) { return try read(found, on: bucket) } catch {
+                guard case .damaged = error else { throw error }
+            }
+        }
+        return nil
+    }
+
     /// The numbers of the bases that have one, in order. A LIST for each 1,000 names.
     package static func numbers(on bucket: some Bucket) throws(ReplicationError) -> [UInt64] {
         let names = try bucket.names(ShardNames.basePrefix)

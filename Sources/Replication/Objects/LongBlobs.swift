@@ -59,8 +59,8 @@ package enum LongBlobs {
                 do {
                     _ = try bytes(of: blob, in: store.id, on: bucket)
                     return
-                } catch ReplicationError.damaged, ReplicationError.bucket(_, isLasting: true) {
-                    // What is there instead does not become the blob by itself: it is too long, say.
+                } catch ReplicationError.damaged {
+                    // Missing, too long, or something else. What cannot be read, for lack of a right say, is no loss.
                 }
                 guard let stored = try store.storedBytes(ofLive: blob) else {
                     // What nothing refers to any more is no loss.

@@ -34,8 +34,9 @@ struct Follower {
     private var asked: Asked?
     /// What may be in the bucket still of a request that was given up.
     private var withdrawn: HandoverDocument?
-    /// For whom this store takes the lead, while its fence may be in the log: what is refused never comes true.
-    private var taking: (any PromotionRequest)??
+    /// For whom this store takes the lead, and whether by force, while its fence may be in the log: what is refused never
+    /// comes true.
+    private var taking: (request: (any PromotionRequest)?, deposes: Bool)?
     /// The fence of this store that is in the log, until all before it is applied.
     private var fenced: (writer: LogWriter, after: LogPosition, request: (any PromotionRequest)?)?
     /// Whether the last look at the log failed.
@@ -49,8 +50,8 @@ struct Follower {
     /// How far the log is, as the leader said last.
     private var leadersSegment: UInt64 = 0
     private var hasCaughtUp = false
-    /// How often the next segment was found damaged.
-    private var damaged: (number: UInt64, lookCount: Int) = (0, 0)
+    /// How often the next segment was found damaged, and since when.
+    private var damaged: (number: UInt64, lookCount: Int, since: Int64) = (0, 0, 0)
 
     init(_ store: BlobStore, _ host: any ReplicaHost, _ past: Past = .nothing) {
         self.store = store
@@ -104,16 +105,20 @@ struct Follower {
             name.hasPrefix(ShardNames.logPrefix) || name.hasPrefix(ShardNames.packPrefix)
         else { return error }
         let number = log.position.number + 1
-        damaged = (number, damaged.number == number ? damaged.lookCount + 1 : 1)
+        if damaged.number != number { damaged = (number, 0, host.uptime) }
+        damaged.lookCount += 1
         guard damaged.lookCount >= ReplicationLimits.lostSegmentLookCount,
-            let newest = try BaseManifest.numbers(on: bucket).last, newest >= number
+            host.uptime - damaged.since >= ReplicationLimits.lostSegmentMilliseconds,
+            let newest = try BaseManifest.newestReadable(from: number, on: bucket)?.position.number
         else { return error }
         host.log(.warning, "\(error): continuing from the base after segment \(newest)")
         return .tooOld(position: log.position.number)
     }
 
     private mutating func followingStep(on bucket: any Bucket) throws -> Replica.Outcome {
-        if let taking { return try takeOver(taking, on: bucket) }
+        if let taking {
+            return try takeOver(taking.request, deposes: taking.deposes, on: bucket)
+        }
         let now = host.uptime
         if fenced != nil { return try leadWhenApplied(on: bucket) }
         if let request = host.takePromotion() {
@@ -172,17 +177,27 @@ struct Follower {
         }
         if last != nil { return .next(.again) }
         try lookForLeader(at: now, on: bucket)
-        if let claimsAfter, silence.milliseconds >= claimsAfter {
+        if let claimsAfter, try isSilent(for: claimsAfter, on: bucket) {
             host.log(
                 .warning, "\(host.settings.shardName) has no leader: this daemon takes the lead")
             return try takeOver(asked?.request, on: bucket)
         }
         if let after = host.settings.autoPromoteMilliseconds,
-            silence.milliseconds >= Int64(after)
+            try isSilent(for: Int64(after), on: bucket)
         {
             return try takeOver(asked?.request, on: bucket)
         }
         return .next(.wait(milliseconds: ReplicationLimits.pollMilliseconds))
+    }
+
+    /// Whether nobody is seen to lead for so long, and now. Whoever takes the lead then looks at the log once more.
+    private mutating func isSilent(
+        for milliseconds: Int64, on bucket: any Bucket
+    ) throws(ReplicationError) -> Bool {
+        guard silence.milliseconds >= milliseconds else { return false }
+        nextAliveLook = 0
+        try lookForLeader(at: host.uptime, on: bucket)
+        return silence.milliseconds >= milliseconds && silence.isWatched
     }
 
     /// Looks whether the leader is alive, now and then.
@@ -194,9 +209,10 @@ struct Follower {
             ReplicationLimits.aliveLookMilliseconds,
             (host.settings.autoPromoteMilliseconds ?? .max) / 4)
         nextAliveLook = now + Int64(pause)
+        let begun = host.uptime
         do throws(ReplicationError) {
             let found = try AliveDocument.read(epoch, of: store.id.description, on: bucket)
-            guard silence.note(found, at: host.uptime), let found else { return }
+            guard silence.note(found, begunAt: begun, at: host.uptime), let found else { return }
             leadersSegment = found.segment
             if found.segment <= log.position.number { host.noteMoved(at: now) }
         } catch {
@@ -380,7 +396,7 @@ struct Follower {
                 return .next(.again)
             case .unknown(let error):
                 asked = nil
-                taking = .some(request)
+                taking = (request, deposes)
                 throw error
             }
         } catch {

@@ -13,6 +13,8 @@ struct Leader {
     /// When the next name is looked for, unless one is created before. The log of an idle shard does not grow.
     private var nextLook: Int64
     private var attempts = 0
+    /// Whether the last attempt to append did not get there, or nobody knows.
+    var isTryingAgain: Bool { attempts > 0 }
     /// One lost answer is not worth a line in the log; so many in a row are.
     private static let saidAttemptCount = 3
     private var nextHandoverLook: Int64 = 0
@@ -20,6 +22,10 @@ struct Leader {
     /// Whether the shard is known to have a base: without one nothing of it can be restored.
     private var hasBase = false
     private var nextBaseLook: Int64 = 0
+    /// Where its changes were saved when it was deposed, and up to which batch: the store may be unable to note that it
+    /// is, on a full disk.
+    private var saved: LostChanges.Saved?
+    private var isDeposed = false
     private var abandonedEpoch: (number: UInt64, since: Int64)?
 
     /// - Parameter writer: after the fence of this run, where it has taken the lead already.
@@ -43,7 +49,7 @@ struct Leader {
             do { return try begin(on: bucket) } catch {
                 // Without the bucket changes are still taken, as `local`. Should this store have been copied
                 // or replaced, they are saved and reported when the log can be read.
-                if error as? ReplicationError != .stopped { leadUnconfirmed() }
+                if error as? ReplicationError != .stopped, !isDeposed { leadUnconfirmed() }
                 throw error
             }
         }
@@ -129,11 +135,10 @@ struct Leader {
         case .shipped:
             if attempts >= Self.saidAttemptCount { host.log(.notice, "Replication continues") }
             attempts = 0
-            host.isFailing = false
             nextLook = begun + Int64(ReplicationLimits.beatMilliseconds)
             host.noteMoved(at: begun)
             host.noteSegmentAppended()
-            sayLost(shipper.lost, upTo: store.shippedSequence)
+            sayLost(shipper.lost, in: shipper.lostSequences)
             host.complete(upTo: replicatedSequence)
             return shipper.hasEnded ? try handOver(on: bucket) : .next(.again)
         case .unknown(let why):
@@ -141,7 +146,6 @@ struct Leader {
             if attempts == 1 { host.log(.debug, "Sending a segment again: \(why)") }
             if attempts == Self.saidAttemptCount {
                 host.log(.error, "Replication is paused: \(why)")
-                host.isFailing = true
             }
             try bucket.pause(beforeRetrying: attempts)
             return .next(.again)
@@ -163,7 +167,7 @@ struct Leader {
     }
 
     /// What was shipped is in the bucket, and of no use: the payload that it refers to is nowhere.
-    private func sayLost(_ lost: [BlobReference], upTo sequence: UInt64) {
+    private func sayLost(_ lost: [BlobReference], in sequences: [UInt64]) {
         guard let first = lost.first else { return }
         for blob in lost {
             host.log(
@@ -171,9 +175,9 @@ struct Leader {
                 "The bytes of \(blob.digest) are neither in the bucket nor on this host, and a notification refers to them: publish the payload itself again"
             )
         }
-        host.failWaiters(
+        host.refuseWaiters(
             "stored here, but not replicated: the bytes of \(first.digest) are neither in the bucket nor on this host",
-            upTo: sequence)
+            of: sequences)
     }
 
     private mutating func lookForBase(on bucket: any Bucket, at now: Int64) {
@@ -254,11 +258,13 @@ struct Leader {
 
     // MARK: - Stepping down
 
-    private func stepDown(because leader: String, leads epoch: UInt64) throws -> Replica.Outcome {
+    private mutating func stepDown(
+        because leader: String, leads epoch: UInt64
+    ) throws -> Replica.Outcome {
+        isDeposed = true
         host.become(.changes)
         host.failWaiters(
-            "stored here, but \(leader) has led since epoch \(epoch): it is not replicated",
-            upTo: .max)
+            "stored here, but \(leader) has led since epoch \(epoch): it is not replicated")
         let isLogging = host.settings.isLogging
         // After this no batch is applied here: each is refused before.
         try host.write { (store) throws(StoreError) in
@@ -266,7 +272,8 @@ struct Leader {
         }
         host.log(
             .warning, "\(leader) has led since epoch \(epoch): this daemon is no longer the leader")
-        let isSaved = try LostChanges.save(store, host)
+        if saved?.sequence != store.lastSequence { saved = try LostChanges.save(store, host) }
+        let isSaved = saved != nil
         try host.write { (store) throws(StoreError) in
             try store.stepDown(to: isSaved ? .deposed : .follower)
         }

@@ -3,11 +3,19 @@ internal import Glibc
 
 /// What a leader did and did not ship before another store took the lead: saved to files, and not merged.
 enum LostChanges {
+    struct Saved {
+        let folder: String
+        /// The last batch of it.
+        let sequence: UInt64
+    }
+
     /// Saves what waits to be shipped, in the form of segments and objects, below
     /// `DIR/unreplicated-epoch-N/`.
-    static func save(_ store: BlobStore, _ host: any ReplicaHost) throws -> Bool {
+    ///
+    /// - Returns: nil: nothing waits. Where it cannot be saved, nothing of it is left.
+    static func save(_ store: BlobStore, _ host: any ReplicaHost) throws -> Saved? {
         guard let state = store.replicationState, store.lastSequence > state.sequence else {
-            return false
+            return nil
         }
         // Never over what an earlier rollback of the same epoch saved.
         let first = "\(store.directory)/unreplicated-epoch-\(state.epoch)"
@@ -17,7 +25,19 @@ enum LostChanges {
             number += 1
             folder = "\(first)-\(number)"
         }
-        let files = try LostFiles(folder)
+        let files = LostFiles(folder)
+        do {
+            return try save(store, host, to: files, state)
+        } catch {
+            files.remove()
+            throw error
+        }
+    }
+
+    private static func save(
+        _ store: BlobStore, _ host: any ReplicaHost, to files: LostFiles, _ state: ReplicationState
+    ) throws -> Saved {
+        try files.begin()
         var position = state.position
         var last = state.sequence
         while true {
@@ -41,9 +61,9 @@ enum LostChanges {
         try files.finish()
         host.log(
             .critical,
-            "\(last - state.sequence) batches of acknowledged changes were not replicated: they are saved in \(folder), and are not part of the shard"
+            "\(last - state.sequence) batches of acknowledged changes were not replicated: they are saved in \(files.folder), and are not part of the shard"
         )
-        return true
+        return Saved(folder: files.folder, sequence: last)
     }
 
     /// The batch without the bytes that cannot be read: the rest is saved all the same.
@@ -64,11 +84,13 @@ enum LostChanges {
     }
 }
 
-private struct LostFiles {
-    private let folder: String
+private final class LostFiles {
+    let folder: String
+    private var names: [String] = []
 
-    init(_ folder: String) throws(ReplicaFailure) {
-        self.folder = folder
+    init(_ folder: String) { self.folder = folder }
+
+    func begin() throws(ReplicaFailure) {
         for name in ["", "/log", "/blob"] where mkdir(folder + name, 0o750) != 0 && errno != EEXIST
         {
             throw Self.failure("mkdir", folder + name)
@@ -82,6 +104,7 @@ private struct LostFiles {
 
     func write(_ name: String, _ bytes: [UInt8]) throws(ReplicaFailure) {
         let path = "\(folder)/\(name)"
+        names.append(name)
         let descriptor = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0o640)
         guard descriptor >= 0 else { throw Self.failure("open", path) }
         defer { close(descriptor) }
@@ -94,6 +117,12 @@ private struct LostFiles {
             offset += count
         }
         guard fsync(descriptor) == 0 else { throw Self.failure("fsync", path) }
+    }
+
+    /// What fills the disk is not tried again beside itself.
+    func remove() {
+        for name in names { unlink("\(folder)/\(name)") }
+        for name in ["/blob", "/log", ""] { rmdir(folder + name) }
     }
 
     /// Makes the names survive a power cut.

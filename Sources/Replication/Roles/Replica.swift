@@ -58,13 +58,17 @@ package struct Replica {
 
     private mutating func roleStep(on bucket: any Bucket) throws -> Step {
         let outcome: Outcome
+        var isDone = false
+        defer { host.progress.noteStep(succeeded: isDone) }
         switch role {
         case .leading(var leader):
             defer { role = .leading(leader) }
             outcome = try leader.step(on: bucket)
+            isDone = !leader.isTryingAgain
         case .following(var follower):
             defer { role = .following(follower) }
             outcome = try follower.step(on: bucket)
+            isDone = true
         }
         switch outcome {
         case .next(let step): return step

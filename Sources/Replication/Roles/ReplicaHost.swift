@@ -37,8 +37,8 @@ package protocol ReplicaHost: ShardHost, StoreWriter {
     /// The epoch of which it is said that its leader is alive; nil: of none.
     var aliveEpoch: UInt64? { get }
 
-    /// Whether what it ships, or applies, fails.
-    var isFailing: Bool { get set }
+    /// Whether replication gets on.
+    var progress: ReplicaProgress { get }
 
     // MARK: Who waits
 
@@ -54,8 +54,10 @@ package protocol ReplicaHost: ShardHost, StoreWriter {
     /// The segment that was begun last is in the log.
     func noteSegmentAppended()
 
-    /// Answers the clients that wait for a batch up to this one: what they wait for is not in the shard.
-    func failWaiters(_ why: String, upTo sequence: UInt64)
+    /// Answers all clients that wait: what they wait for is not in the shard.
+    func failWaiters(_ why: String)
+    /// Answers the clients that wait for one of these batches, or will: what it refers to is lost.
+    func refuseWaiters(_ why: String, of sequences: [UInt64])
 
     // MARK: Requests for the lead
 

@@ -29,6 +29,8 @@ package enum ReplicationLimits {
     package static let packGraceMilliseconds: Int64 = 600_000
     /// How often in a row a segment is missing before it counts as lost.
     package static let lostSegmentLookCount = 3
+    /// How long a follower finds it damaged before, in milliseconds.
+    package static let lostSegmentMilliseconds: Int64 = 12_000
     /// Names that a leader reads for a pack, or deletes after one, before it looks at anything else.
     package static let namesPerStep = 64
     /// The least that packs have before a base is made because of them, in bytes.
@@ -36,15 +38,24 @@ package enum ReplicationLimits {
     /// How often a leader looks for what may be deleted, in milliseconds, also where it makes no base.
     package static let collectMilliseconds: Int64 = 86_400_000
     package static let unfinishedBaseMilliseconds: Int64 = 86_400_000
+    /// Batches that refer to a payload which is lost, of which clients are told so: the last ones.
+    package static let lostSequenceCountMax = 4_096
     /// How often a leader says that it is alive, and one that has nothing to ship looks whether somebody else leads, in
     /// milliseconds: less than 720 of each an hour.
     package static let beatMilliseconds = 5_200
-    /// How often it is said while nothing can be shipped.
-    package static let failingBeatCountMax = 6
+    /// How long it is said while replication does not get on, in milliseconds, and how many bytes more than before a step
+    /// that does not end has to send or receive to get on.
+    package static let stalledMilliseconds: Int64 = 30_000
+    package static let progressByteCount = 64 << 10
+    /// How long a sign of life may take, in milliseconds: less than a third of the time after which a follower takes the
+    /// lead, or this.
+    package static let beatTimeoutMilliseconds = 3_000
+    package static let beatTimeoutMillisecondsMax = 12_000
     /// How often a follower looks whether its leader is alive, in milliseconds; one that takes the lead by itself looks
     /// more often. It must be less than ``aliveGapMilliseconds``.
     package static let aliveLookMilliseconds = 5_000
-    /// What lies between two looks that are further apart is no silence, in milliseconds.
+    /// What lies between two looks that are further apart is no silence, in milliseconds, unless it is less than twice
+    /// what lay between the two before.
     package static let aliveGapMilliseconds: Int64 = 10_000
     /// How long a follower waits before it looks for the next name again, in milliseconds: with the looks for signs of
     /// life at most 14,400 GET an hour.

@@ -14,8 +14,8 @@ import Testing
         .lines(ids.map { BatchLine.Answered(id: $0, result: .applied(.deleted)) })
     }
 
-    private static func words(_ result: ChangeResult?) -> [String] {
-        switch result {
+    private static func words(_ whole: (result: ChangeResult, span: BatchSpan)?) -> [String] {
+        switch whole?.result {
         case .lines(let lines)?:
             lines.map { line in
                 switch line.result {
@@ -39,6 +39,17 @@ import Testing
         #expect(
             Self.words(results.add(Self.applied("d"), of: Self.lines("d")))
                 == ["a deleted", "b deleted", "c deleted", "d deleted"])
+    }
+
+    @Test("A batch in pieces is in all batches of the store from the first to the last")
+    func span() {
+        let results = BatchResults(pieceCount: 3)
+        for number: UInt64 in 7...8 {
+            let piece = Self.applied("a")
+            #expect(results.add(piece, of: Self.lines("a"), in: BatchSpan(number))?.span == nil)
+        }
+        let whole = results.add(.failed(.full), of: Self.lines("b"))
+        #expect(whole?.span == BatchSpan(first: 7, last: 8))
     }
 
     @Test("When a later piece fails, its lines say so and the others what became of them")

@@ -38,7 +38,7 @@ import Testing
     func lostLead(role: ReplicaStatus.Role) throws {
         let status = try status(role)
         #expect(
-            status.awaitBucket(.applied(.deleted), last: 8, for: connection, asOf: .now)
+            status.awaitBucket(.applied(.deleted), in: BatchSpan(8), for: connection, asOf: .now)
                 == nil)
         status.complete(upTo: 7, asOf: .now)
         #expect(told() == [])
@@ -51,7 +51,7 @@ import Testing
         let status = try status(.leader)
         let now = Instant.now
         #expect(
-            status.awaitBucket(.applied(.deleted), last: 8, for: connection, asOf: now)
+            status.awaitBucket(.applied(.deleted), in: BatchSpan(8), for: connection, asOf: now)
                 == nil)
         status.complete(upTo: 8, asOf: now)
         #expect(told() == ["deleted"])
@@ -63,7 +63,7 @@ import Testing
         let now = Instant.now
         let nothing = ChangeResult.applied(.notFound)
         #expect(!status.beginSegment())
-        #expect(status.awaitBucket(nothing, last: 7, for: connection, asOf: now) == nil)
+        #expect(status.awaitBucket(nothing, in: BatchSpan(7), for: connection, asOf: now) == nil)
         // The one that was begun before is appended.
         status.noteSegmentAppended()
         status.complete(upTo: 7, asOf: now)
@@ -81,15 +81,40 @@ import Testing
         let status = try status(.leader)
         let now = Instant.now
         let nothing = ChangeResult.applied(.notFound)
-        #expect(status.awaitBucket(nothing, last: 7, for: connection, asOf: now) == nil)
+        #expect(status.awaitBucket(nothing, in: BatchSpan(7), for: connection, asOf: now) == nil)
         status.role = .follower
         status.complete(upTo: 9, asOf: now)
         #expect(told() == ["follower"])
         status.role = .leader
-        #expect(status.awaitBucket(nothing, last: 7, for: connection, asOf: now) == nil)
+        #expect(status.awaitBucket(nothing, in: BatchSpan(7), for: connection, asOf: now) == nil)
         status.complete(
             upTo: 7, asOf: now.after(milliseconds: status.options.unreplicatedMillisecondsMax + 1))
         #expect(told() == ["unreplicated"])
+    }
+
+    // A waiter had the store's last batch when it began to wait: one that came late was acknowledged, and others that had
+    // nothing to do with what was lost were refused.
+    @Test("What refers to a lost payload is refused, also later, and nothing else is")
+    func lost() throws {
+        let status = try status(.leader)
+        let now = Instant.now
+        func wait(_ batches: BatchSpan) {
+            #expect(
+                status.awaitBucket(.applied(.deleted), in: batches, for: connection, asOf: now)
+                    == nil)
+        }
+        for number: UInt64 in 6...9 { wait(BatchSpan(number)) }
+        wait(BatchSpan(first: 5, last: 9))
+        status.refuse(ProtocolError(.unreplicated, "lost"), of: [7, 8])
+        #expect(told() == ["unreplicated", "unreplicated", "unreplicated"])
+        status.complete(upTo: 9, asOf: now)
+        #expect(told() == ["deleted", "deleted"])
+        wait(BatchSpan(8))
+        #expect(told() == ["unreplicated"])
+        wait(BatchSpan(9))
+        #expect(told() == [])
+        status.complete(upTo: 9, asOf: now)
+        #expect(told() == ["deleted"])
     }
 
     @Test("Where too many wait, one more is refused and not acknowledged")
@@ -99,12 +124,12 @@ import Testing
         for _ in 0..<ReplicaStatus.waiterCountMax {
             #expect(
                 status.awaitBucket(
-                    .applied(.deleted), last: 8, for: connection, asOf: now)
+                    .applied(.deleted), in: BatchSpan(8), for: connection, asOf: now)
                     == nil)
         }
         guard
             case .refused(let error)? = status.awaitBucket(
-                .applied(.deleted), last: 8, for: connection, asOf: now)
+                .applied(.deleted), in: BatchSpan(8), for: connection, asOf: now)
         else {
             Issue.record("one more was not refused")
             return
