@@ -193,7 +193,49 @@ import Testing
         #expect(BeatTimeout(settings).milliseconds == 10_000)
     }
 
-    // What the looks took was counted as silence.
+    @Test("Silence is what lies between looks, not what they take, and not a gap between them")
+    func silence() {
+        var silence = Silence()
+        func look(_ begun: Int64, _ end: Int64) {
+            let isNew = silence.note(nil, begunAt: begun, at: end)
+            #expect(!isNew)
+        }
+        look(0, 4_800)
+        look(5_800, 10_600)
+        #expect(silence.milliseconds == 1_000)
+        look(25_600, 30_000)
+        #expect(silence.milliseconds == 1_000)
+        // All of them are so far apart.
+        look(44_000, 48_000)
+        #expect(silence.milliseconds == 15_000)
+        silence.interrupt()
+        look(49_000, 50_000)
+        #expect(silence.milliseconds == 15_000)
+    }
+
+    @Test("A leader that says that it is alive just before it would be deposed is not")
+    func lastLook() throws {
+        let a = try leader()
+        let b = try follower(autoPromoteMilliseconds: 10_000)
+        try run([a, b], milliseconds: 12_000)
+        let other = MemoryBucket(objects)
+        var (lastLook, lookCount): (Int64, Int) = (-1_000, 0)
+        b.bucket.onRequest = { [unowned b] (_, name) in
+            guard name.hasPrefix(ShardNames.alivePrefix) else { return }
+            defer { lastLook = b.uptime }
+            guard b.uptime == lastLook else { return }
+            lookCount += 1
+            a.uptime = b.uptime
+            do { try a.beat(on: other) } catch { Issue.record(error) }
+        }
+        // Before it is one that stands still.
+        let end = b.uptime + 20_000
+        while b.uptime < end { try b.step() }
+        #expect(lookCount > 0)
+        #expect(b.activity == .follows)
+    }
+
+    // What the looks took, on both sides, was counted as silence.
     @Test("A leader is not deposed where each request of both takes long, and one that is gone is")
     func slowRequests() throws {
         let a = try leader()
