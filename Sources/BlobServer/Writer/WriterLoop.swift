@@ -101,6 +101,7 @@ struct WriterLoop {
             commitWaiters.add(from: batch, transaction: store.pendingCounts.lastTransaction)
         }
         var outcomes: [Outcome] = []
+        let before = store.lastSequence
         if !batch.changes.isEmpty {
             if let refusal = context.replica.refusal {
                 return batch.refuse(with: .refused(refusal))
@@ -116,18 +117,18 @@ struct WriterLoop {
             }
             context.counters.batches.add()
         }
-        try complete(batch, outcomes)
+        // What had no effect comes after the last one.
+        let last = store.lastSequence
+        try complete(batch, outcomes, in: BatchSpan(first: min(before + 1, last), last: last))
     }
 
     private mutating func complete(
-        _ batch: ChangeBatch, _ outcomes: consuming [Outcome]
+        _ batch: ChangeBatch, _ outcomes: consuming [Outcome], in span: BatchSpan
     ) throws(StoreError) {
         var failure: StoreError?
         var next = 0
         // Outcomes are removed from the end, which copies none.
         outcomes.reverse()
-        // Nothing else is applied meanwhile: this thread does that.
-        let span = BatchSpan(store.lastSequence)
         batch.complete(in: span) { waiter in
             switch waiter.completion {
             case .waitForCommit: return nil
