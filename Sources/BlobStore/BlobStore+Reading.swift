@@ -28,7 +28,7 @@ extension BlobStore {
     @available(*, noasync, message: "a snapshot must not be held across a suspension")
     @inline(__always)
     public func makeSnapshot() throws(StoreError) -> Snapshot {
-        try Snapshot(core, isKept: true, isCommitted: false)
+        try core.acknowledged()
     }
 
     /// A snapshot that counts no reference: the caller keeps this store until it has ended.

@@ -158,7 +158,7 @@ extension Snapshot {
 extension StoreCore {
     /// Whether a publish of these bytes would not store them: see ``ChangeTransaction/hasBytes(of:)``.
     func contains(_ digest: Digest) throws(StoreError) -> Bool {
-        let snapshot = try Snapshot(self, isKept: true, isCommitted: false)
+        let snapshot = try acknowledged()
         guard let blob = try snapshot.blobEntry(digest)?.blob else { return false }
         if replication.isReplicated.load(ordering: .relaxed), !blob.isShippedWithBatch,
             try snapshot.state(of: blob.number, in: .inBucket) != nil
@@ -177,7 +177,7 @@ extension StoreCore {
         }
         guard !unread.isEmpty else { return true }
         do throws(StoreError) {
-            let snapshot = try Snapshot(self, isKept: true, isCommitted: false)
+            let snapshot = try acknowledged()
             let reader = ChunkReader(snapshot)
             for index in unread { _ = try reader.chunk(of: blob, at: index) }
             return true

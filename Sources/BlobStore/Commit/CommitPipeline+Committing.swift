@@ -47,10 +47,7 @@ extension CommitPipeline {
             if !uncommitted.isPending || transaction.isDirty { try transaction.putCounters() }
             if uncommitted.isPending, let log = uncommitted.log {
                 saved = try saveShipped(in: &transaction)
-                // What the areas begin with from now on, until the next transaction's first record.
-                var first = log.first
-                first[commit.number] = commit.number
-                state = LogState(id: log.id, isInUse: true, first: first)
+                state = log.stateOnceCommitted
             }
             try core.tree.locking { () throws(StoreError) in
                 try write(transaction.transaction.memtable, state, growth: growth)

@@ -11,7 +11,7 @@ extension CommitPipeline {
     func checkpoint() throws(StoreError) {
         let begun = try whileWriting(committing: false) { () throws(StoreError) in try freeze() }
         guard let begun else { return }
-        write(begun)
+        _ = write(begun)
         try whileWriting(committing: false) { () throws(StoreError) in
             // Who could not wait has settled it.
             if uncommitted.frozen === begun { try settle() }
@@ -43,30 +43,29 @@ extension CommitPipeline {
         growth.settle(
             entryCount: transaction.transaction.entryCount,
             entryByteCount: transaction.transaction.entryByteCount, removedLongValueCount: 0)
-        guard space.hasRoomAtEnd(growth.total), try append(&transaction, changeCount: 0) else {
+        guard hasRoom(for: growth), try append(&transaction, changeCount: 0) else {
             return transaction.rollBack()
         }
         uncommitted.growth = growth
         core.replication.noteSaved(state, core.leases)
     }
 
-    /// Puts what is frozen into `data.mdb`, unless somebody has.
-    private func write(_ frozen: FrozenChanges) {
+    /// Puts what is frozen into `data.mdb`, unless somebody has. Returns how that went.
+    private func write(_ frozen: FrozenChanges) -> Result<Void, StoreError> {
         core.tree.withLock { _ in
-            guard frozen.result == nil else { return }
-            frozen.result = Result { () throws(StoreError) in
+            if let result = frozen.result { return result }
+            let result = Result { () throws(StoreError) in
                 try write(frozen.memtable, frozen.state, growth: frozen.growth.total)
             }
+            frozen.result = result
+            return result
         }
     }
 
     /// Waits until what is frozen is committed, and notes it. Only inside ``whileWriting(committing:_:)``.
     func settle() throws(StoreError) {
         guard let frozen = uncommitted.frozen else { return }
-        write(frozen)
-        do throws(StoreError) {
-            try core.tree.withLock { _ in frozen.result ?? .success(()) }.get()
-        } catch {
+        do throws(StoreError) { try write(frozen).get() } catch {
             // After a failed sync nothing is written again.
             if case .outcomeUnknown = error { throw error }
             if case .full = error { uncommitted.isStuck = true }

@@ -47,7 +47,7 @@ final class CommitPipeline: Sendable {
 
     /// The counters with all that was acknowledged before.
     func counters() throws(StoreError) -> Counters {
-        try Snapshot(core, isKept: true, isCommitted: false).counters()
+        try core.acknowledged().counters()
     }
 
     struct SideFreeing {
@@ -149,9 +149,7 @@ final class CommitPipeline: Sendable {
         }
         let mayBeLogged =
             uncommitted.log != nil && !batch.isLong && space.mayBePending(growth)
-        let hasRoom =
-            (mayBeLogged || uncommitted.isPending)
-            && space.hasRoomAtEnd(growth.total + (uncommitted.frozen?.growth.total ?? 0))
+        let hasRoom = (mayBeLogged || uncommitted.isPending) && self.hasRoom(for: growth)
         if !hasRoom {
             // Without room each batch is committed by itself, so that it is known what fits.
             do throws(StoreError) {
@@ -188,8 +186,7 @@ final class CommitPipeline: Sendable {
         // What it did may be more than it seemed: only what can be committed is acknowledged.
         let fits =
             mayLackRoom || growth.total <= expected
-            || space.mayBePending(growth)
-                && space.hasRoomAtEnd(growth.total + (uncommitted.frozen?.growth.total ?? 0))
+            || space.mayBePending(growth) && self.hasRoom(for: growth)
         if fits, try append(&transaction, changeCount: batch.range.count) {
             uncommitted.growth = growth
             notePending()
@@ -210,6 +207,11 @@ final class CommitPipeline: Sendable {
         }
         growth.add(batch)
         return growth
+    }
+
+    /// Whether the file has room for what is pending, with what is frozen.
+    func hasRoom(for growth: PendingGrowth) -> Bool {
+        space.hasRoomAtEnd(growth.total + (uncommitted.frozen?.growth.total ?? 0))
     }
 
     /// Whether a batch does not come into the memtable and the log's area as they are.

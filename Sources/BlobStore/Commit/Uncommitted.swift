@@ -42,9 +42,7 @@ final class FrozenChanges: @unchecked Sendable {
     init(_ memtable: Memtable, _ log: WriteAheadLog, _ growth: PendingGrowth) {
         self.memtable = memtable
         self.growth = growth
-        var first = log.first
-        first[log.transaction] = log.transaction
-        state = LogState(id: log.id, isInUse: true, first: first)
+        state = log.stateOnceCommitted
         recordCount = log.recordCount
         logByteCount = log.byteCount
     }

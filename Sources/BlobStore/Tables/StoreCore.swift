@@ -75,6 +75,11 @@ final class StoreCore: Sendable {
         try body(try snapshot())
     }
 
+    /// What is acknowledged now. It ends likewise.
+    func acknowledged() throws(StoreError) -> Snapshot {
+        try Snapshot(self, isKept: true, isCommitted: false)
+    }
+
     /// What is committed now. It ends with the expression, or with the variable that has it.
     func snapshot() throws(StoreError) -> Snapshot {
         try Snapshot(self, isKept: true, isCommitted: true)

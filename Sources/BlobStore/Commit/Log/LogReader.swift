@@ -151,7 +151,7 @@ extension WriteAheadLog {
     /// when the log was ended in order.
     private func beginsAs(_ state: LogState, after last: UInt64) throws(StoreError) -> Bool {
         let begins = try begins()
-        if let head = begins[0].head, head.logID == id {
+        if let head = begins[0], head.logID == id {
             if head.kind == .ended { return false }
             guard !head.isOfEarlierVersion else {
                 throw .cannotOpen(
@@ -168,7 +168,7 @@ extension WriteAheadLog {
                     : "\(path) is truncated: it has \(byteCount) of \(StoreLimits.logByteCount) bytes"
             )
         }
-        for (area, head) in begins {
+        for (area, head) in begins.enumerated() {
             guard let head else {
                 throw .corrupt(
                     "\(path) does not begin with a record: it was emptied or overwritten")
@@ -176,7 +176,7 @@ extension WriteAheadLog {
             guard head.logID == id else {
                 throw .corrupt("\(path) belongs to another store or to an earlier run")
             }
-            let next = (last + 1) % 2 == area ? last + 1 : last + 2
+            let next = (last + 1) % 2 == UInt64(area) ? last + 1 : last + 2
             if head.transaction > next { throw tooOld(head, next) }
             guard state.first.allows(head.transaction, before: next) else {
                 throw .corrupt(

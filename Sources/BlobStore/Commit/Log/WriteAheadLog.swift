@@ -82,6 +82,13 @@ final class WriteAheadLog {
         transaction % 2 == 0 ? 0 : StoreLimits.logAreaByteCount
     }
 
+    /// What `data.mdb` says of the log from the commit of its records on.
+    var stateOnceCommitted: LogState {
+        var first = first
+        first[transaction] = transaction
+        return LogState(id: id, isInUse: true, first: first)
+    }
+
     /// From now on records are appended to `transaction`, at the start of its area: what that has is committed.
     func begin(_ transaction: UInt64) {
         guard transaction != self.transaction else { return }
@@ -238,9 +245,9 @@ final class WriteAheadLog {
     }
 
     /// What the areas begin with, of whichever log; nil where that is no record.
-    func begins() throws(StoreError) -> [(next: UInt64, head: LogRecord?)] {
+    func begins() throws(StoreError) -> [LogRecord?] {
         try [0, 1].map { (area: UInt64) throws(StoreError) in
-            (area, try anyHead(at: Self.start(of: area)))
+            try anyHead(at: Self.start(of: area))
         }
     }
 
