@@ -8,13 +8,7 @@ import Testing
 @Suite struct AliveTests {
     private let objects = MemoryObjects()
 
-    private func leader() throws -> ReplicaUnderTest {
-        let host = ReplicaUnderTest("a", objects)
-        try host.start()
-        try host.lead()
-        try host.writeBase()
-        return host
-    }
+    private func leader() throws -> ReplicaUnderTest { try .leader(objects) }
 
     private func follower(autoPromoteMilliseconds: Int? = nil) throws -> ReplicaUnderTest {
         let host = ReplicaUnderTest("b", objects, mayBegin: false)

@@ -8,13 +8,7 @@ import Testing
 @Suite struct KnownLossTests {
     private let objects = MemoryObjects()
 
-    private func leader() throws -> ReplicaUnderTest {
-        let host = ReplicaUnderTest("a", objects)
-        try host.start()
-        try host.lead()
-        try host.writeBase()
-        return host
-    }
+    private func leader() throws -> ReplicaUnderTest { try .leader(objects) }
 
     // It was acknowledged as replicated, and no host had the bytes.
     @Test("A publish that refers to bytes that nobody has is not acknowledged as replicated")

@@ -8,13 +8,7 @@ import Testing
 @Suite struct ReadAheadTests {
     private let objects = MemoryObjects()
 
-    private func leader() throws -> ReplicaUnderTest {
-        let host = ReplicaUnderTest("a", objects)
-        try host.start()
-        try host.lead()
-        try host.writeBase()
-        return host
-    }
+    private func leader() throws -> ReplicaUnderTest { try .leader(objects) }
 
     private func write(_ count: Int, _ host: ReplicaUnderTest) throws {
         for _ in 0..<count {

@@ -127,6 +127,15 @@ final class ReplicaUnderTest: ReplicaHost, @unchecked Sendable {
         return other
     }
 
+    /// A host that leads a shard, and has made its first base.
+    static func leader(_ objects: MemoryObjects) throws -> ReplicaUnderTest {
+        let host = ReplicaUnderTest("a", objects)
+        try host.start()
+        try host.lead()
+        try host.writeBase()
+        return host
+    }
+
     /// Puts a base behind what is shipped into the bucket.
     func writeBase() throws {
         let state = try #require(store.replicationState)
