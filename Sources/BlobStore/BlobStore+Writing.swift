@@ -96,6 +96,8 @@ extension BlobStore {
             guard let log = try WriteAheadLog(core.directory, of: .random(), .creating) else {
                 return
             }
+            pipeline.pending.clear()
+            try pipeline.pending.sync()
             _ = try pipeline.setLogState(log.id, isInUse: true) {
                 (transaction) throws(StoreError) in
                 try log.writeBegin(in: transaction.transaction.id)

@@ -218,6 +218,35 @@ import Testing
         #expect(store.core.memtables.keptCount == 0)
     }
 
+    @Test("A snapshot keeps the memtable that is being committed, under the one that follows it")
+    func keptFrozen() throws {
+        let folder = TemporaryFolder()
+        let store = try folder.openLogging()
+        let pipeline = store.pipeline
+        try store.put("a", [1])
+        try pipeline.whileWriting(committing: false) { () throws(StoreError) in
+            _ = try pipeline.freeze()
+        }
+        try store.put("b", [2])
+        do {
+            let snapshot = try store.makeSnapshot()
+            try pipeline.whileWriting(committing: false) { () throws(StoreError) in
+                try pipeline.settle()
+            }
+            // Memory that was freed is used again.
+            for number in 0..<20 {
+                try store.put("c\(number)", [3])
+                try store.commitPending()
+            }
+            #expect(store.core.memtables.keptCount == 2)
+            let (frozen, newer) = (try snapshot.record("a")?.id, try snapshot.record("b")?.id)
+            let unknown = try snapshot.record("c0")?.id
+            #expect(frozen == "a" && newer == "b" && unknown == nil)
+        }
+        try store.put("d", [4])
+        #expect(store.core.memtables.keptCount == 0)
+    }
+
     @Test("A long batch is read from memory, every byte, before and after its commit")
     func longBatch() throws {
         let folder = TemporaryFolder()

@@ -4,7 +4,7 @@ internal import Synchronization
 
 /// How much was acknowledged and is not in `data.mdb` yet, for other processes: counts in the file `changes.pending`.
 /// Who reads waits once for a commit, and who writes next learns how many batches must be in the log. It need not
-/// survive a power cut, and is cleared once all that the log has is committed.
+/// survive a power cut, and is cleared once all that the log has is committed. When a log begins it is synced.
 ///
 ///     word 0     how many batches are not committed; 0: all is
 ///     word 1     how often somebody has asked the writer for a commit
@@ -219,6 +219,12 @@ internal import Synchronization
             min(batchCount, words[0].load(ordering: .relaxed)), ordering: .releasing)
         words[2].wrappingAdd(1, ordering: .releasing)
         publish()
+    }
+
+    /// From now on a power cut leaves nothing in the file that was counted before: a transaction's number may be
+    /// another one's in the next `data.mdb`.
+    func sync() throws(StoreError) {
+        guard fdatasync(descriptor) == 0 else { throw .system("fdatasync \(Self.fileName)") }
     }
 
     func clear() {
