@@ -25,7 +25,12 @@ public struct Session: Sendable {
 
     /// The sessions of a document's blocks `console` and `sh`, one for each heading.
     public static func all(in document: String) -> [Session] {
-        DocumentBlock.all(in: document).filter { $0.kind == "console" || $0.kind == "sh" }
+        all(of: DocumentBlock.all(in: document), document)
+    }
+
+    /// The sessions of blocks, named after their document.
+    public static func all(of blocks: [DocumentBlock], _ document: String) -> [Session] {
+        blocks.filter { $0.kind == "console" || $0.kind == "sh" }
             .byHeading.map { heading, blocks in
                 var session = Session(title: "\(document), \(heading)", lines: [])
                 for block in blocks {

@@ -91,10 +91,13 @@ public final class StandInHost {
             'systemctl restart blobd') stop; start ;;
             'systemctl reload blobd') blobd serve --check-config && kill -HUP "$(cat "$HOST/pid")" ;;
             'systemctl reload nginx' | 'systemctl enable blobd-devices.socket' | 'apt-get update') ;;
+            'systemctl enable --now blobd-backup.timer') ;;
+            'systemctl start blobd-backup')
+                mkdir -p "$HOST/var/backups/blobd" && blobd backup "$HOST/var/backups/blobd/now.blobd" ;;
             # A thread of the daemon writes it.
             'sudo cat '*access.log) until [ -s "$2" ]; do sleep 0.02; done; cat "$2" ;;
             'sudo '*) exec "$@" ;;
-            'ssh archive '* | 'ssh old '*) shift; exec sh -c "$*" ;;
+            'ssh push '* | 'ssh old '*) shift; exec sh -c "$*" ;;
             'magick '*) cat "$1" ;;
             'aplay ') cat >/dev/null ;;
             'journalctl -u blobd '*) cat "$HOST/log" ;;

@@ -13,7 +13,7 @@ struct BackupCommand: ParsableCommand {
             daemon serves and publishes as usual, but keeps what expires until the backup is done.
 
               blobd backup /backups/monday.blobd
-              blobd backup - | ssh archive 'cat > monday.blobd'
+              ssh push 'blobd backup -' > new.blobd && mv new.blobd monday.blobd
               blobd restore /backups/monday.blobd --data ./data
             """)
 

@@ -21,7 +21,7 @@ struct RestoreCommand: ParsableCommand {
             history again.
 
               blobd restore /backups/monday.blobd --data ./data
-              ssh archive 'cat monday.blobd' | blobd restore - --data ./data
+              ssh push 'cat monday.blobd' | blobd restore - --data ./data
               blobd restore s3://bucket/blobd --data ./data --at 2026-12-01T09:30:00Z
               blobd restore s3://bucket/blobd --verify-only
               blobd restore s3://bucket/blobd --verify-only --all --json | jq .problems

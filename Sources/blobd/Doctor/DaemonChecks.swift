@@ -114,7 +114,9 @@ struct NginxChecks {
             isMember
                 ? "\(user) is in the group \(group)"
                 : "\(user) is not in the socket's group \(group)", !isMember ? .problem : .ok,
-            "Every request gets 502: set the socket's group to \(user)'s, or usermod -aG \(group) \(user) and restart nginx."
+            socket == options.socketPath
+                ? "Every request gets 502. For links and tokens, let nginx use the device socket: see docs/NGINX.md. Only for devices without links: usermod -aG \(group) \(user), and restart nginx."
+                : "Every request gets 502: set the socket's group to \(user)'s."
         )
     }
 }

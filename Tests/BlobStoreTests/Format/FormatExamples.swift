@@ -31,6 +31,22 @@ enum FormatExamples {
 
         # Record
         ```
+        0000  01 00 02 00 2f d5 93 09 80 3e 93 18 a3 01 00 00   2 parts; checksum 0993d52f; expires 09:00
+        0010  00 50 5c 18 a3 01 00 00 0c 00 00 00 00 00 00 00   published 08:00; revision 12
+        0020  e7 00 00 00 c6 00 00 00 2c f2 4d ba 5f b0 a3 0e   231 bytes, fields at 198; digest …
+        0030  26 e8 3b 2a c5 b9 e2 9e 1b 16 1e 5c 1f a7 42 5e
+        0040  73 04 33 62 93 8b 98 24 07 00 00 00 00 00 00 00   … blob 7
+        0050  05 00 00 00 00 00 00 00 05 00 00 00 00 00 00 00   5 bytes, 5 stored
+        0060  00 07 09 01 a8 00 00 00 00 01 02 03 04 05 06 07   identity, texts at 168; next digest …
+        0070  08 09 0a 0b 0c 0d 0e 0f 10 11 12 13 14 15 16 17
+        0080  18 19 1a 1b 1c 1d 1e 1f 09 00 00 00 00 00 00 00   … blob 9
+        0090  e8 03 00 00 00 00 00 00 2c 01 00 00 00 00 00 00   1,000 bytes, 300 stored
+        00a0  01 04 0a 00 b8 00 00 00 70 61 79 6c 6f 61 64 69   gzip, texts at 184; "payload" "i
+        00b0  6d 61 67 65 2f 70 6e 67 69 63 6f 6e 74 65 78 74   mage/png" "icon" "text
+        00c0  2f 70 6c 61 69 6e 01 00 00 00 04 00 00 00 61 6e   /plain"; owner "an
+        00d0  6e 61 02 00 00 00 02 00 00 00 48 69 03 00 00 00   na"; message "Hi"; rich type
+        00e0  03 00 00 00 69 6d 67                              "img"
+
         0000  01 00 00 00 98 67 b3 58 80 3e 93 18 a3 01 00 00   no parts; checksum 58b36798; expires 09:00
         0010  00 50 5c 18 a3 01 00 00 0d 00 00 00 00 00 00 00   published 08:00; revision 13
         0020  1a 01 00 00 28 00 00 00 01 00 00 00 04 00 00 00   282 bytes, fields at 40; owner, 4 bytes:
@@ -53,6 +69,13 @@ enum FormatExamples {
 
         # Blob entry
         ```
+        key    2c f2 4d ba 5f b0 a3 0e 26 e8 3b 2a c5 b9 e2 9e
+               1b 16 1e 5c 1f a7 42 5e 73 04 33 62 93 8b 98 24
+        value  07 00 00 00 00 00 00 00 03 00 00 00 00 00 00 00   blob 7, 3 references
+               05 00 00 00 00 00 00 00 05 00 00 00 00 00 00 00   5 bytes, 5 stored
+               80 3e 93 18 a3 01 00 00 00 00 00 00 00 00 00 00   bound 09:00, identity
+               ad 88 35 75 00 00 00 00                           checksum 753588ad
+
         value  07 00 00 00 00 00 00 00 00 00 00 00 00 00 00 00   blob 7, no reference
                05 00 00 00 00 00 00 00 05 00 00 00 00 00 00 00   5 bytes, 5 stored
                80 3e 93 18 a3 01 00 00 00 00 00 2d ca 18 a3 01   bound 09:00, identity, held until 10:00

@@ -5,14 +5,17 @@ import Testing
 @Suite(.waiting) struct CommandDocumentTests {
     @Test("COMMANDS.md is what the program says of its commands")
     func commands() throws {
+        #expect(
+            try Self.pages("--markdown") == Files.text("\(Files.package)/docs/COMMANDS.md"),
+            "run Packaging/man-pages --markdown .build/debug/blobd > docs/COMMANDS.md")
+    }
+
+    private static func pages(_ option: String) throws -> String {
         let (end, output, errors) = try TestSupport.run([
-            "\(Files.package)/Packaging/man-pages", "--markdown", DaemonProcess.program,
+            "\(Files.package)/Packaging/man-pages", option, DaemonProcess.program,
         ])
         try #require(end == .exited(0), "\(errors)")
-        #expect(
-            String(decoding: output, as: UTF8.self)
-                == Files.text("\(Files.package)/docs/COMMANDS.md"),
-            "run Packaging/man-pages --markdown .build/debug/blobd > docs/COMMANDS.md")
+        return String(decoding: output, as: UTF8.self)
     }
 
     /// An example of a help, which the man pages have, too.
@@ -25,20 +28,23 @@ import Testing
             session.steps.contains { $0.command.contains("s3://") } || command == "promote"
         }
 
-        static let all = Session.all(in: "docs/COMMANDS.md").map { session in
-            Example(
-                command: session.title.split(separator: " ").last.map(String.init) ?? "",
-                session: session)
+        static let all = Result {
+            let text = try CommandDocumentTests.pages("--examples")
+            return Session.all(of: DocumentBlock.all(ofText: text), "help").map {
+                Example(
+                    command: $0.title.split(separator: " ").last.map(String.init) ?? "",
+                    session: $0)
+            }
+            // The first 3,800 requests of a probe are those of OBJECT-STORE.md.
+            .filter { $0.command != "probe" }
         }
-        // The first 3,800 requests of a probe are those of OBJECT-STORE.md.
-        .filter { $0.command != "probe" }
     }
 
     @Test(
         "Each example of a command runs", .enabled(if: isInstalled("jq"), "jq is not here"),
         .disabled(if: hasSanitizer, "the commands are the same"),
         arguments: try table(
-            "examples in COMMANDS.md", atLeast: 20, Example.all.filter { !$0.needsBucket }))
+            "examples of commands", atLeast: 20, Example.all.get().filter { !$0.needsBucket }))
     func local(example: Example) throws { try run(example) }
 
     @Test(
@@ -47,8 +53,8 @@ import Testing
         .enabled(if: ObjectServer.hasMoto, "moto cannot be installed"),
         .disabled(if: hasSanitizer, "the commands are the same"),
         arguments: try table(
-            "examples in COMMANDS.md with a bucket", atLeast: 3,
-            Example.all.filter(\.needsBucket)))
+            "examples of commands with a bucket", atLeast: 3,
+            Example.all.get().filter(\.needsBucket)))
     func ofBucket(example: Example) throws { try run(example) }
 
     private func run(_ example: Example) throws {

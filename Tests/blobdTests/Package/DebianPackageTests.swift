@@ -106,9 +106,14 @@ import Testing
         removed.link("blobd.socket", to: "/dev/null")
         removed.link(
             "multi-user.target.wants/blobd@one.service", to: "/lib/systemd/system/blobd@.service")
+        removed.link(
+            "multi-user.target.wants/blobd-backup.timer",
+            to: "/lib/systemd/system/blobd-backup.timer")
         let again = try removed.run("postinst", "configure", "0.1.0")
         #expect(again.contains(start), "\(again)")
-        #expect(again.contains("deb-systemd-invoke start blobd@one.service\n"), "\(again)")
+        for unit in ["blobd@one.service", "blobd-backup.timer"] {
+            #expect(again.contains("deb-systemd-invoke start \(unit)\n"), "\(again)")
+        }
     }
 
     /// A purge deleted every store without a question.

@@ -3,7 +3,7 @@ import TestSupport
 import Testing
 
 /// The units of the package.
-@Suite struct UnitTests {
+@Suite(.waiting) struct UnitTests {
     private static func unit(_ name: String) -> String {
         Files.text("\(Files.package)/Packaging/systemd/\(name)")
     }
@@ -57,7 +57,7 @@ import Testing
     @Test(
         "systemd finds no fault with the units, and the exposure that SECURITY.md names",
         .enabled(if: access("/usr/bin/systemd-analyze", X_OK) == 0, "needs systemd-analyze"),
-        arguments: ["blobd.service", "blobd@.service"])
+        arguments: ["blobd.service", "blobd@.service", "blobd-backup.service"])
     func exposure(name: String) throws {
         let path = "\(Files.package)/Packaging/systemd/\(name)"
         let (end, output, errors) = try run([
@@ -65,5 +65,42 @@ import Testing
         ])
         #expect(
             end == .exited(0), "\(String(decoding: output.suffix(200), as: UTF8.self))\(errors)")
+    }
+
+    @Test("The backup unit makes a backup, then deletes old ones; one that fails deletes nothing")
+    func backup() throws {
+        let folder = TemporaryFolder()
+        let daemon = try DaemonProcess(in: folder)
+        mkdir(folder.path("backups"), 0o700)
+        for (name, age) in [("blobd-old.blobd", 10), ("blobd-new.blobd", 1), ("notes", 10)] {
+            let path = try folder.write("backups/\(name)", [])
+            let date = Date(timeIntervalSinceNow: -86_400 * Double(age))
+            try FileManager.default.setAttributes([.modificationDate: date], ofItemAtPath: path)
+        }
+        // As systemd starts them: one after the other, each if the one before succeeded.
+        let lines = Self.unit("blobd-backup.service").split(separator: "\n")
+        let commands = lines.filter { $0.hasPrefix("ExecStart") }.map {
+            $0.drop { $0 != "=" }.dropFirst().replacing("%%", with: "%")
+                .replacing("/usr/bin/blobd", with: DaemonProcess.program)
+                .replacing("-name blobd-*.blobd", with: "-name 'blobd-*.blobd'")
+        }
+        #expect(commands.count == 2)
+        func start(_ socket: String) throws -> [String] {
+            _ = try run(
+                ["/bin/sh", "-c", commands.joined(separator: " && ")],
+                environment: [
+                    "FOLDER": folder.path("backups"), "KEEP_DAYS": "7", "BLOBD_SOCKET": socket,
+                    "PATH": "/usr/bin:/bin",
+                ])
+            return Files.names(in: folder.path("backups")).sorted()
+        }
+        #expect(try start("/nonexistent/s") == ["blobd-new.blobd", "blobd-old.blobd", "notes"])
+        let names = try start(daemon.socketPath)
+        #expect(names.count == 3 && !names.contains("blobd-old.blobd"), "\(names)")
+        let made = try #require(names.first { $0.hasPrefix("blobd-2") })
+        let restored = try blobd([
+            "restore", folder.path("backups/\(made)"), "--data", folder.path("restored"),
+        ])
+        #expect(restored.status == 0, "\(restored.text)")
     }
 }
