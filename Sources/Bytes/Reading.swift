@@ -67,6 +67,7 @@ extension RawSpan {
     /// A copy of the bytes.
     @inlinable
     package func array() -> [UInt8] {
+        guard byteCount > 0 else { return [] }
         // Twice as fast as the initializer, which is generic.
         var copy: [UInt8] = []
         copy.reserveCapacity(byteCount)

@@ -349,6 +349,11 @@ extension World {
         sometimes("refused a change")
         switch error {
         case .full where host.isFull: break
+        case .full:
+            let figures = try host.store?.statistics()
+            throw Finding(
+                "a change is refused without need: \(error)",
+                "\(host.name): \(figures.map { "\($0)" } ?? "")")
         case .quotaExceeded where swarm.has(.quotas): break
         case .emptyNotification: break
         case .corrupt where !host.damaged.isEmpty: break

@@ -46,7 +46,7 @@ final class PublisherPool: Sendable {
 }
 
 /// The work on a body between its last byte and the writer, done by a publisher or by its worker.
-final class BodyJob: Sendable {
+struct BodyJob: Sendable {
     /// Longer payloads, which may take long to compress, go to a publisher. A body in memory that is not compressed
     /// stays with the worker: finishing it takes less time than waking a thread.
     private static let inlineFinishByteCountMax = 4 << 10
@@ -60,9 +60,10 @@ final class BodyJob: Sendable {
 
     /// Takes over the upload and its memory. Throws if the upload as a whole is invalid.
     init(
-        _ upload: Upload, _ limits: DaemonLimits, for connection: ConnectionAddress
+        _ upload: Upload, _ reader: BodyReader, for connection: ConnectionAddress
     ) throws(ProtocolError) {
         plan = upload.plan
+        self.reader = reader
         content = upload.content
         switch plan.kind {
         case .payload(let use):
@@ -79,7 +80,6 @@ final class BodyJob: Sendable {
             isShort = false
         case .batch: isShort = false
         }
-        reader = BodyReader(limits)
         self.connection = connection
         reservation = upload.reservation.take()
         upload.content = BodyContent()

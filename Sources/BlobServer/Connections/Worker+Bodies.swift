@@ -69,7 +69,8 @@ extension Worker {
         // It was valid when the head came, but the body may have taken long.
         var grant = upload.plan.grant
         if let refusal = handler.refusal(of: &grant) { throw .wire(refusal) }
-        let job = try onWire(try BodyJob(upload, limits, for: connection.address))
+        let job = try onWire(
+            try BodyJob(upload, BodyReader(limits), for: connection.address))
         connection.state.enter(.awaitingChange(upload.reply))
         if job.isShort {
             job.run(environment.writer)

@@ -131,11 +131,17 @@ extension Upload {
     /// nil: nothing.
     func makeRoom(for count: Int) throws(BodyFailure) -> BodyMemory.Need? {
         guard let reservation else { return nil }
-        let content = content
         var count = count
         if let missing = missingByteCount {
             if byteCount == 0 { isWhole = missing <= UInt64(count) }
             count = Int(min(missing, UInt64(count)))
+        }
+        // Most bodies are short, and come with their heads.
+        if isWhole, byteCount == 0, count <= Self.shortByteCountMax,
+            reservation.grow(to: count, .whole)
+        {
+            content.reserveCapacity(count)
+            return nil
         }
         while true {
             let mustSpool = content.mustSpool(before: count)
@@ -160,6 +166,7 @@ extension Upload {
 
     /// Reserves what a complete body needs to be finished.
     func makeRoomToFinish() -> BodyMemory.Need? {
+        if coding == .identity, reservation?.spoolCount == 0 { return nil }
         // Decoded bytes are kept in memory, too: of a document, all of them.
         let isDocument = plan.isDocument
         var more = content.finishingByteCount(isDocument: isDocument)

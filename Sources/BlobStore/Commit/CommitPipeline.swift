@@ -235,10 +235,11 @@ final class CommitPipeline: Sendable {
     private func notePending(isMuch: Bool = false) {
         guard let onPending = uncommitted.onPending else { return }
         var batches = uncommitted.batches
+        // Three quarters: what follows until the commit begins goes on in the last one.
         batches.isMuch =
-            isMuch || (uncommitted.log?.byteCount ?? 0) > StoreLimits.logAreaByteCount / 2
-            || core.memtables.byteCount > StoreLimits.memtableByteCountMax / 2
-            || !space.mayBePending(uncommitted.growth, part: 2)
+            isMuch || (uncommitted.log?.byteCount ?? 0) > StoreLimits.logAreaByteCount / 4 * 3
+            || core.memtables.byteCount > StoreLimits.memtableByteCountMax / 4 * 3
+            || !space.mayBePending(uncommitted.growth, quarters: 3)
         onPending(batches)
     }
 

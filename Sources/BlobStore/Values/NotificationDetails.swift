@@ -40,6 +40,8 @@ public struct NotificationDetails: Sendable, Hashable {
     /// Nothing said.
     public init() {}
 
+    fileprivate static let nothing = NotificationDetails()
+
     /// A text of it; nil: it is not said, or the record has it besides its details.
     package subscript(field: TextField) -> String? {
         get {
@@ -96,9 +98,12 @@ final class DetailsBox: Sendable, Hashable {
 extension Record {
     /// What it says and what became of it, besides its parts.
     public var details: NotificationDetails {
-        get { box?.value ?? NotificationDetails() }
+        get { box?.value ?? .nothing }
         set { box = newValue == NotificationDetails() ? nil : DetailsBox(newValue) }
     }
+
+    /// Whether ``details`` say anything.
+    package var hasDetails: Bool { box != nil }
 
     package subscript(field: TextField) -> String? {
         get {

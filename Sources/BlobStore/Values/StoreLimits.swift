@@ -186,14 +186,11 @@ public enum StoreLimits {
     /// Bytes in memory of what is pending, and of what was refused or failed meanwhile. With more, nothing is published
     /// before a commit.
     static let memtableByteCountMax = 64 << 20
-    /// Bytes by which what is in the log may make `data.mdb` longer before it is committed: a part of what
-    /// the file has, within these bounds.
-    static let pendingGrowthRange = 16 << 20...32 << 20
+    /// Bytes by which what is in the log may make `data.mdb` longer before it is committed. Room for them is had ahead.
+    static let pendingGrowthByteCountMax = 32 << 20
     /// Bytes of the pages that its commit may copy besides that. The more publishes share a commit, the fewer pages
-    /// each of them copies; who publishes meanwhile waits for longer.
-    static let pendingCopiesRange = 16 << 20...32 << 20
-    /// With a sixteenth, publishes of 16 KiB wrote a seventh more bytes and took a seventh more processor time.
-    static let pendingPart = 8
+    /// each of them copies; LMDB keeps the memory of so many until the store is closed.
+    static let pendingCopiesByteCountMax = 32 << 20
     /// How long a process that reads waits for another one to commit what it has acknowledged, in
     /// milliseconds.
     public static let commitIntervalMillisecondsMax = 5_000

@@ -22,7 +22,8 @@ enum RecordDocument {
             $0.add("expires_at", record.expiresAt)
             $0.add("revision", record.revision)
             $0.add("parts", record.parts, append)
-            add(record.details, to: &$0)
+            if record.hasDetails { addTexts(record.details, to: &$0) }
+            addState(record.details, to: &$0)
         }
     }
 
@@ -37,13 +38,16 @@ enum RecordDocument {
         }
     }
 
-    private static func add(_ details: NotificationDetails, to out: inout [UInt8]) {
+    private static func addTexts(_ details: NotificationDetails, to out: inout [UInt8]) {
         out.add(.category, details.category)
         if details.categoryRevision > 0 { out.add("category_revision", details.categoryRevision) }
         if let actions = details.actions { ActionsDocument.add(actions, to: &out) }
         out.add(.group, details.group)
         if !details.platforms.isEmpty { out.add("platforms", details.platforms) }
         for field in later { out.add(field, details[field]) }
+    }
+
+    private static func addState(_ details: NotificationDetails, to out: inout [UInt8]) {
         out.add("priority", details.priority.name)
         if details.displayTTLSeconds > 0 { out.add("display_ttl", Int(details.displayTTLSeconds)) }
         if let data = details.data {

@@ -103,17 +103,12 @@ final class SpaceReserve: Sendable {
         }
     }
 
-    /// Whether what is in the log may add so much to the file. Room for it is had ahead, and counts as
-    /// the file's, so a small file has less.
+    /// Whether what is in the log may add so much to the file.
     ///
-    /// - Parameter divisor: of the bounds.
-    func mayBePending(_ growth: PendingGrowth, part divisor: Int = 1) -> Bool {
-        let part = environment.usedByteCount / StoreLimits.pendingPart
-        func byteCountMax(_ range: ClosedRange<Int>) -> Int {
-            min(max(part, range.lowerBound), range.upperBound) / divisor
-        }
-        return growth.lastingByteCount <= byteCountMax(StoreLimits.pendingGrowthRange)
-            && growth.copiedByteCount <= byteCountMax(StoreLimits.pendingCopiesRange)
+    /// - Parameter quarters: of the bounds.
+    func mayBePending(_ growth: PendingGrowth, quarters: Int = 4) -> Bool {
+        growth.lastingByteCount <= StoreLimits.pendingGrowthByteCountMax / 4 * quarters
+            && growth.copiedByteCount <= StoreLimits.pendingCopiesByteCountMax / 4 * quarters
     }
 
     /// Allocates up to `end`; nil when there is no room.
