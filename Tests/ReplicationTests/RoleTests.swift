@@ -289,6 +289,31 @@ struct RoleTests {
         }
     }
 
+    // It had more than its shard then, and could not follow: it took no changes until it was started again.
+    @Test(
+        "What a leader's own threads change after the end of its epoch, or when it is deposed, is refused",
+        arguments: [false, true])
+    func changedAfterEnd(isForced: Bool) throws {
+        let a = try leader()
+        try a.store.put("long", SeededGenerator.bytes(100_000))
+        try a.store.delete("long", asOf: noon)
+        try ship(a)
+        let (b, promotion) = (try follower("b", of: a), TestPromotion(isForced: isForced))
+        var errors: [StoreError] = []
+        a.onWrite = { () throws(StoreError) in
+            guard a.activity == .changes else { return }
+            do throws(StoreError) { _ = try a.store.pruneRetired(upTo: .max, asOf: noon) } catch {
+                errors.append(error)
+            }
+        }
+        b.promotion = promotion
+        try ReplicaUnderTest.run([a, b]) { b.isLeading && a.activity == .follows }
+        #expect(!errors.isEmpty && errors.allSatisfy { $0 == .notLeading })
+        #expect(!a.folder.names.contains { $0.hasPrefix("unreplicated-epoch-") })
+        #expect(!a.lines.contains { $0.contains("must be rebuilt") })
+        try ReplicaUnderTest.run([a, b]) { a.store.lastSequence == b.store.lastSequence }
+    }
+
     // The leader ended its epoch just after the request was given up: nobody led until it claimed the lead.
     @Test("A leader that hands over after the request was withdrawn takes the lead again at once")
     func late() throws {
