@@ -6,6 +6,8 @@ package enum ReplicationLimits {
     package static let segmentByteCount = 16 << 20
     /// Names of the log that are read together.
     package static let readAheadCountMax = 16
+    /// Bytes of those after the first, together: a longer one is read when it is the next.
+    package static let readAheadByteCount = 16 << 20
     package static let appliedByteCount = 4 << 20
     /// How long a follower reads segments before it applies those that it has, in milliseconds.
     package static let readAheadMilliseconds: Int64 = 500
