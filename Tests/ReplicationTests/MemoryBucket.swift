@@ -146,9 +146,13 @@ final class MemoryBucket: Bucket {
         return found
     }
 
-    func list(_ prefix: String, after name: String) throws(ReplicationError) -> [String] {
+    func list(_ prefix: String, after name: String) throws(ReplicationError) -> ListPage {
         try request(.list, prefix) {
-            shared.names(prefix, after: name, countMax: 7)
+            let names = shared.names(prefix, after: name, countMax: 8)
+            let countMax = hasShortPages && names.count > 7 ? 3 + requestCount % 5 : 7
+            return ListPage(
+                names.prefix(countMax).map { .init(name: $0, byteCount: shared[$0]?.count ?? 0) },
+                isLast: names.count <= countMax)
         }
     }
 

@@ -243,6 +243,21 @@ import Testing
         #expect(b.isLeading && b.store.lastSequence > last)
     }
 
+    // The first page that was shorter than the one before counted as the last: the fence was put name by name from there.
+    @Test("The end of the log is found where pages of a listing are short")
+    func shortPages() throws {
+        let a = try leader()
+        try write(100, a)
+        let bucket = MemoryBucket(objects)
+        bucket.hasShortPages = true
+        let end = try #require(try LogEnd.find(after: .start, on: bucket))
+        #expect(end.position == a.store.replicationState?.position)
+        // A listing ends with its last page, and not with an empty one.
+        let count = bucket.counts[.list] ?? 0
+        #expect(try bucket.names(ShardNames.epochPrefix).count == 2)
+        #expect(bucket.counts[.list] == count + 1)
+    }
+
     @Test("No fence is put behind a segment that is missing")
     func hole() throws {
         let a = try leader()

@@ -174,7 +174,7 @@ package struct BucketMaintenance {
         missing = (number, missing.number == number ? missing.lookCount + 1 : 1)
         guard missing.lookCount >= ReplicationLimits.lostSegmentLookCount else { return nil }
         let listed = try bucket.list(ShardNames.logPrefix, after: ShardNames.log(number - 1))
-        guard let first = listed.first else { return nil }
+        guard let first = listed.objects.first?.name else { return nil }
         if first == name, try packer.canRead(number, on: bucket) { return nil }
         packer.skip(number)
         isBaseDue = (catalog.bases.last?.position.number ?? 0) < number

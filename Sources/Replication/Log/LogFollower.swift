@@ -109,7 +109,7 @@ package struct LogFollower {
     private func readLate(on bucket: some Bucket) throws(ReplicationError) -> Segment? {
         let name = ShardNames.log(wanted)
         let listed = try bucket.list(ShardNames.logPrefix, after: ShardNames.log(position.number))
-        guard let first = listed.first else { return nil }
+        guard let first = listed.objects.first?.name else { return nil }
         if first == name {
             if let segment = try Segment.read(wanted, on: bucket) { return segment }
             throw .damaged(name: name, why: "is listed but cannot be read")

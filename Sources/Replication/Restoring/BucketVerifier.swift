@@ -139,8 +139,7 @@ package struct BucketVerifier {
         ) throws {
             var packs = try Pack.ranges(on: bucket)
             let begin = oldest.position.number
-            let names = try bucket.names(
-                ShardNames.logPrefix, after: ShardNames.log(begin), grows: true)
+            let names = try bucket.names(ShardNames.logPrefix, after: ShardNames.log(begin))
             let numbers = names.compactMap { ShardNames.number($0, after: ShardNames.logPrefix) }
             let end = max(numbers.last ?? 0, packs.map(\.upperBound).max() ?? 0)
             var chain = Chain(storeID: storeID, last: oldest.position)

@@ -31,6 +31,16 @@ package enum ReplicationLimits {
     package static let packGraceMilliseconds: Int64 = 600_000
     /// How often in a row a segment is missing before it counts as lost.
     package static let lostSegmentLookCount = 3
+    /// How often in a row one cannot be read, for whatever reason, before it counts as lost while others can.
+    package static let unreadableSegmentLookCount = 7
+    /// How long a follower is not given it before, in milliseconds.
+    package static let unreadableSegmentMilliseconds: Int64 = 120_000
+    /// How many names in a row cannot be deleted before no more are tried.
+    package static let undeletedCountMax = 3
+    /// How long a job of a leader in its bucket is not tried again after it has failed three times, in milliseconds: twice
+    /// as long with each failure more, up to the most.
+    package static let jobPauseMilliseconds: Int64 = 10_000
+    package static let jobPauseMillisecondsMax: Int64 = 300_000
     /// How long a follower finds it damaged before, in milliseconds.
     package static let lostSegmentMilliseconds: Int64 = 12_000
     /// Names that a leader reads for a pack, or deletes after one, before it looks at anything else.
