@@ -87,6 +87,13 @@ final class ReplicaStatus: Sendable {
     let bucketCounters: ObjectStoreCounters?
     /// Unusable bases in the bucket, counted by a leader.
     let damagedBaseCount = Atomic(0)
+    /// What this daemon cannot do in its shard at present, for people: ship or follow, and look after the bucket.
+    let problems = Mutex<(replica: String?, bucket: String?)>((nil, nil))
+    var problem: String? {
+        let (replica, bucket) = problems.withLock { $0 }
+        let all = [replica, bucket].compactMap(\.self)
+        return all.isEmpty ? nil : all.joined(separator: "; ")
+    }
     let fetches: BlobFetches
     /// Wakes the thread that ships or follows.
     let signal: WakeSignal

@@ -56,13 +56,21 @@ package enum LongBlobs {
         try inGroups(blobs) { group in
             try bucket.forEach(group.count) { index, bucket in
                 let blob = group[index]
+                var failure: ReplicationError?
                 do {
                     _ = try bytes(of: blob, in: store.id, on: bucket)
                     return
-                } catch ReplicationError.damaged {
-                    // Missing, too long, or something else. What cannot be read, for lack of a right say, is no loss.
+                } catch let error as ReplicationError {
+                    // Missing, too long, or something else. What cannot be read, for lack of a right say, is no loss; what
+                    // the server does not give is put again.
+                    switch error {
+                    case .damaged: break
+                    case .bucket(_, isLasting: false): failure = error
+                    default: throw error
+                    }
                 }
                 guard let stored = try store.storedBytes(ofLive: blob) else {
+                    if let failure { throw failure }
                     // What nothing refers to any more is no loss.
                     if try store.isStored(blob.digest, number: blob.number) {
                         lost.withLock { $0.append(blob) }
