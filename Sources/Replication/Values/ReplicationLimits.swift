@@ -81,6 +81,12 @@ package enum ReplicationLimits {
     package static let lostBaseLookMilliseconds: Int64 = 600_000
     package static let handoverMilliseconds = 10_000
     package static let firstBaseMilliseconds = 60_000
+    /// How long a host that has no room for its store waits before it looks again, in milliseconds: twice as long each
+    /// time, up to the most.
+    package static let roomLookMilliseconds = 5_000
+    package static let roomLookMillisecondsMax = 300_000
+    /// Bytes that a store needs besides its contents.
+    package static let seedRoomByteCount = 1 << 20
     package static let documentByteCountMax = 16 << 20
     package static let handoverByteCountMax = 64 << 10
     package static let partByteCount = 8 << 20
