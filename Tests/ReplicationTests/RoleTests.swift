@@ -402,6 +402,46 @@ struct RoleTests {
         try expectNothingLost(acknowledged, [a, b, c])
     }
 
+    @Test(
+        "Of two hosts that are promoted by force at once one leads, and has what the other one shipped",
+        arguments: 0..<12)
+    func twoForcedAtOnce(_ pause: Int) throws {
+        let a = try leader()
+        let (b, c) = (try follower("b", of: a), try follower("c", of: a))
+        try a.store.put("before", [1])
+        try ship(a)
+        a.kill()
+        let promotions = [TestPromotion(isForced: true), TestPromotion(isForced: true)]
+        (b.promotion, c.promotion) = (promotions[0], promotions[1])
+        // The first stands still at one of its requests, while the second goes on.
+        let first = b.bucket.requestCount
+        b.bucket.onRequest = { [unowned b] _, _ in
+            guard b.bucket.requestCount == first + pause else { return }
+            b.bucket.onRequest = { _, _ in }
+            do { for _ in 0..<20 { try c.stepOrRestart() } } catch { Issue.record(error) }
+        }
+        var shipped: [String] = ["before"]
+        for round in 0..<200 {
+            for host in [b, c] { try host.stepOrRestart() }
+            guard round % 10 == 0 else { continue }
+            for host in [b, c] where host.isLeading {
+                let id = "n\(shipped.count)"
+                try host.store.put(id, [1])
+                // What its client would be told.
+                for _ in 0..<5 where host.isLeading { try host.stepOrRestart() }
+                if host.isLeading, host.store.shippedSequence == host.store.lastSequence {
+                    shipped.append(id)
+                }
+            }
+        }
+        #expect(promotions.allSatisfy { $0.answer != nil })
+        let leaders = [b, c].filter(\.isLeading)
+        #expect(leaders.count == 1, "\([b, c].flatMap(\.lines))")
+        #expect(shipped.count > 10)
+        for id in shipped { #expect(try leaders.first?.store.get(id) == [1], "\(id)") }
+        try ReplicaUnderTest.run([b, c]) { b.store.lastSequence == c.store.lastSequence }
+    }
+
     /// One host leads, has all changes, and none was deposed.
     private func expectNothingLost(_ changes: [String], _ hosts: [ReplicaUnderTest]) throws {
         let leaders = hosts.filter(\.isLeading)
